@@ -92,12 +92,18 @@ extension JSONBDecodingContext {
 
     func float(_ element: JSONB.Element, _ scope: Int) throws -> Float {
         if element.kind.isText, let value = try nonConforming(element, Float.self, scope) { return Float(value) }
-        _ = try number(element, Float.self)
+        let number = try number(element, Float.self)
+        if element.kind == .integer || element.kind == .hexInteger {
+            guard let value = number.integer(Int64.self).flatMap({ Float(exactly: $0) }) else {
+                throw corrupted(element, "the number does not fit into Float")
+            }
+            // -0 is an integer of JSON.
+            return value == 0 && number.isNegative ? -0.0 : value
+        }
         // Rounding to a Double first could round twice.
-        let value =
-            element.kind == .hexInteger
-            ? Float(try double(element, scope)) : Float(String(decoding: payload(element), as: UTF8.self))
-        guard let value, value.isFinite else { throw corrupted(element, "the number is beyond the range of Float") }
+        guard let value = Float(String(decoding: payload(element), as: UTF8.self)), value.isFinite,
+            !value.isZero || number.significantDigits == 0
+        else { throw corrupted(element, "the number is beyond the range of Float") }
         return value
     }
 
@@ -119,7 +125,9 @@ extension JSONBDecodingContext {
     }
 
     func url(_ element: JSONB.Element) throws -> URL {
-        guard let url = URL(string: try string(element)) else { throw corrupted(element, "the text is not a URL") }
+        guard let url = URL(string: try string(element), encodingInvalidCharacters: false) else {
+            throw corrupted(element, "the text is not a URL")
+        }
         return url
     }
 

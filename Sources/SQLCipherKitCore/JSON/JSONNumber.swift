@@ -165,11 +165,24 @@ struct JSONNumber {
 
     /// Returns the number as a `Decimal` with all its digits, or nil.
     func decimal(_ kind: JSONB.Kind, _ text: UnsafeRawBufferPointer) -> Decimal? {
-        guard significantDigits <= 38, abs(exponent) < 1000 else { return nil }
+        // A Decimal has 128 bits: every number of 38 digits, and some of 39.
+        guard significantDigits <= 39, abs(exponent) < 1000 else { return nil }
         if !isCut, exponent == 0 { return isNegative ? -Decimal(magnitude) : Decimal(magnitude) }
         let value = Decimal(string: String(decoding: text, as: UTF8.self), locale: Locale(identifier: "en_US_POSIX"))
         guard let value, !value.isNaN, !(value.isZero && significantDigits > 0) else { return nil }
+        if significantDigits == 39, !Self.hasDigits(value.description.utf8, of: text) { return nil }
         return value
+    }
+
+    /// Whether two decimal numbers have the same significant digits, so that the first is the second and not rounded.
+    private static func hasDigits(_ number: String.UTF8View, of text: UnsafeRawBufferPointer) -> Bool {
+        func digits(_ text: some Sequence<UInt8>) -> ArraySlice<UInt8> {
+            let mantissa = text.prefix { $0 != UInt8(ascii: "e") && $0 != UInt8(ascii: "E") }
+            let digits = mantissa.filter { $0 >= 0x30 && $0 <= 0x39 }
+            let trailing = digits.reversed().prefix { $0 == 0x30 }.count
+            return digits.dropLast(trailing).drop { $0 == 0x30 }
+        }
+        return digits(number) == digits(text)
     }
 
     /// Whether this is the number that SQLite writes for an infinity: 9e999, in any spelling.

@@ -6,17 +6,20 @@ extension JSONValue {
     /// and does nothing to any other value; setting nil removes the member.
     public subscript(key: String) -> JSONValue? {
         get { objectValue?[key] }
-        set {
-            var object: JSONObject
+        // In place, at any depth: `value["a"]?["b"] = 1` copies neither object.
+        _modify {
+            var object: JSONObject, wasNull = false
             switch self {
             case .object(let members): object = members
-            case .null where newValue != nil: object = JSONObject()
-            default: return
+            case .null: (object, wasNull) = (JSONObject(), true)
+            default:
+                var ignored: JSONValue?
+                yield &ignored
+                return
             }
-            // Release the old members first, so that the change is made in place.
             self = .null
-            object[key] = newValue
-            self = .object(object)
+            defer { if !wasNull || !object.isEmpty { self = .object(object) } }
+            yield &object[key]
         }
     }
 

@@ -61,7 +61,17 @@ extension JSONValue {
 /// Two objects are equal if they have the same members, in any order. If several members of a document have the same key, the first
 /// counts, as in SQLite's paths.
 public struct JSONObject: Sendable {
-    private var entries: [(key: String, value: JSONValue)] = []
+    private struct Entry {
+        let key: String
+        /// Nil once the member has been removed.
+        var value: JSONValue?
+    }
+
+    private var entries: [Entry] = []
+    /// The number of members.
+    public private(set) var count = 0
+    /// The position of the first member.
+    private var start = 0
     // Only for objects in which a search through all keys would be slow.
     private var positions: [ExactText: Int]?
 
@@ -70,46 +80,88 @@ public struct JSONObject: Sendable {
 
     /// The value of a member; nil if there is none. Setting nil removes it.
     public subscript(key: String) -> JSONValue? {
-        get { position(of: key).map { entries[$0].value } }
-        set {
-            switch (position(of: key), newValue) {
-            case (let position?, let value?): entries[position].value = value
-            case (let position?, nil):
-                entries.remove(at: position)
-                rebuildPositions()
-            case (nil, let value?): append(key, value)
-            case (nil, nil): break
-            }
+        get { position(of: key).flatMap { entries[$0].value } }
+        // In place: what is inside the value is not copied.
+        _modify {
+            let position = position(of: key)
+            var value: JSONValue?
+            if let position { swap(&value, &entries[position].value) }
+            defer { put(value, key, position) }
+            yield &value
         }
     }
 
     /// The keys, in order.
-    public var keys: [String] { entries.map(\.key) }
+    public var keys: [String] { map(\.key) }
 
     private func position(of key: String) -> Int? {
         if let positions { return positions[ExactText(key)] }
-        return entries.firstIndex { $0.key.isSameText(as: key) }
+        return entries[start...].firstIndex { $0.value != nil && $0.key.isSameText(as: key) }
     }
 
-    private mutating func append(_ key: String, _ value: JSONValue) {
-        entries.append((key, value))
+    /// Stores a member that was taken out of its position, or that has none yet.
+    private mutating func put(_ value: consuming JSONValue?, _ key: String, _ position: Int?) {
+        guard let position else {
+            if value != nil { append(key, value) }
+            return
+        }
+        let isRemoved = value == nil
+        entries[position].value = consume value
+        if isRemoved { noteRemoval(of: key, at: position) }
+    }
+
+    private mutating func append(_ key: String, _ value: consuming JSONValue?) {
+        entries.append(Entry(key: key, value: value))
+        count += 1
         if positions != nil {
             positions?[ExactText(key)] = entries.count - 1
         } else if entries.count > 16 {
-            rebuildPositions()
+            compact()
         }
     }
 
-    private mutating func rebuildPositions() {
-        let isLarge = entries.count > 16
-        positions = isLarge ? Dictionary(uniqueKeysWithValues: entries.indices.map { (ExactText(entries[$0].key), $0) }) : nil
+    private mutating func noteRemoval(of key: String, at position: Int) {
+        count -= 1
+        positions?[ExactText(key)] = nil
+        if position == start { start = entries[start...].firstIndex { $0.value != nil } ?? entries.count }
+        // Each member is moved once for each one that is removed, at most.
+        if entries.count > 2 * count { compact() }
+    }
+
+    private mutating func compact() {
+        if entries.count > count { entries.removeAll { $0.value == nil } }
+        start = 0
+        positions =
+            count > 16 ? Dictionary(uniqueKeysWithValues: entries.indices.map { (ExactText(entries[$0].key), $0) }) : nil
     }
 }
 
-extension JSONObject: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { entries.count }
-    public subscript(position: Int) -> (key: String, value: JSONValue) { entries[position] }
+extension JSONObject: BidirectionalCollection {
+    /// The place of a member.
+    public struct Index: Comparable, Sendable {
+        fileprivate let position: Int
+
+        public static func < (a: Index, b: Index) -> Bool { a.position < b.position }
+    }
+
+    public var startIndex: Index { Index(position: start) }
+    public var endIndex: Index { Index(position: entries.count) }
+
+    public func index(after index: Index) -> Index {
+        var position = index.position + 1
+        while position < entries.count, entries[position].value == nil { position += 1 }
+        return Index(position: position)
+    }
+
+    public func index(before index: Index) -> Index {
+        var position = index.position - 1
+        while entries[position].value == nil { position -= 1 }
+        return Index(position: position)
+    }
+
+    public subscript(index: Index) -> (key: String, value: JSONValue) {
+        (entries[index.position].key, entries[index.position].value ?? .null)
+    }
 }
 
 extension JSONObject: Hashable {

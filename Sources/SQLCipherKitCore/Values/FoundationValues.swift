@@ -78,12 +78,12 @@ extension Decimal: SQLValueConvertible {
     }
 }
 
-/// Stored as TEXT, as its absolute string.
+/// Stored as TEXT, as its absolute string. Text that is not a URL as it stands, such as one with a space, is not read as one.
 extension URL: SQLValueConvertible {
     public var sqlValue: SQLValue { .text(absoluteString) }
 
     public init?(sqlValue: SQLValue) {
         guard case .text(let text) = sqlValue else { return nil }
-        self.init(string: text)
+        self.init(string: text, encodingInvalidCharacters: false)
     }
 }

@@ -58,6 +58,16 @@ extension Row.Column {
         }
         return exact
     }
+
+    @usableFromInline
+    @inline(never)
+    func exactFloat() throws(DatabaseError) -> Float {
+        var integer: Int64 = 0
+        guard sqlcipherkit_column_int64(handle, index, &integer) == SQLITE_INTEGER, let exact = Float(exactly: integer) else {
+            throw mismatch("Float")
+        }
+        return exact
+    }
 }
 
 extension DatabaseError {
@@ -183,28 +193,37 @@ extension Double: SQLValueConvertible {
     }
 }
 
-/// Stored as REAL, which holds every `Float`. Reading rounds to the nearest `Float`; a number beyond its range is an error.
+/// Stored as REAL, which holds every `Float`. A REAL is rounded to the nearest `Float` when it is read, and must not be beyond its
+/// range, or so small that it would become 0. Read also from an INTEGER that a `Float` holds exactly.
 extension Float: SQLValueConvertible {
     public var sqlValue: SQLValue { .real(Double(self)) }
 
     public init?(sqlValue: SQLValue) {
-        guard let value = Double(sqlValue: sqlValue) else { return nil }
-        self.init(rounding: value)
+        switch sqlValue {
+        case .real(let value): self.init(rounding: value)
+        case .integer(let value): self.init(exactly: value)
+        default: return nil
+        }
     }
 
     @inlinable
     public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Float {
-        guard let value = Float(rounding: try Double.readSQL(from: column)) else { throw column.mismatch("Float") }
+        var value = 0.0
+        guard sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT else {
+            return try column.exactFloat()
+        }
+        guard let value = Float(rounding: value) else { throw column.mismatch("Float") }
         return value
     }
 
     @inlinable
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) { try parameter.bind(Double(self)) }
 
+    /// The nearest `Float`; nil if that is an infinity or 0, and `value` is not.
     @usableFromInline
     init?(rounding value: Double) {
         let rounded = Float(value)
-        if rounded.isInfinite && value.isFinite { return nil }
+        if rounded.isInfinite != value.isInfinite || rounded.isZero != value.isZero { return nil }
         self = rounded
     }
 }

@@ -47,7 +47,10 @@ import Testing
             if type == "U" { #expect(decode(text, UInt64.self) == nil) } else { #expect(decode(text, Int64.self) == nil) }
         }
         #expect(decode("256", UInt8.self) == nil && decode("-129", Int8.self) == nil)
-        #expect(decode("0.1234567890123456789012345678901234567890", Decimal.self) == nil)
+        // 39 digits that fit into 128 bits, 39 that do not, and 40.
+        #expect(decode("0.1234567890123456789012345678901234567890", Decimal.self) != nil)
+        #expect(decode("0.9234567890123456789012345678901234567890", Decimal.self) == nil)
+        #expect(decode("0.1234567890123456789012345678901234567891", Decimal.self) == nil)
         #expect(decode("1e500", Decimal.self) == nil)
         #expect(decode("1e400", Double.self) == nil)
         #expect(decode("0.1", Float.self) == 0.1)

@@ -88,7 +88,9 @@ import TestSupport
         }
         #expect(throws: DatabaseError.self) { try back(Float.nan) }
         for value in [Float(0.1), .greatestFiniteMagnitude, -.infinity] { #expect(try back(value) == value) }
-        expectMismatch(Float.self, "SELECT 1e300")
+        for sql in ["1e300", "1e-50", "-1e-50", "16777217", "-9223372036854775807"] { expectMismatch(Float.self, SQL(raw: "SELECT \(sql)")) }
+        #expect(try db.fetchOne(Float.self, "SELECT 16777216") == 16_777_216)
+        #expect(try db.fetchOne(Float.self, "SELECT 0.0") == 0)
         expectMismatch(Double.self, "SELECT '1.5'")
         // Integers that a Double holds, and one that it would round.
         #expect(try db.fetchOne(Double.self, "SELECT 9007199254740992") == 9_007_199_254_740_992)
