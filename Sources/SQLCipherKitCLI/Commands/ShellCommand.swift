@@ -39,7 +39,7 @@ struct ShellCommand: FileCommand {
 
     private static var usualHistory: String? {
         let path = Invocation.current.environment["SQLCIPHERKIT_HISTORY"] ?? ""
-        return path.isEmpty ? nil : (path as NSString).expandingTildeInPath
+        return path.isEmpty ? nil : path.expandingTilde
     }
 
     func run() throws {

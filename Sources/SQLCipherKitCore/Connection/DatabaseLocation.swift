@@ -14,7 +14,7 @@ public struct DatabaseLocation: Hashable, Sendable {
     /// Whether the folder is the platform's standard one, which is created if it is missing.
     var isStandard = false
 
-    /// A file, by its path. A leading `~` or `~/` means the home folder.
+    /// A file, by its path. A leading `~` or `~/` means the home folder: `$HOME` on Linux.
     public static func file(_ path: String) -> DatabaseLocation { DatabaseLocation(place: .file(ExactText(path.expandingTilde))) }
 
     /// A file, by its URL.
@@ -42,7 +42,7 @@ public struct DatabaseLocation: Hashable, Sendable {
         #else
             let configured = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""
             // The specification says to ignore a path that is not absolute.
-            let base = configured.hasTextPrefix("/") ? configured : NSHomeDirectory() + "/.local/share"
+            let base = configured.hasTextPrefix("/") ? configured : HomeFolder.path + "/.local/share"
         #endif
         return DatabaseLocation(place: .file(ExactText("\(base)/\(application)/\(name)")), isStandard: true)
     }
@@ -81,9 +81,21 @@ extension DatabaseLocation: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["name": description]) }
 }
 
+/// The home folder, wherever this package looks for it.
+package enum HomeFolder {
+    /// `$HOME`, or the one of the user database if that is not set. On Apple's platforms, the one of the application's sandbox.
+    package static var path: String {
+        #if !canImport(Darwin)
+            if let home = ProcessInfo.processInfo.environment["HOME"], home.hasTextPrefix("/") { return home }
+        #endif
+        return NSHomeDirectory()
+    }
+}
+
 extension String {
-    fileprivate var expandingTilde: String {
+    /// The path with a leading `~` or `~/` replaced by the home folder.
+    package var expandingTilde: String {
         guard self == "~" || hasTextPrefix("~/") else { return self }
-        return NSHomeDirectory() + String(decoding: utf8.dropFirst(), as: UTF8.self)
+        return HomeFolder.path + String(decoding: utf8.dropFirst(), as: UTF8.self)
     }
 }

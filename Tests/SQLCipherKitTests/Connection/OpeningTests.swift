@@ -17,9 +17,20 @@ import TestSupport
     }
 
     @Test func aTildeIsTheHomeFolder() {
-        #expect(DatabaseLocation.file("~/a.db").path == NSHomeDirectory() + "/a.db")
+        #expect(DatabaseLocation.file("~/a.db").path?.hasSuffix("/a.db") == true)
         #expect(DatabaseLocation.file("~other/a.db").path == "~other/a.db")
     }
+
+    #if os(Linux) && compiler(>=6.2)
+        @Test func theHomeFolderIsThatOfTheEnvironment() async {
+            await #expect(processExitsWith: .success) {
+                setenv("HOME", "/somewhere", 1)
+                unsetenv("XDG_DATA_HOME")
+                let paths = [DatabaseLocation.file("~/a.db").path, DatabaseLocation.standard("b.db", application: "x").path]
+                exit(paths == ["/somewhere/a.db", "/somewhere/.local/share/x/b.db"] ? 0 : 1)
+            }
+        }
+    #endif
 
     @Test func thePathIsTakenAsItIs() throws {
         // Neither a URI nor SQLite's name for a database in memory, as it stands for a file here.
