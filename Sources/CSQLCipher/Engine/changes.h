@@ -35,6 +35,26 @@ static int sqlcipherkit_is_same(sqlite3_value *a, sqlite3_value *b) {
     }
 }
 
+/* sqlite3_preupdate_new, but a whole number in a REAL column is a REAL, as it is for sqlite3_preupdate_old and for every query.
+ * The record that is about to be inserted has it as an INTEGER, so that a session took an insert and a delete of one row for those
+ * of two. SQLite 3.54 does the same. */
+static int sqlcipherkit_new_value(void *context, int column, sqlite3_value **value) {
+    sqlite3 *db = context;
+    int rc = sqlite3_preupdate_new(db, column, value);
+    const Table *table = db->pPreUpdate == NULL ? NULL : db->pPreUpdate->pTab;
+    if (rc == SQLITE_OK && table != NULL && column < table->nCol && table->aCol[column].affinity == SQLITE_AFF_REAL &&
+        ((*value)->flags & (MEM_Int | MEM_IntReal)) != 0) {
+        sqlite3VdbeMemRealify(*value);
+    }
+    return rc;
+}
+
+int sqlcipherkit_create_session(sqlite3 *db, const char *schema, sqlite3_session **session) {
+    int rc = sqlite3session_create(db, schema, session);
+    if (rc == SQLITE_OK) (*session)->hook.xNew = sqlcipherkit_new_value;
+    return rc;
+}
+
 sqlite3_uint64 sqlcipherkit_changed_columns(sqlite3 *db, sqlite3_uint64 candidates) {
     const sqlite3_uint64 rest = (sqlite3_uint64)1 << 63;
     int count = sqlite3_preupdate_count(db);
@@ -43,7 +63,7 @@ sqlite3_uint64 sqlcipherkit_changed_columns(sqlite3 *db, sqlite3_uint64 candidat
     for (candidates &= ~rest; candidates != 0; candidates &= candidates - 1) {
         int column = __builtin_ctzll(candidates);
         sqlite3_value *before, *after;
-        if (sqlite3_preupdate_old(db, column, &before) != SQLITE_OK || sqlite3_preupdate_new(db, column, &after) != SQLITE_OK ||
+        if (sqlite3_preupdate_old(db, column, &before) != SQLITE_OK || sqlcipherkit_new_value(db, column, &after) != SQLITE_OK ||
             !sqlcipherkit_is_same(before, after)) {
             changed |= (sqlite3_uint64)1 << column;
         }
@@ -64,6 +84,17 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
         if (sqlite3StrICmp(found->aCol[i].zCnName, column) == 0) result.column = i;
     }
     return result;
+}
+
+int sqlcipherkit_is_deferred(sqlite3 *db, const char *schema, const char *table, int foreign_key) {
+    const Table *found = sqlite3FindTable(db, table, schema);
+    if (found == NULL || !IsOrdinaryTable(found)) return 0;
+    const FKey *key = found->u.tab.pFKey;
+    while (key != NULL && foreign_key > 0) {
+        key = key->pNextFrom;
+        foreign_key--;
+    }
+    return key != NULL && key->isDeferred;
 }
 
 sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db) {

@@ -35,6 +35,13 @@ typedef struct {
 
 sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, const char *table, const char *column);
 
+/* sqlite3session_create, for sessions that record a whole number of a REAL column as a REAL. */
+int sqlcipherkit_create_session(sqlite3 *db, const char *schema, sqlite3_session **session);
+
+/* Whether a foreign key of a table is `DEFERRABLE INITIALLY DEFERRED`.
+ * foreign_key: its number in `PRAGMA foreign_key_list`, whose rows have been read. */
+int sqlcipherkit_is_deferred(sqlite3 *db, const char *schema, const char *table, int foreign_key);
+
 /* A number that changes when the schema of one of the connection's databases changes, or when the set of databases does. 0
  * if it is not known, until SQLite reads the schema again. */
 sqlite3_uint64 sqlcipherkit_schema_stamp(sqlite3 *db);

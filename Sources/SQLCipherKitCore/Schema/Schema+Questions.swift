@@ -1,3 +1,5 @@
+import CSQLCipher
+
 /// Answers questions about a database's tables for the rest of the library. Nothing else in the library queries SQLite for these.
 extension Schema {
     package struct TableForm {
@@ -73,11 +75,15 @@ extension Schema {
     /// The foreign keys of a table with all their columns, in the order of their declaration.
     package func foreignKeyList(of table: String) throws(DatabaseError) -> [SQLForeignKey] {
         var keys: [(id: Int, key: SQLForeignKey)] = []
+        let handle = try connection.live()
         for column in try foreignKeys(of: table).sorted(by: { ($0.id, $0.sequence) < ($1.id, $1.sequence) }) {
             if keys.last?.id != column.id {
                 let onDelete = SQLForeignKey.Action(rawValue: column.onDelete) ?? .noAction
                 let onUpdate = SQLForeignKey.Action(rawValue: column.onUpdate) ?? .noAction
-                keys.append((column.id, SQLForeignKey([], references: column.parent, onDelete: onDelete, onUpdate: onUpdate)))
+                let isDeferred = sqlcipherkit_is_deferred(handle, name, table, Int32(column.id)) != 0
+                let key = SQLForeignKey(
+                    [], references: column.parent, onDelete: onDelete, onUpdate: onUpdate, isDeferred: isDeferred)
+                keys.append((column.id, key))
             }
             keys[keys.count - 1].key.columns.append(column.from)
             if let to = column.to { keys[keys.count - 1].key.parentColumns.append(to) }

@@ -29,7 +29,7 @@ public final class ChangeRecorder: ConnectionDependent {
         let db = schema.connection
         connection = db
         try schema.live()
-        try db.check(sqlite3session_create(db.liveOutsideHooks(), schema.name, &handle))
+        try db.check(sqlcipherkit_create_session(db.liveOutsideHooks(), schema.name, &handle))
         guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
         db.register(self)
         db.restoreChangeHook()

@@ -162,6 +162,13 @@ extension Changeset {
     /// - Parameter rebases: the ``ChangesetOutcome/rebase`` of each call that has applied other changes, in the order of the calls.
     /// - Throws: ``ResultCode/corrupt`` for malformed bytes.
     public func rebased(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
+        let rebased = try rebasedBySQLite(by: rebases)
+        do { return try rebased.withoutEmptyUpdates() } catch let error as DatabaseError { throw error } catch {
+            throw DatabaseError(thrownBy: "rebasing", error)
+        }
+    }
+
+    private func rebasedBySQLite(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
         if isEmpty || rebases.isEmpty { return self }
         var rebaser: OpaquePointer?
         let rc = sqlite3rebaser_create(&rebaser)

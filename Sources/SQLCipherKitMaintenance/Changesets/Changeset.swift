@@ -75,6 +75,23 @@ public struct Changeset: Hashable, Sendable {
         }
     }
 
+    /// Without the updates of rows whose columns are all in the key, which SQLite makes of inserts when it rebases them: they have
+    /// nothing to set, and cannot be applied.
+    func withoutEmptyUpdates() throws -> Changeset {
+        var hasEmptyUpdate = false
+        try forEachTable { _, columns, key in hasEmptyUpdate = hasEmptyUpdate || key().count == columns }
+        if !hasEmptyUpdate { return self }
+        let group = try ChangeGroup()
+        try iterate { iterator in
+            var table: UnsafePointer<CChar>?
+            var columns: Int32 = 0, operation: Int32 = 0
+            try check(sqlite3changeset_op(iterator, &table, &columns, &operation, nil))
+            if operation == SQLITE_UPDATE, Change.primaryKey(iterator)?.count == Int(columns) { return }
+            try group.add(iterator)
+        }
+        return try group.changeset()
+    }
+
     private func iterate(_ body: (OpaquePointer) throws -> Void) throws {
         if isEmpty { return }
         try withBytes { bytes, count throws(DatabaseError) in
@@ -202,6 +219,9 @@ final class ChangeGroup {
         if changeset.isEmpty { return }
         try changeset.withBytes { bytes, count throws(DatabaseError) in try check(sqlite3changegroup_add(handle, count, bytes)) }
     }
+
+    /// Adds the change that an iterator is at.
+    func add(_ iterator: OpaquePointer) throws(DatabaseError) { try check(sqlite3changegroup_add_change(handle, iterator)) }
 
     func changeset() throws(DatabaseError) -> Changeset {
         try Changeset.output { sqlite3changegroup_output(handle, $0, $1) }

@@ -81,6 +81,46 @@ import TestSupport
         #expect(try rows(a) == rows(b))
     }
 
+    /// A whole number in a REAL column is the same value however it is written, in a key too.
+    @Test(arguments: ["CREATE TABLE t(id REAL PRIMARY KEY, a)", "CREATE TABLE t(id REAL PRIMARY KEY, a) WITHOUT ROWID"])
+    func aKeyThatIsAWholeRealIsOneRow(table: String) throws {
+        let db = try make(table)
+        func recorded(_ sql: String) throws -> Changeset { try db.main.recordingChanges { try $0.execute(SQLScript(sql)) } }
+        #expect(try recorded("INSERT INTO t VALUES (1700000000.0, 'x'); DELETE FROM t").isEmpty)
+        let insert = try recorded("INSERT INTO t VALUES (1700000000, 'x'); UPDATE t SET a = 'y'")
+        #expect(try insert.changes().map(\.kind) == [.insert])
+        #expect(try insert.changes()[0].new == [1_700_000_000.0, "y"])
+        let update = try recorded("UPDATE t SET a = 'z'; DELETE FROM t; INSERT INTO t VALUES (1.7e9, 'w')")
+        #expect(try update.changes().map(\.kind) == [.update])
+        try update.inverted().apply(to: db)
+        #expect(try rows(db) == [[1_700_000_000.0, "y"]])
+        try insert.inverted().apply(to: db)
+        #expect(try rows(db) == [])
+        let moved = try recorded("INSERT INTO t VALUES (1, 'a'); UPDATE t SET id = 2 WHERE id = 1")
+        #expect(try moved.changes().map { $0.new } == [[2.0, "a"]])
+    }
+
+    /// Rows that are all key have nothing to update: what both sides have inserted needs no change after a rebase.
+    @Test func tablesThatAreAllKeyAreRebased() throws {
+        let sql = "CREATE TABLE t(a, b, PRIMARY KEY(a, b)); CREATE TABLE u(id INTEGER PRIMARY KEY, x)"
+        let a = try make(sql), b = try make(sql)
+        let first = try a.main.recordingChanges {
+            try $0.execute(SQLScript("INSERT INTO t VALUES (1, 1), (2, 2); INSERT INTO u VALUES (1, 'a')"))
+        }
+        let second = try b.main.recordingChanges {
+            try $0.execute(SQLScript("INSERT INTO t VALUES (1, 1), (3, 3); INSERT INTO u VALUES (1, 'b')"))
+        }
+        for resolution in [ChangesetConflict.Resolution.replace, .omit] {
+            let here = try make(sql), there = try make(sql)
+            try first.apply(to: here)
+            try second.apply(to: there)
+            let rebase = try #require(try first.apply(to: there) { _ in resolution }.rebase)
+            try second.rebased(by: [rebase]).apply(to: here)
+            #expect(try rows(here) == [[1, 1], [2, 2], [3, 3]] && rows(there) == rows(here))
+            #expect(try rows(here, "u") == rows(there, "u"))
+        }
+    }
+
     @Test func conflicts() throws {
         let source = try make()
         let changes = try source.main.recordingChanges { db in

@@ -99,6 +99,8 @@ import TestSupport
         try db.create(SQLTable("child") {
             SQLColumn("parent", .integer).default(9).references("parent", onDelete: action, onUpdate: action, isDeferred: isDeferred)
         })
+        let found = try #require(try db.main.table("child")).foreignKeys
+        #expect(found == [SQLForeignKey(["parent"], references: "parent", onDelete: action, onUpdate: action, isDeferred: isDeferred)])
         func outcome(_ change: SQL) throws -> [Int?]? {
             var outcome: [Int?]?
             try db.execute("DELETE FROM child")
