@@ -11,6 +11,7 @@ extension SweepScenario {
         case "commits": return try commits(mode)
         case "create": return try create(mode)
         case "attached": return try attached(mode)
+        case "moves": return try moves(mode)
         case "migrations": return try migrations(mode)
         default: return nil
         }
@@ -128,6 +129,53 @@ extension SweepScenario {
                 try expect(folder, files: (SweepScenario.names(in: folder).filter { $0.hasPrefix("a.db-mj") } + names).sorted())
             },
             checkReturned: { folder, calls in for name in names { try expect(try step(folder + "/" + name), after: calls, name) } })
+    }
+
+    /// Rows that move from one file to the other: each is in one of them, and those of one call together.
+    private static func moves(_ mode: String) throws -> SweepScenario {
+        let names = ["a.db", "b.db"]
+        let attach = { (folder: String) in
+            let db = try open(folder + "/a.db", mode)
+            return try db.attach(.file(folder + "/b.db"), as: "b", key: one())
+        }
+        let number = SQL("CAST(substr(x, \(marker.utf8.count + 2)) AS INTEGER)")
+        // The numbers in each file, once what was interrupted is finished.
+        let found = { (folder: String) throws -> [[Int]] in
+            let target = try attach(folder), db = target.connection
+            try db.main.finishMoves(to: target)
+            let left = try db.fetchAll(String.self, "SELECT name FROM main.sqlite_schema WHERE name GLOB 'sqlcipherkit_move_*'")
+            guard left.isEmpty, try !target.hasTable("sqlcipherkit_arrival")
+                || db.fetchOne(Int.self, "SELECT count(*) FROM b.sqlcipherkit_arrival WHERE number <> 0") == 0
+            else { throw Wrong(description: "the moves are not finished: \(left)") }
+            return try ["main", "b"].map { schema in
+                try db.fetchAll(Int.self, "SELECT \(number) FROM \(raw: schema).t ORDER BY 1")
+            }
+        }
+        let states = [[Array(0..<8), []], [Array(3..<8), Array(0..<3)], [Array(6..<8), Array(0..<6)]]
+        return SweepScenario(
+            prepare: { folder in
+                try make(folder + "/a.db", one(), mode, rows: 8)
+                try make(folder + "/b.db", one(), mode, rows: 0)
+            },
+            act: { folder in
+                let target = try attach(folder)
+                for limit in [3, 6] {
+                    try target.connection.main.moveRows(of: "t", to: target, where: "\(number) < \(limit)")
+                    returned()
+                }
+            },
+            check: { folder in
+                let now = try found(folder)
+                guard states.contains(now) else { throw Wrong(description: "the rows are \(now)") }
+                for name in names { try intact(folder + "/" + name, one()) { _ in } }
+                try expect(folder, files: names)
+            },
+            checkReturned: { folder, calls in
+                let now = try found(folder)
+                guard let state = states.firstIndex(of: now), state == calls || state == calls + 1 else {
+                    throw Wrong(description: "\(calls) calls had returned, and the rows are \(now)")
+                }
+            })
     }
 
     private static func migrations(_ mode: String) throws -> SweepScenario {

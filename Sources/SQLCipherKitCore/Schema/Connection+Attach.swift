@@ -60,7 +60,7 @@ extension Connection {
     }
 
     /// Runs `body` with a database attached, and always detaches it afterwards. If `body` leaves a transaction open, it is rolled
-    /// back.
+    /// back; if a cursor outlives it, the cursor ends.
     ///
     /// ```swift
     /// let count = try db.withAttached(.file("archive.db"), as: "archive", key: archiveKey) { archive in
@@ -78,26 +78,45 @@ extension Connection {
             throw DatabaseError.misuse("withAttached cannot be called in a transaction: begin it inside, or attach before it")
         }
         let schema = try changingThisOneOnly { try attach(location, as: name, key: key, safeguards: safeguards) }
+        let result: Result<R, any Error>
+        do { result = .success(try body(schema)) } catch { result = .failure(error) }
+        let leftOpen = isInTransaction
+        abandon()
         let detach = { () throws(DatabaseError) in
             try self.changingThisOneOnly { () throws(DatabaseError) in try schema.detach() }
         }
-        let result: R
-        do { result = try body(schema) } catch {
-            abandon()
-            // A cursor that outlives the closure keeps its own transaction open.
-            if (try? detach()) == nil {
-                closeCursors()
-                try? detach()
+        do { try detach() } catch {
+            // A cursor that outlives the closure keeps the database in use.
+            closeCursors()
+            do { try detach() } catch { if case .success = result { throw error } }
+        }
+        let value = try result.get()
+        if leftOpen { throw DatabaseError.misuse("the closure of withAttached has left a transaction open, which was rolled back") }
+        return value
+    }
+
+    /// Whether a transaction that writes several of the attached files is committed in all of them or in none, whatever happens
+    /// during the commit (<https://sqlite.org/lang_attach.html>). True if there is only one file to write.
+    ///
+    /// It takes a rollback journal for each file, in the mode `delete`, `truncate` or `persist`, flushed to disk, and a main
+    /// database on disk. With a write-ahead log, each file is committed by itself, one after the other: a process that dies in
+    /// between has committed some of them. To move rows from one file to another without such a risk, use
+    /// `moveRows(of:to:where:)` of ``Schema``.
+    /// - Throws: ``DatabaseError`` if the settings cannot be read.
+    public var isAtomicAcrossFiles: Bool {
+        get throws(DatabaseError) {
+            var files: [Schema] = []
+            for schema in try schemas() where !schema.name.isSameName(as: "temp") {
+                if try schema.path != nil, try !schema.isReadOnly { files.append(schema) }
             }
-            throw error
+            if files.count < 2 { return true }
+            guard try main.path != nil else { return false }
+            for schema in files {
+                guard try [.delete, .truncate, .persist].contains(schema.journalMode) else { return false }
+                if try schema.synchronous == .off { return false }
+            }
+            return true
         }
-        if isInTransaction {
-            abandon()
-            try? detach()
-            throw DatabaseError.misuse("the closure of withAttached has left a transaction open, which was rolled back")
-        }
-        try detach()
-        return result
     }
 
     private func checkIsFree(_ name: String) throws(DatabaseError) {

@@ -1,16 +1,17 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// Copies tables to another database of the same connection, with row ids, indexes and triggers. Either all of them are copied
-    /// or nothing is.
+    /// Copies tables to another database of the same connection, with indexes and triggers. Either all of them are copied or
+    /// nothing is.
     ///
     /// ```swift
     /// let export = try db.attach(.file("export.db"), as: "export", key: key)
     /// try db.main.copyTables(["note", "tag"], to: export) { print("\($0.rowsDone) of \($0.rowsTotal) rows") }
     /// ```
     /// A table that does not exist in the target is created with the same definition. An existing one must have all columns of the
-    /// source's table, by name; its own triggers run, and its additional columns get their defaults. Generated columns are computed
-    /// again. Views and virtual tables are not copied.
+    /// source's table, by name; its own triggers run, and its additional columns get their defaults. Row ids that are no column of
+    /// the table are kept if the target's table is new or has no rows; next to other rows they would collide, and the target
+    /// assigns new ones. Generated columns are computed again. Views and virtual tables are not copied.
     ///
     /// The copy is one transaction, or a savepoint of the open one. Foreign keys are checked when the transaction commits. To copy
     /// a whole database to a separate file, see ``Schema/backup(toFileAt:key:options:progress:)``.
@@ -139,10 +140,12 @@ private struct TableCopyRun {
                 "the table \(table) of \(target.name) has no column \(missing) that could be written")
         }
         let list = stored.map(\.quotedSQLIdentifier)
-        // Row ids can be kept in a new table. In an existing one they would collide, unless they are its key, which is copied
-        // anyway.
-        guard isNew, let rowID = try source.rowIDName(of: table) else { return list }
-        return [rowID] + list
+        // Next to other rows, row ids would collide, unless they are the table's key, which is copied anyway.
+        guard let rowID = try source.rowIDName(of: table), try target.rowIDName(of: table) == rowID else { return list }
+        let key = try target.columns(of: table).primaryKey
+        if !isNew, key.count == 1, key[0].type.isSameName(as: "integer") { return list }
+        let isEmpty = try isNew || db.fetchOne(Int.self, SQL(raw: "SELECT 1 FROM \(target.qualified(table)) LIMIT 1")) == nil
+        return isEmpty ? [rowID] + list : list
     }
 
     /// Copies the next number of an AUTOINCREMENT key, which may be higher than any existing row's.

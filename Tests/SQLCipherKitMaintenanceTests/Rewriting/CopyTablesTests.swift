@@ -48,6 +48,27 @@ import TestSupport
         #expect(try db.schema("o \"1\"").verify().isIntact)
     }
 
+    /// What refers to rows by their ids, such as a full-text index, still fits after a copy into a table that is there already.
+    @Test func rowIDsAreKeptWhereNoneAreTaken() throws {
+        let target = try target
+        try db.execute(SQLScript("CREATE TABLE bare(x); INSERT INTO bare(rowid, x) VALUES (5, 'a'), (9, 'b')"))
+        try db.execute("CREATE TABLE \(identifier: target.name).bare(x, more DEFAULT 1)")
+        func ids() throws -> [Int] { try db.fetchAll(Int.self, "SELECT rowid FROM \(identifier: target.name).bare ORDER BY 1") }
+        try db.main.copyTables(["bare"], to: target)
+        #expect(try ids() == [5, 9])
+        var options = TableCopyOptions()
+        options.emptiesTarget = true
+        try db.main.copyTables(["bare"], to: target, options: options)
+        #expect(try ids() == [5, 9])
+        try db.main.copyTables(["bare"], to: target)
+        #expect(try ids() == [5, 9, 10, 11])
+        // There the ids are a column, which the source has as an ordinary one.
+        try db.execute(SQLScript("CREATE TABLE keyed(id INT, x); INSERT INTO keyed(rowid, id, x) VALUES (5, 50, 'a')"))
+        try db.execute("CREATE TABLE \(identifier: target.name).keyed(id INTEGER PRIMARY KEY, x)")
+        try db.main.copyTables(["keyed"], to: target)
+        #expect(try db.fetchAll(Int.self, "SELECT id FROM \(identifier: target.name).keyed") == [50])
+    }
+
     @Test func conflicts() throws {
         let target = try target
         try db.execute(SQLScript("CREATE TABLE small(id INTEGER PRIMARY KEY, x TEXT); INSERT INTO small VALUES (1, 'a'), (2, 'b')"))

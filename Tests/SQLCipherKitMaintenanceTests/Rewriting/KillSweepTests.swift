@@ -29,6 +29,16 @@ import TestSupport
         }
     }
 
+    /// Rows that move between two files, which with logs are committed one after the other: a kill at any change leaves each row
+    /// in one of them.
+    @Test(arguments: ["delete", "wal"]) func aKillLeavesEachMovedRowOnce(mode: String) throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Command.run(
+            try BuildProducts.executable("FaultDriver"),
+            ["sweep", "moves", folder.url.path, mode, LongTests.areOn || mode == "wal" ? "all" : "names"])
+        #expect(outcome.status == 0 && !outcome.output.contains("wrong"), "\(outcome.output)")
+    }
+
     /// One failed write, sync, rename or removal leaves the old database or the new one as well, in the journal mode that it had,
     /// and no other file after the next opening.
     @Test(

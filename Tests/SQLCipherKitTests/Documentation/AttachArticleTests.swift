@@ -16,13 +16,7 @@ import TestSupport
 
         let archive = try db.attach(
             .file(archivePath), as: "archive", key: archiveKey)
-        try db.transaction { db in
-            try db.execute("""
-                INSERT INTO archive.note
-                SELECT * FROM main.note WHERE year < \(2020)
-                """)
-            try db.execute("DELETE FROM main.note WHERE year < \(2020)")
-        }
+        try db.main.moveRows(of: "note", to: archive, where: "year < \(2020)")
         let both = try db.fetchAll(String.self, """
             SELECT title FROM main.note
             UNION ALL SELECT title FROM archive.note ORDER BY 1
@@ -38,6 +32,18 @@ import TestSupport
         }
         #expect(moved == 1)
         #expect(try db.schemas().map(\.name) == ["main"])
+
+        try db.execute("INSERT INTO note(title, year) VALUES ('older', 2001)")
+        do {
+            let archive = try db.attach(
+                .file(archivePath), as: "archive", key: archiveKey)
+            try db.main.finishMoves(to: archive)
+            let count = try db.main.moveRows(
+                of: "note", to: archive, where: "year < \(2020)")
+            print(try db.isAtomicAcrossFiles, count)
+            try archive.detach()
+            #expect(count == 1)
+        }
 
         try db.attach(.memory, as: "scratch", key: .plaintext)
         let scratch = try db.schema("scratch")

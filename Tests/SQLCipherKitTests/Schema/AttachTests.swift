@@ -238,6 +238,14 @@ import TestSupport
         }
         #expect(cursor?.isOpen == false)
         try expectOnlyMain()
+        // The result is not lost for it.
+        let value = try db.withAttached(location, as: "s", key: key) { _ in
+            cursor = try db.cursor(Int.self, "SELECT x FROM s.t")
+            _ = try cursor?.next()
+            return 7
+        }
+        #expect(value == 7 && cursor?.isOpen == false)
+        try expectOnlyMain()
         #expect(try !db.isInTransaction && db.fetchOne(Int.self, "SELECT count(*) FROM main.t") == 2)
         // In a transaction it could not be detached.
         let inside = #expect(throws: DatabaseError.self) {

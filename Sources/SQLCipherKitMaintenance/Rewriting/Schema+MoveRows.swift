@@ -1,0 +1,250 @@
+import SQLCipherKitCore
+
+extension Schema {
+    /// Moves the rows of a table that meet a condition to the table of the same name in another database of the connection.
+    /// Whatever happens, each row stays in exactly one of the two.
+    ///
+    /// ```swift
+    /// let archive = try db.attach(.file("archive.db"), as: "archive", key: archiveKey)
+    /// let moved = try db.main.moveRows(of: "note", to: archive, where: "year < \(2020)")
+    /// ```
+    /// A transaction that deletes in one file and inserts in another is not always atomic over both: see
+    /// ``Connection/isAtomicAcrossFiles``. This call works in steps, each of which writes one file in one transaction: the rows go
+    /// into a table of their own in this database, from there to the other one, and are then removed here. If the process dies in
+    /// between, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
+    ///
+    /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. The target's table must have
+    /// all columns of the source's table, by name; generated columns are computed again. A row id that is no column of the table is
+    /// assigned by the target.
+    /// - Parameters:
+    ///   - table: the table's name.
+    ///   - target: the database to move to.
+    ///   - condition: which rows, as after `WHERE`.
+    /// - Returns: the number of rows moved.
+    /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, or if the databases belong to different connections;
+    ///   ``DatabaseError/Reason/schemaName`` if a database is no longer attached or both are the same;
+    ///   ``DatabaseError/Reason/invalidArgument`` if one of them has no such ordinary table, or if a column is missing; or an error
+    ///   of the condition, of deleting or of inserting. In each case nothing has been moved.
+    @discardableResult
+    public func moveRows(of table: String, to target: Schema, where condition: SQL) throws -> Int {
+        let mover = try RowMover(self, target)
+        try mover.finish()
+        return try mover.move(table, condition)
+    }
+
+    /// Does what an interrupted ``moveRows(of:to:where:)`` between the two databases has left to do.
+    /// - Returns: how many calls had been interrupted.
+    /// - Throws: as ``moveRows(of:to:where:)``. The rows are then kept for the next call.
+    @discardableResult
+    public func finishMoves(to target: Schema) throws -> Int { try RowMover(self, target).finish() }
+}
+
+/// Moves rows between two databases of a connection, in transactions that write one of them.
+private struct RowMover {
+    let source: Schema, target: Schema
+    var db: Connection { source.connection }
+
+    /// In the source, the moves under way: their number, the table, and the identity of the database that the rows go to. The rows
+    /// of each are in a table of their own. Number 0 is the source's own identity.
+    private static let moves = "sqlcipherkit_move"
+    /// In the target, its identity, with number 0, and the moves that have arrived and may still be noted in the source, with the
+    /// source's identity.
+    private static let arrivals = "sqlcipherkit_arrival"
+
+    /// The column that has the row ids of rows under way.
+    private static let rowID = "sqlcipherkit_row_id"
+
+    private struct Move: SQLRow {
+        let number: Int64, table: String
+
+        init(number: Int64, table: String) { (self.number, self.table) = (number, table) }
+        init(row: borrowing Row) throws { (number, table) = try row.values() }
+
+        /// The table with the rows.
+        var rows: String { "sqlcipherkit_move_\(number)" }
+    }
+
+    init(_ source: Schema, _ target: Schema) throws(DatabaseError) {
+        try source.live()
+        try target.live()
+        guard source.connection === target.connection else {
+            throw .misuse("rows cannot be moved to a database of another connection: attach it to this one")
+        }
+        if source.isSame(as: target) {
+            throw DatabaseError(code: .misuse, reason: .schemaName, message: "the rows of \(source.name) cannot be moved to itself")
+        }
+        if source.connection.isInTransaction {
+            throw .misuse("rows cannot be moved inside a transaction: each of the two files is committed by itself")
+        }
+        (self.source, self.target) = (source, target)
+    }
+
+    // MARK: The steps
+
+    func move(_ table: String, _ condition: SQL) throws -> Int {
+        let columns = try columns(of: table), key = try key(of: table), identity = try identify()
+        var move = Move(number: 0, table: table), count = 0
+        // The rows leave the table.
+        try db.transaction { db in
+            try db.execute(
+                """
+                CREATE TABLE IF NOT EXISTS \(raw: source.qualified(Self.moves))(
+                    number INTEGER PRIMARY KEY, source TEXT NOT NULL, identity BLOB NOT NULL)
+                """)
+            try db.execute("INSERT OR IGNORE INTO \(raw: source.qualified(Self.moves)) VALUES (0, '', randomblob(16))")
+            repeat { move = Move(number: .random(in: 1...(.max)), table: table) } while try isKnown(move)
+            try db.execute("INSERT INTO \(raw: source.qualified(Self.moves)) VALUES (\(move.number), \(table), \(identity))")
+            let rows = source.qualified(move.rows), place = source.qualified(table), list = columns.joined(separator: ", ")
+            // Columns without a type keep each value as it is.
+            try db.execute("CREATE TABLE \(raw: rows)(\(raw: Self.rowID), \(raw: list))")
+            try db.execute(
+                """
+                INSERT INTO \(raw: rows) SELECT \(raw: key.isRowID ? key.columns : "NULL"), \(raw: list)
+                FROM \(raw: place) AS \(identifier: table) WHERE \(condition)
+                """)
+            count = db.changes
+            let keys = key.isRowID ? Self.rowID : key.columns
+            try db.execute("DELETE FROM \(raw: place) WHERE (\(raw: key.columns)) IN (SELECT \(raw: keys) FROM \(raw: rows))")
+            guard db.changes == count else {
+                throw DatabaseError.invalidArgument("a trigger of \(table) keeps rows from being deleted")
+            }
+        }
+        do { try arrive(move) } catch {
+            try putBack(move, key.isRowID ? key.columns : nil)
+            throw error
+        }
+        try forget(move)
+        return count
+    }
+
+    /// - Returns: how many moves were unfinished.
+    @discardableResult
+    func finish() throws -> Int {
+        guard try source.hasTable(Self.moves), let identity = try identity() else { return 0 }
+        let moves: [Move] = try db.fetchAll(
+            "SELECT number, source FROM \(raw: source.qualified(Self.moves)) WHERE number > 0 AND identity = \(identity)")
+        for move in moves {
+            try arrive(move)
+            try forget(move)
+        }
+        // Notes of moves whose rows are gone from the source.
+        let finished: SQL = """
+            FROM \(raw: target.qualified(Self.arrivals)) WHERE number > 0
+            AND identity = (SELECT identity FROM \(raw: source.qualified(Self.moves)) WHERE number = 0)
+            AND number NOT IN (SELECT number FROM \(raw: source.qualified(Self.moves)))
+            """
+        if try db.fetchOne(Int.self, "SELECT count(*) \(finished)") != 0 { try db.execute("DELETE \(finished)") }
+        return moves.count
+    }
+
+    /// Inserts the rows into the target, unless that has been done.
+    private func arrive(_ move: Move) throws {
+        try db.transaction { db in
+            // Another process may have finished it.
+            guard try source.hasTable(move.rows), try !hasArrived(move) else { return }
+            let list = try columns(in: move).joined(separator: ", ")
+            try db.execute(
+                """
+                INSERT INTO \(raw: target.qualified(move.table))(\(raw: list))
+                SELECT \(raw: list) FROM \(raw: source.qualified(move.rows))
+                """)
+            guard try db.changes == self.count(of: source.qualified(move.rows)) else {
+                throw DatabaseError.invalidArgument("a trigger of \(move.table) keeps rows from being inserted")
+            }
+            try db.execute(
+                """
+                INSERT INTO \(raw: target.qualified(Self.arrivals))
+                SELECT \(move.number), identity FROM \(raw: source.qualified(Self.moves)) WHERE number = 0
+                """)
+        }
+    }
+
+    /// Removes the rows that have arrived, and then the note of it.
+    private func forget(_ move: Move) throws {
+        try db.transaction { _ in try dropRows(move) }
+        try db.execute("DELETE FROM \(raw: target.qualified(Self.arrivals)) WHERE number = \(move.number)")
+    }
+
+    /// Puts rows that could not arrive back where they were.
+    private func putBack(_ move: Move, _ rowID: String?) throws {
+        try db.transaction { db in
+            guard try source.hasTable(move.rows), try !hasArrived(move) else { return }
+            let list = try columns(in: move).joined(separator: ", ")
+            let (into, from) = rowID.map { ($0 + ", " + list, Self.rowID + ", " + list) } ?? (list, list)
+            try db.execute(
+                """
+                INSERT INTO \(raw: source.qualified(move.table))(\(raw: into))
+                SELECT \(raw: from) FROM \(raw: source.qualified(move.rows))
+                """)
+            try dropRows(move)
+        }
+    }
+
+    private func dropRows(_ move: Move) throws {
+        try db.execute("DROP TABLE IF EXISTS \(raw: source.qualified(move.rows))")
+        try db.execute("DELETE FROM \(raw: source.qualified(Self.moves)) WHERE number = \(move.number)")
+    }
+
+    // MARK: What is there
+
+    /// The columns to move, quoted.
+    private func columns(of table: String) throws -> [String] {
+        for schema in [source, target] {
+            guard let form = try schema.form(of: table), form.kind == .table, !form.name.isKeptFromSQL else {
+                throw DatabaseError.invalidArgument("the database \(schema.name) has no ordinary table \(table)")
+            }
+        }
+        let stored = try source.storedColumns(of: table), there = try target.storedColumns(of: table).nameSet
+        if let missing = stored.first(where: { !there.contains(SQLName($0)) }) {
+            throw DatabaseError.invalidArgument(
+                "the table \(table) of \(target.name) has no column \(missing) that could be written")
+        }
+        return stored.map(\.quotedSQLIdentifier)
+    }
+
+    /// The target's identity; nil if no rows have ever been moved to it.
+    private func identity() throws -> SQLValue? {
+        guard try target.hasTable(Self.arrivals) else { return nil }
+        return try db.fetchOne(SQLValue.self, "SELECT identity FROM \(raw: target.qualified(Self.arrivals)) WHERE number = 0")
+    }
+
+    /// Gives the target an identity, if it has none.
+    private func identify() throws -> SQLValue {
+        if let identity = try identity() { return identity }
+        return try db.transaction { db in
+            let table = target.qualified(Self.arrivals)
+            try db.execute("CREATE TABLE IF NOT EXISTS \(raw: table)(number INTEGER PRIMARY KEY, identity BLOB)")
+            try db.execute("INSERT OR IGNORE INTO \(raw: table) VALUES (0, randomblob(16))")
+            guard let identity = try identity() else {
+                throw DatabaseError.misuse("the table \(Self.arrivals) does not belong to this package")
+            }
+            return identity
+        }
+    }
+
+    private func isKnown(_ move: Move) throws -> Bool {
+        guard try source.hasTable(Self.moves) else { return false }
+        return try db.fetchOne(Int.self, "SELECT 1 FROM \(raw: source.qualified(Self.moves)) WHERE number = \(move.number)") != nil
+    }
+
+    private func hasArrived(_ move: Move) throws -> Bool {
+        try db.fetchOne(Int.self, "SELECT 1 FROM \(raw: target.qualified(Self.arrivals)) WHERE number = \(move.number)") != nil
+    }
+
+    private func count(of rows: String) throws -> Int { try db.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(rows)")) ?? 0 }
+
+    /// What identifies a row of a table, as the list of columns in SQL.
+    private func key(of table: String) throws -> (columns: String, isRowID: Bool) {
+        if let rowID = try source.rowIDName(of: table) { return (rowID, true) }
+        let key = try source.columns(of: table).primaryKey.map(\.name.quotedSQLIdentifier)
+        guard !key.isEmpty, try source.form(of: table)?.isWithoutRowID == true else {
+            throw DatabaseError.invalidArgument("no name is left for the row id of \(table), by which its rows are moved")
+        }
+        return (key.joined(separator: ", "), false)
+    }
+
+    /// The columns of the rows under way, quoted.
+    private func columns(in move: Move) throws -> [String] {
+        try source.columns(of: move.rows).map(\.name).filter { $0 != Self.rowID }.map(\.quotedSQLIdentifier)
+    }
+}
