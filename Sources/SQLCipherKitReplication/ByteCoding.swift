@@ -1,8 +1,25 @@
-/// Numbers in replicated objects, most significant byte first.
+import SQLCipherKitCore
+
+/// How numbers are written in replicated objects: of a fixed size with the most significant byte first, or in as many bytes as they
+/// need (unsigned LEB128; a signed number is folded so that its sign is the lowest bit).
 extension Array<UInt8> {
     mutating func append<T: FixedWidthInteger>(number: T) {
         for shift in stride(from: T.bitWidth - 8, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: number >> T(shift))) }
     }
+
+    mutating func append(short number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    mutating func append(signed number: Int64) { append(short: UInt64(bitPattern: number << 1 ^ number >> 63)) }
+
+    /// 16 digits for 8 bytes, as in the names of objects.
+    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 }
 
 extension UnsafeRawBufferPointer {
@@ -14,23 +31,55 @@ extension UnsafeRawBufferPointer {
     func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }
 
-/// Bytes read in order; nil past the end.
+/// Bytes read in order. What is not there, or no number of the wanted size, throws ``DatabaseError/Reason/replicaDamaged``.
 struct ByteParser {
     let bytes: [UInt8]
     private(set) var offset = 0
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    mutating func number<T: FixedWidthInteger>(_: T.Type) -> T? {
-        guard let part = take(T.bitWidth / 8) else { return nil }
-        return part.reduce(0) { $0 << 8 | T(truncatingIfNeeded: $1) }
+    private static var cutOff: DatabaseError { .damagedReplica("something is cut off, or of an unknown form") }
+
+    mutating func number<T: FixedWidthInteger>(_: T.Type = T.self) throws(DatabaseError) -> T {
+        try take(T.bitWidth / 8).reduce(0) { $0 << 8 | T(truncatingIfNeeded: $1) }
     }
 
-    mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
-        guard count >= 0, count <= bytes.count - offset else { return nil }
+    mutating func take(_ count: Int) throws(DatabaseError) -> ArraySlice<UInt8> {
+        guard count >= 0, count <= bytes.count - offset else { throw Self.cutOff }
         defer { offset += count }
         return bytes[offset..<offset + count]
     }
 
+    mutating func short() throws(DatabaseError) -> UInt64 {
+        var result: UInt64 = 0
+        for shift in stride(from: UInt64(0), through: 63, by: 7) {
+            let byte = try number(UInt8.self)
+            guard shift < 63 || byte <= 1 else { throw Self.cutOff }
+            result |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return result }
+        }
+        throw Self.cutOff
+    }
+
+    /// A short number that is at most `limit`.
+    mutating func count(atMost limit: Int = 1 << 48) throws(DatabaseError) -> Int {
+        let number = try short()
+        guard number <= UInt64(limit) else { throw Self.cutOff }
+        return Int(number)
+    }
+
+    /// A short number that leaves room for adding to it.
+    mutating func position() throws(DatabaseError) -> UInt64 { UInt64(try count(atMost: 1 << 60)) }
+
+    mutating func signed() throws(DatabaseError) -> Int64 {
+        let number = try short()
+        return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
+    }
+
     var isAtEnd: Bool { offset == bytes.count }
+
+    mutating func rest() -> [UInt8] {
+        defer { offset = bytes.count }
+        return Array(bytes[offset...])
+    }
 }

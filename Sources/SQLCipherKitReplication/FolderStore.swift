@@ -1,16 +1,20 @@
 import Foundation
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// A store in a folder, such as one on another disk or on a share.
 ///
-/// Each object is a file, which is written under a temporary name, flushed, and renamed. A lock file makes conditions atomic
-/// between processes; on a network file system they depend on its locks.
+/// Each object is a file, which is written as `~new`, flushed, and renamed. One writer at a time has the lock file, so conditions
+/// are atomic between processes, and what a killed process leaves is one file, which the next writer replaces. On a network file
+/// system that depends on its locks. Links are not followed below the folder.
 public struct FolderStore: ReplicaStore {
     /// The path of the folder.
     public let path: String
     /// How long to wait for another process that has the folder locked. Tests set it.
     package var patience: Duration = .seconds(10)
+
+    private static let lockName = "~lock", newName = "~new"
 
     /// - Parameter path: the folder; created with permissions 0700 if it is missing.
     /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if there is no such folder and it cannot be created.
@@ -36,7 +40,7 @@ public struct FolderStore: ReplicaStore {
             }
             guard name.utf8.starts(with: prefix.utf8), !name.utf8.contains(UInt8(ascii: "~")) else { continue }
             var info = stat()
-            guard stat(file(name), &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
+            guard lstat(path + "/" + name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
             objects.append(ReplicaObjectInfo(name: name, size: Int(info.st_size)))
         }
         return objects
@@ -52,36 +56,75 @@ public struct FolderStore: ReplicaStore {
     @discardableResult
     public func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
         try await BlockingExecutor.run {
-            if condition == .always {
-                try write(name, bytes)
-            } else {
-                let lock = open(file("~lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-                guard lock >= 0 else { throw failure("locked", path) }
-                defer { close(lock) }
-                let start = ContinuousClock.now
-                while flock(lock, LOCK_EX | LOCK_NB) != 0 {
-                    guard errno == EINTR || errno == EWOULDBLOCK, .now - start < patience, !Task.isCancelled else {
-                        throw failure("locked", path)
-                    }
-                    usleep(5000)
-                }
-                let present = try read(name)
-                switch condition {
-                case .isVersion(let version):
-                    if present.map({ self.version($0) }) != version { throw ReplicaStoreError.conditionFailed }
-                case .isAbsent, .always: if present != nil { throw ReplicaStoreError.conditionFailed }
-                }
-                try write(name, bytes)
+            let root = try Folder(path), lock = try lock(root)
+            defer { _ = lock }
+            switch condition {
+            case .always: break
+            case .isVersion(let version):
+                if try read(name).map({ self.version($0) }) != version { throw ReplicaStoreError.conditionFailed }
+            case .isAbsent: if try read(name) != nil { throw ReplicaStoreError.conditionFailed }
             }
+            try write(name, bytes, root)
             return version(bytes)
         }
     }
 
     public func delete(_ name: String) async throws {
-        if unlink(file(name)) != 0, errno != ENOENT { throw failure("removed", name) }
+        guard let (folder, last) = try place(of: name, Folder(path), isNew: false) else { return }
+        if unlinkat(folder.descriptor, last, 0) != 0, errno != ENOENT { throw failure("removed", name) }
     }
 
-    private func file(_ name: String) -> String { path + "/" + name }
+    // MARK: Files
+
+    /// A folder that is open.
+    private final class Folder {
+        let descriptor: Int32
+
+        init(_ path: String) throws {
+            descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                throw ReplicaStoreError.unavailable("the folder \(path) cannot be opened: \(String(cString: strerror(errno)))")
+            }
+        }
+
+        /// A folder in this one, which must not be a link; nil with `errno`.
+        init?(_ name: Substring, in folder: Folder) {
+            descriptor = openat(folder.descriptor, String(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            if descriptor < 0 { return nil }
+        }
+
+        deinit { if descriptor >= 0 { close(descriptor) } }
+    }
+
+    /// The folder of an object, and its name there; nil if the folder is missing.
+    private func place(of name: String, _ root: Folder, isNew: Bool) throws -> (Folder, String)? {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard let last = parts.last, !name.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "~") }),
+            parts.allSatisfy({ !["", ".", ".."].contains($0) })
+        else { throw ReplicaStoreError.unavailable("\(name) is no name of an object") }
+        var folder = root
+        for part in parts.dropLast() {
+            if isNew, mkdirat(folder.descriptor, String(part), 0o700) == 0 { _ = AtomicFile.sync(folder.descriptor) }
+            guard let next = Folder(part, in: folder) else {
+                if errno == ENOENT { return nil }
+                throw failure("opened", name)
+            }
+            folder = next
+        }
+        return (folder, String(last))
+    }
+
+    private func lock(_ root: Folder) throws -> OwnFile {
+        guard let lock = OwnFile.open(Self.lockName, for: .locking, in: root.descriptor) else { throw failure("locked", path) }
+        let start = ContinuousClock.now
+        while !lock.lock() {
+            guard errno == EINTR || errno == EWOULDBLOCK, .now - start < patience, !Task.isCancelled else {
+                throw failure("locked", path)
+            }
+            usleep(2000)
+        }
+        return lock
+    }
 
     /// The size and the last bytes: every object ends with the tag of what seals it.
     private func version(_ bytes: [UInt8]) -> String {
@@ -89,71 +132,35 @@ public struct FolderStore: ReplicaStore {
     }
 
     private func read(_ name: String) throws -> [UInt8]? {
-        // A pipe of that name must not be waited for.
-        let descriptor = open(file(name), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
+        guard let (folder, last) = try place(of: name, Folder(path), isNew: false) else { return nil }
+        guard let file = OwnFile.open(last, for: .reading, in: folder.descriptor) else {
             if errno == ENOENT { return nil }
             throw failure("read", name)
         }
-        defer { close(descriptor) }
-        var info = stat()
-        guard fstat(descriptor, &info) == 0 else { throw failure("read", name) }
-        guard info.st_mode & S_IFMT == S_IFREG, info.st_size <= ReplicaObject.largestSize else {
-            throw ReplicaStoreError.unavailable("\(name) is no object: it is no regular file, or larger than an object can be")
+        let size = file.size
+        guard size <= ReplicaObject.largestSize else {
+            throw ReplicaStoreError.unavailable("\(name) is no object: it is larger than an object can be")
         }
-        var bytes = [UInt8](repeating: 0, count: Int(info.st_size))
-        let count = try bytes.withUnsafeMutableBytes { try Self.readAll(descriptor, $0, at: 0) }
-        guard count == bytes.count else { throw failure("read", name) }
+        var bytes = [UInt8](repeating: 0, count: size)
+        guard bytes.withUnsafeMutableBytes({ file.read($0) }) == size else { throw failure("read", name) }
         return bytes
     }
 
-    /// Reads until the buffer is full or the file ends.
-    /// - Returns: the number of bytes read.
-    static func readAll(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
-        var done = 0
-        while done < bytes.count {
-            let count = pread(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
-            if count < 0, errno == EINTR { continue }
-            if count < 0 { throw ReplicaStoreError.unavailable("a file cannot be read: \(String(cString: strerror(errno)))") }
-            if count == 0 { break }
-            done += count
-        }
-        return done
-    }
-
-    private func write(_ name: String, _ bytes: [UInt8]) throws {
-        let final = file(name)
-        let folder = (final as NSString).deletingLastPathComponent
-        let temporary = final + "~\(UInt64.random(in: 0...UInt64.max))"
-        var descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        if descriptor < 0, errno == ENOENT {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            flush((folder as NSString).deletingLastPathComponent)
-            descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        }
-        guard descriptor >= 0 else { throw failure("written", name) }
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress.map { $0 + done }, bytes.count - done) }
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { break }
-            done += count
-        }
-        let isWritten = done == bytes.count && fsync(descriptor) == 0
-        guard close(descriptor) == 0, isWritten, rename(temporary, final) == 0 else {
+    /// Writes an object. The lock is held.
+    private func write(_ name: String, _ bytes: [UInt8], _ root: Folder) throws {
+        guard let (folder, last) = try place(of: name, root, isNew: true) else { throw failure("written", name) }
+        // Of a process that was killed.
+        unlinkat(root.descriptor, Self.newName, 0)
+        guard let file = OwnFile.open(Self.newName, for: .creating, in: root.descriptor) else { throw failure("written", name) }
+        guard bytes.withUnsafeBytes({ file.write($0) }), file.flush(),
+            renameat(root.descriptor, Self.newName, folder.descriptor, last) == 0
+        else {
             let error = failure("written", name)
-            unlink(temporary)
+            unlinkat(root.descriptor, Self.newName, 0)
             throw error
         }
-        flush(folder)
-    }
-
-    private func flush(_ folder: String) {
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        _ = fsync(descriptor)
-        close(descriptor)
+        // It is not an error if the folder cannot be flushed, as on some network file systems.
+        _ = AtomicFile.sync(folder.descriptor)
     }
 
     private func failure(_ what: String, _ name: String) -> ReplicaStoreError {

@@ -1,30 +1,47 @@
 import Foundation
 import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// How far a follower's database has come, in a file beside it.
 struct FollowerState: Codable {
+    /// What a reader has seen of a replica. It accepts only what continues it.
+    struct Held: Codable {
+        /// The identities of the sections that were followed, the present one last.
+        var sections: [[UInt8]] = []
+        var place = ChainPlace.none
+        /// The terms before that of the place.
+        var ancestry: [ChainPlace] = []
+    }
+
     /// The database has at least this state.
-    var generation: UInt64
+    var generation: UInt32
     var place: ReplicaReader.Place
     /// A state that the database may have already: nothing before it may become visible any more.
     var intent: ReplicaPosition?
-
-    /// The identities of the sections that the copy has followed, the present one last: a former one is not followed again.
-    var sections: [[UInt8]]?
+    var held: Held
 
     /// A copy of which nothing is known: its content is replaced.
-    static func unknown(following sections: [[UInt8]]? = nil) -> FollowerState {
-        let place = ReplicaReader.Place(frames: 0, commits: 0, predecessor: [])
-        return FollowerState(generation: 0, place: place, sections: sections.map { $0.suffix(64) })
+    static func unknown(holding held: Held = Held()) -> FollowerState {
+        FollowerState(generation: 0, place: ReplicaReader.Place(frames: 0, commits: 0, predecessor: []), held: held)
     }
 
-    var position: ReplicaPosition { ReplicaPosition(generation: generation, commit: place.commits) }
+    var position: ReplicaPosition { ReplicaPosition(generation: UInt64(generation), commit: place.commits) }
 
     static func path(for database: String) -> String { database + "-replica" }
 
+    /// - Returns: nil if no follower has made the copy.
     static func read(for database: String) -> FollowerState? {
-        guard let bytes = FileManager.default.contents(atPath: path(for: database)) else { return nil }
-        return try? JSONDecoder().decode(FollowerState.self, from: bytes)
+        guard let bytes = OwnFile.contents(of: path(for: database)) else { return nil }
+        return try? JSONDecoder().decode(FollowerState.self, from: Data(bytes))
+    }
+
+    /// Takes the lock that one follower of a copy has at a time.
+    /// - Throws: ``DatabaseError/Reason/busy`` while another one has it.
+    static func lock(_ database: String) throws -> OwnFile {
+        if let lock = OwnFile.locked(path(for: database) + "-lock") { return lock }
+        guard errno == EWOULDBLOCK else { throw AtomicFile.failure(.cannotOpen, "the lock of the copy cannot be made", database) }
+        throw DatabaseError(
+            code: .busy, reason: .busy, message: "another follower has the copy \(database)", path: database)
     }
 
     /// Restores the newest state to a new copy.
@@ -38,31 +55,21 @@ struct FollowerState: Codable {
         // If the process ends between the two, the copy has no known state, and the next follower replaces its content.
         try unknown().write(for: path)
         do {
-            let (plan, place, section) = try await ReplicaRestore.start(path, store, key, .newest, false, nil)
-            let state = FollowerState(generation: plan.generation.number, place: place, sections: [section])
+            let (plan, place, held) = try await ReplicaRestore.start(path, store, key, .newest, false, nil)
+            let state = FollowerState(generation: plan.generation, place: place, held: held)
             try state.write(for: path)
             return state
         } catch {
-            if !FileManager.default.fileExists(atPath: path) { unlink(Self.path(for: path)) }
+            if !FileManager.default.fileExists(atPath: path) {
+                unlink(Self.path(for: path))
+                unlink(Self.path(for: path) + "-lock")
+            }
             throw error
         }
     }
 
     /// Writes it so that a crash leaves either this or the former state.
     func write(for database: String) throws {
-        let path = Self.path(for: database), new = path + "~"
-        let bytes = [UInt8](try JSONEncoder().encode(self))
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure(path) }
-        let isWritten = Foundation.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
-        guard close(descriptor) == 0, isWritten, rename(new, path) == 0 else { throw Self.failure(path) }
-        let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { return }
-        _ = fsync(folder)
-        close(folder)
-    }
-
-    private static func failure(_ path: String) -> DatabaseError {
-        DatabaseError(code: .ioError, message: "\(path) cannot be written: \(String(cString: strerror(errno)))", path: path)
+        try OwnFile.replace(Self.path(for: database), with: [UInt8](try JSONEncoder().encode(self)))
     }
 }

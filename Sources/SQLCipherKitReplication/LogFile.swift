@@ -10,7 +10,7 @@ final class LogFile {
     struct Changed: Error {}
 
     let pageSize: Int
-    private let descriptor: Int32
+    private let file: OwnFile
     private let isBigEndian: Bool
     private let salts: UInt64
     /// The position after the last frame that was read.
@@ -20,15 +20,14 @@ final class LogFile {
     /// Opens the log of a database at a position in it.
     /// - Throws: ``Changed`` if the log has other salts or another checksum there.
     init(ofDatabaseAt path: String, at mark: LogMark, pageSize: Int) throws {
-        descriptor = open(path + "-wal", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
+        guard let file = OwnFile.open(path + "-wal", for: .reading) else {
             if errno == ENOENT { throw Changed() }
             let reason = String(cString: strerror(errno))
             throw DatabaseError(code: .cannotOpen, message: "the log of \(path) cannot be read: \(reason)")
         }
-        self.pageSize = pageSize
+        (self.file, self.pageSize) = (file, pageSize)
         var header = [UInt8](repeating: 0, count: 32)
-        let count = try header.withUnsafeMutableBytes { [descriptor] in try FolderStore.readAll(descriptor, $0, at: 0) }
+        let count = header.withUnsafeMutableBytes { file.read($0) }
         let values = header.withUnsafeBytes { header in
             (header.number(at: 0, as: UInt32.self), header.number(at: 16, as: UInt64.self), header.number(at: 24, as: UInt64.self))
         }
@@ -42,12 +41,10 @@ final class LogFile {
         // The checksum of the frame at the position is that of the whole log up to there.
         var last = [UInt8](repeating: 0, count: 24)
         let offset = 32 + (Int(frame) - 1) * (24 + pageSize)
-        let size = try last.withUnsafeMutableBytes { [descriptor] in try FolderStore.readAll(descriptor, $0, at: offset) }
+        let size = last.withUnsafeMutableBytes { file.read($0, at: offset) }
         let (salts, sum) = last.withUnsafeBytes { ($0.number(at: 8, as: UInt64.self), $0.number(at: 16, as: UInt64.self)) }
         guard size == 24, salts == mark.salts, sum == mark.checksum else { throw Changed() }
     }
-
-    deinit { close(descriptor) }
 
     /// Reads the next frames.
     /// - Parameter end: the position of the last frame to read.
@@ -55,7 +52,7 @@ final class LogFile {
     func read(upTo count: Int, end: LogMark, _ body: (_ frame: ReplicaBlock.Frame, _ page: UnsafeRawBufferPointer) -> Void) throws {
         let count = min(count, Int(end.frame - frame)), size = 24 + pageSize
         var bytes = [UInt8](repeating: 0, count: count * size)
-        let present = try bytes.withUnsafeMutableBytes { try FolderStore.readAll(descriptor, $0, at: 32 + Int(frame) * size) }
+        let present = bytes.withUnsafeMutableBytes { file.read($0, at: 32 + Int(frame) * size) }
         guard present == bytes.count else { throw Changed() }
         try bytes.withUnsafeBytes { bytes in
             for index in 0..<count {
@@ -90,7 +87,7 @@ final class LogFile {
         var header = [UInt8](repeating: 0, count: 8), commits = 0
         for frame in 0..<Int(end) {
             let offset = 32 + frame * (24 + pageSize)
-            let count = try header.withUnsafeMutableBytes { try FolderStore.readAll(descriptor, $0, at: offset) }
+            let count = header.withUnsafeMutableBytes { file.read($0, at: offset) }
             guard count == 8 else { throw Changed() }
             if header[4...].contains(where: { $0 != 0 }) { commits += 1 }
         }
@@ -99,12 +96,12 @@ final class LogFile {
 
     /// Copies one page.
     /// - Returns: false if the log has started from the beginning, and something else is there.
-    func copy(_ page: UInt32, inFrame frame: UInt32, to bytes: UnsafeMutableRawBufferPointer) throws -> Bool {
+    func copy(_ page: UInt32, inFrame frame: UInt32, to bytes: UnsafeMutableRawBufferPointer) -> Bool {
         let offset = 32 + (Int(frame) - 1) * (24 + pageSize)
-        guard try FolderStore.readAll(descriptor, bytes, at: offset + 24) == bytes.count else { return false }
+        guard file.read(bytes, at: offset + 24) == bytes.count else { return false }
         // Afterwards: a writer writes the header of a frame before its page.
         var header = [UInt8](repeating: 0, count: 16)
-        guard try header.withUnsafeMutableBytes({ try FolderStore.readAll(descriptor, $0, at: offset) }) == 16 else { return false }
+        guard header.withUnsafeMutableBytes({ file.read($0, at: offset) }) == 16 else { return false }
         return header.withUnsafeBytes { $0.number(at: 0, as: UInt32.self) == page && $0.number(at: 8, as: UInt64.self) == salts }
     }
 }

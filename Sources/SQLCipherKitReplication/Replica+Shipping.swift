@@ -4,30 +4,27 @@ import SQLCipherKitMaintenance
 
 /// One turn: looks at the log, stores what is new, then goes on with a snapshot and with upkeep.
 extension Replica {
-    /// A block that was read from the log, sealed, and how the generation continues after it.
-    struct QueuedBlock {
-        let name: String
+    /// A block that was read from the log and sealed.
+    struct SealedBlock {
+        let block: ReplicaBlock
         let bytes: [UInt8]
-        let entry: ReplicaContents.LogObject
         let mark: LogMark
-        let committedFrames: UInt64
-        let time: Int64
-        let frames: Int
+
+        var tag: [UInt8] { Array(bytes.suffix(ReplicaKey.tagCount)) }
     }
 
     func step() async throws {
         guard source != nil else { return }
+        try requireSameFile()
         if !isClaimed { try await claim() }
-        try await finishPendingManifest()
         shippedSize = 0
+        try await finishPendingLink()
+        try await finishPendingHead()
+        guard mayStore else { return }
         let look = ContinuousClock.now, sinceLastLook = look - (lookedAt ?? look)
         lookedAt = look
         do {
-            if needsGeneration {
-                // Not while the store cannot be reached: each attempt would begin another one.
-                _ = try await store.get(ReplicaManifest.name)
-                try beginGeneration()
-            }
+            if needsGeneration { try await beginGeneration() }
             try await ship()
             rate = sinceLastLook > .zero ? Double(shippedSize) / (sinceLastLook / .seconds(1)) : 0
             try await continueSnapshot()
@@ -43,18 +40,40 @@ extension Replica {
         try await maintain()
     }
 
+    /// Whether it is time to store what is new. The number of requests is limited in the long run, unless a caller waits, or so much
+    /// is new that objects are large.
+    private var mayStore: Bool {
+        let now = ContinuousClock.now, pause = options.interval * 2
+        if let creditedAt { credit = min(Self.largestCredit, credit + (now - creditedAt) / pause) }
+        creditedAt = now
+        let sinceLook = lookedAt.map { (now - $0) / .seconds(1) } ?? 0
+        return credit >= 1 || isWanted || snapshot != nil || needsGeneration || rate * sinceLook > Double(options.objectSize / 8)
+    }
+
+    private static let largestCredit = 8.0
+
+    /// Stores an object of the chain or the index.
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws {
+        count(\.puts, 1)
+        credit = max(-1, credit - 1)
+        try await store.put(name, bytes, if: condition)
+    }
+
     /// Begins with a snapshot, because the log in the store cannot be continued.
-    private func beginGeneration() throws {
+    private func beginGeneration() async throws {
         guard let source else { return }
+        // Not while the store cannot be reached: each attempt would begin another one.
+        if tail.isEmpty { _ = try await store.get(ReplicaHead.name) }
+        try await joinTail()
         try source.start()
         queue = []
-        contents.generations.append(
-            ReplicaContents.Generation(
-                number: (contents.generations.last?.number ?? 0) + 1, time: options.time, pageSize: source.pageSize,
-                tag: try ReplicaKey.random(ReplicaKey.tagCount), mark: source.position, latest: options.time))
-        isChanged = true
+        contents.generation = max(least, contents.generation) + 1
+        (contents.frames, contents.commits, contents.snapshot, contents.logged) = (0, 0, nil, 0)
+        (contents.pageSize, contents.mark, contents.latest) = (source.pageSize, source.position, options.time)
         needsGeneration = false
         try beginSnapshot()
+        // What a successor removes, should this process end.
+        try await storeHead()
     }
 
     /// Stores everything up to the log's present end.
@@ -65,71 +84,105 @@ extension Replica {
             if let snapshot, snapshot.isRead { self.snapshot?.willBeComplete = true }
             _ = try source.begin()
         }
-        var unlisted = 0
         while true {
             if queue.isEmpty, !source.isAtTarget { try readBlock() }
-            guard let block = queue.first else { break }
-            try await store.put(block.name, block.bytes, if: .always)
-            count(\.logBytes, block.bytes.count)
-            count(\.pages, block.frames)
-            append(block)
-            queue.removeFirst()
-            unlisted += block.bytes.count
-            shippedSize += block.bytes.count
-            if unlisted >= 8 * options.objectSize {
-                try await storeManifest(reachesTarget: false)
-                unlisted = 0
-            }
+            guard !queue.isEmpty else { break }
+            try await storeBlock(queue.removeFirst())
+            if isChanged { try await storeHead() }
         }
-        if let snapshot, snapshot.willBeComplete { complete(snapshot) }
-        if isChanged { try await storeManifest(reachesTarget: true) } else { reachedTarget() }
-    }
-
-    /// Everything up to the target is in the store.
-    func reachedTarget() {
-        source?.settle()
+        // The log may have been given up in the meantime.
+        if needsGeneration { return }
+        if let snapshot, snapshot.willBeComplete {
+            try await joinTail()
+            complete(snapshot)
+        }
+        if isChanged { try await storeHead() }
+        if needsGeneration { return }
+        source.settle()
         isUpToDate()
     }
 
     /// Reads a block from the log to the end of the queue.
     func readBlock() throws {
-        guard let source, let generation = contents.generations.last else { return }
-        var block: ReplicaBlock
-        let before = queue.last
-        block = ReplicaBlock(
-            kind: .log, generation: generation.number, first: before?.entry.end ?? generation.frames, pageSize: source.pageSize,
-            predecessor: before?.entry.tag ?? generation.tag, time: options.time,
-            commits: before?.entry.commits ?? generation.commits)
-        try source.read(into: &block, limit: options.objectSize)
+        guard let source else { return }
+        let before = queue.last ?? pendingLink?.block
+        var block = ReplicaBlock(
+            kind: .log, generation: contents.generation, first: before?.block.end ?? contents.frames, pageSize: source.pageSize,
+            predecessor: before?.tag ?? contents.place.tag, time: options.time, age: clock.age,
+            commits: before?.block.endCommits ?? contents.commits)
+        // Together with what it may be joined with, an object is no larger than it should be.
+        let joined = (tail + queue).reduce(0) { $0 + $1.bytes.count }
+        try source.read(into: &block, limit: max(options.objectSize / 2, options.objectSize - joined))
         guard !block.frames.isEmpty else { return }
+        source.position.append(to: &block.record)
         let bytes = try block.sealed(with: source.key)
-        var committed = before?.committedFrames ?? generation.committedFrames
-        if let last = block.frames.lastIndex(where: { $0.size != 0 }) { committed = block.first + UInt64(last) + 1 }
-        let entry = ReplicaContents.LogObject(
-            name: nextName("log"), level: 0, first: block.first, end: block.first + UInt64(block.frames.count),
-            commitsBefore: block.commits, commits: block.commits + UInt64(block.commitCount), earliest: block.time,
-            latest: block.time, size: bytes.count, predecessor: block.predecessor, tag: Array(bytes.suffix(ReplicaKey.tagCount)))
-        queue.append(
-            QueuedBlock(
-                name: entry.name, bytes: bytes, entry: entry, mark: source.position, committedFrames: committed, time: block.time,
-                frames: block.frames.count))
+        block.pages = []
+        queue.append(SealedBlock(block: block, bytes: bytes, mark: source.position))
     }
 
-    private func append(_ block: QueuedBlock) {
-        let last = contents.generations.count - 1
-        contents.generations[last].log.append(block.entry)
-        contents.generations[last].frames = block.entry.end
-        contents.generations[last].commits = block.entry.commits
-        contents.generations[last].committedFrames = block.committedFrames
-        contents.generations[last].tag = block.entry.tag
-        contents.generations[last].mark = block.mark
-        contents.generations[last].latest = block.time
-        isChanged = true
+    // MARK: Links
+
+    /// A link whose storing has begun. Whatever happens, the same bytes are stored under its number.
+    struct PendingLink {
+        let bytes: [UInt8]
+        /// What is new in it.
+        let block: SealedBlock?
+        /// Whether it also has everything that was kept.
+        let isJoined: Bool
+    }
+
+    /// Stores a block as the next link; together with those before it, which were kept for that, as soon as they are enough.
+    private func storeBlock(_ block: SealedBlock) async throws {
+        let size = tail.reduce(block.bytes.count) { $0 + $1.bytes.count }
+        let isJoined = tail.count + 1 >= options.fanOut || size >= options.objectSize / 2
+        pendingLink = PendingLink(
+            bytes: isJoined ? (tail + [block]).flatMap(\.bytes) : block.bytes, block: block, isJoined: isJoined)
+        try await finishPendingLink()
+    }
+
+    /// Makes one object of what was kept, so that the index has everything.
+    func joinTail() async throws {
+        guard !tail.isEmpty else { return }
+        pendingLink = PendingLink(bytes: tail.flatMap(\.bytes), block: nil, isJoined: true)
+        try await finishPendingLink()
+    }
+
+    func finishPendingLink() async throws {
+        guard let link = pendingLink else { return }
+        let number = contents.place.link, name = names.link(number, of: term)
+        do { try await put(name, link.bytes, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
+            try await judgeLink(name, link.bytes)
+        }
+        (pendingLink, sightings) = (nil, 0)
+        contents.place.link += 1
+        if let block = link.block { apply(block) }
+        guard link.isJoined else {
+            if let block = link.block { tail.append(block) }
+            return
+        }
+        count(\.joinedBytes, tail.reduce(0) { $0 + $1.bytes.count })
+        // A reader by a former head may still need them.
+        let time = ContinuousClock.now, blocks = tail + (link.block.map { [$0] } ?? [])
+        removals += tail.indices.map { Removal(link: number - UInt64(tail.count - $0), since: time) }
+        contents.index.append(
+            .log(
+                ReplicaIndex.LogEntry(
+                    term: term, link: number, blocks: blocks.map { ($0.block, $0.tag) }, size: link.bytes.count)))
+        (tail, isChanged) = ([], true)
+    }
+
+    private func apply(_ block: SealedBlock) {
+        count(\.logBytes, block.bytes.count)
+        count(\.pages, block.block.frames.count)
+        shippedSize += block.bytes.count
+        (contents.frames, contents.commits) = (block.block.end, block.block.endCommits)
+        (contents.place.tag, contents.mark, contents.latest) = (block.tag, block.mark, block.block.time)
+        contents.logged += UInt64(block.bytes.count)
     }
 
     /// Lets the database's log start from the beginning when it is large.
     private func restartLargeLog() async throws {
-        guard let source, source.readSize >= options.logSize else { return }
+        guard let source, !needsGeneration, source.readSize >= options.logSize else { return }
         if snapshot?.needsLog == true { return }
         if let failedRestart, .now - failedRestart < .seconds(1) { return }
         failedRestart = .now
@@ -140,6 +193,7 @@ extension Replica {
             try await ship()
             if shippedSize - before <= options.objectSize / 16 { break }
         }
+        if needsGeneration { return }
         let hasRestarted = try source.restartLog(largestFile: 4 * options.logSize) {
             try readBlock()
             return source.isAtTarget
@@ -150,8 +204,11 @@ extension Replica {
     /// Gives up the log when it has become too large while the store could not be reached.
     func letGoOfLargeLog() throws {
         guard let source, isClaimed, !needsGeneration, try source.logSize() > options.largestLog else { return }
-        source.release()
-        (queue, snapshot) = ([], nil)
-        needsGeneration = true
+        letGo()
+    }
+
+    func letGo() {
+        source?.release()
+        (queue, snapshot, needsGeneration) = ([], nil, true)
     }
 }

@@ -8,8 +8,8 @@ import SQLCipherKitMaintenance
 /// to the look that follows the last read.
 extension Replica {
     struct SnapshotRun {
-        let name: String
-        /// Where the snapshot began, and the last tag there.
+        let number: UInt64
+        /// Where the snapshot began, and the tag there.
         let first: UInt64, commitsBefore: UInt64
         let predecessor: [UInt8]
         let pages: UInt32
@@ -33,22 +33,35 @@ extension Replica {
 
     /// Begins a snapshot. Everything up to the source's position must have been read, and nothing may be queued.
     func beginSnapshot() throws {
-        guard let source, let generation = contents.generations.last else { return }
+        guard let source else { return }
         let logged = try source.loggedPages(), lockPage = ReplicaSource.lockPage(source.pageSize)
-        let pages = source.position.pages
+        let pages = source.position.pages, number = nextNumber()
         snapshot = SnapshotRun(
-            name: nextName("snapshot"), first: generation.frames, commitsBefore: generation.commits,
-            predecessor: generation.tag, pages: pages, logged: logged,
-            loggedLeft: logged.frames.keys.filter { $0 <= pages && $0 != lockPage }.sorted(by: >), tag: generation.tag)
+            number: number, first: contents.frames, commitsBefore: contents.commits, predecessor: contents.place.tag, pages: pages,
+            logged: logged, loggedLeft: logged.frames.keys.filter { $0 <= pages && $0 != lockPage }.sorted(by: >),
+            tag: contents.place.tag)
+        if contents.begun.number != 0 {
+            // One that was given up.
+            contents.index.append(
+                .leftovers(
+                    ReplicaIndex.LeftoversEntry(
+                        term: term, links: 0..<0, snapshot: contents.begun.number, parts: contents.begun.parts, age: clock.age)))
+        }
+        // The file may end earlier than the database, and so does a part then.
+        contents.begun = (number, 2 + Int(pages) / max(1, options.objectSize / source.pageSize))
     }
 
     func continueSnapshot() async throws {
-        if snapshot == nil, isSnapshotDue { try beginSnapshot() }
+        if snapshot == nil, isSnapshotDue {
+            try beginSnapshot()
+            try await storeHead()
+        }
         var stored = 0
         while let run = snapshot, !run.isRead, run.needsLog || stored < options.partsPerStep {
             if run.part == nil { try readPart() }
             guard let part = snapshot?.part else { continue }
-            try await store.put("\(run.name).\(run.parts)", part.bytes, if: .always)
+            try await store.put(names.part(run.parts, ofSnapshot: run.number, of: term), part.bytes, if: .always)
+            count(\.puts, 1)
             count(\.snapshotBytes, part.bytes.count)
             snapshot?.part = nil
             snapshot?.parts += 1
@@ -60,20 +73,19 @@ extension Replica {
     }
 
     private var isSnapshotDue: Bool {
-        guard queue.isEmpty, source?.target == nil, let generation = contents.generations.last else { return false }
-        guard let last = generation.snapshots.last else { return true }
-        guard generation.commits > last.commits else { return false }
-        let logged = generation.log.reduce(0) { $0 + ($1.end > last.first ? $1.size : 0) }
-        return logged > max(last.size, 4 * options.objectSize)
-            || options.time - last.time > options.snapshotInterval.milliseconds
+        guard queue.isEmpty, source?.target == nil, !needsGeneration else { return false }
+        guard let last = contents.snapshot else { return true }
+        guard contents.commits > last.commits else { return false }
+        return contents.logged > max(UInt64(last.size), UInt64(4 * options.objectSize))
+            || clock.age - min(clock.age, last.age) > UInt64(max(0, options.snapshotInterval.milliseconds))
     }
 
     private func readPart() throws {
-        guard let source, var run = snapshot, let generation = contents.generations.last else { return }
+        guard let source, var run = snapshot else { return }
         let pageSize = source.pageSize, limit = max(1, options.objectSize / pageSize)
         var block = ReplicaBlock(
-            kind: .snapshot, generation: generation.number, first: run.pagesStored, pageSize: pageSize, predecessor: run.tag,
-            time: options.time, commits: generation.commits)
+            kind: .snapshot, generation: contents.generation, first: run.pagesStored, pageSize: pageSize, predecessor: run.tag,
+            time: options.time, age: clock.age, commits: contents.commits)
         var bytes = [UInt8](repeating: 0, count: limit * pageSize)
         while block.frames.count < limit, let page = run.loggedLeft.last {
             try bytes.withUnsafeMutableBytes { bytes in
@@ -112,15 +124,16 @@ extension Replica {
         snapshot = run
     }
 
-    /// Adds the snapshot to the generation: everything that changed while it was read is in the store.
+    /// Adds the snapshot to the index: everything that changed while it was read is there.
     func complete(_ run: SnapshotRun) {
-        let last = contents.generations.count - 1, generation = contents.generations[last]
-        contents.generations[last].snapshots.append(
-            ReplicaContents.Snapshot(
-                name: run.name, parts: run.parts, size: run.size, first: run.first, commitsBefore: run.commitsBefore,
-                predecessor: run.predecessor,
-                commits: generation.commits, time: options.time, pages: run.pages))
-        snapshot = nil
-        isChanged = true
+        let age = clock.age
+        contents.index.append(
+            .snapshot(
+                ReplicaIndex.SnapshotEntry(
+                    term: term, number: run.number, parts: run.parts, size: run.size, generation: contents.generation,
+                    pageSize: contents.pageSize, first: run.first, commitsBefore: run.commitsBefore, predecessor: run.predecessor,
+                    commits: contents.commits, time: options.time, age: age, pages: run.pages)))
+        (contents.snapshot, contents.logged, contents.begun) = ((contents.commits, run.size, age), 0, (0, 0))
+        (snapshot, isChanged) = (nil, true)
     }
 }

@@ -1,153 +1,155 @@
 import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
-/// Joining small objects to larger ones, and removing what is no longer needed.
+/// Removing what is no longer needed. What that is follows from what this replica has stored itself, and from the index that it
+/// took over, which its key authenticates. What a store lists or shows decides nothing.
 extension Replica {
-    private static let orphansPerSweep = 1000
+    /// A link whose blocks are in a later one.
+    struct Removal {
+        let link: UInt64
+        let since: ContinuousClock.Instant
+    }
+
+    private static let removalsPerTurn = 200, entriesPerSweep = 4096
 
     func maintain() async throws {
-        do {
-            if snapshot == nil, try await joinObjects() { return }
-            damagedJoins = 0
-        } catch let error as DatabaseError {
-            // The line may be bad. If it is the store, a snapshot is needed, as the newest state can no longer be restored.
-            damagedJoins += 1
-            if damagedJoins == 3 { (damagedJoins, needsGeneration) = (0, true) }
-            throw error
-        }
+        try await removeJoined()
         let interval = min(options.sweepInterval, options.retention / 4)
         if let lastSweep, .now - lastSweep < interval { return }
         lastSweep = .now
-        retire()
+        try await retire()
         retireFormerSections()
-        if isChanged { try await storeManifest(reachesTarget: false) }
-        try await removeObjects()
+        if isChanged { try await storeHead() }
+        try await removeRetired()
+        try await removeSections()
+        if isChanged { try await storeHead() }
     }
 
-    /// Joins the oldest objects of a level to one of the next: the blocks stay as they are, so every commit can still be restored.
-    /// - Returns: whether it did.
-    private func joinObjects() async throws -> Bool {
-        let last = contents.generations.count - 1
-        guard last >= 0, let key = source?.key else { return false }
-        let log = contents.generations[last].log, number = contents.generations[last].number
-        for level in 0..<8 {
-            guard let start = log.firstIndex(where: { $0.level == level }) else { continue }
-            let run = log[start...].prefix { $0.level == level }
-            guard run.count >= options.fanOut else { continue }
-            var end = start + 1, size = run[start].size
-            while end < start + options.fanOut, size + log[end].size <= options.objectSize {
-                size += log[end].size
-                end += 1
-            }
-            var joined = log[start]
-            joined.level += 1
-            if end > start + 1 {
-                var bytes: [UInt8] = []
-                bytes.reserveCapacity(size)
-                for object in log[start..<end] {
-                    // What a bad line has changed must not replace what is in the store.
-                    guard let part = try await store.get(object.name) else {
-                        throw DatabaseError.damagedReplica("the object \(object.name) is missing")
-                    }
-                    try object.check(part.bytes, of: number, with: key)
-                    bytes += part.bytes
-                }
-                joined.name = nextName("log")
-                joined.end = log[end - 1].end
-                joined.commits = log[end - 1].commits
-                joined.earliest = log[start..<end].reduce(joined.earliest) { min($0, $1.earliest) }
-                joined.latest = log[start..<end].reduce(joined.latest) { max($0, $1.latest) }
-                joined.tag = log[end - 1].tag
-                joined.size = size
-                try await store.put(joined.name, bytes, if: .always)
-                count(\.joinedBytes, size)
-                remove(log[start..<end].map(\.name))
-            }
-            contents.generations[last].log.replaceSubrange(start..<end, with: [joined])
-            isChanged = true
-            try await storeManifest(reachesTarget: false)
+    private func removeJoined() async throws {
+        var count = 0
+        while let first = removals.first, .now - first.since > options.grace, count < Self.removalsPerTurn {
+            try await store.delete(names.link(first.link, of: term))
+            removals.removeFirst()
+            contents.joined = first.link + 1
+            count += 1
+        }
+    }
+
+    /// Takes what is older than the retention out of the index.
+    private func retire() async throws {
+        guard let horizon = clock.horizon else { return }
+        var old: [(number: UInt64, entry: ReplicaIndex.Entry)] = []
+        try await eachOfTheOldest(from: contents.index.first) { number, entry in
+            guard entry.age < horizon, old.count < Self.entriesPerSweep else { return false }
+            old.append((number, entry))
             return true
         }
-        return false
+        // The newest snapshot from before the horizon is needed for what follows it, with the log since it began.
+        let last = old.last { if case .snapshot = $0.entry { true } else { false } }
+        guard let last, case .snapshot(let snapshot) = last.entry else { return }
+        let needed = old.first { item in
+            guard case .log(let log) = item.entry else { return item.number == last.number }
+            return log.generation == snapshot.generation && log.end > snapshot.first
+        }
+        guard let needed, needed.number > contents.index.first else { return }
+        contents.index.first = needed.number
+        (retiredAt, isChanged) = (.now, true)
     }
 
-    private func remove(_ names: [String]) {
-        let time = options.time
-        contents.removed += names.map { ReplicaContents.Removed(name: $0, time: time) }
+    /// Removes what has been out of the index for the time of grace.
+    private func removeRetired() async throws {
+        let first = contents.index.first
+        guard contents.index.kept < first else { return }
+        // After a start it is not known since when.
+        guard let retiredAt else { return self.retiredAt = .now }
+        guard .now - retiredAt > options.grace else { return }
+        var names: [String] = [], kept = contents.index.kept
+        try await eachOfTheOldest(from: kept) { number, entry in
+            guard number < first, names.count < Self.entriesPerSweep else { return false }
+            names += self.names.names(entry)
+            kept = number + 1
+            return true
+        }
+        for page in passedPages where page.first + page.count <= kept {
+            names += self.names.names(.page(page))
+            pages[page.tag] = nil
+        }
+        for name in names { try await store.delete(name) }
+        contents.index.drop(before: kept)
         isChanged = true
     }
 
-    /// Takes what is older than the retention out of the manifest.
-    private func retire() {
-        let horizon = steadyTime - options.retention.milliseconds
-        guard let newest = contents.generations.lastIndex(where: { $0.isRestorable }) else { return }
-        // A generation is needed until the next one can restore everything since the horizon.
-        let old = contents.generations[..<newest].enumerated().filter { index, generation in
-            guard generation.isRestorable else { return true }
-            let next = contents.generations[(index + 1)...].first { $0.isRestorable }
-            return next?.snapshots.first.map { $0.time < horizon } ?? false
-        }.map(\.element)
-        for generation in old {
-            remove(generation.log.map(\.name) + generation.snapshots.flatMap { $0.names })
-            contents.generations.removeAll { $0.number == generation.number }
-        }
-        for index in contents.generations.indices {
-            let generation = contents.generations[index]
-            // The newest snapshot from before the horizon is needed for what follows it.
-            guard let first = generation.snapshots.lastIndex(where: { $0.time < horizon }), first > 0 else { continue }
-            let needed = generation.snapshots[first].first
-            remove(generation.snapshots[..<first].flatMap { $0.names })
-            let useless = generation.log.prefix { $0.end <= needed }
-            remove(useless.map(\.name))
-            contents.generations[index].snapshots.removeFirst(first)
-            contents.generations[index].log.removeFirst(useless.count)
+    /// Gives the entries from a number on, the oldest first, until `body` returns false. Pages are read once. A page that is missing
+    /// was removed by this sweep before it was interrupted, or is lost: nothing that it names is removed then.
+    private func eachOfTheOldest(
+        from number: UInt64, _ body: (_ number: UInt64, _ entry: ReplicaIndex.Entry) -> Bool
+    ) async throws {
+        passedPages = []
+        // The oldest entries have the highest level; those of a level are in order.
+        var stack: [ReplicaIndex.Entry] = contents.index.levels.reversed().flatMap { $0 }.reversed()
+        var position = contents.index.start
+        while let entry = stack.popLast() {
+            let next = position + entry.count
+            guard next > number else {
+                position = next
+                continue
+            }
+            guard case .page(let page) = entry else {
+                guard body(position, entry) else { return }
+                position = next
+                continue
+            }
+            passedPages.append(page)
+            guard let entries = try await read(page) else {
+                position = next
+                continue
+            }
+            stack += entries.reversed()
         }
     }
 
-    /// Takes the sections of former keys out of the manifest: nothing in them is newer than the change of the key.
+    private func read(_ page: ReplicaIndex.PageEntry) async throws -> [ReplicaIndex.Entry]? {
+        if let known = pages[page.tag] { return known }
+        guard let key = source?.key, let object = try await store.get(names.page(page.number, of: page.term)) else { return nil }
+        let entries = try page.entries(object.bytes, with: key)
+        pages[page.tag] = entries
+        return entries
+    }
+
+    /// Takes the sections of former keys out of the head: nothing in them is newer than the change of the key.
     private func retireFormerSections() {
-        let horizon = steadyTime - options.retention.milliseconds - options.grace.milliseconds
-        let count = manifest.sections.count
-        var number = 0
-        manifest.sections.removeAll { section in
-            number += 1
-            return number < count && section.supersededAt != 0 && section.supersededAt < horizon
-        }
-        if manifest.sections.count < count { (isChanged, collectsOrphans) = (true, true) }
+        let kept = clock.retention + clock.largestStep + UInt64(max(0, options.grace.milliseconds))
+        guard clock.age > kept, head.sections.count > 1 else { return }
+        head.removed += head.sections.dropLast().map(\.id)
+        head.sections.removeFirst(head.sections.count - 1)
+        (isChanged, hasUnlistedSections) = (true, true)
     }
 
-    /// Removes objects that have been out of the manifest for the time of grace.
-    private func removeObjects() async throws {
-        if collectsOrphans { try await collectOrphans() }
-        let limit = steadyTime - options.grace.milliseconds
-        let due = contents.removed.filter { $0.time < limit }
-        for object in due { try await store.delete(object.name) }
-        guard !due.isEmpty else { return }
-        let names = Set(due.map(\.name))
-        contents.removed.removeAll { names.contains($0.name) }
-        // Stored with the next manifest: to remove an object twice is no error.
-        isChanged = true
-    }
-
-    /// Finds what earlier writers have stored and not listed. They cannot list it any more.
-    private func collectOrphans() async throws {
-        guard let section = manifest.sections.last, pending == nil else { return }
-        try await Self.removeUnlistedSections(in: store)
-        var known = Set(contents.removed.map(\.name))
-        for generation in contents.generations {
-            known.formUnion(generation.log.map(\.name))
-            known.formUnion(generation.snapshots.flatMap { $0.names })
-        }
-        let orphans = try await store.list(prefix: section.prefix).map(\.name).filter { name in
-            guard name.utf8.count <= 100, !known.contains(name) else { return false }
-            let parts = name.split(separator: "-")
-            return parts.count == 3 && UInt64(parts[1]).map { $0 < manifest.epoch } ?? false
-        }
-        // The manifest holds their names until they are removed: the next sweep goes on.
-        remove(Array(orphans.prefix(Self.orphansPerSweep)))
-        collectsOrphans = orphans.count > Self.orphansPerSweep
+    /// Removes the objects of sections that are no longer in the head. They stay named there until a list shows none for the time of
+    /// grace, as lists may be late.
+    private func removeSections() async throws {
+        guard hasUnlistedSections, pending == nil else { return }
+        var count = 0
+        for id in head.removed { count += try await Self.removeSection(id, in: store) }
+        if count > 0 || listedNothingSince == nil { listedNothingSince = .now }
+        guard let listedNothingSince, .now - listedNothingSince > options.grace else { return }
+        (head.removed, hasUnlistedSections, self.listedNothingSince, isChanged) = ([], false, nil, true)
     }
 }
 
-extension ReplicaContents.Snapshot {
-    var names: [String] { (0..<parts).map { "\(name).\($0)" } }
+extension ReplicaIndex.PageEntry {
+    /// The entries in the page's object.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` unless it is that object.
+    func entries(_ bytes: [UInt8], with key: ReplicaKey) throws -> [ReplicaIndex.Entry] {
+        let blocks = try ReplicaBlock.openAll(bytes, with: key)
+        guard blocks.count == 1, blocks[0].block.kind == .page, blocks[0].tag == tag else {
+            throw DatabaseError.damagedReplica("a page of the index is out of place")
+        }
+        var parser = ByteParser(blocks[0].block.record)
+        let entries = try ReplicaIndex.entries(&parser)
+        guard parser.isAtEnd, entries.reduce(0, { $0 + $1.count }) == count else {
+            throw DatabaseError.damagedReplica("a page of the index is of an unknown form")
+        }
+        return entries
+    }
 }

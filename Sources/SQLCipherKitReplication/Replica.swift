@@ -24,24 +24,39 @@ public actor Replica {
     private let location: DatabaseLocation
     private let encryption: Encryption
     private let pool: DatabasePool?
-    let writer: [UInt8]
-    private let began: (time: Int64, instant: ContinuousClock.Instant)
 
     var source: ReplicaSource?
-    /// The manifest in the store, as far as is known, with its version and the content of its last section.
-    var manifest = ReplicaManifest()
+    /// The head in the store, as far as is known, with its version.
+    var head = ReplicaHead()
     var version: String?
-    /// The content of the section, with changes that the store's manifest may not have yet.
+    /// The content of the section, with changes that the store's head may not have yet.
     var contents = ReplicaContents()
+    /// The identity of the term, and where those before it have ended.
+    var term: [UInt8] = []
+    var ancestry: [ChainPlace] = []
+    var names = ReplicaNames([])
+    var clock: ChainClock
     var isClaimed = false
-    /// Whether `contents` has changed since the manifest was stored.
+    /// Whether `contents` or `head` has changed since the head was stored.
     var isChanged = false
-    /// A manifest whose storing has begun.
-    var pending: PendingManifest?
+    /// A head and a link whose storing has begun.
+    var pending: PendingHead?
+    var pendingLink: PendingLink?
     /// Blocks that were read and are not stored yet.
-    var queue: [QueuedBlock] = []
-    /// The number of the next object.
-    var counter = 0
+    var queue: [SealedBlock] = []
+    /// Blocks that are in links of their own, to be stored as one object as well.
+    var tail: [SealedBlock] = []
+    /// The number of the last snapshot or page of the term.
+    var counter: UInt64 = 0
+    /// What this replica had stored when the store went back, and the least number of the next generation.
+    var ownPlace: ChainPlace?
+    var least: UInt32 = 0
+    /// How often something else was found in the store than what was stored, one time after the other.
+    var sightings = 0
+    /// Whether the database's file was replaced, and has to be opened again.
+    var isReplaced = false
+    /// Whether a checkpoint was waiting when that was last looked at.
+    var checkpointSeen = false
     var needsGeneration = true
     var snapshot: SnapshotRun?
     /// When the log could last not be made to start from the beginning.
@@ -50,12 +65,21 @@ public actor Replica {
     var shippedSize = 0
     /// When the log was last looked at, and how many bytes a second it grew before.
     var lookedAt: ContinuousClock.Instant?, rate = 0.0
+    /// The number of requests that may be made at once, and when that was counted.
+    var credit = 8.0, creditedAt: ContinuousClock.Instant?
+
     var lastSweep: ContinuousClock.Instant?
-    var collectsOrphans = true
-    /// How often objects that were to be joined were found damaged, one time after the other.
-    var damagedJoins = 0
+    /// Links that were joined.
+    var removals: [Removal] = []
+    /// When entries were last taken out of the index.
+    var retiredAt: ContinuousClock.Instant?
+    /// The oldest pages of the index, and those that the last walk has come through.
+    var pages: [[UInt8]: [ReplicaIndex.Entry]] = [:], passedPages: [ReplicaIndex.PageEntry] = []
+    /// Whether there may be objects of sections that were taken out of the head.
+    var hasUnlistedSections = true, listedNothingSince: ContinuousClock.Instant?
 
     private var loop: Task<Void, Never>?
+    private var watch: Task<Void, Never>?
     private var nap: Task<Void, Never>?
     private var waiters: [Waiter] = []
     private var endWaiters: [Int: CheckedContinuation<Void, any Error>] = [:]
@@ -98,8 +122,7 @@ public actor Replica {
             throw DatabaseError.invalidArgument("an object of a replica has from 64 KiB to 256 MiB, and a log more than 0 bytes")
         }
         (self.location, encryption, self.pool, self.store, self.options) = (location, key, pool, store, options.bounded)
-        writer = try ReplicaKey.random(16)
-        began = (options.time, .now)
+        clock = ChainClock(retention: options.bounded.retention)
     }
 
     private func start() async throws {
@@ -115,7 +138,15 @@ public actor Replica {
         loop = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
             while let self, await self.turn() { await self.rest() }
         }
+        watch = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(40))
+                await self?.letCheckpointGoOn()
+            }
+        }
     }
+
+    func openSource() throws -> ReplicaSource { try ReplicaSource(location, encryption, keepsLog: options.keepsLog) }
 
     private struct Box: @unchecked Sendable {
         // Sendable: the value is made in one place and then used by the actor alone.
@@ -124,6 +155,7 @@ public actor Replica {
 
     deinit {
         loop?.cancel()
+        watch?.cancel()
         if holdsLog { pool?.releaseLog() }
     }
 
@@ -207,6 +239,7 @@ public actor Replica {
     private func turn() async -> Bool {
         let isLast = isStopping
         do {
+            try reopen()
             try await step()
             status.error = nil
         } catch {
@@ -219,6 +252,7 @@ public actor Replica {
     }
 
     private func end() -> Bool {
+        watch?.cancel()
         source?.close()
         source = nil
         pool?.releaseLog()
@@ -261,6 +295,9 @@ public actor Replica {
         await nap.value
     }
 
+    /// Whether something is to be stored at once.
+    var isWanted: Bool { isStopping || !waiters.isEmpty }
+
     /// Marks the calls that wait: the look at the log that begins now includes their commits.
     func serveWaiters() {
         for index in waiters.indices { waiters[index].isServed = true }
@@ -269,8 +306,10 @@ public actor Replica {
     /// Called when everything that was in the log at the last look is in the store.
     func isUpToDate() {
         status.upToDateAt = options.now()
-        guard let generation = contents.generations.last, generation.isRestorable else { return }
-        let position = ReplicaPosition(generation: generation.number, commit: generation.commits)
+        // Callers that have waited find no former error.
+        status.error = nil
+        guard contents.snapshot != nil else { return }
+        let position = ReplicaPosition(generation: UInt64(contents.generation), commit: contents.commits)
         status.stored = position
         waiters.removeAll { waiter in
             guard waiter.isServed else { return false }
@@ -279,13 +318,5 @@ public actor Replica {
         }
     }
 
-    /// The time, unless the clock was set forward while the replica ran: nothing is removed because of that.
-    var steadyTime: Int64 { min(options.time, began.time + (ContinuousClock.now - began.instant).milliseconds + 60_000) }
-
     func count(_ path: WritableKeyPath<ReplicaStatus, Int>, _ number: Int) { status[keyPath: path] += number }
-
-    func nextName(_ kind: String) -> String {
-        counter += 1
-        return "\(manifest.sections.last?.prefix ?? "")\(kind)-\(manifest.epoch)-\(counter)"
-    }
 }

@@ -1,72 +1,87 @@
 import SQLCipherKitCore
 import SQLCipherKitMaintenance
 
-/// What the store holds of a database, as its manifest says.
-struct ReplicaContents: Codable {
-    /// An object with blocks of the log.
-    struct LogObject: Codable, Hashable {
-        var name: String
-        /// 0 as it was stored first; one more each time that several were joined.
-        var level: Int
-        /// Positions in frames, from the generation's start.
-        var first: UInt64, end: UInt64
-        /// The number of commits that ended before it, and at its end.
-        var commitsBefore: UInt64, commits: UInt64
-        /// The earliest and the latest time of its blocks, in milliseconds since 1970.
-        var earliest: Int64, latest: Int64
-        var size: Int
-        /// The tags of the block before it, and of its last block.
-        var predecessor: [UInt8], tag: [UInt8]
+/// What the head says of a section, sealed with its key. Its size does not depend on what is stored.
+struct ReplicaContents {
+    /// Where the chain was when the head was stored. What was stored since are the links from its number on.
+    var place = ChainPlace.none
+    /// The generation of the place: its number, and its end in frames and commits.
+    var generation: UInt32 = 0
+    var frames: UInt64 = 0, commits: UInt64 = 0
+    var pageSize = 4096
+    /// The position in the database's own log that `frames` corresponds to, and the time of the last block.
+    var mark = LogMark()
+    var latest: Int64 = 0
+    /// The replica's own clock.
+    var age: UInt64 = 0, believed: UInt64 = 0
+
+    /// The last snapshot of the generation, if it has one: its first state, size and age; and the bytes of the log since.
+    var snapshot: (commits: UInt64, size: Int, age: UInt64)?
+    var logged: UInt64 = 0
+    /// The first link of the term that may still be there although it was joined.
+    var joined: UInt64 = 0
+    /// The snapshot that was begun, and how many parts it can have; the number 0 stands for none.
+    var begun: (number: UInt64, parts: Int) = (0, 0)
+    /// The number of the last snapshot or page of the term.
+    var counter: UInt64 = 0
+    /// The sections that were there before this one.
+    var formers: [[UInt8]] = []
+    var index = ReplicaIndex()
+
+    init() {}
+
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        place.append(to: &bytes)
+        for number in [UInt64(generation), frames, commits, UInt64(pageSize)] { bytes.append(short: number) }
+        mark.append(to: &bytes)
+        bytes.append(signed: latest)
+        bytes.append(short: age)
+        bytes.append(short: believed)
+        bytes.append(short: snapshot == nil ? 0 : 1)
+        if let snapshot {
+            for number in [snapshot.commits, UInt64(snapshot.size), snapshot.age] { bytes.append(short: number) }
+        }
+        for number in [logged, joined, begun.number, UInt64(begun.parts), counter] { bytes.append(short: number) }
+        bytes.append(short: UInt64(formers.count))
+        for id in formers { bytes += id }
+        index.append(to: &bytes)
+        return bytes
     }
 
-    /// A copy of all pages, made while the database went on: it is complete with the log from `first` to `commits`.
-    struct Snapshot: Codable, Hashable {
-        /// The objects are called `name` with `.` and a number from 0.
-        var name: String
-        var parts: Int
-        var size: Int
-        /// The position from which the log is needed, in frames and in commits, and the tag of the block before it.
-        var first: UInt64, commitsBefore: UInt64
-        var predecessor: [UInt8]
-        /// The first state that can be restored with it.
-        var commits: UInt64
-        var time: Int64
-        /// The number of pages in the database at `first`.
-        var pages: UInt32
+    init(_ bytes: [UInt8]) throws {
+        var parser = ByteParser(bytes)
+        place = try ChainPlace(&parser)
+        generation = UInt32(try parser.count(atMost: Int(UInt32.max) - 1))
+        (frames, commits) = (try parser.position(), try parser.position())
+        pageSize = try parser.count(atMost: 65536)
+        mark = try LogMark(&parser)
+        latest = try parser.signed()
+        (age, believed) = (try parser.position(), try parser.position())
+        if try parser.count(atMost: 1) == 1 { snapshot = (try parser.position(), try parser.count(), try parser.position()) }
+        (logged, joined) = (try parser.position(), try parser.position())
+        begun = (try parser.position(), try parser.count(atMost: 1 << 32))
+        counter = try parser.position()
+        for _ in 0..<(try parser.count(atMost: 4 * ReplicaHead.largestSectionCount)) { formers.append(Array(try parser.take(8))) }
+        index = try ReplicaIndex(&parser)
+        guard parser.isAtEnd else { throw DatabaseError.damagedReplica("the head is of an unknown form") }
+    }
+}
+
+extension LogMark {
+    func append(to bytes: inout [UInt8]) {
+        bytes.append(number: salts)
+        bytes.append(number: checksum)
+        for number in [frame, pages, commits] { bytes.append(short: UInt64(number)) }
     }
 
-    /// A snapshot and the log since, without a gap.
-    struct Generation: Codable {
-        var number: UInt64
-        var time: Int64
-        var pageSize: Int
-        /// The end of the log in frames and in commits, and the end of the last commit.
-        var frames: UInt64 = 0, commits: UInt64 = 0, committedFrames: UInt64 = 0
-        /// The tag of the last block.
-        var tag: [UInt8]
-        /// The position in the database's own log that `frames` corresponds to.
-        var mark: LogMark
-        var log: [LogObject] = []
-        var snapshots: [Snapshot] = []
-        /// The time of the last commit.
-        var latest: Int64
-
-        var isRestorable: Bool { !snapshots.isEmpty }
+    init(_ parser: inout ByteParser) throws {
+        self.init()
+        (salts, checksum) = (try parser.number(), try parser.number())
+        frame = UInt32(try parser.count(atMost: Int(UInt32.max)))
+        pages = UInt32(try parser.count(atMost: Int(UInt32.max)))
+        commits = UInt32(try parser.count(atMost: Int(UInt32.max)))
     }
-
-    /// An object that is no longer used, and the time since when.
-    struct Removed: Codable {
-        var name: String
-        var time: Int64
-    }
-
-    var generations: [Generation] = []
-    var removed: [Removed] = []
-    /// Numbers the manifests of a writer.
-    var serial = 0
-
-    /// The newest generation that can be restored.
-    var newest: Generation? { generations.last { $0.isRestorable } }
 }
 
 /// A state of a replicated database: a number of commits since the start of a generation. A generation begins with the first

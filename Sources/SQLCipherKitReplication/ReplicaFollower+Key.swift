@@ -15,35 +15,35 @@ extension ReplicaFollower {
         while isBusy { try await Task.sleep(for: .milliseconds(2)) }
         isBusy = true
         defer { isBusy = false }
-        let reader = try await ReplicaReader(replica.store, key: key)
+        let reader = try await ReplicaReader(replica.store, key: key, holding: replica.held)
         if reader.isSuperseded { throw DatabaseError.changedReplicaKey("this key was changed as well") }
-        guard let newest = reader.contents.newest, let salt = reader.key?.salt else {
+        guard reader.contents.snapshot != nil, let salt = reader.key?.salt else {
             throw DatabaseError.damagedReplica("the first snapshot is not complete")
         }
-        try await requirePages(of: newest.pageSize)
-        try await giveCopy(key, salt, reader.section)
+        try await requirePages(of: reader.contents.pageSize)
+        try await giveCopy(key, salt, reader.held)
         (replica, encryption) = (reader, key)
         try await advance()
         status.error = nil
     }
 
     /// Follows a new section that the same key opens: a conversion of the database has changed its salt.
-    /// - Returns: false if the store went back to a former section.
-    func followSection(_ pageSize: Int) async throws -> Bool {
-        let section = replica.section, known = state.sections ?? [section]
-        if known.last != section, known.contains(section) { return false }
+    /// - Returns: false if there is no complete snapshot yet.
+    func followSection() async throws -> Bool {
+        let isNew = state.held.sections.last.map { $0 != replica.section } ?? false
         // Generation 0: an earlier attempt may have been interrupted.
-        guard let salt = replica.key?.salt, known.last != section || state.generation == 0 else { return true }
-        try await requirePages(of: pageSize)
+        guard let salt = replica.key?.salt, isNew || state.generation == 0 else { return true }
+        guard replica.contents.snapshot != nil else { return false }
+        try await requirePages(of: replica.contents.pageSize)
         let isOfSection = try await database.read { db in try db.main.cipher?.salt == salt }
-        if known.last != section || !isOfSection { try await giveCopy(encryption, salt, section) }
+        if isNew || !isOfSection { try await giveCopy(encryption, salt, replica.held) }
         return true
     }
 
     /// Encrypts the copy as the pages of a section are. If the process ends in the middle, the next follower replaces its content.
-    private func giveCopy(_ key: Encryption, _ salt: [UInt8], _ section: [UInt8]) async throws {
+    private func giveCopy(_ key: Encryption, _ salt: [UInt8], _ held: FollowerState.Held) async throws {
         let new = try await BlockingExecutor.run { try ReplicaKey.encryption(key, salt: salt) }
-        state = .unknown(following: (state.sections ?? []).filter { $0 != section } + [section])
+        state = .unknown(holding: held)
         try state.write(for: path)
         try await database.changeKey(to: new)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
 /// A local copy of a replicated database, for reading, that follows the store.
 ///
@@ -10,6 +11,11 @@ import SQLCipherKitCore
 /// ```
 /// The copy moves from one commit to a later one, in one transaction, so a read never sees half of a commit. A page that is not
 /// authentic is never written. Only the follower may write to the copy: what another program changes there is lost or damages it.
+/// One follower at a time has a copy.
+///
+/// The copy never goes back, and never changes to another history: if the store shows one, ``catchUp()`` throws
+/// ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, which the status has too, and the copy
+/// stays as it is.
 public actor ReplicaFollower {
     /// What a follower is doing.
     public struct Status: Sendable {
@@ -43,6 +49,12 @@ public actor ReplicaFollower {
     var status: Status
     private var loop: Task<Void, Never>?
     var isBusy = false
+    /// Keeps other followers from the copy.
+    private var lock: OwnFile?
+    /// The number of looks without a new head, so that most of them cost one request.
+    private var quietLooks = 0
+    /// Whether the copy may lack something of what was seen: after a start, or in the middle of much.
+    private var isBehind = true
 
     /// Restores the newest state, unless there is a copy at `path` already, and begins to follow.
     /// - Parameters:
@@ -51,15 +63,17 @@ public actor ReplicaFollower {
     ///   - key: how the database is encrypted.
     ///   - interval: how often the store is asked, at least every 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
-    /// - Throws: as ``ReplicaRestore/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/cannotOpen`` if there is
-    ///   a file at `path` that no follower has made; ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then
+    /// - Throws: as ``ReplicaRestore/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
+    ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made;
+    ///   ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if the store lacks what it has; ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then
     ///   start with that key and call ``changeKey(to:)``, or remove the copy; any error of opening the copy.
     public init(
         at path: String, following store: any ReplicaStore, key: Encryption, every interval: Duration = .seconds(1),
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) async throws {
         self.path = path
-        let interval = interval.betweenPolls
+        let interval = interval.betweenPolls, lock = try FollowerState.lock(path)
+        self.lock = lock
         if let known = FollowerState.read(for: path), FileManager.default.fileExists(atPath: path) {
             state = known
         } else {
@@ -67,7 +81,7 @@ public actor ReplicaFollower {
                 try await FollowerState.restore(path, from: store, key)
             }
         }
-        replica = try await ReplicaReader(store, key: key)
+        replica = try await ReplicaReader(store, key: key, holding: state.held)
         database = try await BlockingExecutor.run {
             var configuration = configuration
             configuration.access = .readWrite
@@ -95,13 +109,16 @@ public actor ReplicaFollower {
     /// Brings the copy to the newest state in the store, at once.
     /// - Returns: the state that the copy has now.
     /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; ``DatabaseError/Reason/replicaKeyChanged`` if the
-    ///   newest states need another key; any error of writing to the copy.
+    ///   newest states need another key; ``DatabaseError/Reason/replicaRolledBack`` if the store lacks what the copy has;
+    ///   ``DatabaseError/Reason/replicaForked`` if its history is another one; any error of writing to the copy.
     @discardableResult
-    public func catchUp() async throws -> ReplicaPosition {
+    public func catchUp() async throws -> ReplicaPosition { try await catchUp(lookingAtHead: true) }
+
+    private func catchUp(lookingAtHead: Bool) async throws -> ReplicaPosition {
         while isBusy { try await Task.sleep(for: .milliseconds(2)) }
         isBusy = true
         defer { isBusy = false }
-        try await advance()
+        try await advance(lookingAtHead: lookingAtHead)
         if replica.isSuperseded {
             throw DatabaseError.changedReplicaKey("the copy has the last state with its key, and changeKey(to:) goes on")
         }
@@ -112,29 +129,35 @@ public actor ReplicaFollower {
     public func stop() async {
         loop?.cancel()
         await loop?.value
+        lock = nil
     }
 
     private func turn() async -> Bool {
         do {
-            try await catchUp()
+            quietLooks += 1
+            // A new head, as after a change of the key, is noticed a little later than what is new in the chain.
+            let looksAtHead = quietLooks >= 10 || status.error != nil || replica.isSuperseded
+            if looksAtHead { quietLooks = 0 }
+            _ = try await catchUp(lookingAtHead: looksAtHead)
             status.error = nil
         } catch { status.error = error }
         return !Task.isCancelled
     }
 
-    func advance() async throws {
-        var attempts = 0
+    func advance(lookingAtHead: Bool = true) async throws {
+        var attempts = 0, looksAtHead = lookingAtHead
         while true {
             do {
-                var updated = replica
-                try await updated.update()
-                replica = updated
+                var reader = replica
+                if !looksAtHead { try await reader.extend() }
+                if looksAtHead || reader.tail.isClosed { try await reader.update() }
+                replica = reader
                 while try await step() {}
                 status.upToDateAt = Date()
                 return
             } catch let missing as ReplicaReader.Missing {
-                // Upkeep has replaced it since the manifest was read.
-                attempts += 1
+                // Upkeep has removed it since the head was read.
+                (attempts, looksAtHead) = (attempts + 1, true)
                 if attempts == 5 { throw DatabaseError.damagedReplica("the object \(missing.name) is missing") }
             }
         }
@@ -143,63 +166,76 @@ public actor ReplicaFollower {
     /// Moves the copy forward, as far as the memory for one transaction allows.
     /// - Returns: whether there may be more.
     private func step() async throws -> Bool {
-        guard let newest = replica.contents.newest else { return false }
-        status.newest = ReplicaPosition(generation: newest.number, commit: newest.commits)
-        guard try await followSection(newest.pageSize) else { return false }
-        let isSame = newest.number == state.generation && state.intent.map { $0.generation == newest.number } ?? true
-        // The store went back, or a former writer's manifest was seen: wait for it to catch up.
-        if status.newest < max(state.position, state.intent ?? state.position) { return false }
-        let hasLog = newest.log.first.map { $0.first <= state.place.frames } ?? true
-        guard isSame, hasLog || state.place.commits == newest.commits else {
-            try await replace(with: try await replica.plan(for: .newest))
-            return true
-        }
-        guard state.place.commits < newest.commits || state.intent != nil else {
-            note(newest)
+        if !isBehind, state.generation > 0, state.held.place == replica.tail.end, state.intent == nil {
+            note()
             return false
         }
+        guard try await followSection() else { return false }
+        let log = state.generation == 0 ? nil : try await replica.log(from: state.place, of: state.generation)
+        guard let log, state.intent.map({ $0.generation == UInt64(state.generation) }) ?? true else { return try await replace() }
+        status.newest = ReplicaPosition(generation: UInt64(state.generation), commit: log.commit)
+        guard log.commit >= max(state.intent?.commit ?? 0, state.place.commits) else {
+            throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
+        }
         let least = max(state.intent?.commit ?? 0, state.place.commits)
-        var last = newest.commits, size = 0
-        for entry in newest.log where entry.commits > least {
-            size += entry.size
+        var last = log.commit, size = 0
+        for part in log.parts where part.entry.commits > least {
+            size += part.entry.size
             if size > 32 << 20 {
-                last = entry.commits
+                last = part.entry.commits
                 break
             }
         }
-        let spool = try PageSpool(at: path + "-replica-pages", pageSize: newest.pageSize)
-        let place = try await replica.readLog(of: newest, from: state.place, upTo: last) { frame, bytes in
+        let spool = try PageSpool(at: path + "-replica-pages", pageSize: log.pageSize)
+        let place = try await replica.readLog(
+            log.parts, of: state.generation, pageSize: log.pageSize, from: state.place, upTo: last
+        ) { frame, bytes in
             try spool.add(frame.page, bytes)
             if frame.size != 0 { spool.pageCount = frame.size }
         }
-        try await write(spool, newest.number, place)
-        note(newest)
-        return true
+        try await write(spool, state.generation, place)
+        isBehind = last < log.commit
+        note()
+        return isBehind
     }
 
-    /// Writes all pages of a state over the copy, in one transaction.
-    private func replace(with plan: ReplicaReader.Plan) async throws {
-        try await requirePages(of: plan.generation.pageSize)
-        let spool = try PageSpool(at: path + "-replica-pages", pageSize: plan.generation.pageSize)
+    /// Writes all pages of the newest state over the copy, in one transaction.
+    /// - Returns: false if that is the state that the copy has.
+    private func replace() async throws -> Bool {
+        let plan = try await replica.plan(for: .newest)
+        status.newest = plan.position
+        // A generation that is not complete yet is waited for.
+        if plan.position <= state.position, state.intent == nil { return false }
+        guard plan.position >= max(state.position, state.intent ?? state.position) else {
+            throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
+        }
+        try await requirePages(of: plan.pageSize)
+        let spool = try PageSpool(at: path + "-replica-pages", pageSize: plan.pageSize)
         spool.pageCount = plan.snapshot.pages
-        try await replica.readSnapshot(plan.snapshot, of: plan.generation.number) { page, bytes in try spool.add(page, bytes) }
-        let place = try await replica.readLog(of: plan.generation, from: plan.start, upTo: plan.commit) { frame, bytes in
+        try await replica.readSnapshot(plan.snapshot) { page, bytes in try spool.add(page, bytes) }
+        let place = try await replica.readLog(
+            plan.log, of: plan.generation, pageSize: plan.pageSize, from: plan.start, upTo: plan.commit
+        ) { frame, bytes in
             try spool.add(frame.page, bytes)
             if frame.size != 0 { spool.pageCount = frame.size }
         }
-        try await write(spool, plan.generation.number, place)
-        note(plan.generation)
+        try await write(spool, plan.generation, place)
+        isBehind = false
+        note()
+        return false
     }
 
-    private func write(_ spool: PageSpool, _ generation: UInt64, _ place: ReplicaReader.Place) async throws {
+    private func write(_ spool: PageSpool, _ generation: UInt32, _ place: ReplicaReader.Place) async throws {
         // Whether the transaction is committed is known only afterwards.
-        state.intent = ReplicaPosition(generation: generation, commit: place.commits)
+        state.intent = ReplicaPosition(generation: UInt64(generation), commit: place.commits)
+        // From now on the copy may have what was seen, and follows nothing else.
+        state.held = replica.held
         try state.write(for: path)
         if spool.pageCount > 0 {
             let box = Box(spool: spool)
             try await database.write { db in try box.spool.replay(into: db) }
         }
-        state = FollowerState(generation: generation, place: place, sections: state.sections)
+        state = FollowerState(generation: generation, place: place, held: replica.held)
         try state.write(for: path)
         status.position = state.position
     }
@@ -209,8 +245,9 @@ public actor ReplicaFollower {
         let spool: PageSpool
     }
 
-    private func note(_ generation: ReplicaContents.Generation) {
-        let entry = generation.log.last { $0.commits <= state.place.commits }
-        status.storedAt = Date(timeIntervalSince1970: Double(entry?.latest ?? generation.latest) / 1000)
+    private func note() {
+        status.newest = max(status.newest, state.position)
+        let time = replica.tail.latest?.time ?? replica.contents.latest
+        status.storedAt = Date(timeIntervalSince1970: Double(time) / 1000)
     }
 }

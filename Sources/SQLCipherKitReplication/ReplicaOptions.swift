@@ -74,8 +74,11 @@ public struct ReplicaStatus: Sendable {
     public var error: (any Error)?
     /// Whether the replica has ended: it was stopped, another writer has taken over, or the store cannot be used.
     public var isEnded = false
-    /// The number of bytes that were stored: of the log, of snapshots, of joined objects, and of manifests.
-    public var logBytes = 0, snapshotBytes = 0, joinedBytes = 0, manifestBytes = 0
+    /// The number of bytes that were stored: of the log, of snapshots, of what was stored a second time as one object, and of heads
+    /// with the index.
+    public var logBytes = 0, snapshotBytes = 0, joinedBytes = 0, headBytes = 0
+    /// The number of objects that were stored or replaced, each with at least one request.
+    public var puts = 0
     /// The number of pages that were in the log.
     public var pages = 0
 }

@@ -4,47 +4,107 @@ import SQLCipherKitCore
 import SQLCipherKitMaintenance
 
 /// Reads the states of a database from a store, and checks everything that it reads.
+///
+/// It goes only forward: what it has seen is in the history of everything that it sees later.
 struct ReplicaReader {
     let store: any ReplicaStore
     private let encryption: Encryption
     private(set) var key: ReplicaKey?
-    /// The keys that were derived for the salts in the manifest.
+    /// The keys that were derived for the salts in the head.
     private var keys: [ReplicaKey] = []
     private(set) var contents = ReplicaContents()
-    private(set) var manifest = ReplicaManifest()
+    private(set) var head = ReplicaHead()
     private(set) var version = ""
-    /// The identity of the section that the key opens.
+    /// The identity of the section that the key opens, and the names of its objects.
     private(set) var section: [UInt8] = []
+    private(set) var names = ReplicaNames([])
     /// Whether there is a newer section, which the key does not open.
     private(set) var isSuperseded = false
+    /// What was stored after the head.
+    private(set) var tail = ReplicaTail(after: .none)
+    /// How the term began.
+    private(set) var opening = TermOpening(term: [], ancestry: [])
+    /// The sections that have been followed, the present one last.
+    private(set) var sections: [[UInt8]] = []
 
-    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens.
-    init(_ store: any ReplicaStore, key encryption: Encryption) async throws {
+    /// - Parameter held: what the caller has already, with the sections that it has followed.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens;
+    ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if what is held is not in its history.
+    init(_ store: any ReplicaStore, key encryption: Encryption, holding held: FollowerState.Held? = nil) async throws {
         (self.store, self.encryption) = (store, encryption)
+        if let held {
+            (section, sections) = (held.sections.last ?? [], held.sections)
+            (tail, opening) = (ReplicaTail(after: held.place), TermOpening(term: held.place.term, ancestry: held.ancestry))
+        }
         try await update()
     }
 
-    /// Reads the manifest again.
+    /// The place of the newest state that was seen, as what is held.
+    var held: FollowerState.Held { FollowerState.Held(sections: sections, place: tail.end, ancestry: opening.ancestry) }
+
+    /// Reads the head again, and what was stored after it.
     mutating func update() async throws {
-        guard let object = try await store.get(ReplicaManifest.name) else {
-            throw DatabaseError(
-                code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no manifest")
+        var next = self
+        try await next.readHead()
+        try await next.extend()
+        if next.section == section, !tail.end.isNone { try next.require(held) }
+        self = next
+    }
+
+    /// Reads what was stored since, without looking at the head.
+    /// - Returns: whether there may be a newer head, as another writer has closed the term.
+    mutating func extend() async throws {
+        guard let key else { return }
+        try await tail.extend(store, names, key)
+    }
+
+    /// Makes sure that what is held is in the history.
+    private func require(_ held: FollowerState.Held) throws {
+        let end = tail.end
+        guard held.place.term == end.term else { return try opening.require(held.place, known: held.ancestry) }
+        if held.place.link > end.link { throw DatabaseError.rolledBackReplica("it lacks the last commits that are here") }
+        if held.place.link == end.link, held.place.tag != end.tag { throw DatabaseError.forkedReplica("its last commits are not those here") }
+    }
+
+    private mutating func readHead() async throws {
+        guard let (head, object) = try await ReplicaHead.read(store) else {
+            if !section.isEmpty { throw DatabaseError.rolledBackReplica("there is no replica any more: it has no head") }
+            throw DatabaseError(code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no head")
         }
-        let manifest = try ReplicaManifest(object.bytes)
-        (self.manifest, version) = (manifest, object.version)
-        keys.removeAll { key in !manifest.sections.contains { $0.salt == key.salt } }
+        (self.head, version) = (head, object.version)
+        keys.removeAll { key in !head.sections.contains { $0.salt == key.salt } }
         // The newest section that the key opens.
-        for (index, section) in manifest.sections.enumerated().reversed() {
+        for (index, section) in head.sections.enumerated().reversed() {
             let key = try await key(for: section.salt)
             guard let contents = try section.contents(with: key) else { continue }
+            try follow(section.id, contents)
+            isSuperseded = index < head.sections.count - 1
+            names = ReplicaNames(section.id)
+            if section.id != self.section || contents.place.term != opening.term {
+                opening = try await TermOpening.read(contents.place.term, store, names, key)
+            }
+            tail = section.id == self.section ? tail.trimmed(to: contents.place) : ReplicaTail(after: contents.place)
             (self.key, self.contents, self.section) = (key, contents, section.id)
-            isSuperseded = index < manifest.sections.count - 1
+            if sections.last != section.id { sections = (sections + [section.id]).suffix(64) }
             return
+        }
+        if head.sections.contains(where: { $0.id == section }) {
+            throw DatabaseError.damagedReplica("the head was changed, or is sealed with another key")
         }
         if key != nil { throw DatabaseError.changedReplicaKey("what it opened was removed, or replaced by something else") }
         throw DatabaseError(
             code: .notADatabase, reason: .replicaDamaged,
             message: "the key does not open the replica: it is that of another database or a former one, or the store has changed")
+    }
+
+    /// Makes sure that a section is the one that is followed, or comes after it.
+    private func follow(_ id: [UInt8], _ contents: ReplicaContents) throws {
+        guard let last = sections.last, last != id else { return }
+        if sections.contains(id), head.sections.contains(where: { $0.id == last }) {
+            throw DatabaseError.changedReplicaKey("this key is a former one")
+        }
+        if sections.contains(id) { throw DatabaseError.rolledBackReplica("it shows the state before the key or the salt was changed") }
+        guard contents.formers.contains(last) else { throw DatabaseError.forkedReplica("it is that of another database") }
     }
 
     /// Derives the key for a salt, once. Sections of one passphrase usually have one salt.
@@ -59,8 +119,16 @@ struct ReplicaReader {
 
     // MARK: Reading objects
 
+    /// An object of the log, which may be in memory already.
+    struct LogPart {
+        let entry: ReplicaIndex.LogEntry
+        let link: ReplicaTail.Link?
+
+        init(_ entry: ReplicaIndex.LogEntry, _ link: ReplicaTail.Link? = nil) { (self.entry, self.link) = (entry, link) }
+    }
+
     /// Reads an object.
-    /// - Parameter size: what the manifest says, as the most that is looked at.
+    /// - Parameter size: what the index says, as the most that is looked at.
     func object(_ name: String, upTo size: Int) async throws -> [UInt8] {
         try Task.checkCancellation()
         guard let object = try await store.get(name) else { throw Missing(name: name) }
@@ -68,7 +136,7 @@ struct ReplicaReader {
         return object.bytes
     }
 
-    /// An object that the manifest lists is not there: either it was removed since, or the store has lost it.
+    /// An object that the index lists is not there: either it was removed since, or the store has lost it.
     struct Missing: Error {
         let name: String
     }
@@ -79,12 +147,19 @@ struct ReplicaReader {
         let blocks: [ReplicaBlock.Opened]
     }
 
+    /// An object to read: its name, the most that is looked at, and the object itself if it is in memory.
+    private struct Wanted: Sendable {
+        let name: String
+        let size: Int
+        var link: ReplicaTail.Link?
+    }
+
     /// Gives objects to `body` in their order. The next ones are read and authenticated meanwhile, on other cores.
     /// - Parameters:
     ///   - entries: their names, and the most that is looked at.
     ///   - last: the commit after which no block is needed.
     private func eachObject(
-        of entries: [(name: String, size: Int)], with key: ReplicaKey, upTo last: UInt64 = .max,
+        of entries: [Wanted], with key: ReplicaKey, upTo last: UInt64 = .max,
         _ body: (_ number: Int, _ object: OpenedObject) throws -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: (Int, Result<OpenedObject, any Error>).self) { group in
@@ -92,6 +167,7 @@ struct ReplicaReader {
                 guard number < entries.count else { return }
                 let entry = entries[number]
                 group.addTask {
+                    if let link = entry.link { return (number, .success(OpenedObject(bytes: link.bytes, blocks: link.blocks))) }
                     do {
                         let bytes = try await object(entry.name, upTo: entry.size)
                         let blocks = try ReplicaBlock.openAll(bytes, with: key, upTo: last)
@@ -101,18 +177,20 @@ struct ReplicaReader {
             }
             // An error counts in its turn, after everything before it.
             var ready: [Int: Result<OpenedObject, any Error>] = [:]
-            for number in 0..<Self.objectsAhead { begin(number) }
+            // Small objects cost the time of a request each, and large ones memory.
+            let ahead = entries.allSatisfy { $0.size <= 1 << 20 } ? Self.smallObjectsAhead : Self.objectsAhead
+            for number in 0..<ahead { begin(number) }
             for number in entries.indices {
                 while ready[number] == nil, let (number, object) = try await group.next() { ready[number] = object }
                 guard let object = try ready.removeValue(forKey: number)?.get() else { return }
-                begin(number + Self.objectsAhead)
+                begin(number + ahead)
                 try body(number, object)
             }
         }
     }
 
     /// The number of objects that are read before they are needed. With the one in use, they are in memory.
-    private static let objectsAhead = 2
+    private static let objectsAhead = 2, smallObjectsAhead = 8
 
     /// A place in a snapshot: the number of parts before it, with their pages and bytes, and the tag of the last one.
     struct SnapshotPlace: Codable, Hashable {
@@ -125,17 +203,19 @@ struct ReplicaReader {
     /// Reads the pages of a snapshot from `place` on.
     /// - Parameter checkpoint: called after each part.
     func readSnapshot(
-        _ snapshot: ReplicaContents.Snapshot, of generation: UInt64, from place: SnapshotPlace? = nil,
+        _ snapshot: ReplicaIndex.SnapshotEntry, from place: SnapshotPlace? = nil,
         _ body: (_ page: UInt32, _ bytes: UnsafeRawBufferPointer) throws -> Void,
         checkpoint: (SnapshotPlace) throws -> Void = { _ in }
     ) async throws {
         guard let key else { return }
         var place = place ?? SnapshotPlace(tag: snapshot.predecessor)
-        let names = Array(snapshot.names.dropFirst(place.parts)), left = snapshot.size - place.bytes
-        try await eachObject(of: names.map { ($0, left) }, with: key) { number, object in
-            let name = names[number]
+        let entries = names.names(.snapshot(snapshot)).dropFirst(place.parts)
+            .map { Wanted(name: $0, size: min(ReplicaObject.largestSize, snapshot.size - place.bytes)) }
+        try await eachObject(of: entries, with: key) { number, object in
+            let name = entries[number].name
             guard object.blocks.count == 1, let (block, range, _, next) = object.blocks.first, block.kind == .snapshot,
-                block.generation == generation, block.predecessor == place.tag, block.first == place.pages
+                block.generation == snapshot.generation, block.predecessor == place.tag, block.first == place.pages,
+                block.pageSize == snapshot.pageSize
             else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
             try object.bytes.withUnsafeBytes { bytes in
                 for (index, frame) in block.frames.enumerated() {
@@ -156,144 +236,63 @@ struct ReplicaReader {
         var frames: UInt64
         var commits: UInt64
         var predecessor: [UInt8]
+        /// The tag of the block that the place is within; nil between two blocks.
+        var block: [UInt8]?
     }
 
     /// Reads the frames of the log from `place` on, up to the end of a commit.
     /// - Parameters:
+    ///   - parts: objects without a gap, the first of which continues the place or includes it.
     ///   - last: the number of that commit.
     ///   - checkpoint: called after each object.
-    /// - Returns: the place after the last block that was read. Its `frames` may be within that block.
+    /// - Returns: the place after the last frame that was read, which may be within a block.
     func readLog(
-        of generation: ReplicaContents.Generation, from place: Place, upTo last: UInt64,
+        _ parts: [LogPart], of generation: UInt32, pageSize: Int, from place: Place, upTo last: UInt64,
         _ body: (_ frame: ReplicaBlock.Frame, _ bytes: UnsafeRawBufferPointer) throws -> Void,
         checkpoint: (Place) throws -> Void = { _ in }
     ) async throws -> Place {
         guard let key else { return place }
         var place = place
-        let entries = place.commits >= last ? [] : generation.log.filter { $0.end > place.frames && $0.commitsBefore < last }
-        try await eachObject(of: entries.map { ($0.name, $0.size) }, with: key, upTo: last) { number, object in
-            let entry = entries[number]
-            var offset = 0, tag = entry.predecessor, first = entry.first
+        let parts = place.commits >= last ? [] : parts
+        let entries = parts.map { part in
+            Wanted(name: names.link(part.entry.link, of: part.entry.term), size: part.entry.size, link: part.link)
+        }
+        try await eachObject(of: entries, with: key, upTo: last) { number, object in
+            let name = entries[number].name, entry = parts[number].entry
+            var before: [UInt8]?, isComplete = true
             try object.bytes.withUnsafeBytes { bytes in
-                for (block, range, end, next) in object.blocks where place.commits < last {
-                    guard block.kind == .log, block.generation == generation.number, block.predecessor == tag, block.first == first
-                    else { throw DatabaseError.damagedReplica("the object \(entry.name) is out of place") }
-                    first += UInt64(block.frames.count)
-                    (tag, offset) = (next, end)
-                    guard first > place.frames else { continue }
-                    // The first block that is used continues what is there already.
-                    guard block.first <= place.frames, block.first < place.frames || block.predecessor == place.predecessor
-                    else {
-                        throw DatabaseError.damagedReplica("the object \(entry.name) does not continue the log")
+                for (block, range, _, tag) in object.blocks {
+                    guard place.commits < last else {
+                        isComplete = false
+                        break
                     }
-                    let skipped = Int(place.frames - block.first)
-                    for index in skipped..<block.frames.count {
+                    guard before == nil || block.predecessor == before, block.kind == .log || block.kind == .opening,
+                        block.generation == generation, block.kind == .opening || block.pageSize == pageSize
+                    else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
+                    before = tag
+                    // What was read already.
+                    if block.end < place.frames || block.end == place.frames && block.predecessor != place.predecessor { continue }
+                    // The first block that is used continues what is there, or has it.
+                    let continues = block.first == place.frames && place.block == nil && block.predecessor == place.predecessor
+                    guard continues || block.first < place.frames && tag == place.block else {
+                        throw DatabaseError.damagedReplica("the object \(name) does not continue the log")
+                    }
+                    for index in Int(place.frames - block.first)..<block.frames.count {
                         let start = range.lowerBound + index * block.pageSize
                         try body(block.frames[index], bytes.slice(start..<start + block.pageSize))
                         place.frames += 1
                         if block.frames[index].size != 0 { place.commits += 1 }
                         if place.commits == last { break }
                     }
-                    if place.frames == first { place.predecessor = next }
+                    (place.predecessor, place.block) = place.frames == block.end ? (tag, nil) : (block.predecessor, tag)
                 }
             }
-            guard offset < object.bytes.count || (tag == entry.tag && first == entry.end) else {
-                throw DatabaseError.damagedReplica("the object \(entry.name) is not complete")
+            guard place.commits == last || isComplete && before == entry.tag else {
+                throw DatabaseError.damagedReplica("the object \(name) is not complete")
             }
             try checkpoint(place)
         }
         guard place.commits == last else { throw DatabaseError.damagedReplica("commits are missing in the log") }
         return place
-    }
-
-    // MARK: Choosing a state
-
-    /// A state, and how to get there.
-    struct Plan {
-        let generation: ReplicaContents.Generation
-        let snapshot: ReplicaContents.Snapshot
-        let commit: UInt64
-
-        var position: ReplicaPosition { ReplicaPosition(generation: generation.number, commit: commit) }
-        var start: Place {
-            Place(frames: snapshot.first, commits: snapshot.commitsBefore, predecessor: snapshot.predecessor)
-        }
-        var bytes: Int {
-            generation.log.filter { $0.end > snapshot.first && $0.commitsBefore < commit }.reduce(snapshot.size) { $0 + $1.size }
-        }
-    }
-
-    func plan(for moment: ReplicaMoment) async throws -> Plan {
-        switch moment {
-        case .newest:
-            guard let generation = contents.newest else { throw DatabaseError.damagedReplica("the first snapshot is not complete") }
-            return try plan(generation, generation.commits)
-        case .position(let position):
-            let generation = contents.generations.first { $0.number == position.generation }
-            guard let generation else { throw noSuch(moment) }
-            return try plan(generation, position.commit)
-        case .time(let date):
-            let time = date.milliseconds
-            for generation in contents.generations.reversed() where generation.isRestorable {
-                if let commit = try await lastCommit(of: generation, before: time) { return try plan(generation, commit) }
-            }
-            throw noSuch(moment)
-        }
-    }
-
-    private func plan(_ generation: ReplicaContents.Generation, _ commit: UInt64) throws -> Plan {
-        guard commit <= generation.commits, let snapshot = generation.snapshots.last(where: { $0.commits <= commit }) else {
-            throw noSuch(.position(ReplicaPosition(generation: generation.number, commit: commit)))
-        }
-        return Plan(generation: generation, snapshot: snapshot, commit: commit)
-    }
-
-    private func noSuch(_ moment: ReplicaMoment) -> DatabaseError {
-        .invalidArgument("the store has no state for \(moment): it is beyond the retention, or not there yet")
-    }
-
-    /// The last commit in a block of at most this time, or the first state of the last snapshot of at most this time.
-    private func lastCommit(of generation: ReplicaContents.Generation, before time: Int64) async throws -> UInt64? {
-        guard let key, let oldest = generation.snapshots.first else { return nil }
-        var found = generation.snapshots.last { $0.time <= time }?.commits
-        for entry in generation.log.reversed() where entry.earliest <= time {
-            if entry.latest <= time {
-                found = max(found ?? 0, entry.commits)
-                break
-            }
-            let bytes = try await object(entry.name, upTo: entry.size)
-            let commit: UInt64? = try bytes.withUnsafeBytes { bytes in
-                var offset = 0, last: UInt64?
-                while offset < bytes.count {
-                    let (block, _, end, _) = try ReplicaBlock.open(bytes, at: offset, with: key)
-                    if block.time <= time { last = block.commits + UInt64(block.commitCount) }
-                    offset = end
-                }
-                return last
-            }
-            if let commit {
-                found = max(found ?? 0, commit)
-                break
-            }
-        }
-        return found.flatMap { $0 >= oldest.commits ? $0 : nil }
-    }
-}
-
-/// A state to restore.
-public enum ReplicaMoment: Hashable, Sendable, CustomStringConvertible {
-    /// The newest in the store.
-    case newest
-    /// The last one that was stored at or before this time, by the clock of the machine that stored it.
-    case time(Date)
-    /// The state after a commit.
-    case position(ReplicaPosition)
-
-    public var description: String {
-        switch self {
-        case .newest: "the newest state"
-        case .time(let date): "the time \(date.shownText)"
-        case .position(let position): "the position \(position)"
-        }
     }
 }

@@ -11,7 +11,7 @@ extension ReplicaRestore {
     /// let replica = try await Replica(following: pool, in: store)
     /// ```
     /// A store in which no replica was begun is no error, and neither is one whose first snapshot was never completed: the program
-    /// then creates the database. But a replica that the key does not open is an error, and so are objects without a manifest, as
+    /// then creates the database. But a replica that the key does not open is an error, and so are objects without a head, as
     /// an empty database would otherwise take the place of the one that is there.
     /// - Parameters: as for ``restore(to:from:key:at:replacing:progress:)``.
     /// - Returns: the state that was restored; nil if there is a file at `path`, or nothing to restore.
@@ -22,25 +22,14 @@ extension ReplicaRestore {
         progress: (@Sendable (_ done: Int, _ total: Int) throws -> Void)? = nil
     ) async throws -> ReplicaPosition? {
         if FileManager.default.fileExists(atPath: path) { return nil }
-        guard let object = try await store.get(ReplicaManifest.name) else {
-            guard try await !store.list(prefix: "").contains(where: { ReplicaManifest.isObject($0.name) }) else {
-                throw DatabaseError.damagedReplica("the store has objects of a replica, and no manifest")
+        guard let (head, _) = try await ReplicaHead.read(store) else {
+            guard try await !store.list(prefix: "").contains(where: { ReplicaHead.isObject($0.name) }) else {
+                throw DatabaseError.damagedReplica("the store has objects of a replica, and no head")
             }
             return nil
         }
         // Without a complete snapshot there is nothing to lose. With several keys, a former one may open something.
-        if try ReplicaManifest(object.bytes).sections.count == 1, try await ReplicaReader(store, key: key).contents.newest == nil {
-            return nil
-        }
+        if head.sections.count == 1, try await ReplicaReader(store, key: key).ranges().isEmpty { return nil }
         return try await restore(to: path, from: store, key: key, progress: progress)
-    }
-}
-
-extension ReplicaManifest {
-    /// Whether a replica gives objects such a name: the identity of a section, and what the object has.
-    static func isObject(_ name: String) -> Bool {
-        let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].count == 16, parts[0].allSatisfy("0123456789abcdef".utf8.contains) else { return false }
-        return parts[1].starts(with: "log-".utf8) || parts[1].starts(with: "snapshot-".utf8)
     }
 }

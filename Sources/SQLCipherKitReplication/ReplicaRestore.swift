@@ -51,14 +51,14 @@ public enum ReplicaRestore {
     static func start(
         _ path: String, _ store: any ReplicaStore, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
         _ progress: (@Sendable (Int, Int) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
-    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, section: [UInt8]) {
+    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, held: FollowerState.Held) {
         var reader = try await ReplicaReader(store, key: key), attempts = 0
         while true {
             var goesOn = false
             do {
                 return try await run(path, reader, key, moment, replacing, progress, interval, &goesOn)
             } catch let missing as ReplicaReader.Missing {
-                // Upkeep may have replaced it since the manifest was read.
+                // Upkeep may have removed it since the head was read.
                 attempts += 1
                 if attempts == 5 { throw DatabaseError.damagedReplica("the object \(missing.name) is missing") }
                 try await reader.update()
@@ -72,13 +72,13 @@ public enum ReplicaRestore {
     private static func run(
         _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
         _ report: (@Sendable (Int, Int) throws -> Void)?, _ recordInterval: Duration, _ goesOn: inout Bool
-    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, section: [UInt8]) {
+    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, held: FollowerState.Held) {
         guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
-        let plan = try await reader.plan(for: moment), pageSize = plan.generation.pageSize
+        let plan = try await reader.plan(for: moment), pageSize = plan.pageSize
         let file = try RestoredFile(at: path, replacing: replacing)
-        var progress = RestoreProgress(plan, section: reader.section)
+        var progress = RestoreProgress(plan, holding: reader.held)
         if let known = file.record.flatMap({ RestoreProgress($0, with: sealKey) }), known.leads(to: plan, section: reader.section) {
-            progress = known
+            (progress, progress.held) = (known, reader.held)
             goesOn = true
             // Before there is a page of a later commit.
             if progress.target < plan.commit {
@@ -104,7 +104,7 @@ public enum ReplicaRestore {
             recorded = .now
         }
         if let place = progress.snapshotPlace {
-            try await reader.readSnapshot(progress.snapshot, of: plan.generation.number, from: place) { page, bytes in
+            try await reader.readSnapshot(plan.snapshot, from: place) { page, bytes in
                 try file.write(bytes, at: (Int(page) - 1) * pageSize)
                 try wrote()
             } checkpoint: { place in
@@ -113,7 +113,10 @@ public enum ReplicaRestore {
             }
             progress.snapshotPlace = nil
         }
-        progress.place = try await reader.readLog(of: plan.generation, from: progress.place, upTo: plan.commit) { frame, bytes in
+        let log = plan.log.filter { $0.entry.end >= progress.place.frames }
+        progress.place = try await reader.readLog(
+            log, of: plan.generation, pageSize: pageSize, from: progress.place, upTo: plan.commit
+        ) { frame, bytes in
             try file.write(bytes, at: (Int(frame.page) - 1) * pageSize)
             if frame.size != 0 { progress.pages = frame.size }
             try wrote()
@@ -124,7 +127,7 @@ public enum ReplicaRestore {
         try file.truncate(to: Int(progress.pages) * pageSize)
         try report?(total, total)
         try await file.publish(key: key, replacing: replacing)
-        return (plan, progress.place, reader.section)
+        return (plan, progress.place, reader.held)
     }
 }
 
@@ -142,14 +145,6 @@ extension ReplicaRestore {
     /// What can be restored from a store, from the oldest generation to the newest.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
     public static func ranges(in store: any ReplicaStore, key: Encryption) async throws -> [ReplicaRange] {
-        try await ReplicaReader(store, key: key).contents.generations.compactMap { generation in
-            guard let first = generation.snapshots.first else { return nil }
-            return ReplicaRange(
-                first: ReplicaPosition(generation: generation.number, commit: first.commits),
-                last: ReplicaPosition(generation: generation.number, commit: generation.commits),
-                firstTime: Date(timeIntervalSince1970: Double(first.time) / 1000),
-                lastTime: Date(timeIntervalSince1970: Double(max(first.time, generation.latest)) / 1000),
-                size: generation.snapshots.reduce(0) { $0 + $1.size } + generation.log.reduce(0) { $0 + $1.size })
-        }
+        try await ReplicaReader(store, key: key).ranges()
     }
 }

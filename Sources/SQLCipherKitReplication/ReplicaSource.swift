@@ -26,6 +26,8 @@ final class ReplicaSource {
     private var file: LogFile?
 
     private let keepsLog: Bool
+    /// What identifies the database's file.
+    private let identity: [UInt64]?
 
     init(_ location: DatabaseLocation, _ key: Encryption, keepsLog: Bool = false) throws {
         self.keepsLog = keepsLog
@@ -36,6 +38,7 @@ final class ReplicaSource {
         checkpointer = try LogHold(location, key: key, waits: false, staysOnClose: keepsLog)
         guard let path = try current.path else { throw DatabaseError.misuse("only a database in a file can be replicated") }
         self.path = path
+        identity = LogHold.identity(of: path)
         self.key = try current.replicaKey()
         pageSize = try current.layout().pageSize
     }
@@ -49,6 +52,23 @@ final class ReplicaSource {
         if keepsLog { _ = try? checkpointer.checkpoint() }
         checkpointer.end()
         checkpointer.close()
+    }
+
+    /// Whether there is another file under the database's name, or none, while this one is open.
+    var isReplaced: Bool { LogHold.identity(of: path) != identity }
+
+    /// Whether a checkpoint of another connection keeps others from writing while it waits for readers.
+    var isCheckpointWaiting: Bool { lock.isIdle && checkpointer.isIdle && lock.isCheckpointWaiting() }
+
+    /// Holds nothing until a waiting checkpoint has ended, and then the log again. Everything up to its end must have been read.
+    /// - Throws: ``Gap`` if commits are missing afterwards.
+    func pauseForCheckpoint() throws {
+        current.end()
+        let end = ContinuousClock.now + .milliseconds(300)
+        while lock.isCheckpointWaiting(), .now < end { usleep(500) }
+        // Everything until now was read: what is new begins a log, or continues this one.
+        _ = try begin()
+        settle()
     }
 
     /// Lets go of the log.
@@ -219,7 +239,7 @@ final class ReplicaSource {
 
     /// Copies a page from the log. If the log no longer has it, it is in the database.
     func copyLogged(_ page: UInt32, _ pages: LoggedPages, to bytes: UnsafeMutableRawBufferPointer) throws {
-        if let file = pages.file, let frame = pages.frames[page], try file.copy(page, inFrame: frame, to: bytes) { return }
+        if let file = pages.file, let frame = pages.frames[page], file.copy(page, inFrame: frame, to: bytes) { return }
         _ = try copyPages(page, to: bytes)
     }
 

@@ -7,13 +7,14 @@ import SQLCipherKitMaintenance
 /// It is sealed with the key of the replica. All pages up to it were authentic when they were written, and are checked again when
 /// the file is complete.
 struct RestoreProgress: Codable {
-    private static let magic = Array("SQLCipherKit restore 1".utf8)
+    private static let magic = Array("SQLCipherKit restore 2".utf8)
 
-    /// The identity of the section, and the number of the generation.
-    let section: [UInt8]
-    let generation: UInt64
+    /// What was seen of the replica.
+    var held: FollowerState.Held
+    let generation: UInt32
     let pageSize: Int
-    let snapshot: ReplicaContents.Snapshot
+    /// The identity of the snapshot: its term, its number, and the tag before it.
+    let snapshot: [UInt8]
     /// The place in the snapshot; nil if all of it is there.
     var snapshotPlace: ReplicaReader.SnapshotPlace?
     /// The place in the log. It may be within a block.
@@ -25,9 +26,9 @@ struct RestoreProgress: Codable {
     /// The number of bytes that were read.
     var bytes = 0
 
-    init(_ plan: ReplicaReader.Plan, section: [UInt8]) {
-        (self.section, generation, pageSize) = (section, plan.generation.number, plan.generation.pageSize)
-        (snapshot, place, pages, target) = (plan.snapshot, plan.start, plan.snapshot.pages, plan.commit)
+    init(_ plan: ReplicaReader.Plan, holding held: FollowerState.Held) {
+        (self.held, generation, pageSize) = (held, plan.generation, plan.pageSize)
+        (snapshot, place, pages, target) = (plan.snapshot.identity, plan.start, plan.snapshot.pages, plan.commit)
         snapshotPlace = ReplicaReader.SnapshotPlace(tag: plan.snapshot.predecessor)
     }
 
@@ -49,20 +50,26 @@ struct RestoreProgress: Codable {
         return try nonce + Self.magic.withUnsafeBytes { try key.seal(plain, with: $0, nonce: nonce) }
     }
 
-    /// Whether the state of the plan can be reached from here.
+    /// Whether the pages are a part of the state of the plan. The log says by its tags whether it continues them.
     func leads(to plan: ReplicaReader.Plan, section: [UInt8]) -> Bool {
-        let generation = plan.generation
-        guard section == self.section, generation.number == self.generation, generation.pageSize == pageSize,
-            plan.commit >= target
+        guard section == held.sections.last, plan.generation == generation, plan.pageSize == pageSize, plan.commit >= target
         else { return false }
-        if snapshotPlace != nil { return generation.snapshots.contains(snapshot) }
-        return place.commits == plan.commit || generation.log.first.map { $0.first <= place.frames } ?? false
+        if snapshotPlace != nil { return plan.snapshot.identity == snapshot }
+        // A later snapshot needs less of the log.
+        return plan.snapshot.identity == snapshot || place.frames >= plan.snapshot.first
     }
 
     /// The number of bytes that are read for the plan, those included that were read already.
     func total(of plan: ReplicaReader.Plan) -> Int {
-        let entries = plan.generation.log.filter { $0.end > place.frames && $0.commitsBefore < plan.commit }
-        let left = snapshotPlace.map { snapshot.size - $0.bytes } ?? 0
-        return entries.reduce(bytes + left) { $0 + $1.size }
+        let left = snapshotPlace.map { plan.snapshot.size - $0.bytes } ?? 0
+        return plan.log.reduce(bytes + left) { $0 + ($1.entry.end > place.frames ? $1.entry.size : 0) }
+    }
+}
+
+extension ReplicaIndex.SnapshotEntry {
+    var identity: [UInt8] {
+        var bytes = term + predecessor
+        bytes.append(short: number)
+        return bytes
     }
 }

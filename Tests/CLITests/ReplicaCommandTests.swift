@@ -74,9 +74,9 @@ import TestSupport
 
     /// Not waited for without end and without a word.
     @Test func storeThatFailsEndsOneReplication() async throws {
-        try FileManager.default.createDirectory(atPath: store + "/manifest", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: store + "/head", withIntermediateDirectories: true)
         let outcome = try await Tool.runAside(["replicate", database, store, "--once", "--timeout", "0"] + Tool.key)
-        outcome.expectFailure(1, "manifest")
+        outcome.expectFailure(1, "head")
         #expect(!outcome.errors.contains("unavailable("))
     }
 
@@ -84,7 +84,7 @@ import TestSupport
         for round in 0..<3 {
             let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
             try write("INSERT INTO t VALUES (\(round))")
-            try TemporaryFolder.waitForFile(store + "/manifest")
+            try TemporaryFolder.waitForFile(store + "/head")
             kill(command.process.processIdentifier, SIGKILL)
             _ = try command.end()
         }
@@ -113,7 +113,7 @@ import TestSupport
     @Test func replicateRunsUntilItIsInterrupted() async throws {
         let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
         for number in 0..<5 { try write("INSERT INTO t VALUES (\(number))") }
-        try TemporaryFolder.waitForFile(store + "/manifest")
+        try TemporaryFolder.waitForFile(store + "/head")
         try write("INSERT INTO t VALUES (5)")
         kill(command.process.processIdentifier, SIGTERM)
         try command.end().expectSuccess()

@@ -95,16 +95,16 @@ import TestSupport
         let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .seconds(1000))
         try await follower.catchUp()
         try change(pool, key, .newFile)
-        let before = store.objects["manifest"] ?? []
+        let before = store.objects["head"] ?? []
         try await store(pool, oracle, commits: 2)
         try await follower.catchUp()
         #expect(try check(oracle, follower) == 8)
         // The store goes back, the follower does not.
-        let after = store.objects["manifest"] ?? []
-        store.change("manifest") { $0 = before }
-        _ = try? await follower.catchUp()
+        let after = store.objects["head"] ?? []
+        store.change("head") { $0 = before }
+        await #expect { try await follower.catchUp() } throws: { ($0 as? DatabaseError)?.reason == .replicaRolledBack }
         #expect(try check(oracle, follower) == 8)
-        store.change("manifest") { $0 = after }
+        store.change("head") { $0 = after }
         try await store(pool, oracle, commits: 2)
         try await follower.catchUp()
         #expect(try check(oracle, follower) == 10)
@@ -134,7 +134,7 @@ import TestSupport
         try await store(pool, oracle, commits: 6)
         let follower = try await ReplicaFollower(at: path("c.db"), following: store, key: old, every: .seconds(1000))
         try await follower.catchUp()
-        let former = Set(store.objects.keys).subtracting(["manifest"])
+        let former = Set(store.objects.keys).subtracting(["head"])
         #expect(try await Replica.removeFormerKeys(in: store, key: old) == 0)
         try change(pool, new)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
@@ -145,7 +145,7 @@ import TestSupport
         // Files of others stay.
         _ = try await store.put("notes.txt", [1], if: .always)
         _ = try await store.put("0123456789abcdef/notes", [1], if: .always)
-        // While the replica stores the manifest, and interrupted once.
+        // While the replica stores the head, and interrupted once.
         let faulty = FaultyStore(store, seed: 44, rate: 0)
         for round in 0..<20 {
             try oracle.commit(pool)
@@ -154,7 +154,7 @@ import TestSupport
         }
         #expect(former.isDisjoint(with: store.objects.keys))
         #expect(store.objects["notes.txt"] != nil && store.objects["0123456789abcdef/notes"] != nil)
-        #expect(ManifestBytes(store.objects["manifest"] ?? []).sections.count == 1)
+        #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 1)
         await #expect { try await ReplicaRestore.restore(to: path("d.db"), from: store, key: old) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
@@ -174,7 +174,7 @@ import TestSupport
         let old = try Self.key("raw", 1), new = try Self.key("raw", 2), oracle = CommitOracle(seed: 45)
         let pool = try DatabasePool(.file(path("a.db")), key: old)
         try await store(pool, oracle, commits: 6)
-        let former = Set(store.objects.keys).subtracting(["manifest"])
+        let former = Set(store.objects.keys).subtracting(["head"])
         try change(pool, new)
         try await store(pool, oracle, commits: 1)
         #expect(former.isSubset(of: store.objects.keys))
@@ -197,7 +197,7 @@ import TestSupport
             if number > 0 { try change(pool, try Self.key("raw", number)) }
             try await store(pool, oracle, commits: 1)
         }
-        #expect(ManifestBytes(store.objects["manifest"] ?? []).sections.count == 16)
+        #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 16)
         for number in [UInt8(2), 10, 17] {
             try await ReplicaRestore.restore(to: path("r\(number).db"), from: store, key: try Self.key("raw", number))
             #expect(try self.number(path("r\(number).db"), try Self.key("raw", number)) == Int(number) + 1)

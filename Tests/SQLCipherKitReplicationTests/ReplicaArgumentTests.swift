@@ -68,7 +68,7 @@ import TestSupport
     @Test(arguments: ["pipe", "folder", "huge"]) func whatIsNoObjectIsRefused(kind: String) async throws {
         let (pool, _) = try source()
         let store = try FolderStore(folder.path("store"))
-        let path = folder.path("store/manifest")
+        let path = folder.path("store/head")
         switch kind {
         case "pipe": #expect(mkfifo(path, 0o600) == 0)
         case "folder": try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -76,7 +76,7 @@ import TestSupport
             try Data().write(to: URL(fileURLWithPath: path))
             #expect(truncate(path, 1 << 40) == 0)
         }
-        await #expect(throws: (any Error).self) { try await store.get("manifest") }
+        await #expect(throws: (any Error).self) { try await store.get("head") }
         await #expect(throws: (any Error).self) { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key) }
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         await #expect(throws: (any Error).self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
@@ -91,7 +91,8 @@ import TestSupport
         try await replica.waitUntilStored(timeout: .seconds(60))
         let path = folder.path("b.db")
         try await ReplicaRestore.restore(to: path, from: store, key: key)
-        try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]}}"#.utf8)
+        let none = #"{"term":[0,0,0,0,0,0,0,0],"link":0,"tag":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#
+        try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]},"held":{"sections":[],"place":\#(none),"ancestry":[]}}"#.utf8)
             .write(to: URL(fileURLWithPath: path + "-replica"))
         for _ in 0..<4 { try oracle.commit(pool) }
         try await replica.waitUntilStored(timeout: .seconds(60))

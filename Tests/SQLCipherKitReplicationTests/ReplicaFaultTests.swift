@@ -53,47 +53,6 @@ import TestSupport
         #expect(store.faults.load(ordering: .relaxed) > 0)
     }
 
-    /// An object that arrives with a changed bit is read again, and not joined with others and stored.
-    @Test func changedBitsOnTheLineAreNotStored() async throws {
-        let folder = try TemporaryFolder(), key = try CommitOracle.key
-        let store = FlippingStore(), oracle = CommitOracle(seed: 98)
-        let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
-        var options = ReplicaOptions.forTests
-        options.fanOut = 2
-        let replica = try await Replica(following: pool, in: store, options: options)
-        for _ in 0..<40 {
-            try oracle.commit(pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
-        }
-        await replica.stop()
-        #expect(store.flips.load(ordering: .relaxed) > 3)
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store.store, key: key)
-        #expect(try oracle.check(fileAt: folder.path("b.db")) == 40)
-    }
-
-    @Test func damageOfTheStoreBeginsASnapshot() async throws {
-        let folder = try TemporaryFolder(), key = try CommitOracle.key
-        let store = MemoryStore(), oracle = CommitOracle(seed: 97)
-        let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
-        var options = ReplicaOptions.forTests
-        options.fanOut = 4
-        let replica = try await Replica(following: pool, in: store, options: options)
-        try oracle.commit(pool)
-        try await replica.waitUntilStored(timeout: .seconds(60))
-        try oracle.commit(pool)
-        try await replica.waitUntilStored(timeout: .seconds(60))
-        let first = try #require(store.objects.keys.first { $0.contains("/log-") })
-        store.change(first) { $0[$0.count / 2] ^= 1 }
-        var generation: UInt64 = 1
-        while generation == 1 {
-            try oracle.commit(pool)
-            generation = try await replica.waitUntilStored(timeout: .seconds(60)).generation
-        }
-        await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
-        #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
-    }
-
     @Test func longOutageEndsTheGenerationAndLosesNothing() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 99, rate: 0), oracle = CommitOracle(seed: 99)

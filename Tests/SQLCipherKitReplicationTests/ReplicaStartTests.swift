@@ -73,7 +73,7 @@ import TestSupport
         await #expect(throws: ReplicaStoreError.self) {
             try await ReplicaRestore.restoreIfMissing(path, from: unreachable, key: key)
         }
-        try await store.delete("manifest")
+        try await store.delete("head")
         await #expect { try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
@@ -97,7 +97,7 @@ import TestSupport
             try close(pool)
         }
         try await begin(key)
-        #expect(store.store.objects["manifest"] != nil)
+        #expect(store.store.objects["head"] != nil)
         #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) == nil)
         // After a change of the key there may be something that the former one opens.
         let new = try Encryption.raw([UInt8](repeating: 9, count: 32))

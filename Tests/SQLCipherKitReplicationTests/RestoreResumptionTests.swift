@@ -60,7 +60,7 @@ import TestSupport
         }
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
         #expect(attempts > 4)
-        // The manifest each time, and at most the objects since the last record.
+        // The head each time, and at most the objects since the last record.
         #expect(store.reads.load(ordering: .relaxed) <= objects + attempts * 4, "\(attempts) attempts for \(objects) objects")
         #expect(try remains(folder) == [])
     }
@@ -76,7 +76,7 @@ import TestSupport
             #expect(try remains(folder) == [])
         }
         // It ends before the first record.
-        store.left.store(30, ordering: .relaxed)
+        store.left.store(12, ordering: .relaxed)
         await #expect(throws: ReplicaStoreError.self) {
             try await ReplicaRestore.restore(
                 to: folder.path("b.db"), from: store, key: CommitOracle.key, at: .newest, replacing: false, recordEvery: .seconds(1000))
@@ -206,7 +206,7 @@ import TestSupport
         // All but the last objects of the log, and perhaps with a record from before the state, as the pages may come further.
         let objects = store.reads.load(ordering: .relaxed), record = folder.url.appendingPathComponent("b.db-restoring-state")
         var older: Data?
-        // The second attempt reads the manifest and the last twenty objects but two.
+        // The second attempt reads the head and the last twenty objects but two.
         for reads in recordIsOlder ? [objects - 20, 19] : [objects - 2] {
             older = try? Data(contentsOf: record)
             store.left.store(reads, ordering: .relaxed)

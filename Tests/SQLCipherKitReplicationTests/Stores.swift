@@ -37,6 +37,14 @@ final class MemoryStore: ReplicaStore {
     /// All objects with their names.
     var objects: [String: [UInt8]] { state.withLock { $0.objects.mapValues(\.bytes) } }
 
+    /// Goes back to objects that there were.
+    func restore(_ objects: [String: [UInt8]]) {
+        state.withLock { state in
+            state.version += 1
+            state.objects = objects.mapValues { ReplicaObject(bytes: $0, version: "restored \(state.version)") }
+        }
+    }
+
     func change(_ name: String, _ body: (inout [UInt8]) -> Void) {
         state.withLock { state in
             guard let object = state.objects[name] else { return }

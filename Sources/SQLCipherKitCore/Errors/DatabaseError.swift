@@ -94,6 +94,14 @@ public struct DatabaseError: Error, Sendable {
         case replicaDamaged
         /// The key of a replicated database was changed; what is given opens only earlier states, or none any more.
         case replicaKeyChanged
+        /// A store shows an earlier state of a replica than what it has shown or stored before: it was restored from a backup, or
+        /// answers with old versions. Nothing was changed on this side.
+        case replicaRolledBack
+        /// A store has a history of a replica that branches off before what is here: two writers have gone on from one state.
+        /// Nothing was changed on this side.
+        case replicaForked
+        /// The file of a replicated database was replaced by another one while a replica had it open.
+        case databaseReplaced
         /// A ``ChangeLog`` lacks entries that precede a message, or has pruned those that another peer lacks; the message says
         /// which, and what to do.
         case changesMissing

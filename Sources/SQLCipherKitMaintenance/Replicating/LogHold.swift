@@ -105,12 +105,25 @@ package final class LogHold {
         return (result.logFrames, result.checkpointedFrames)
     }
 
+    /// Whether another connection, of any process, is in a checkpoint, and keeps all others from writing meanwhile: it waits for
+    /// readers of the log, as all kinds but PASSIVE do (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
+    package func isCheckpointWaiting() -> Bool {
+        guard let handle = try? connection.liveOutsideHooks() else { return false }
+        return sqlcipherkit_log_lock_is_taken(handle, "main", 1) != 0 && sqlcipherkit_log_lock_is_taken(handle, "main", 0) != 0
+    }
+
     /// Empties the log's file, all of which is in the database.
     /// - Throws: ``DatabaseError/Reason/busy`` if it is in use.
     package func cutLog() throws(DatabaseError) { _ = try connection.main.checkpoint(.truncate) }
 
     /// The absolute path of the database.
     package var path: String? { get throws { try connection.main.path } }
+
+    /// What identifies the database's file: a number of the disk and one of the file; nil if there is none under the path.
+    package static func identity(of path: String) -> [UInt64]? {
+        var info = stat()
+        return stat(path, &info) == 0 ? [UInt64(truncatingIfNeeded: info.st_dev), UInt64(truncatingIfNeeded: info.st_ino)] : nil
+    }
 
     /// Reads bytes of the database's file, encrypted as they are.
     /// - Returns: whether all of them are there; missing ones are zeros.

@@ -1,7 +1,7 @@
 import CSQLCipher
 
 /// A position in a write-ahead log, at the end of a commit (<https://sqlite.org/fileformat2.html#the_write_ahead_log>).
-package struct LogMark: Hashable, Sendable, Codable {
+package struct LogMark: Hashable, Sendable {
     /// The two salts of the log, as in its header and in each frame; 0 if nothing was ever written to a log.
     package var salts: UInt64 = 0
     /// The number of frames up to the position; 0 for an empty log.

@@ -16,7 +16,7 @@ package final class ReplicaKey: Sendable {
     package init(_ encryption: Encryption, salt: [UInt8]) throws {
         self.salt = salt
         key = try Self.rawKey(encryption, salt).withUnsafeBytes { raw throws(DatabaseError) in
-            try SecureBytes(mac: Array("SQLCipherKit replication 1".utf8), under: raw, count: Int(SQLCIPHERKIT_SEAL_KEY))
+            try SecureBytes(mac: Array("SQLCipherKit replication 2".utf8), under: raw, count: Int(SQLCIPHERKIT_SEAL_KEY))
         }
     }
 

@@ -10,7 +10,7 @@ import SQLCipherKitCore
 package final class RestoredFile {
     private let file: AtomicFile
     private let pagesPath: String
-    private var descriptor: Int32 = -1
+    private var pages: OwnFile?
     private var hasRecord: Bool
     /// What the last record says; nil if the file is empty.
     package private(set) var record: [UInt8]?
@@ -27,102 +27,58 @@ package final class RestoredFile {
         file = try AtomicFile(for: path)
         pagesPath = path + "-restoring"
         hasRecord = false
-        if let record = Self.read(pagesPath + "-state") {
-            descriptor = Self.openOwn(pagesPath, O_RDWR)
-            if descriptor >= 0 {
+        if let record = OwnFile.contents(of: pagesPath + "-state", isOwn: true), !record.isEmpty {
+            pages = OwnFile.open(pagesPath, for: .updating)
+            if pages != nil {
                 (self.record, hasRecord) = (record, true)
                 // Of a process that ended while it checked the file.
                 for suffix in ["-wal", "-journal", "-shm"] { unlink(pagesPath + suffix) }
             }
         }
-        if descriptor < 0 { try begin() }
+        if pages == nil { try begin() }
     }
 
     deinit {
-        closeDescriptor()
+        pages = nil
         if !hasRecord { removePages() }
     }
 
     /// Begins with an empty file.
     package func begin() throws {
-        closeDescriptor()
+        pages = nil
         (record, hasRecord) = (nil, false)
         // The record goes first: without one, pages count for nothing.
         unlink(pagesPath + "-state")
         AtomicFile.flushFolder(of: pagesPath)
         removePages()
-        descriptor = open(pagesPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        if descriptor < 0 { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", pagesPath) }
+        pages = OwnFile.open(pagesPath, for: .creating)
+        if pages == nil { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", pagesPath) }
         // No record may be found beside the former pages.
         AtomicFile.flushFolder(of: pagesPath)
     }
 
     /// Records how far the pages have come: everything written before is on disk then.
     package func record(_ record: [UInt8]) throws {
-        let path = pagesPath + "-state", new = path + "~"
-        guard AtomicFile.sync(descriptor) else {
+        guard pages?.flush() == true else {
             throw AtomicFile.failure(.ioError, "the new file cannot be flushed to disk", pagesPath)
         }
-        unlink(new)
-        let state = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard state >= 0 else { throw AtomicFile.failure(.cannotOpen, "the new file cannot be made", new) }
-        let isWritten = Foundation.write(state, record, record.count) == record.count && AtomicFile.sync(state)
-        guard close(state) == 0, isWritten, rename(new, path) == 0 else {
-            let error = AtomicFile.failure(.ioError, "the new file cannot be written", path)
-            unlink(new)
-            throw error
-        }
-        AtomicFile.flushFolder(of: path)
+        try OwnFile.replace(pagesPath + "-state", with: record)
         (self.record, hasRecord) = (record, true)
-    }
-
-    private func closeDescriptor() {
-        if descriptor >= 0 { close(descriptor) }
-        descriptor = -1
     }
 
     private func removePages() {
         for suffix in ["", "-wal", "-journal", "-shm", "-state~"] { unlink(pagesPath + suffix) }
     }
 
-    /// Opens a regular file of this user that no other name leads to.
-    /// - Returns: less than 0 if there is none.
-    private static func openOwn(_ path: String, _ flags: Int32) -> Int32 {
-        // A pipe of that name must not be waited for.
-        let descriptor = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { return descriptor }
-        var info = stat()
-        if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_mode & 0o077 == 0, info.st_nlink == 1,
-            info.st_uid == geteuid()
-        {
-            return descriptor
-        }
-        close(descriptor)
-        return -1
-    }
-
-    private static func read(_ path: String) -> [UInt8]? {
-        let descriptor = openOwn(path, O_RDONLY)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 16)
-        let count = Foundation.read(descriptor, &bytes, bytes.count)
-        return (1..<bytes.count).contains(count) ? Array(bytes[..<count]) : nil
-    }
-
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
-        var done = 0
-        while done < bytes.count {
-            let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw AtomicFile.failure(.ioError, "the new file cannot be written", file.path) }
-            done += count
+        guard pages?.write(bytes, at: offset) == true else {
+            throw AtomicFile.failure(.ioError, "the new file cannot be written", file.path)
         }
     }
 
     /// Cuts the file to its final size.
     package func truncate(to size: Int) throws {
-        guard ftruncate(descriptor, off_t(size)) == 0 else {
+        guard let pages, ftruncate(pages.descriptor, off_t(size)) == 0 else {
             throw AtomicFile.failure(.ioError, "the new file cannot be cut", file.path)
         }
     }
@@ -137,20 +93,20 @@ package final class RestoredFile {
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening it. The
     ///   next restore begins from scratch then.
     package func publish(key: Encryption, replacing: Bool) async throws {
-        let pages = descriptor
-        async let flushed = BlockingExecutor.run { AtomicFile.sync(pages) }
+        let descriptor = pages?.descriptor ?? -1
+        async let flushed = BlockingExecutor.run { AtomicFile.sync(descriptor) }
         do { try await Self.requireIntact(pagesPath, key) } catch {
             _ = try await flushed
             throw refused(error)
         }
         guard try await flushed else { throw AtomicFile.failure(.ioError, "the new file cannot be flushed to disk", pagesPath) }
-        closeDescriptor()
+        pages = nil
         try complete(replacing)
     }
 
     /// The same on the calling thread alone.
     package func publish(key: Encryption, replacing: Bool) throws {
-        closeDescriptor()
+        pages = nil
         do {
             try Self.requirePages(pagesPath, key)
             try Self.requireStructure(pagesPath, key)

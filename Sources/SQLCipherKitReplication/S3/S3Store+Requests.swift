@@ -16,10 +16,12 @@
             /// The text of the first element of that name.
             func element(_ name: String) -> String? { S3Listing.element(name, in: String(decoding: bytes, as: UTF8.self)) }
 
-            /// The status and the code in the body, which is small for an error.
+            /// The status and the code in the body, as far as it is a word: what a server sends does not get into a log as it is.
             var error: ReplicaStoreError {
-                let text = String(decoding: bytes.prefix(2000), as: UTF8.self)
-                return .unavailable("the store answered \(status) \(S3Listing.element("Code", in: text) ?? "")")
+                let text = String(decoding: bytes.prefix(2000), as: UTF8.self), code = S3Listing.element("Code", in: text) ?? ""
+                let word = code.utf8.prefix(64).filter { (0x30...0x39).contains($0) || (0x41...0x5a).contains($0 & 0xdf) }
+                let redirect = (300..<400).contains(status) ? "; it redirects, and a signed request is not sent elsewhere" : ""
+                return .unavailable("the store answered \(status) \(String(decoding: word, as: UTF8.self))\(redirect)")
             }
 
             /// 501: the server does not know what was asked of it, and never will.
@@ -75,7 +77,7 @@
         }
 
         private func answer(to request: HTTPClientRequest, isObject: Bool, _ seconds: Int64) async throws -> Response {
-            let response = try await client.execute(request, timeout: .seconds(seconds))
+            let response = try await client.client.execute(request, timeout: .seconds(seconds))
             // A list has a thousand names of at most a kilobyte; other answers have a name or an error.
             let limit = request.method != .GET ? 1 << 20 : isObject ? ReplicaObject.largestSize : 16 << 20
             let content = try await response.body.collect(upTo: limit)

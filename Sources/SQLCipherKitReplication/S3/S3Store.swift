@@ -35,7 +35,7 @@
         let prefix: String
         let endpoint: S3Endpoint
         let signature: S3Signature
-        let client: HTTPClient
+        let client: S3Client
         let proof = ConditionsProof()
 
         /// - Parameters:
@@ -45,13 +45,14 @@
         ///   - endpoint: the server's URL, such as `http://localhost:9000`; nil, the default, for Amazon's.
         ///   - addressing: how the bucket is named. Default: nil, in the host's name for Amazon, and in the path for others.
         ///   - credentials: what signs the requests.
-        ///   - client: the HTTP client. Default: the process's shared one.
+        ///   - configuration: how the server is reached, such as a proxy. Default: nil, one client for all stores. Redirects are never
+        ///     followed: a server that answers with one would be sent the signature and the data elsewhere.
         /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if the endpoint is not the URL of a server.
         public init(
             bucket: String, prefix: String = "", region: String, endpoint: String? = nil, addressing: Addressing? = nil,
-            credentials: S3Credentials, client: HTTPClient = .shared
+            credentials: S3Credentials, configuration: HTTPClient.Configuration? = nil
         ) throws {
-            (self.bucket, self.prefix, self.client) = (bucket, prefix, client)
+            (self.bucket, self.prefix, client) = (bucket, prefix, configuration.map { S3Client($0) } ?? .shared)
             self.endpoint = try S3Endpoint(
                 endpoint ?? "https://s3.\(region).amazonaws.com", bucket: bucket,
                 addressing ?? (endpoint == nil ? .virtualHost : .path))
@@ -68,11 +69,12 @@
         /// - Parameters:
         ///   - url: `s3://`, the bucket, and optionally the beginning of the objects' names, to which a slash is added.
         ///   - environment: the environment variables. Default: those of the process.
-        ///   - client: the HTTP client. Default: the process's shared one.
+        ///   - configuration: how the server is reached, as for ``init(bucket:prefix:region:endpoint:addressing:credentials:configuration:)``.
         /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if the URL names no bucket, if there are no credentials, or if
         ///   `AWS_ENDPOINT_URL` is not the URL of a server.
         public init(
-            _ url: String, environment: [String: String] = ProcessInfo.processInfo.environment, client: HTTPClient = .shared
+            _ url: String, environment: [String: String] = ProcessInfo.processInfo.environment,
+            configuration: HTTPClient.Configuration? = nil
         ) throws {
             let parts = url.dropFirst(5).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             guard url.hasPrefix("s3://"), let bucket = parts.first, !bucket.isEmpty else {
@@ -83,7 +85,8 @@
             try self.init(
                 bucket: String(bucket), prefix: prefix.isEmpty ? "" : prefix + "/",
                 region: environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] ?? "us-east-1",
-                endpoint: environment["AWS_ENDPOINT_URL"], credentials: .standard(environment: environment), client: client)
+                endpoint: environment["AWS_ENDPOINT_URL"], credentials: .standard(environment: environment),
+                configuration: configuration)
         }
 
         public func list(prefix: String) async throws -> [ReplicaObjectInfo] {
@@ -134,5 +137,19 @@
             let response = try await send("DELETE", name)
             guard [200, 204, 404].contains(response.status) else { throw response.error }
         }
+    }
+
+    /// An HTTP client that follows no redirects: a signed request is for the server that it names, and for no other.
+    final class S3Client: Sendable {
+        static let shared = S3Client(HTTPClient.Configuration())
+        let client: HTTPClient
+
+        init(_ configuration: HTTPClient.Configuration) {
+            var configuration = configuration
+            configuration.redirectConfiguration = .disallow
+            client = HTTPClient(configuration: configuration)
+        }
+
+        deinit { client.shutdown { _ in } }
     }
 #endif

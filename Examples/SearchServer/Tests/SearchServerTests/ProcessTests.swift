@@ -81,7 +81,7 @@ import Testing
 
     @Test(arguments: [
         (["serve", "--store", "STORE"], "there is no key"), (["serve"], "--store"), (["follow"], "<store>"),
-        (["follow", "STORE", "--key-file", "KEY"], "no manifest"), (["serve", "--store", "s3://", "--key-file", "KEY"], "bucket"),
+        (["follow", "STORE", "--key-file", "KEY"], "no head"), (["serve", "--store", "s3://", "--key-file", "KEY"], "bucket"),
         (["serve", "--store", "STORE", "--key-file", "KEY", "--database", "FOLDER/missing/a.db"], "a.db"),
     ]) func `wrong arguments are explained`(arguments: [String], message: String) async throws {
         let arguments = arguments.map { argument in

@@ -66,7 +66,7 @@ import Testing
 
     @Test func `a wrong key opens nothing, and begins nothing`() async throws {
         try await folder.primary("first.db") { client in try await client.add("Foxes", "", isStored: true) }
-        let before = try await folder.store.get("manifest")?.version
+        let before = try await folder.store.get("head")?.version
         for database in ["first.db", "second.db"] {
             let settings = try folder.settings(database, passphrase: "a wrong one")
             let error = try await #require(throws: DatabaseError.self) {
@@ -76,7 +76,7 @@ import Testing
         }
         let settings = try folder.settings("copy.db", passphrase: "a wrong one")
         await #expect(throws: DatabaseError.self) { _ = try await SearchServer.follower(settings, of: folder.store) }
-        #expect(try await folder.store.get("manifest")?.version == before)
+        #expect(try await folder.store.get("head")?.version == before)
         for file in ["second.db", "copy.db"] { #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/\(file)")) }
     }
 }

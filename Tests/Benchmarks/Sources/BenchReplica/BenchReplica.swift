@@ -98,7 +98,7 @@ import SQLCipherKitReplication
         if let replica, let before {
             try await replica.waitUntilStored()
             let after = await replica.currentStatus
-            let bytes = after.logBytes - before.logBytes + after.manifestBytes - before.manifestBytes
+            let bytes = after.logBytes - before.logBytes + after.headBytes - before.headBytes + after.joinedBytes - before.joinedBytes
             figures["bytes_per_page_byte"] = Double(bytes) / Double(max(1, after.pages - before.pages)) / 4096
             await replica.stop()
         }

@@ -10,9 +10,9 @@ import Testing
     }
 
     private func requireRefusal(_ store: S3Store) async throws {
-        await #expect { try await store.put("manifest", [1], if: .isAbsent) } throws: { Self.isUnsupported($0) }
-        await #expect { try await store.put("manifest", [1], if: .isVersion("\"0\"")) } throws: { Self.isUnsupported($0) }
-        #expect(try await store.get("manifest") == nil)
+        await #expect { try await store.put("head", [1], if: .isAbsent) } throws: { Self.isUnsupported($0) }
+        await #expect { try await store.put("head", [1], if: .isVersion("\"0\"")) } throws: { Self.isUnsupported($0) }
+        #expect(try await store.get("head") == nil)
         #expect(try await store.list(prefix: "").isEmpty)
         // A replica ends, and says why.
         let folder = NSTemporaryDirectory() + "s3-\(UUID().uuidString)"
@@ -52,11 +52,11 @@ import Testing
         defer { proxy.stop() }
         let store = try proxy.store("bad-line/")
         // The answer to the first attempt is lost, so the second one finds the object there.
-        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("manifest", [1], if: .isAbsent) }
-        let object = try #require(try await store.get("manifest"))
+        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("head", [1], if: .isAbsent) }
+        let object = try #require(try await store.get("head"))
         #expect(object.bytes == [1])
-        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("manifest", [2], if: .isVersion(object.version)) }
-        #expect(try await store.get("manifest")?.bytes == [2])
+        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("head", [2], if: .isVersion(object.version)) }
+        #expect(try await store.get("head")?.bytes == [2])
     }
 
     /// The proof is asked for once.

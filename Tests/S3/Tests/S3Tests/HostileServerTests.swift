@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKitReplication
+import Synchronization
 import Testing
 
 /// Servers whose answers have no end.
@@ -30,7 +31,43 @@ import Testing
             return false
         }
         defer { server.stop() }
-        await #expect { try await store(server).get("manifest") } throws: { isUnavailable($0) && "\($0)".contains("longer than") }
+        await #expect { try await store(server).get("head") } throws: { isUnavailable($0) && "\($0)".contains("longer than") }
+    }
+
+    /// RP9: a signed request, with its token, goes to no other host.
+    @Test(arguments: [301, 302, 303, 307, 308]) func redirectsAreNotFollowed(status: Int) async throws {
+        let asked = Mutex(0)
+        let other = try EndlessServer { send in
+            asked.withLock { $0 += 1 }
+            return send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 1\r\n\r\nx")
+        }
+        let port = other.port
+        let server = try EndlessServer { send in
+            send("HTTP/1.1 \(status) Moved\r\nLocation: http://127.0.0.1:\(port)/x\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer {
+            server.stop()
+            other.stop()
+        }
+        let store = try store(server)
+        await #expect { try await store.get("head") } throws: { isUnavailable($0) && "\($0)".contains("\(status)") }
+        await #expect { try await store.put("head", [1], if: .always) } throws: { isUnavailable($0) }
+        await #expect { try await store.delete("head") } throws: { isUnavailable($0) }
+        await #expect { try await store.list(prefix: "") } throws: { isUnavailable($0) }
+        #expect(asked.withLock { $0 } == 0)
+    }
+
+    /// What a server answers gets into logs and onto terminals.
+    @Test func codesAreWords() async throws {
+        let body = "<Code>Slow\u{1b}[31mDown\n" + String(repeating: "x", count: 1000) + "</Code>"
+        let server = try EndlessServer { send in
+            send("HTTP/1.1 403 Forbidden\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body)
+        }
+        defer { server.stop() }
+        await #expect { try await store(server).get("head") } throws: { error in
+            let text = "\(error)"
+            return text.contains("403 Slow31mDown") && text.utf8.count < 200 && text.utf8.allSatisfy { $0 >= 0x20 }
+        }
     }
 
     @Test func listsOfAnySizeAreNotRead() async throws {

@@ -24,7 +24,7 @@ import Testing
         environment["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9000"
         let store = try S3Store("s3://backup/notes", environment: environment)
         #expect(store.endpoint.host == "127.0.0.1:9000")
-        #expect(store.endpoint.path(store.prefix + "manifest") == "/backup/notes/manifest")
+        #expect(store.endpoint.path(store.prefix + "head") == "/backup/notes/head")
     }
 
     @Test(arguments: ["", "s3://", "s3:///notes", "backup/notes", "https://backup/notes", "S3://backup"])

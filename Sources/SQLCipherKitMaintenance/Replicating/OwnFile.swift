@@ -1,0 +1,129 @@
+import Foundation
+import SQLCipherKitCore
+
+/// A descriptor of a file that replication keeps beside a database or in a store. All of them are opened here: no link is followed,
+/// no pipe is waited for, a new file is never one that was there, and closing is never forgotten.
+package final class OwnFile {
+    package enum Purpose {
+        /// A regular file, to read. It may be another user's.
+        case reading
+        /// An own regular file of one name, to read and write.
+        case updating
+        /// A new file, which only this user can read.
+        case creating
+        /// A file for ``flock``, created if it is missing.
+        case locking
+    }
+
+    package let descriptor: Int32
+
+    /// - Parameters:
+    ///   - path: the path, below `folder` if there is one.
+    ///   - folder: the descriptor of an open folder.
+    /// - Returns: nil with `errno` if it cannot be opened, or is no such file.
+    package static func open(_ path: String, for purpose: Purpose, in folder: Int32 = AT_FDCWD) -> OwnFile? {
+        let flags: Int32 =
+            switch purpose {
+            case .reading: O_RDONLY
+            case .updating: O_RDWR
+            case .creating: O_RDWR | O_CREAT | O_EXCL
+            case .locking: O_RDWR | O_CREAT
+            }
+        let descriptor = openat(folder, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return nil }
+        var info = stat()
+        guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, purpose != .updating || isOwn(info) else {
+            close(descriptor)
+            errno = EINVAL
+            return nil
+        }
+        return OwnFile(descriptor)
+    }
+
+    private init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    private static func isOwn(_ info: stat) -> Bool {
+        info.st_mode & 0o077 == 0 && info.st_nlink == 1 && info.st_uid == geteuid()
+    }
+
+    /// The size in bytes.
+    package var size: Int {
+        var info = stat()
+        return fstat(descriptor, &info) == 0 ? Int(info.st_size) : 0
+    }
+
+    /// Reads until the buffer is full or the file ends.
+    /// - Returns: the number of bytes read; nil with `errno` if that fails.
+    package func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int = 0) -> Int? {
+        var done = 0
+        while done < bytes.count {
+            let count = pread(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
+            if count < 0, errno == EINTR { continue }
+            if count < 0 { return nil }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    /// - Returns: whether all of it was written; else `errno` says why not.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int = 0) -> Bool {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { return false }
+            done += count
+        }
+        return true
+    }
+
+    /// Flushes the file to the platter.
+    package func flush() -> Bool { AtomicFile.sync(descriptor) }
+
+    /// Locks the file as long as it is open.
+    /// - Returns: false with `errno` if another descriptor has it locked.
+    package func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+    /// Creates a lock file, unless it is there, and locks it.
+    /// - Returns: nil with `errno`, which is `EWOULDBLOCK` if another descriptor has it locked.
+    package static func locked(_ path: String) -> OwnFile? {
+        while let file = open(path, for: .locking) {
+            guard file.lock() else {
+                errno = EWOULDBLOCK
+                return nil
+            }
+            var ours = stat(), there = stat()
+            if fstat(file.descriptor, &ours) == 0, lstat(path, &there) == 0, ours.st_ino == there.st_ino { return file }
+            // Its last holder has removed it.
+        }
+        return nil
+    }
+
+    // MARK: Whole files
+
+    /// The bytes of a small file.
+    /// - Returns: nil if there is none, or it is larger.
+    package static func contents(of path: String, atMost limit: Int = 1 << 16, isOwn: Bool = false) -> [UInt8]? {
+        guard let file = open(path, for: isOwn ? .updating : .reading), file.size < limit else { return nil }
+        var bytes = [UInt8](repeating: 0, count: file.size)
+        let count = bytes.withUnsafeMutableBytes { file.read($0) }
+        return count == bytes.count ? bytes : nil
+    }
+
+    /// Replaces a small file: a crash leaves this content or the former one. The caller holds a lock for it.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws(DatabaseError) {
+        let new = path + "~"
+        // Of a process that was killed.
+        unlink(new)
+        guard let file = open(new, for: .creating), bytes.withUnsafeBytes({ file.write($0) }), file.flush(), rename(new, path) == 0
+        else {
+            let error = AtomicFile.failure(.ioError, "the file cannot be written", path)
+            unlink(new)
+            throw error
+        }
+        AtomicFile.flushFolder(of: path)
+    }
+}

@@ -1,0 +1,164 @@
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
+
+/// Beginning a term: no other writer can store anything in the former one any more.
+extension Replica {
+    /// What the store holds of the section with the database's key, and where its chain ends.
+    private struct Former {
+        var contents: ReplicaContents
+        var tail: ReplicaTail
+        var opening: TermOpening
+    }
+
+    /// Takes over the store. If it is interrupted, the next call begins again, with another term.
+    func claim() async throws {
+        guard let source else { return }
+        let present = try await ReplicaHead.read(store), key = source.key
+        var head = present?.head ?? ReplicaHead(), former: Former?, next = ReplicaContents()
+        let own = ownPlace.map { (place: $0, ancestry: ancestry) }
+        if let section = head.sections.last, section.salt == key.salt, let contents = try section.contents(with: key) {
+            names = ReplicaNames(section.id)
+            var tail = ReplicaTail(after: contents.place)
+            try await tail.extend(store, names, key)
+            let opening = try await TermOpening.read(contents.place.term, store, names, key)
+            former = Former(contents: contents, tail: tail, opening: opening)
+            if !tail.isClosed { try await close(tail) }
+            next = contents
+        } else {
+            // As many as a reader accepts.
+            let surplus = max(0, head.sections.count + 1 - ReplicaHead.largestSectionCount)
+            head.removed += head.sections.prefix(surplus).map(\.id)
+            head.sections.removeFirst(surplus)
+            next.formers = Array((head.removed + head.sections.map(\.id)).suffix(4 * ReplicaHead.largestSectionCount))
+            head.sections.append(ReplicaHead.Section(id: try ReplicaKey.random(8), salt: key.salt))
+            names = ReplicaNames(head.sections.last?.id ?? [])
+        }
+        head.removed = Array(head.removed.suffix(4 * ReplicaHead.largestSectionCount))
+        term = try ReplicaKey.random(ChainPlace.termCount)
+        let end = former?.tail.end
+        ancestry = end.map { [$0] + (former?.opening.ancestry ?? []) } ?? []
+        // Of a store that has gone back, what was stored before that is in this history all the same.
+        if let own { ancestry = [own.place] + own.ancestry + ancestry }
+        var seen: Set<[UInt8]> = []
+        ancestry = Array(ancestry.filter { seen.insert($0.term).inserted }.prefix(TermOpening.largestAncestry))
+        counter = 0
+        try await begin(&next, former?.tail)
+        let time = options.time
+        if let former {
+            clock.resume(
+                age: max(next.age, former.tail.latest?.age ?? 0), believed: next.believed, time: next.latest, now: time)
+            appendLeftovers(of: former.contents, former.tail, to: &next)
+        } else {
+            clock.resume(age: 0, believed: 0, time: time, now: time)
+        }
+        next.latest = time
+        (next.age, next.believed) = (clock.age, clock.believed)
+        try await storePages(&next)
+        (next.begun, next.counter, next.joined) = ((0, 0), counter, next.place.link)
+        try head.sections[head.sections.count - 1].seal(next, with: key)
+        let bytes = head.bytes
+        count(\.puts, 1)
+        count(\.headBytes, bytes.count)
+        do {
+            version = try await store.put(
+                ReplicaHead.name, bytes, if: present.map { .isVersion($0.object.version) } ?? .isAbsent)
+        } catch ReplicaStoreError.conditionFailed {
+            guard let again = try await store.get(ReplicaHead.name), again.bytes == bytes else {
+                throw ReplicaStoreError.unavailable("the head has changed in the meantime")
+            }
+            version = again.version
+        }
+        (self.head, contents, tail, queue, pendingLink, ownPlace) = (head, next, [], [], nil, nil)
+        (isClaimed, isChanged, hasUnlistedSections) = (true, false, !head.removed.isEmpty)
+        (needsGeneration, pending, snapshot, removals, retiredAt, pages) = (true, nil, nil, [], nil, [:])
+        guard own == nil, next.generation > 0 else { return }
+        do {
+            try source.resume(at: next.mark)
+            needsGeneration = false
+        } catch is ReplicaSource.Gap {}
+    }
+
+    /// Stores the end of a term, so that its writer can store nothing more.
+    private func close(_ tail: ReplicaTail) async throws {
+        guard let key = source?.key else { return }
+        let block = ReplicaBlock(
+            kind: .closing, generation: 0, first: 0, pageSize: 4096, predecessor: tail.end.tag, time: options.time, age: 0, commits: 0)
+        let name = names.link(tail.end.link, of: tail.end.term)
+        do { try await put(name, try block.sealed(with: key), if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
+            // Its writer has stored something, or another one closes it, or this one has: look again.
+            throw ReplicaStoreError.unavailable("another writer is storing")
+        }
+    }
+
+    /// Stores the first links of the term: the opening, and everything that the index lacks.
+    private func begin(_ next: inout ReplicaContents, _ tail: ReplicaTail?) async throws {
+        guard let key = source?.key else { return }
+        let last = tail?.links.last?.entry
+        next.generation = last?.generation ?? next.generation
+        (next.frames, next.commits) = (last?.end ?? next.frames, last?.commits ?? next.commits)
+        next.logged += UInt64(tail?.links.reduce(0) { $0 + $1.bytes.count } ?? 0)
+        next.mark = tail?.mark ?? next.mark
+        next.latest = tail?.latest?.time ?? next.latest
+        let opening = ReplicaBlock(
+            kind: .opening, generation: next.generation, first: next.frames, pageSize: source?.pageSize ?? 4096,
+            predecessor: tail?.end.tag ?? ChainPlace.none.tag, time: options.time, age: next.age, commits: next.commits,
+            record: TermOpening(term: term, ancestry: ancestry).record)
+        let bytes = try opening.sealed(with: key), tag = Array(bytes.suffix(ReplicaKey.tagCount))
+        let links = tail?.links ?? []
+        let blocks = links.flatMap { $0.blocks.map { ($0.block, $0.tag) } } + [(opening, tag)]
+        let joined = links.flatMap(\.bytes) + bytes
+        try await put(names.link(0, of: term), bytes, if: .isAbsent)
+        try await put(names.link(1, of: term), joined, if: .isAbsent)
+        next.place = ChainPlace(term: term, link: 2, tag: tag)
+        next.index.append(.log(ReplicaIndex.LogEntry(term: term, link: 1, blocks: blocks, size: joined.count)))
+    }
+
+    private func appendLeftovers(of former: ReplicaContents, _ tail: ReplicaTail, to next: inout ReplicaContents) {
+        let first = max(1, former.joined)
+        next.index.append(
+            .leftovers(
+                ReplicaIndex.LeftoversEntry(
+                    term: tail.end.term, links: first..<max(first, tail.end.link + 1), snapshot: former.begun.number,
+                    parts: former.begun.parts, age: clock.age)))
+    }
+
+    /// Stores what of an index is to be a page.
+    func storePages(_ contents: inout ReplicaContents) async throws {
+        while let (level, entries) = contents.index.full, let key = source?.key {
+            var record: [UInt8] = []
+            ReplicaIndex.append(entries, to: &record)
+            let block = ReplicaBlock(
+                kind: .page, generation: 0, first: 0, pageSize: 4096, predecessor: ChainPlace.none.tag, time: options.time,
+                age: clock.age, commits: 0, record: record)
+            // Its name is new, and so nothing is replaced.
+            let bytes = try block.sealed(with: key), number = nextNumber()
+            try await put(names.page(number, of: term), bytes, if: .always)
+            count(\.headBytes, bytes.count)
+            contents.index.replaceFull(
+                by: ReplicaIndex.PageEntry(
+                    term: term, number: number, level: level + 1, entries: entries, first: contents.index.first(ofLevel: level),
+                    bytes: bytes))
+        }
+    }
+
+    func nextNumber() -> UInt64 {
+        counter += 1
+        return counter
+    }
+}
+
+extension TermOpening {
+    static func read(
+        _ term: [UInt8], _ store: any ReplicaStore, _ names: ReplicaNames, _ key: ReplicaKey
+    ) async throws -> TermOpening {
+        let name = names.link(0, of: term)
+        guard let object = try await store.get(name) else { throw DatabaseError.damagedReplica("the object \(name) is missing") }
+        let blocks = try ReplicaBlock.openAll(object.bytes, with: key)
+        guard blocks.count == 1, blocks[0].block.kind == .opening else {
+            throw DatabaseError.damagedReplica("the object \(name) is out of place")
+        }
+        let opening = try TermOpening(blocks[0].block.record)
+        guard opening.term == term else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
+        return opening
+    }
+}

@@ -1,0 +1,62 @@
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
+
+/// What else happens to the database while it is replicated.
+extension Replica {
+    /// Makes sure that the database's file is the one that was opened.
+    /// - Throws: ``DatabaseError/Reason/databaseReplaced``. The next turn opens the new file, and begins a generation.
+    func requireSameFile() throws {
+        guard let source else { return }
+        if source.isReplaced {
+            let path = source.path
+            source.close()
+            letGo()
+            self.source = nil
+            isReplaced = true
+            throw DatabaseError(
+                code: .mismatch, reason: .databaseReplaced,
+                message: "the file \(path) was replaced: what was committed to the former one and not stored is lost", path: path)
+        }
+    }
+
+    /// Opens the database again after its file was replaced.
+    func reopen() throws {
+        guard isReplaced else { return }
+        let new = try openSource()
+        do { try new.start() } catch {
+            new.close()
+            throw error
+        }
+        (source, isReplaced, needsGeneration) = (new, false, true)
+        // Another file may have another key or salt, and so another section.
+        if try head.sections.last?.contents(with: new.key) == nil {
+            (isClaimed, pending, pendingLink, tail) = (false, nil, nil, [])
+        }
+    }
+
+    /// Lets a checkpoint of another program go on, which keeps all others from writing while it waits for this replica's read
+    /// transaction. Called often enough that no writer waits for a quarter of a second.
+    ///
+    /// As no other connection can write meanwhile, the log is read to its end first; then nothing is missed. If that is too much for
+    /// the memory, as after a time without the store, the log is given up, and a snapshot begins a generation.
+    func letCheckpointGoOn() {
+        guard let source, isClaimed, !needsGeneration, source.isCheckpointWaiting else {
+            checkpointSeen = false
+            return
+        }
+        // Others wait for nothing most of the time, and are done soon.
+        guard checkpointSeen else { return checkpointSeen = true }
+        checkpointSeen = false
+        do {
+            if source.target == nil { _ = try source.begin() }
+            while !source.isAtTarget, queue.reduce(0, { $0 + $1.bytes.count }) < 2 * options.objectSize { try readBlock() }
+            guard source.isAtTarget else { return letGo() }
+            source.settle()
+            _ = try source.begin()
+            guard source.isAtTarget else { return }
+            source.settle()
+            try source.pauseForCheckpoint()
+        } catch { letGo() }
+    }
+}

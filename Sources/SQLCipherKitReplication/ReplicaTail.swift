@@ -1,0 +1,105 @@
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
+
+/// The links that were stored after the head: read one after the other, each continuing the one before it.
+struct ReplicaTail {
+    /// A link, with all of its blocks.
+    struct Link: Sendable {
+        let number: UInt64
+        let bytes: [UInt8]
+        let blocks: [ReplicaBlock.Opened]
+        /// What an index would say of it.
+        let entry: ReplicaIndex.LogEntry
+    }
+
+    private(set) var links: [Link] = []
+    /// The end of the chain, as far as is known.
+    private(set) var end: ChainPlace
+    /// Whether another writer has closed the term.
+    private(set) var isClosed = false
+    /// The tag at the place of the head.
+    private let start: [UInt8]
+    /// The position in the database's log after the last block, and when that was made.
+    private(set) var mark: LogMark?
+    private(set) var latest: (time: Int64, age: UInt64)?
+
+    init(after place: ChainPlace) { (end, start) = (place, place.tag) }
+
+    /// Reads what follows, up to a link that is not there.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` for a link that does not continue the chain.
+    mutating func extend(_ store: any ReplicaStore, _ names: ReplicaNames, _ key: ReplicaKey) async throws {
+        while !isClosed {
+            try Task.checkCancellation()
+            let name = names.link(end.link, of: end.term)
+            guard let object = try await store.get(name) else { return }
+            guard object.bytes.count <= ReplicaObject.largestSize else {
+                throw DatabaseError.damagedReplica("the object \(name) is too large")
+            }
+            try add(object.bytes, name, key)
+        }
+    }
+
+    private mutating func add(_ bytes: [UInt8], _ name: String, _ key: ReplicaKey) throws {
+        let blocks = try ReplicaBlock.openAll(bytes, with: key)
+        guard let first = blocks.first, let last = blocks.last else { throw DatabaseError.damagedReplica("the object \(name) is empty") }
+        if first.block.kind == .closing {
+            guard blocks.count == 1, first.block.predecessor == end.tag else { throw outOfPlace(name) }
+            isClosed = true
+            return
+        }
+        // Either it has what is new, or also the blocks of links before it, which it replaces.
+        let from = first.block.predecessor
+        let kept = from == start ? 0 : links.lastIndex { $0.entry.tag == from }.map { $0 + 1 }
+        guard let kept else { throw outOfPlace(name) }
+        var tag = from, passes = from == end.tag
+        for (block, _, _, next) in blocks {
+            guard block.kind == .log || block.kind == .opening, block.predecessor == tag else { throw outOfPlace(name) }
+            tag = next
+            passes = passes || tag == end.tag
+        }
+        guard passes else { throw outOfPlace(name) }
+        links.removeLast(links.count - kept)
+        links.append(
+            Link(
+                number: end.link, bytes: bytes, blocks: blocks,
+                entry: ReplicaIndex.LogEntry(
+                    term: end.term, link: end.link, blocks: blocks.map { ($0.block, $0.tag) }, size: bytes.count)))
+        end.link += 1
+        end.tag = tag
+        if let log = blocks.last(where: { $0.block.kind == .log })?.block {
+            var parser = ByteParser(log.record)
+            mark = try LogMark(&parser)
+        }
+        latest = (last.block.time, last.block.age)
+    }
+
+    private func outOfPlace(_ name: String) -> DatabaseError { .damagedReplica("the object \(name) does not continue the chain") }
+
+    /// The same after a head of the same term was read that includes some of the links.
+    func trimmed(to place: ChainPlace) -> ReplicaTail {
+        guard end.term == place.term, end.link >= place.link else { return ReplicaTail(after: place) }
+        // What is left continues the head, or begins again.
+        let left = links.filter { $0.number >= place.link }
+        guard let first = left.first else {
+            var tail = ReplicaTail(after: place)
+            if end.tag == place.tag { (tail.isClosed, tail.mark, tail.latest) = (isClosed, mark, latest) }
+            return tail
+        }
+        guard first.blocks.first?.block.predecessor == place.tag else { return ReplicaTail(after: place) }
+        var tail = ReplicaTail(after: place)
+        (tail.links, tail.end, tail.isClosed, tail.mark, tail.latest) = (left, end, isClosed, mark, latest)
+        return tail
+    }
+}
+
+extension ReplicaIndex.LogEntry {
+    /// - Parameter blocks: the blocks of the object, at least one, with their tags.
+    init(term: [UInt8], link: UInt64, blocks: [(block: ReplicaBlock, tag: [UInt8])], size: Int) {
+        let first = blocks[0].block, last = blocks[blocks.count - 1]
+        self.init(
+            term: term, link: link, generation: last.block.generation, first: first.first, end: last.block.end,
+            commitsBefore: first.commits, commits: last.block.endCommits,
+            earliest: blocks.reduce(.max) { min($0, $1.block.time) }, latest: blocks.reduce(.min) { max($0, $1.block.time) },
+            age: last.block.age, size: size, tag: last.tag)
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Testing
+import TestSupport
+
+/// A copy, a restore and a replica go on only in the history that they have.
+@Suite(.timeLimit(.minutes(5))) struct HistoryTests {
+    let folder: TemporaryFolder
+    let key: Encryption
+    let store = MemoryStore()
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try CommitOracle.key
+    }
+
+    private func pool(_ name: String) throws -> DatabasePool { try DatabasePool(.file(folder.path(name)), key: key) }
+
+    private func numbers(_ pool: DatabasePool) throws -> [Int] {
+        try pool.read { db in try db.fetchAll(Int.self, "SELECT x FROM t ORDER BY x") }
+    }
+
+    private func insert(_ number: Int, _ pool: DatabasePool) throws { try pool.write { db in try db.execute("INSERT INTO t VALUES (\(number))") } }
+
+    private func create(_ pool: DatabasePool) throws { try pool.write { db in try db.execute("CREATE TABLE t(x)") } }
+
+    /// Commits numbers, and stores them.
+    private func replicate(_ numbers: [Int], _ pool: DatabasePool) async throws {
+        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        for number in numbers {
+            try insert(number, pool)
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        await replica.stop()
+    }
+
+    private func reason(_ body: () async throws -> Void) async -> DatabaseError.Reason? {
+        do { try await body() } catch { return (error as? DatabaseError)?.reason }
+        return nil
+    }
+
+    /// RP1: an old head once made a follower a mixture of two histories.
+    @Test func oldHeadDoesNotMixHistories() async throws {
+        let pool = try pool("a.db")
+        try create(pool)
+        try await replicate([0], pool)
+        let old = store.objects
+        try await replicate([1, 2, 3], pool)
+        let follower = try await ReplicaFollower(at: folder.path("b.db"), following: store, key: key, every: .seconds(1000))
+        try await follower.catchUp()
+        #expect(try numbers(follower.database) == [0, 1, 2, 3])
+        // The store is restored from a copy of itself.
+        store.restore(old)
+        #expect(await reason { try await follower.catchUp() } == .replicaRolledBack)
+        #expect(try numbers(follower.database) == [0, 1, 2, 3])
+        await follower.stop()
+        #expect(await reason { _ = try await ReplicaFollower(at: folder.path("b.db"), following: store, key: key) } == .replicaRolledBack)
+        // The writer goes on from its database, which the store has not seen the last of.
+        try await replicate([500, 1000], pool)
+        let next = try? await ReplicaFollower(at: folder.path("b.db"), following: store, key: key, every: .seconds(1000))
+        let result = await reason { _ = try await next?.catchUp() }
+        let seen = try next.map { try numbers($0.database) }
+        #expect(next == nil || result == .replicaForked || seen == [0, 1, 2, 3, 500, 1000], "\(String(describing: seen))")
+        await next?.stop()
+    }
+
+    /// The replica that runs while the store goes back stores again what the store has lost.
+    @Test func runningReplicaHealsAStoreThatWentBack() async throws {
+        let pool = try pool("a.db")
+        try create(pool)
+        var options = ReplicaOptions.forTests
+        options.fanOut = 2
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try insert(0, pool)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        let old = store.objects
+        for number in 1...6 {
+            try insert(number, pool)
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        let follower = try await ReplicaFollower(at: folder.path("b.db"), following: store, key: key, every: .seconds(1000))
+        try await follower.catchUp()
+        store.restore(old)
+        #expect(await reason { try await follower.catchUp() } == .replicaRolledBack)
+        var number = 7, errors: [DatabaseError.Reason?] = []
+        while await replica.currentStatus.stored?.generation == 1, number < 1000 {
+            try insert(number, pool)
+            _ = try? await replica.waitUntilStored(timeout: .milliseconds(200))
+            errors.append((await replica.currentStatus.error as? DatabaseError)?.reason)
+            number += 1
+        }
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        #expect(await replica.currentStatus.error == nil)
+        await replica.stop()
+        try await follower.catchUp()
+        #expect(try numbers(follower.database) == Array(0..<number))
+        await follower.stop()
+    }
+
+    /// Two machines have gone on from one state.
+    @Test func forkIsRefused() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1, 2], first)
+        let old = store.objects
+        try await replicate([3, 4], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        try await follower.catchUp()
+        // Another machine restores from an old copy of the store, and goes on there.
+        store.restore(old)
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await replicate([100, 101], pool("b.db"))
+        #expect(await reason { try await follower.catchUp() } == .replicaForked)
+        #expect(try numbers(follower.database) == [1, 2, 3, 4])
+        #expect((await follower.currentStatus.position).commit > 0)
+        await follower.stop()
+        // A restore from scratch has the new history, and nothing of the other one.
+        try await ReplicaRestore.restore(to: folder.path("c.db"), from: store, key: key)
+        #expect(try numbers(pool("c.db")) == [1, 2, 100, 101])
+    }
+
+    @Test func takingOverIsFollowed() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1, 2], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        for round in 0..<4 {
+            let path = folder.path("m\(round).db")
+            try await ReplicaRestore.restore(to: path, from: store, key: key)
+            try await replicate([10 * round + 10, 10 * round + 11], pool("m\(round).db"))
+            if round != 1 { try await follower.catchUp() }
+        }
+        #expect(try numbers(follower.database) == [1, 2, 10, 11, 20, 21, 30, 31, 40, 41])
+        await follower.stop()
+    }
+
+    /// RP3.
+    @Test func copyHasOneFollower() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1], first)
+        let path = folder.path("f.db")
+        let follower = try await ReplicaFollower(at: path, following: store, key: key)
+        #expect(await reason { _ = try await ReplicaFollower(at: path, following: store, key: key) } == .busy)
+        await follower.stop()
+        let next = try await ReplicaFollower(at: path, following: store, key: key)
+        await next.stop()
+    }
+
+    /// RP4: the usual restore by hand.
+    @Test func replacedFileBeginsAGeneration() async throws {
+        let path = folder.path("a.db")
+        try await makeFile("other.db", [7, 8])
+        try await makeFile("a.db", [1])
+        var options = ReplicaOptions.forTests
+        options.interval = .milliseconds(20)
+        let replica = try await Replica(of: .file(path), key: key, in: store, options: options)
+        let before = try await replica.waitUntilStored(timeout: .seconds(60))
+        for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+        #expect(rename(folder.path("other.db"), path) == 0)
+        var reasons: Set<DatabaseError.Reason> = []
+        try await suspendUntil("the new file is stored") {
+            if let error = await replica.currentStatus.error as? DatabaseError { reasons.insert(error.reason) }
+            return (await replica.currentStatus.stored ?? before) > before
+        }
+        let position = try await replica.waitUntilStored(timeout: .seconds(60))
+        #expect(position.generation == before.generation + 1)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("r.db"), from: store, key: key)
+        #expect(try numbers(pool("r.db")) == [7, 8])
+        try await ReplicaRestore.restore(to: folder.path("s.db"), from: store, key: key, at: .position(before))
+        #expect(try numbers(pool("s.db")) == [1])
+    }
+
+    private func makeFile(_ name: String, _ numbers: [Int]) async throws {
+        let pool = try pool(name)
+        try create(pool)
+        for number in numbers { try insert(number, pool) }
+        try close(pool)
+    }
+
+    private func close(_ pool: DatabasePool) throws { try pool.close() }
+
+    /// RP10: a flipped bit is no change of the key.
+    @Test func changedHeadIsNotTakenForAChangedKey() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        let before = try #require(store.objects["head"])
+        store.change("head") { $0[$0.count - 20] ^= 1 }
+        #expect(await reason { try await follower.catchUp() } == .replicaDamaged)
+        store.change("head") { $0 = before }
+        try await follower.catchUp()
+        #expect(await follower.currentStatus.error == nil)
+        await follower.stop()
+    }
+
+    /// The form that was never released is refused in words.
+    @Test func formerFormIsRefused() async throws {
+        _ = try await store.put("manifest", Array("SCKM".utf8) + [1, 0, 0], if: .always)
+        let first = try pool("a.db")
+        await #expect { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
+            "\($0)".contains("unreleased version")
+        }
+        await #expect { try await ReplicaRestore.restoreIfMissing(folder.path("b.db"), from: store, key: key) } throws: {
+            "\($0)".contains("unreleased version")
+        }
+        let replica = try await Replica(following: first, in: store, options: .forTests)
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
+        #expect("\(String(describing: await replica.currentStatus.error))".contains("unreleased version"))
+        await replica.stop()
+        #expect(store.objects.count == 1)
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Testing
+import TestSupport
+
+/// Writers, machines that take over, followers, restores and restarts at random, over a store that means harm.
+///
+/// Each commit of each machine is a state with an identity and the one before it. So what is restored or followed can be told to be
+/// one committed state of one writer, and to come after what was there.
+@Suite(.timeLimit(.minutes(30))) struct ReplicaModelTests {
+    static let seeds: [UInt64] = LongTests.areOn ? (0..<400).map { Seed.value &* 1000 &+ $0 } : [1, 2, 3, 4, 5, 6]
+
+    @Test(arguments: seeds) func everyStateIsCommittedAndNothingGoesBack(seed: UInt64) async throws {
+        let model = try await ReplicaModel(seed: seed)
+        try await model.run(steps: 40)
+    }
+}
+
+/// The states of all machines, as they were committed.
+private struct StateTree {
+    private(set) var parents: [Int: Int] = [0: -1]
+    private(set) var rows: [Int: [Int]] = [0: []]
+
+    mutating func add(_ state: Int, after parent: Int, _ row: Int) {
+        parents[state] = parent
+        rows[state] = (rows[parent] ?? []) + [row]
+    }
+
+    func isAncestor(_ old: Int, of state: Int) -> Bool {
+        var next = state
+        while next >= 0, next != old { next = parents[next] ?? -1 }
+        return next == old
+    }
+}
+
+/// One run. Its databases have a row for each commit, and the identity of the last one.
+private final class ReplicaModel {
+    private let folder: TemporaryFolder
+    private let key: Encryption
+    private let store: HostileStore
+    private var random: SeededGenerator
+    private var tree = StateTree()
+    /// The machine that has taken over last, and the replicas before its own.
+    private var pool: DatabasePool, replica: Replica, formers: [(pool: DatabasePool, replica: Replica)] = []
+    private var follower: ReplicaFollower?, followed = 0
+    /// What the present writer was told to be stored.
+    private var acknowledged = 0
+    /// Whether the store has gone back since the present replica began, and whether it ever has, or a machine has taken over an old
+    /// state.
+    private var isBack = false, hasForked = false
+    private var count = 0, files = 0
+
+    init(seed: UInt64) async throws {
+        (folder, key, store) = (try TemporaryFolder(), try CommitOracle.key, HostileStore(seed: seed))
+        random = SeededGenerator(state: seed)
+        pool = try DatabasePool(.file(folder.path("m0.db")), key: key)
+        try await pool.write { db in
+            try db.execute("CREATE TABLE state(id)")
+            try db.execute("INSERT INTO state VALUES (0)")
+            try db.execute("CREATE TABLE t(x)")
+        }
+        replica = try await Replica(following: pool, in: store, options: Self.options)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+    }
+
+    private static var options: ReplicaOptions {
+        var options = ReplicaOptions.forTests
+        options.interval = .milliseconds(5)
+        options.logSize = 60_000
+        (options.grace, options.retention, options.sweepInterval) = (.milliseconds(20), .seconds(3), .milliseconds(20))
+        return options
+    }
+
+    private func below(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
+
+    private func path() -> String {
+        files += 1
+        return folder.path("m\(files).db")
+    }
+
+    // MARK: Databases
+
+    private func commit(_ pool: DatabasePool) throws {
+        count += 1
+        let (state, row) = (count, below(1 << 30)), text = String(repeating: "filling ", count: below(200))
+        let parent = try pool.write { db in
+            let parent = try db.fetchOne(Int.self, "SELECT id FROM state") ?? 0
+            try db.execute("UPDATE state SET id = \(state)")
+            try db.execute("INSERT INTO t VALUES (\(row))")
+            try db.execute("CREATE TABLE IF NOT EXISTS filling(x)")
+            try db.execute("INSERT INTO filling VALUES (\(text))")
+            return parent
+        }
+        tree.add(state, after: parent, row)
+    }
+
+    private func state(_ pool: DatabasePool) throws -> Int { try pool.read { db in try check(db) } }
+
+    private func check(_ db: Connection) throws -> Int {
+        let state = try db.fetchOne(Int.self, "SELECT id FROM state") ?? -1
+        let rows = try db.fetchAll(Int.self, "SELECT x FROM t ORDER BY rowid")
+        #expect(tree.rows[state] == rows, "state \(state) is none that was committed")
+        return state
+    }
+
+    private func state(fileAt path: String) throws -> Int {
+        let db = try Connection(.file(path), key: key)
+        defer { db.close() }
+        return try check(db)
+    }
+
+    private func close(_ pool: DatabasePool) throws { try pool.close() }
+
+    private func mainPath(_ pool: DatabasePool) throws -> String { try pool.read { db in try #require(try db.main.path) } }
+
+    // MARK: Steps
+
+    func run(steps: Int) async throws {
+        for _ in 0..<steps { try await step() }
+        try await end()
+    }
+
+    private func step() async throws {
+        switch below(14) {
+        case 0...3: for _ in 0..<(1 + below(4)) { try commit(pool) }
+        case 4, 5: try await wait()
+        case 6: store.behave(stale: below(30), failing: below(25))
+        case 7: try await restore()
+        case 8: if below(2) == 0 { try await takeOver() }
+        case 9, 10: try await follow()
+        case 11: try await restart()
+        case 12: if let former = formers.randomElement(using: &random) { try commit(former.pool) }
+        default:
+            guard below(3) == 0 else { return store.makeCopy() }
+            store.restoreCopy()
+            (isBack, hasForked) = (true, true)
+        }
+    }
+
+    private func wait() async throws {
+        let state = try state(pool)
+        guard (try? await replica.waitUntilStored(timeout: .milliseconds(300))) != nil, !isBack else { return }
+        acknowledged = state
+    }
+
+    /// - Returns: the state and the file; nil if the restore has failed.
+    private func restored() async throws -> (state: Int, path: String)? {
+        let path = path()
+        do { try await ReplicaRestore.restore(to: path, from: store, key: key) } catch {
+            #expect(!FileManager.default.fileExists(atPath: path))
+            return nil
+        }
+        return (try state(fileAt: path), path)
+    }
+
+    private func restore() async throws {
+        _ = try await restored()
+        guard below(2) == 0, !isBack else { return }
+        // A former writer that has not begun yet may take over.
+        for former in formers where await !former.replica.currentStatus.isEnded { return }
+        store.behave(stale: 0, failing: 0)
+        let found = try #require(try await restored())
+        #expect(tree.isAncestor(acknowledged, of: found.state), "\(acknowledged) was acknowledged, and \(found.state) is there")
+    }
+
+    private func takeOver() async throws {
+        guard let (state, path) = try await restored() else { return }
+        formers.append((pool, replica))
+        if below(2) == 0 { await replica.stop() }
+        pool = try DatabasePool(.file(path), key: key)
+        replica = try await Replica(following: pool, in: store, options: Self.options)
+        if !tree.isAncestor(followed, of: state) { hasForked = true }
+        // What the former writer has is no longer promised.
+        (acknowledged, isBack) = (0, false)
+    }
+
+    private func restart() async throws {
+        await replica.stop()
+        if below(2) == 0 {
+            let path = try mainPath(pool)
+            try close(pool)
+            pool = try DatabasePool(.file(path), key: key)
+        }
+        replica = try await Replica(following: pool, in: store, options: Self.options)
+        if isBack { (acknowledged, isBack) = (0, false) }
+    }
+
+    private func follow() async throws {
+        if follower == nil || below(4) == 0 {
+            await follower?.stop()
+            follower = try? await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        }
+        _ = try? await follower?.catchUp()
+        try checkFollower()
+    }
+
+    private func checkFollower() throws {
+        guard let follower else { return }
+        let state = try state(follower.database)
+        #expect(tree.isAncestor(followed, of: state), "the copy goes from \(followed) to \(state)")
+        followed = state
+    }
+
+    private func end() async throws {
+        store.behave(stale: 0, failing: 0)
+        for former in formers { await former.replica.stop() }
+        if await replica.currentStatus.isEnded {
+            replica = try await Replica(following: pool, in: store, options: Self.options)
+        }
+        // A replica that runs finds out that the store has gone back when it replaces the head.
+        for _ in 0..<12 {
+            try commit(pool)
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        let last = try state(pool)
+        let found = try #require(try await restored())
+        #expect(found.state == last)
+        await follower?.stop()
+        do {
+            let next = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+            follower = next
+            try await next.catchUp()
+            try checkFollower()
+            #expect(followed == last)
+            await next.stop()
+        } catch let error as DatabaseError {
+            #expect(hasForked && [.replicaForked, .replicaRolledBack].contains(error.reason), "\(error)")
+            try checkFollower()
+        }
+        await replica.stop()
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Synchronization
+import Testing
+import TestSupport
+
+/// What replication costs a store: requests, and bytes.
+@Suite(.timeLimit(.minutes(10))) struct ReplicaPriceTests {
+    let folder: TemporaryFolder
+    let key: Encryption
+    let store = CountingStore()
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try CommitOracle.key
+    }
+
+    private func commit(_ pool: DatabasePool) throws {
+        try pool.write { db in try db.execute("INSERT INTO note(text) VALUES (\(String(repeating: "0123456789", count: 20)))") }
+    }
+
+    private func database() throws -> DatabasePool {
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
+        try pool.write { db in
+            try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)")
+            try db.execute("CREATE INDEX note_text ON note(text)")
+        }
+        return pool
+    }
+
+    /// RP6: a steady trickle, in a sixtieth of the time. Nothing is read, and nothing is stored while nothing is committed.
+    @Test func trickleIsCheap() async throws {
+        let pool = try database()
+        var options = ReplicaOptions()
+        options.interval = .milliseconds(10)
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored()
+        let before = store.figures, status = await replica.currentStatus, start = ContinuousClock.now
+        let count = LongTests.areOn ? 6000 : 600
+        for _ in 0..<count {
+            try commit(pool)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let after = store.figures, pages = await replica.currentStatus.pages - status.pages
+        let ratio = Double(after.bytes - before.bytes) / Double(pages * (4096 + 24))
+        print("trickle: \(ratio) bytes for a byte of log, \(Double(after.puts - before.puts) / (seconds * 50)) of the requests allowed")
+        #expect(ratio <= 2)
+        // One for two intervals, and what was saved up before.
+        #expect(Double(after.puts - before.puts) <= seconds * 50 + 10)
+        #expect(after.gets == before.gets && after.lists == before.lists)
+        try await replica.waitUntilStored()
+        let quiet = store.figures
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(store.figures == quiet)
+        await replica.stop()
+    }
+
+    /// The head does not grow, however much was stored.
+    @Test func headDoesNotGrow() async throws {
+        let pool = try database()
+        var options = ReplicaOptions.forTests
+        options.fanOut = 1
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored()
+        var largest: [Int] = []
+        for _ in 0..<(LongTests.areOn ? 10 : 3) {
+            for _ in 0..<300 {
+                try commit(pool)
+                try await replica.waitUntilStored()
+            }
+            largest.append(store.largestHead)
+        }
+        await replica.stop()
+        print("largest heads: \(largest)")
+        #expect(largest.allSatisfy { $0 < 6000 })
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store.store, key: key)
+        #expect(try rows("b.db") == largest.count * 300)
+        // By way of the pages of the index.
+        let range = try #require(try await ReplicaRestore.ranges(in: store.store, key: key).last)
+        #expect(range.last.commit >= UInt64(largest.count * 300))
+    }
+
+    private func rows(_ name: String) throws -> Int? {
+        try Connection(.file(folder.path(name)), key: key).fetchOne(Int.self, "SELECT count(*) FROM note")
+    }
+
+    /// A state is restored from what it needs: one snapshot, the log since, and little of the index.
+    @Test func restoreReadsWhatItNeeds() async throws {
+        let pool = try database(), replica = try await Replica(following: pool, in: store, options: .forTests)
+        var positions: [ReplicaPosition] = []
+        for number in 0..<600 {
+            try commit(pool)
+            let position = try await replica.waitUntilStored()
+            if number % 100 == 50 { positions.append(position) }
+        }
+        await replica.stop()
+        for (index, position) in positions.enumerated() {
+            let before = store.figures, path = "r\(index).db"
+            try await ReplicaRestore.restore(to: folder.path(path), from: store, key: key, at: .position(position))
+            #expect(try rows(path) == index * 100 + 51)
+            let after = store.figures
+            print("restore of \(position): \(after.read - before.read) bytes, of which \(after.index - before.index) of the index")
+            #expect(Double(after.index - before.index) <= 0.2 * Double(after.read - before.read - (after.index - before.index)) + 20_000)
+        }
+    }
+
+    /// A commit is stored within the interval, if it is not one of many.
+    @Test func commitIsStoredWithinTheInterval() async throws {
+        let pool = try database(), replica = try await Replica(following: pool, in: store)
+        try await replica.waitUntilStored()
+        for _ in 0..<3 {
+            let before = await replica.currentStatus.stored, start = ContinuousClock.now
+            try commit(pool)
+            try await suspendUntil("the commit is stored") { await replica.currentStatus.stored != before }
+            #expect(ContinuousClock.now - start < .milliseconds(1500))
+        }
+        await replica.stop()
+    }
+}
+
+/// Counts what a store is asked for.
+final class CountingStore: ReplicaStore {
+    struct Figures: Equatable {
+        var puts = 0, gets = 0, lists = 0
+        /// Bytes that were stored, that were read, and that were read of heads, openings and pages of the index.
+        var bytes = 0, read = 0, index = 0
+    }
+
+    let store = MemoryStore()
+    private let state = Mutex((figures: Figures(), head: 0))
+
+    var figures: Figures { state.withLock { $0.figures } }
+    var largestHead: Int { state.withLock { $0.head } }
+
+    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+        state.withLock { $0.figures.lists += 1 }
+        return try await store.list(prefix: prefix)
+    }
+
+    func get(_ name: String) async throws -> ReplicaObject? {
+        let object = try await store.get(name)
+        state.withLock { state in
+            state.figures.gets += 1
+            state.figures.read += object?.bytes.count ?? 0
+            if name == "head" || name.contains("/index-") || name.hasSuffix("-0") && name.contains("/log-") {
+                state.figures.index += object?.bytes.count ?? 0
+            }
+        }
+        return object
+    }
+
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        state.withLock { state in
+            state.figures.puts += 1
+            state.figures.bytes += bytes.count
+            if name == "head" { state.head = max(state.head, bytes.count) }
+        }
+        return try await store.put(name, bytes, if: condition)
+    }
+
+    func delete(_ name: String) async throws { try await store.delete(name) }
+}
