@@ -6,6 +6,7 @@ enum Status: Int32 {
     case failed = 1
     case key = 3
     case different = 4
+    case history = 5
     case usage = 64
     case interrupted = 130
 }
@@ -89,6 +90,7 @@ struct Failure: Error {
         case .emptyKey, .invalidKey, .keyProvider, .noSlotOpens, .replicaKeyChanged,
             .replicaDamaged where .notADatabase ~= error.code:
             self.init(ToolWords.message(error.message), status: .key)
+        case .replicaRolledBack, .replicaForked: self.init(ToolWords.message(error.message), status: .history)
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: unfinished changes were undone", status: .interrupted)
         case .engine where .readOnly ~= error.code && Self.hasWriteOption && !Invocation.current.arguments.contains("--write"):

@@ -11,6 +11,18 @@ struct FollowerState: Codable {
         var place = ChainPlace.none
         /// The terms before that of the place.
         var ancestry: [ChainPlace] = []
+
+        /// Makes sure that it is in a history.
+        /// - Parameters:
+        ///   - end: the end of the history, and `opening` how its last term began.
+        /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``.
+        func require(in end: ChainPlace, _ opening: TermOpening) throws {
+            guard place.term == end.term else { return try opening.require(place, known: ancestry) }
+            if place.link > end.link { throw DatabaseError.rolledBackReplica("it lacks the last commits that are here") }
+            if place.link == end.link, place.tag != end.tag {
+                throw DatabaseError.forkedReplica("its last commits are not those here")
+            }
+        }
     }
 
     /// The database has at least this state.

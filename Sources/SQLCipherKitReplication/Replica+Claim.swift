@@ -14,17 +14,20 @@ extension Replica {
     func claim() async throws {
         guard let source else { return }
         let present = try await ReplicaHead.read(store), key = source.key
-        var head = present?.head ?? ReplicaHead(), former: Former?, next = ReplicaContents()
-        let own = ownPlace.map { (place: $0, ancestry: ancestry) }
+        var head = present?.head ?? ReplicaHead(), former: Former?, next = ReplicaContents(), isAhead = false
+        var held = ownPlace.map { FollowerState.Held(place: $0, ancestry: ancestry) }
         if let section = head.sections.last, section.salt == key.salt, let contents = try section.contents(with: key) {
             names = ReplicaNames(section.id)
             var tail = ReplicaTail(after: contents.place)
             try await tail.extend(store, names, key)
             let opening = try await TermOpening.read(contents.place.term, store, names, key)
             former = Former(contents: contents, tail: tail, opening: opening)
+            held = held ?? ReplicaMemory(of: source.path, section: section.id).read(section.id)
+            isAhead = try mayContinue(held, former)
             if !tail.isClosed { try await close(tail) }
             next = contents
         } else {
+            held = nil
             // As many as a reader accepts.
             let surplus = max(0, head.sections.count + 1 - ReplicaHead.largestSectionCount)
             head.removed += head.sections.prefix(surplus).map(\.id)
@@ -35,12 +38,16 @@ extension Replica {
         }
         head.removed = Array(head.removed.suffix(4 * ReplicaHead.largestSectionCount))
         term = try ReplicaKey.random(ChainPlace.termCount)
-        let end = former?.tail.end
-        ancestry = end.map { [$0] + (former?.opening.ancestry ?? []) } ?? []
-        // Of a store that has gone back, what was stored before that is in this history all the same.
-        if let own { ancestry = [own.place] + own.ancestry + ancestry }
-        var seen: Set<[UInt8]> = []
-        ancestry = Array(ancestry.filter { seen.insert($0.term).inserted }.prefix(TermOpening.largestAncestry))
+        // A database that holds nothing of the replica begins a history. One that is ahead of a store that has gone back goes on
+        // with its own, and what the store has is a part of that.
+        ancestry = []
+        if let held {
+            if isAhead {
+                ancestry = [held.place] + held.ancestry
+            } else if let former {
+                ancestry = [former.tail.end] + former.opening.ancestry
+            }
+        }
         counter = 0
         try await begin(&next, former?.tail)
         let time = options.time
@@ -71,11 +78,41 @@ extension Replica {
         (self.head, contents, tail, queue, pendingLink, ownPlace) = (head, next, [], [], nil, nil)
         (isClaimed, isChanged, hasUnlistedSections) = (true, false, !head.removed.isEmpty)
         (needsGeneration, pending, snapshot, removals, retiredAt, pages) = (true, nil, nil, [], nil, [:])
-        guard own == nil, next.generation > 0 else { return }
+        try remember(isDurable: true)
+        guard !isAhead, held != nil, next.generation > 0 else { return }
         do {
             try source.resume(at: next.mark)
             needsGeneration = false
         } catch is ReplicaSource.Gap {}
+    }
+
+    /// Makes sure that the database has everything that the store has, or the store nothing that the database lacks.
+    /// - Returns: whether the store has gone back, and the database has more.
+    /// - Throws: ``DatabaseError/Reason/replicaForked``; ``DatabaseError/Reason/replicaRolledBack`` for the first times, as a store
+    ///   may be late.
+    private func mayContinue(_ held: FollowerState.Held?, _ former: Former?) throws -> Bool {
+        guard let source, let held, let former else { return false }
+        let end = former.tail.end
+        do { try held.require(in: end, former.opening) } catch let error as DatabaseError where error.reason == .replicaRolledBack {
+            sightings += 1
+            guard sightings >= 3 else { throw error }
+            (sightings, least) = (0, max(least, former.contents.generation + 1))
+            return true
+        }
+        if held.place.tag == end.tag { return false }
+        // What was stored since is of this database if its log has it: then the process was killed.
+        do { try source.resume(at: former.tail.mark ?? former.contents.mark) } catch is ReplicaSource.Gap {
+            throw DatabaseError.forkedReplica(
+                "it has commits that this database lacks. Restore the newest state; or, to begin another history with this database, "
+                    + "remove \(ReplicaMemory(of: source.path, section: names.section).path)")
+        }
+        return false
+    }
+
+    /// Writes down what the database holds.
+    func remember(isDurable: Bool) throws {
+        guard let source, isClaimed else { return }
+        try ReplicaMemory(of: source.path, section: names.section).write(contents.place, ancestry, isDurable: isDurable)
     }
 
     /// Stores the end of a term, so that its writer can store nothing more.

@@ -38,7 +38,8 @@ extension Replica {
                 return try await judge(present, pending)
             }
         }
-        (head, self.pending, sightings) = (pending.head, nil, 0)
+        (head, self.pending, sightings, isHeadProven) = (pending.head, nil, 0, true)
+        try remember(isDurable: true)
     }
 
     /// Another head is there than the one that was stored.

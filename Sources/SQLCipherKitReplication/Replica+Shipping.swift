@@ -17,7 +17,7 @@ extension Replica {
         guard source != nil else { return }
         try requireSameFile()
         if !isClaimed { try await claim() }
-        shippedSize = 0
+        (shippedSize, isHeadProven) = (0, false)
         try await finishPendingLink()
         try await finishPendingHead()
         guard mayStore else { return }
@@ -156,6 +156,8 @@ extension Replica {
         (pendingLink, sightings) = (nil, 0)
         contents.place.link += 1
         if let block = link.block { apply(block) }
+        // If it cannot be written, storing the head says so.
+        try? remember(isDurable: false)
         guard link.isJoined else {
             if let block = link.block { tail.append(block) }
             return

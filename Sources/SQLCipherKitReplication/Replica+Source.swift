@@ -29,10 +29,8 @@ extension Replica {
             throw error
         }
         (source, isReplaced, needsGeneration) = (new, false, true)
-        // Another file may have another key or salt, and so another section.
-        if try head.sections.last?.contents(with: new.key) == nil {
-            (isClaimed, pending, pendingLink, tail) = (false, nil, nil, [])
-        }
+        // Another file has another history, and perhaps another key.
+        (isClaimed, pending, pendingLink, tail, ownPlace) = (false, nil, nil, [], nil)
     }
 
     /// Lets a checkpoint of another program go on, which keeps all others from writing while it waits for this replica's read

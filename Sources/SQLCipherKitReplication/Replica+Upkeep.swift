@@ -2,7 +2,8 @@ import SQLCipherKitCore
 import SQLCipherKitMaintenance
 
 /// Removing what is no longer needed. What that is follows from what this replica has stored itself, and from the index that it
-/// took over, which its key authenticates. What a store lists or shows decides nothing.
+/// took over, which its key authenticates. What a store lists or shows decides nothing. A store that has gone back may need what was
+/// joined or retired since: so removals follow a head that was stored just before, which shows that it has not.
 extension Replica {
     /// A link whose blocks are in a later one.
     struct Removal {
@@ -13,7 +14,8 @@ extension Replica {
     private static let removalsPerTurn = 200, entriesPerSweep = 4096
 
     func maintain() async throws {
-        try await removeJoined()
+        if isHeadProven { try await removeJoined() }
+        isHeadProven = false
         let interval = min(options.sweepInterval, options.retention / 4)
         if let lastSweep, .now - lastSweep < interval { return }
         lastSweep = .now
@@ -63,6 +65,7 @@ extension Replica {
         // After a start it is not known since when.
         guard let retiredAt else { return self.retiredAt = .now }
         guard .now - retiredAt > options.grace else { return }
+        try await storeHead()
         var names: [String] = [], kept = contents.index.kept
         try await eachOfTheOldest(from: kept) { number, entry in
             guard number < first, names.count < Self.entriesPerSweep else { return false }

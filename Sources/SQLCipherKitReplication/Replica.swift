@@ -69,6 +69,8 @@ public actor Replica {
     var credit = 8.0, creditedAt: ContinuousClock.Instant?
 
     var lastSweep: ContinuousClock.Instant?
+    /// Whether a head was stored in this turn: the store has not gone back.
+    var isHeadProven = false
     /// Links that were joined.
     var removals: [Removal] = []
     /// When entries were last taken out of the index.
@@ -253,6 +255,7 @@ public actor Replica {
 
     private func end() -> Bool {
         watch?.cancel()
+        try? remember(isDurable: true)
         source?.close()
         source = nil
         pool?.releaseLog()
@@ -277,7 +280,7 @@ public actor Replica {
     /// Whether no later attempt can succeed.
     private static func isFinal(_ error: any Error) -> Bool {
         if case .unsupported? = error as? ReplicaStoreError { return true }
-        return (error as? DatabaseError)?.reason == .replicaFenced
+        return [.replicaFenced, .replicaForked].contains((error as? DatabaseError)?.reason)
     }
 
     private func rest() async {

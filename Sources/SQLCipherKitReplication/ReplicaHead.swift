@@ -102,9 +102,11 @@ struct ReplicaHead {
 
 /// The names of a section's objects.
 struct ReplicaNames {
-    let prefix: String
+    let section: [UInt8]
 
-    init(_ section: [UInt8]) { prefix = section.hexadecimal + "/" }
+    init(_ section: [UInt8]) { self.section = section }
+
+    var prefix: String { section.hexadecimal + "/" }
 
     func link(_ number: UInt64, of term: [UInt8]) -> String { "\(prefix)log-\(term.hexadecimal)-\(number)" }
     func part(_ part: Int, ofSnapshot number: UInt64, of term: [UInt8]) -> String {

@@ -47,7 +47,7 @@ struct ReplicaReader {
         var next = self
         try await next.readHead()
         try await next.extend()
-        if next.section == section, !tail.end.isNone { try next.require(held) }
+        if next.section == section, !tail.end.isNone { try held.require(in: next.tail.end, next.opening) }
         self = next
     }
 
@@ -56,14 +56,6 @@ struct ReplicaReader {
     mutating func extend() async throws {
         guard let key else { return }
         try await tail.extend(store, names, key)
-    }
-
-    /// Makes sure that what is held is in the history.
-    private func require(_ held: FollowerState.Held) throws {
-        let end = tail.end
-        guard held.place.term == end.term else { return try opening.require(held.place, known: held.ancestry) }
-        if held.place.link > end.link { throw DatabaseError.rolledBackReplica("it lacks the last commits that are here") }
-        if held.place.link == end.link, held.place.tag != end.tag { throw DatabaseError.forkedReplica("its last commits are not those here") }
     }
 
     private mutating func readHead() async throws {

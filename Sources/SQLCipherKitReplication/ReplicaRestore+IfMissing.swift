@@ -28,6 +28,11 @@ extension ReplicaRestore {
             }
             return nil
         }
+        // What this machine has stored or restored before must be there.
+        for section in head.sections.suffix(1) {
+            guard let held = ReplicaMemory(of: path, section: section.id).read(section.id) else { continue }
+            _ = try await ReplicaReader(store, key: key, holding: held)
+        }
         // Without a complete snapshot there is nothing to lose. With several keys, a former one may open something.
         if head.sections.count == 1, try await ReplicaReader(store, key: key).ranges().isEmpty { return nil }
         return try await restore(to: path, from: store, key: key, progress: progress)

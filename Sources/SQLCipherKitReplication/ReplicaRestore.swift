@@ -127,6 +127,13 @@ public enum ReplicaRestore {
         try file.truncate(to: Int(progress.pages) * pageSize)
         try report?(total, total)
         try await file.publish(key: key, replacing: replacing)
+        // An earlier state begins another history, should a replica go on with it.
+        let memory = ReplicaMemory(of: path, section: reader.section)
+        if case .newest = moment {
+            try memory.write(reader.held.place, reader.held.ancestry, isDurable: true)
+        } else {
+            unlink(memory.path)
+        }
         return (plan, progress.place, reader.held)
     }
 }

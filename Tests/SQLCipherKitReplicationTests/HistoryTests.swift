@@ -61,7 +61,8 @@ import TestSupport
         let next = try? await ReplicaFollower(at: folder.path("b.db"), following: store, key: key, every: .seconds(1000))
         let result = await reason { _ = try await next?.catchUp() }
         let seen = try next.map { try numbers($0.database) }
-        #expect(next == nil || result == .replicaForked || seen == [0, 1, 2, 3, 500, 1000], "\(String(describing: seen))")
+        // It remembers what it has stored, and names it as what comes before.
+        #expect(result == nil && seen == [0, 1, 2, 3, 500, 1000], "\(String(describing: seen))")
         await next?.stop()
     }
 
@@ -135,6 +136,61 @@ import TestSupport
         await follower.stop()
     }
 
+    /// A machine that was superseded comes back: its database lacks what the other one has stored.
+    @Test func oldMachineThatComesBackIsRefused() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1, 2], first)
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await replicate([10], pool("b.db"))
+        try insert(3, first)
+        let replica = try await Replica(following: first, in: store, options: .forTests)
+        #expect(await reason { try await replica.waitUntilStored(timeout: .seconds(60)) } == .replicaForked)
+        #expect(await reason { try await replica.waitUntilEnded() } == .replicaForked)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("c.db"), from: store, key: key)
+        #expect(try numbers(pool("c.db")) == [1, 2, 10])
+        // Told to, it begins a history of its own.
+        let memory = try #require(try folder.names().first { $0.hasPrefix("a.db-replicated-") })
+        unlink(folder.path(memory))
+        try await replicate([4], first)
+        try await ReplicaRestore.restore(to: folder.path("d.db"), from: store, key: key)
+        #expect(try numbers(pool("d.db")) == [1, 2, 3, 4])
+    }
+
+    /// An earlier state that was restored on purpose begins another history, of which copies are told.
+    @Test func earlierStateBeginsAnotherHistory() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1], first)
+        let position = try #require(try await ReplicaRestore.ranges(in: store, key: key).last?.last)
+        try await replicate([2, 3], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
+        try await replicate([100], pool("b.db"))
+        #expect(await reason { try await follower.catchUp() } == .replicaForked)
+        #expect(try numbers(follower.database) == [1, 2, 3])
+        await follower.stop()
+    }
+
+    /// A server whose database is lost starts from a store that has gone back.
+    @Test func missingDatabaseIsNotRestoredFromAStoreThatWentBack() async throws {
+        let first = try pool("a.db"), path = folder.path("a.db")
+        try create(first)
+        try await replicate([1], first)
+        let old = store.objects
+        try await replicate([2, 3], first)
+        try close(first)
+        for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+        let new = store.objects
+        store.restore(old)
+        #expect(await reason { _ = try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) } == .replicaRolledBack)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        store.restore(new)
+        #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) != nil)
+        #expect(try numbers(pool("a.db")) == [1, 2, 3])
+    }
+
     /// RP3.
     @Test func copyHasOneFollower() async throws {
         let first = try pool("a.db")
@@ -148,39 +204,76 @@ import TestSupport
         await next.stop()
     }
 
-    /// RP4: the usual restore by hand.
+    /// RP4: the usual restore by hand. The other file has the key and the salt, as a copy of the database has.
     @Test func replacedFileBeginsAGeneration() async throws {
-        let path = folder.path("a.db")
-        try await makeFile("other.db", [7, 8])
-        try await makeFile("a.db", [1])
-        var options = ReplicaOptions.forTests
-        options.interval = .milliseconds(20)
-        let replica = try await Replica(of: .file(path), key: key, in: store, options: options)
+        let path = folder.path("a.db"), salted = try Encryption.raw([UInt8](repeating: 7, count: 32), salt: [UInt8](repeating: 3, count: 16))
+        try makeFile("other.db", salted, [7, 8])
+        try makeFile("a.db", salted, [1])
+        let replica = try await Replica(of: .file(path), key: salted, in: store, options: .forTests)
         let before = try await replica.waitUntilStored(timeout: .seconds(60))
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: salted, every: .seconds(1000))
         for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         #expect(rename(folder.path("other.db"), path) == 0)
-        var reasons: Set<DatabaseError.Reason> = []
-        try await suspendUntil("the new file is stored") {
-            if let error = await replica.currentStatus.error as? DatabaseError { reasons.insert(error.reason) }
-            return (await replica.currentStatus.stored ?? before) > before
+        try await suspendUntil("the replica has noticed") {
+            let error = await replica.currentStatus.error as? DatabaseError
+            let stored = await replica.currentStatus.stored
+            return error?.reason == .databaseReplaced || stored.map { $0 > before } ?? false
         }
         let position = try await replica.waitUntilStored(timeout: .seconds(60))
         #expect(position.generation == before.generation + 1)
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("r.db"), from: store, key: key)
-        #expect(try numbers(pool("r.db")) == [7, 8])
-        try await ReplicaRestore.restore(to: folder.path("s.db"), from: store, key: key, at: .position(before))
-        #expect(try numbers(pool("s.db")) == [1])
+        try await ReplicaRestore.restore(to: folder.path("r.db"), from: store, key: salted)
+        #expect(try numbers(fileAt: "r.db", salted) == [7, 8])
+        try await ReplicaRestore.restore(to: folder.path("s.db"), from: store, key: salted, at: .position(before))
+        #expect(try numbers(fileAt: "s.db", salted) == [1])
+        // What the other file has does not come after what the copy has.
+        #expect(await reason { try await follower.catchUp() } == .replicaForked)
+        await follower.stop()
     }
 
-    private func makeFile(_ name: String, _ numbers: [Int]) async throws {
-        let pool = try pool(name)
+    private func makeFile(_ name: String, _ key: Encryption, _ numbers: [Int]) throws {
+        let pool = try DatabasePool(.file(folder.path(name)), key: key)
         try create(pool)
         for number in numbers { try insert(number, pool) }
         try close(pool)
     }
 
+    private func numbers(fileAt name: String, _ key: Encryption) throws -> [Int] {
+        try Connection(.file(folder.path(name)), key: key).fetchAll(Int.self, "SELECT x FROM t ORDER BY x")
+    }
+
     private func close(_ pool: DatabasePool) throws { try pool.close() }
+
+    /// RP2: a store that shows old heads, and lists late, does not make a replica remove what it needs.
+    @Test(arguments: [1, 2, 3, 4]) func staleReadsRemoveNothing(seed: UInt64) async throws {
+        let store = HostileStore(seed: seed), first = try pool("a.db"), other = try Encryption.raw([UInt8](repeating: 9, count: 32))
+        var options = ReplicaOptions.forTests
+        (options.grace, options.sweepInterval, options.retention) = (.zero, .zero, .milliseconds(200))
+        try create(first)
+        var replica = try await Replica(following: first, in: store, options: options)
+        for number in 0..<10 {
+            try insert(number, first)
+            try await replica.waitUntilStored(timeout: .seconds(60))
+        }
+        await replica.stop()
+        try change(first, other)
+        store.behave(stale: 50, failing: 0)
+        replica = try await Replica(following: first, in: store, options: options)
+        for number in 10..<60 {
+            try insert(number, first)
+            _ = try? await replica.waitUntilStored(timeout: .milliseconds(100))
+            if number % 20 == 0 { _ = try? await Replica.removeFormerKeys(in: store, key: other) }
+        }
+        store.behave(stale: 0, failing: 0)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await Replica.removeFormerKeys(in: store, key: other)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: other)
+        let restored = try DatabasePool(.file(folder.path("b.db")), key: other)
+        #expect(try numbers(restored) == Array(0..<60))
+    }
+
+    private func change(_ pool: DatabasePool, _ key: Encryption) throws { try pool.changeKey(to: key) }
 
     /// RP10: a flipped bit is no change of the key.
     @Test func changedHeadIsNotTakenForAChangedKey() async throws {

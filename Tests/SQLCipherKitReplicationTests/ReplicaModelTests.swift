@@ -50,6 +50,8 @@ private final class ReplicaModel {
     /// state.
     private var isBack = false, hasForked = false
     private var count = 0, files = 0
+    /// The last error of a restore.
+    private var failure = ""
 
     init(seed: UInt64) async throws {
         (folder, key, store) = (try TemporaryFolder(), try CommitOracle.key, HostileStore(seed: seed))
@@ -148,6 +150,7 @@ private final class ReplicaModel {
     private func restored() async throws -> (state: Int, path: String)? {
         let path = path()
         do { try await ReplicaRestore.restore(to: path, from: store, key: key) } catch {
+            failure = "\(error)"
             #expect(!FileManager.default.fileExists(atPath: path))
             return nil
         }
@@ -160,17 +163,16 @@ private final class ReplicaModel {
         // A former writer that has not begun yet may take over.
         for former in formers where await !former.replica.currentStatus.isEnded { return }
         store.behave(stale: 0, failing: 0)
-        let found = try #require(try await restored())
+        let found = try #require(try await restored(), "\(failure)")
         #expect(tree.isAncestor(acknowledged, of: found.state), "\(acknowledged) was acknowledged, and \(found.state) is there")
     }
 
     private func takeOver() async throws {
-        guard let (state, path) = try await restored() else { return }
+        guard let (_, path) = try await restored() else { return }
         formers.append((pool, replica))
         if below(2) == 0 { await replica.stop() }
         pool = try DatabasePool(.file(path), key: key)
         replica = try await Replica(following: pool, in: store, options: Self.options)
-        if !tree.isAncestor(followed, of: state) { hasForked = true }
         // What the former writer has is no longer promised.
         (acknowledged, isBack) = (0, false)
     }
@@ -198,15 +200,23 @@ private final class ReplicaModel {
     private func checkFollower() throws {
         guard let follower else { return }
         let state = try state(follower.database)
-        #expect(tree.isAncestor(followed, of: state), "the copy goes from \(followed) to \(state)")
+        let follows = tree.isAncestor(followed, of: state)
+        #expect(follows, "the copy goes from \(followed) to \(state)")
         followed = state
     }
 
     private func end() async throws {
         store.behave(stale: 0, failing: 0)
         for former in formers { await former.replica.stop() }
-        if await replica.currentStatus.isEnded {
-            replica = try await Replica(following: pool, in: store, options: Self.options)
+        for _ in 0..<2 {
+            if await replica.currentStatus.isEnded { replica = try await Replica(following: pool, in: store, options: Self.options) }
+            do { try await replica.waitUntilStored(timeout: .seconds(60)) } catch let error as DatabaseError {
+                // This machine had restored an old state, or another one has gone on. It has to restore the newest.
+                #expect(error.reason == .replicaForked, "\(error)")
+                let (state, path) = try #require(try await restored(), "\(failure)")
+                #expect(tree.isAncestor(acknowledged, of: state) || isBack)
+                pool = try DatabasePool(.file(path), key: key)
+            }
         }
         // A replica that runs finds out that the store has gone back when it replaces the head.
         for _ in 0..<12 {
@@ -214,7 +224,7 @@ private final class ReplicaModel {
             try await replica.waitUntilStored(timeout: .seconds(60))
         }
         let last = try state(pool)
-        let found = try #require(try await restored())
+        let found = try #require(try await restored(), "\(failure)")
         #expect(found.state == last)
         await follower?.stop()
         do {

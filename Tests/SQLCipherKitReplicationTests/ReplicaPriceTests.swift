@@ -105,19 +105,6 @@ import TestSupport
             #expect(Double(after.index - before.index) <= 0.2 * Double(after.read - before.read - (after.index - before.index)) + 20_000)
         }
     }
-
-    /// A commit is stored within the interval, if it is not one of many.
-    @Test func commitIsStoredWithinTheInterval() async throws {
-        let pool = try database(), replica = try await Replica(following: pool, in: store)
-        try await replica.waitUntilStored()
-        for _ in 0..<3 {
-            let before = await replica.currentStatus.stored, start = ContinuousClock.now
-            try commit(pool)
-            try await suspendUntil("the commit is stored") { await replica.currentStatus.stored != before }
-            #expect(ContinuousClock.now - start < .milliseconds(1500))
-        }
-        await replica.stop()
-    }
 }
 
 /// Counts what a store is asked for.

@@ -84,6 +84,57 @@ import TestSupport
         #expect(store.objects.count < 40)
     }
 
+    /// RP7: a clock that is wrong by a year, both ways, at a start and while the replica runs, shortens nothing.
+    @Test(arguments: [400.0, -400]) func wrongClockRemovesNothing(days: Double) async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key), clock = SetClock()
+        let oracle = CommitOracle(seed: 25), start = clock.now
+        var options = ReplicaOptions.forTests
+        options.now = { clock.now }
+        (options.sweepInterval, options.grace, options.snapshotInterval) = (.zero, .zero, .milliseconds(1))
+        var positions: [ReplicaPosition] = []
+        for round in 0..<8 {
+            // Right, wrong, right again, and so on; a day passes in each round.
+            clock.now = start + Double(round) * 40_000 + (round % 2 == 1 ? days * 86_400 : 0)
+            let replica = try await Replica(following: pool, in: store, options: options)
+            for part in 0..<3 {
+                if round == 4, part == 1 { clock.now += days * 86_400 }
+                if round == 4, part == 2 { clock.now -= days * 86_400 }
+                try oracle.commit(pool)
+                positions.append(try await replica.waitUntilStored(timeout: .seconds(60)))
+                for _ in 0..<3 { try await replica.waitUntilStored(timeout: .seconds(60)) }
+            }
+            await replica.stop()
+        }
+        for (index, position) in positions.enumerated() {
+            let file = path("r\(index).db")
+            try await ReplicaRestore.restore(to: file, from: store, key: key, at: .position(position))
+            #expect(try oracle.check(fileAt: file) == index + 1)
+        }
+    }
+
+    /// What is beyond the retention goes all the same, also if the clock is behind all that is stored.
+    @Test(arguments: [0.0, 400, -400]) func retentionPassesWithAnyClock(days: Double) async throws {
+        let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key), clock = SetClock()
+        let oracle = CommitOracle(seed: 26)
+        var options = ReplicaOptions.forTests
+        options.now = { clock.now }
+        (options.retention, options.grace, options.sweepInterval) = (.milliseconds(100), .zero, .zero)
+        options.snapshotInterval = .milliseconds(50)
+        for round in 0..<2 {
+            if round == 1 { clock.now += days * 86_400 }
+            let replica = try await Replica(following: pool, in: store, options: options)
+            for _ in 0..<15 {
+                for _ in 0..<5 { try oracle.commit(pool) }
+                try await replica.waitUntilStored(timeout: .seconds(60))
+                try await Task.sleep(for: .milliseconds(30))
+            }
+            await replica.stop()
+        }
+        #expect(store.objects.count < 60)
+        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
+    }
+
     @Test func changeOfKeyBeginsAnotherSection() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 23), other = try Encryption.raw([UInt8](repeating: 9, count: 32))

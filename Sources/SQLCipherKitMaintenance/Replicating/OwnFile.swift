@@ -114,16 +114,18 @@ package final class OwnFile {
     }
 
     /// Replaces a small file: a crash leaves this content or the former one. The caller holds a lock for it.
-    package static func replace(_ path: String, with bytes: [UInt8]) throws(DatabaseError) {
+    /// - Parameter isDurable: whether it is flushed. Default: true.
+    package static func replace(_ path: String, with bytes: [UInt8], isDurable: Bool = true) throws(DatabaseError) {
         let new = path + "~"
         // Of a process that was killed.
         unlink(new)
-        guard let file = open(new, for: .creating), bytes.withUnsafeBytes({ file.write($0) }), file.flush(), rename(new, path) == 0
+        guard let file = open(new, for: .creating), bytes.withUnsafeBytes({ file.write($0) }),
+            !isDurable || file.flush(), rename(new, path) == 0
         else {
             let error = AtomicFile.failure(.ioError, "the file cannot be written", path)
             unlink(new)
             throw error
         }
-        AtomicFile.flushFolder(of: path)
+        if isDurable { AtomicFile.flushFolder(of: path) }
     }
 }

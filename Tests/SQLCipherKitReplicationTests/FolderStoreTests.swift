@@ -1,0 +1,78 @@
+import Foundation
+import SQLCipherKitReplication
+import Testing
+import TestSupport
+
+/// RP5: what a folder store leaves behind, and where it writes.
+@Suite struct FolderStoreTests {
+    let folder: TemporaryFolder
+    let store: FolderStore
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try FolderStore(folder.path("store"))
+    }
+
+    private func isUnavailable(_ error: any Error) -> Bool {
+        if case .unavailable? = error as? ReplicaStoreError { true } else { false }
+    }
+
+    private func names() throws -> Set<String> {
+        Set(try FileManager.default.subpathsOfDirectory(atPath: store.path).filter { $0 != "~lock" })
+    }
+
+    @Test(arguments: ["../x", "a/../../x", "/x", "a//b", "", ".", "a/.", "~x", "a/b~c", "a\0b"])
+    func namesStayInTheFolder(name: String) async throws {
+        await #expect { try await store.put(name, [1], if: .always) } throws: { isUnavailable($0) }
+        await #expect { try await store.get(name) } throws: { isUnavailable($0) }
+        await #expect { try await store.delete(name) } throws: { isUnavailable($0) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["store"])
+        #expect(try names().isEmpty)
+    }
+
+    /// Each kill once left a file as large as an object.
+    @Test func killedWriterLeavesOneFileThatTheNextReplaces() async throws {
+        try Data(repeating: 1, count: 100_000).write(to: URL(fileURLWithPath: store.path + "/~new"))
+        try await store.put("a/b", [1, 2], if: .isAbsent)
+        #expect(try names() == ["a", "a/b"])
+        #expect(try await store.list(prefix: "").map(\.name) == ["a/b"])
+        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("a/b", [3], if: .isAbsent) }
+        #expect(try names() == ["a", "a/b"])
+    }
+
+    @Test(arguments: ["~lock", "~new", "object", "folder"]) func linksAreNotFollowed(kind: String) async throws {
+        let target = folder.path("target"), outside = folder.path("outside")
+        try Data("another's".utf8).write(to: URL(fileURLWithPath: target))
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
+        symlink(kind == "folder" ? outside : target, store.path + "/" + kind)
+        switch kind {
+        case "~lock": await #expect { try await store.put("a", [1], if: .always) } throws: { isUnavailable($0) }
+        case "~new": try await store.put("a", [1], if: .always)
+        case "object":
+            await #expect { try await store.get("object") } throws: { isUnavailable($0) }
+            // Replaced, and not written through.
+            try await store.put("object", [1], if: .always)
+            #expect(try await store.get("object")?.bytes == [1])
+        default: await #expect { try await store.put("folder/x", [1], if: .always) } throws: { isUnavailable($0) }
+        }
+        #expect(FileManager.default.contents(atPath: target) == Data("another's".utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: outside) == [])
+    }
+
+    @Test func conditionsHoldBetweenWriters() async throws {
+        try await store.put("head", [0], if: .isAbsent)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { [store] in
+                    var added = 0
+                    while added < 25 {
+                        guard let object = try? await store.get("head") else { continue }
+                        let next = [object.bytes[0] + 1]
+                        if (try? await store.put("head", next, if: .isVersion(object.version))) != nil { added += 1 }
+                    }
+                }
+            }
+        }
+        #expect(try await store.get("head")?.bytes == [100])
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Synchronization
+import Testing
+import TestSupport
+
+/// RP8: checkpoints of other programs, which wait for readers of the log and keep writers waiting meanwhile.
+@Suite(.timeLimit(.minutes(5))) struct ForeignCheckpointTests {
+    let folder: TemporaryFolder
+    let key: Encryption
+
+    init() throws {
+        folder = try TemporaryFolder()
+        key = try CommitOracle.key
+    }
+
+    /// Checkpoints with a timeout of twenty seconds, as another program, and says how long each took.
+    private func checkpoint(_ times: Int, _ mode: CheckpointMode, _ path: String) throws -> [Duration] {
+        let other = try Connection(.file(path), key: key)
+        defer { other.close() }
+        try other.execute("PRAGMA busy_timeout = 20000")
+        return try (0..<times).map { _ in
+            let start = ContinuousClock.now
+            _ = try other.main.checkpoint(mode)
+            return .now - start
+        }
+    }
+
+    private func commit(_ oracle: CommitOracle, _ pool: DatabasePool) throws { try oracle.commit(pool) }
+
+    @Test(arguments: [CheckpointMode.truncate, .restart, .full], [true, false])
+    func checkpointDoesNotWaitForTheReplica(mode: CheckpointMode, isReachable: Bool) async throws {
+        let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 0), oracle = CommitOracle(seed: 61)
+        let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
+        try commit(oracle, pool)
+        var options = ReplicaOptions.forTests
+        (options.logSize, options.objectSize) = (1 << 30, 1 << 20)
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        if !isReachable {
+            store.rate.store(100, ordering: .relaxed)
+            try commit(oracle, pool)
+            try await suspendUntil("the replica has noticed") { await replica.currentStatus.error != nil }
+        }
+        var times: [Duration] = []
+        for _ in 0..<4 {
+            for _ in 0..<10 { try commit(oracle, pool) }
+            times += try await Task.detached { try checkpoint(1, mode, path) }.value
+        }
+        print("checkpoints \(mode), \(isReachable ? "reachable" : "not reachable"): \(times)")
+        // Not until the timeout of twenty seconds: a fraction of a second, on an idle machine.
+        #expect(times.allSatisfy { $0 < .seconds(5) })
+        store.rate.store(0, ordering: .relaxed)
+        try commit(oracle, pool)
+        let position = try await replica.waitUntilStored(timeout: .seconds(60))
+        // The log was read before it was let go.
+        #expect(position.generation == 1)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
+        #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+    }
+
+    /// What is too much for the memory is given up: a snapshot has it when the store is back.
+    @Test func muchIsGivenUp() async throws {
+        let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 0), oracle = CommitOracle(seed: 62)
+        let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
+        try commit(oracle, pool)
+        var options = ReplicaOptions.forTests
+        options.logSize = 1 << 30
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        store.rate.store(100, ordering: .relaxed)
+        for _ in 0..<150 { try commit(oracle, pool) }
+        try await suspendUntil("the replica has noticed") { await replica.currentStatus.error != nil }
+        let times = try await Task.detached { try checkpoint(1, .truncate, path) }.value
+        #expect(times[0] < .seconds(5))
+        store.rate.store(0, ordering: .relaxed)
+        #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == 2)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
+        #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+    }
+}
