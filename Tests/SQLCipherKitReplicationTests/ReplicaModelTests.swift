@@ -9,11 +9,27 @@ import TestSupport
 /// Each commit of each machine is a state with an identity and the one before it. So what is restored or followed can be told to be
 /// one committed state of one writer, and to come after what was there.
 @Suite(.timeLimit(.minutes(30))) struct ReplicaModelTests {
-    static let seeds: [UInt64] = LongTests.areOn ? (0..<400).map { Seed.value &* 1000 &+ $0 } : [1, 2, 3, 4, 5, 6]
+    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func everyStateIsCommittedAndNothingGoesBack(seed: UInt64) async throws {
+        try await ReplicaModel(seed: seed).run(steps: 40)
+    }
 
-    @Test(arguments: seeds) func everyStateIsCommittedAndNothingGoesBack(seed: UInt64) async throws {
-        let model = try await ReplicaModel(seed: seed)
-        try await model.run(steps: 40)
+    /// Other seeds, four at a time, for ten minutes.
+    @Test(.enabled(if: LongTests.areOn)) func forTenMinutes() async throws {
+        let end = ContinuousClock.now + .seconds(600)
+        let count = await withTaskGroup(of: Int.self) { group in
+            for worker in 0..<4 as Range<UInt64> { group.addTask { await Self.run(from: worker, until: end) } }
+            return await group.reduce(0, +)
+        }
+        print("replica model: \(count) runs")
+    }
+
+    private static func run(from worker: UInt64, until end: ContinuousClock.Instant) async -> Int {
+        var seed = Seed.value &* 1_000_000 &+ worker, count = 0
+        while .now < end {
+            do { try await ReplicaModel(seed: seed).run(steps: 40) } catch { Issue.record(error, "seed \(seed)") }
+            (seed, count) = (seed + 4, count + 1)
+        }
+        return count
     }
 }
 
@@ -39,6 +55,7 @@ private final class ReplicaModel {
     private let folder: TemporaryFolder
     private let key: Encryption
     private let store: HostileStore
+    private let seed: UInt64
     private var random: SeededGenerator
     private var tree = StateTree()
     /// The machine that has taken over last, and the replicas before its own.
@@ -54,6 +71,7 @@ private final class ReplicaModel {
     private var failure = ""
 
     init(seed: UInt64) async throws {
+        self.seed = seed
         (folder, key, store) = (try TemporaryFolder(), try CommitOracle.key, HostileStore(seed: seed))
         random = SeededGenerator(state: seed)
         pool = try DatabasePool(.file(folder.path("m0.db")), key: key)
@@ -102,7 +120,8 @@ private final class ReplicaModel {
     private func check(_ db: Connection) throws -> Int {
         let state = try db.fetchOne(Int.self, "SELECT id FROM state") ?? -1
         let rows = try db.fetchAll(Int.self, "SELECT x FROM t ORDER BY rowid")
-        #expect(tree.rows[state] == rows, "state \(state) is none that was committed")
+        let isCommitted = tree.rows[state] == rows
+        #expect(isCommitted, "seed \(seed): state \(state) is none that was committed")
         return state
     }
 
@@ -159,12 +178,13 @@ private final class ReplicaModel {
 
     private func restore() async throws {
         _ = try await restored()
-        guard below(2) == 0, !isBack else { return }
+        guard below(2) == 0, !isBack, acknowledged > 0 else { return }
         // A former writer that has not begun yet may take over.
         for former in formers where await !former.replica.currentStatus.isEnded { return }
         store.behave(stale: 0, failing: 0)
         let found = try #require(try await restored(), "\(failure)")
-        #expect(tree.isAncestor(acknowledged, of: found.state), "\(acknowledged) was acknowledged, and \(found.state) is there")
+        let hasAll = tree.isAncestor(acknowledged, of: found.state)
+        #expect(hasAll, "seed \(seed): \(acknowledged) was acknowledged, and \(found.state) is there")
     }
 
     private func takeOver() async throws {
@@ -201,7 +221,7 @@ private final class ReplicaModel {
         guard let follower else { return }
         let state = try state(follower.database)
         let follows = tree.isAncestor(followed, of: state)
-        #expect(follows, "the copy goes from \(followed) to \(state)")
+        #expect(follows, "seed \(seed): the copy goes from \(followed) to \(state)")
         followed = state
     }
 
