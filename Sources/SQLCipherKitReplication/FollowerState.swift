@@ -11,6 +11,8 @@ struct FollowerState: Codable {
         var place = ChainPlace.none
         /// The terms before that of the place.
         var ancestry: [ChainPlace] = []
+        /// The number of the generation there: later ones have greater numbers.
+        var generation: UInt32 = 0
 
         /// Makes sure that it is in a history.
         /// - Parameters:

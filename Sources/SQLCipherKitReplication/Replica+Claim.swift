@@ -15,15 +15,16 @@ extension Replica {
         guard let source else { return }
         let present = try await ReplicaHead.read(store), key = source.key
         var head = present?.head ?? ReplicaHead(), former: Former?, next = ReplicaContents(), isAhead = false
-        var held = ownPlace.map { FollowerState.Held(place: $0, ancestry: ancestry) }
+        var held = ownPlace.map { self.held($0, least) }
         if let section = head.sections.last, section.salt == key.salt, let contents = try section.contents(with: key) {
             names = ReplicaNames(section.id)
             var tail = ReplicaTail(after: contents.place)
             try await tail.extend(store, names, key)
             let opening = try await TermOpening.read(contents.place.term, store, names, key)
             former = Former(contents: contents, tail: tail, opening: opening)
-            held = held ?? ReplicaMemory(of: source.path, section: section.id).read(section.id)
-            isAhead = try mayContinue(held, former)
+            let known = ReplicaMemory(of: source.path, section: section.id).read(section.id)
+            held = known.last { $0.place.term == contents.place.term } ?? held ?? known.first { !$0.place.isNone }
+            isAhead = try await mayContinue(held, former)
             if !tail.isClosed { try await close(tail) }
             next = contents
         } else {
@@ -63,6 +64,11 @@ extension Replica {
         try await storePages(&next)
         (next.begun, next.counter, next.joined) = ((0, 0), counter, next.place.link)
         try head.sections[head.sections.count - 1].seal(next, with: key)
+        // The answer may be lost: then the store has a term that is this database's all the same.
+        let memory = ReplicaMemory(of: source.path, section: names.section), claiming = self.held(next.place, next.generation)
+        var known = memory.read(names.section)
+        if known.isEmpty { known = [FollowerState.Held()] }
+        try memory.write(known + [claiming], isDurable: true)
         let bytes = head.bytes
         count(\.puts, 1)
         count(\.headBytes, bytes.count)
@@ -78,7 +84,7 @@ extension Replica {
         (self.head, contents, tail, queue, pendingLink, ownPlace) = (head, next, [], [], nil, nil)
         (isClaimed, isChanged, hasUnlistedSections) = (true, false, !head.removed.isEmpty)
         (needsGeneration, pending, snapshot, removals, retiredAt, pages) = (true, nil, nil, [], nil, [:])
-        try remember(isDurable: true)
+        try memory.write([claiming], isDurable: true)
         guard !isAhead, held != nil, next.generation > 0 else { return }
         do {
             try source.resume(at: next.mark)
@@ -87,24 +93,29 @@ extension Replica {
     }
 
     /// Makes sure that the database has everything that the store has, or the store nothing that the database lacks.
-    /// - Returns: whether the store has gone back, and the database has more.
+    /// - Returns: whether the database's place is not the end of what the store has, and a generation begins there all the same:
+    ///   the store has gone back, or what it has after the place is of a generation without a snapshot, which no one can restore.
     /// - Throws: ``DatabaseError/Reason/replicaForked``; ``DatabaseError/Reason/replicaRolledBack`` for the first times, as a store
     ///   may be late.
-    private func mayContinue(_ held: FollowerState.Held?, _ former: Former?) throws -> Bool {
+    private func mayContinue(_ held: FollowerState.Held?, _ former: Former?) async throws -> Bool {
         guard let source, let held, let former else { return false }
         let end = former.tail.end
         do { try held.require(in: end, former.opening) } catch let error as DatabaseError where error.reason == .replicaRolledBack {
             sightings += 1
             guard sightings >= 3 else { throw error }
-            (sightings, least) = (0, max(least, former.contents.generation + 1))
+            (sightings, least) = (0, max(least, held.generation))
             return true
         }
         if held.place.tag == end.tag { return false }
         // What was stored since is of this database if its log has it: then the process was killed.
         do { try source.resume(at: former.tail.mark ?? former.contents.mark) } catch is ReplicaSource.Gap {
+            if former.contents.snapshot == nil {
+                let reader = try await ReplicaReader(store, key: encryption)
+                if try await reader.plan(for: .newest).end == held.place { return true }
+            }
             throw DatabaseError.forkedReplica(
-                "it has commits that this database lacks. Restore the newest state; or, to begin another history with this database, "
-                    + "remove \(ReplicaMemory(of: source.path, section: names.section).path)")
+                "it has commits that this database lacks. Restore the newest state; or, to begin another history with this "
+                    + "database, remove \(ReplicaMemory(of: source.path, section: names.section).path)")
         }
         return false
     }
@@ -112,14 +123,22 @@ extension Replica {
     /// Writes down what the database holds.
     func remember(isDurable: Bool) throws {
         guard let source, isClaimed else { return }
-        try ReplicaMemory(of: source.path, section: names.section).write(contents.place, ancestry, isDurable: isDurable)
+        // Another replica of this database may have taken over.
+        let memory = ReplicaMemory(of: source.path, section: names.section)
+        if let last = memory.read(names.section).last, last.place.term != term { return }
+        try memory.write([held(contents.place, contents.generation)], isDurable: isDurable)
+    }
+
+    private func held(_ place: ChainPlace, _ generation: UInt32) -> FollowerState.Held {
+        FollowerState.Held(place: place, ancestry: ancestry, generation: generation)
     }
 
     /// Stores the end of a term, so that its writer can store nothing more.
     private func close(_ tail: ReplicaTail) async throws {
         guard let key = source?.key else { return }
         let block = ReplicaBlock(
-            kind: .closing, generation: 0, first: 0, pageSize: 4096, predecessor: tail.end.tag, time: options.time, age: 0, commits: 0)
+            kind: .closing, generation: 0, first: 0, pageSize: 4096, predecessor: tail.end.tag, time: options.time, age: 0,
+            commits: 0)
         let name = names.link(tail.end.link, of: tail.end.term)
         do { try await put(name, try block.sealed(with: key), if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
             // Its writer has stored something, or another one closes it, or this one has: look again.

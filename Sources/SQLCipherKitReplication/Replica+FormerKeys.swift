@@ -48,7 +48,8 @@ extension Replica {
     static func removeSection(_ id: [UInt8], in store: any ReplicaStore) async throws -> Int {
         var count = 0
         let prefix = ReplicaNames(id).prefix
-        for object in try await store.list(prefix: prefix) where object.name.hasPrefix(prefix) && ReplicaHead.isObject(object.name) {
+        for object in try await store.list(prefix: prefix) {
+            guard object.name.hasPrefix(prefix), ReplicaHead.isObject(object.name) else { continue }
             try Task.checkCancellation()
             try await store.delete(object.name)
             count += 1

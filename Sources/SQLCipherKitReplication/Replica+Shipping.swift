@@ -40,8 +40,8 @@ extension Replica {
         try await maintain()
     }
 
-    /// Whether it is time to store what is new. The number of requests is limited in the long run, unless a caller waits, or so much
-    /// is new that objects are large.
+    /// Whether it is time to store what is new. The number of requests is limited in the long run, unless a caller waits, or so
+    /// much is new that objects are large.
     private var mayStore: Bool {
         let now = ContinuousClock.now, pause = options.interval * 2
         if let creditedAt { credit = min(Self.largestCredit, credit + (now - creditedAt) / pause) }

@@ -70,6 +70,8 @@ extension Replica {
             snapshot?.tag = Array(part.bytes.suffix(ReplicaKey.tagCount))
             stored += 1
         }
+        // A store that was restored from a copy of itself lacks parts; then it has another head as well.
+        if stored > 0, snapshot?.isRead == false { try await storeHead() }
     }
 
     private var isSnapshotDue: Bool {
@@ -132,7 +134,7 @@ extension Replica {
                 ReplicaIndex.SnapshotEntry(
                     term: term, number: run.number, parts: run.parts, size: run.size, generation: contents.generation,
                     pageSize: contents.pageSize, first: run.first, commitsBefore: run.commitsBefore, predecessor: run.predecessor,
-                    commits: contents.commits, time: options.time, age: age, pages: run.pages)))
+                    commits: contents.commits, time: options.time, age: age, pages: run.pages, place: contents.place)))
         (contents.snapshot, contents.logged, contents.begun) = ((contents.commits, run.size, age), 0, (0, 0))
         (snapshot, isChanged) = (nil, true)
     }

@@ -36,8 +36,8 @@ extension Replica {
     /// Lets a checkpoint of another program go on, which keeps all others from writing while it waits for this replica's read
     /// transaction. Called often enough that no writer waits for a quarter of a second.
     ///
-    /// As no other connection can write meanwhile, the log is read to its end first; then nothing is missed. If that is too much for
-    /// the memory, as after a time without the store, the log is given up, and a snapshot begins a generation.
+    /// As no other connection can write meanwhile, the log is read to its end first; then nothing is missed. If that is too much
+    /// for the memory, as after a time without the store, the log is given up, and a snapshot begins a generation.
     func letCheckpointGoOn() {
         guard let source, isClaimed, !needsGeneration, source.isCheckpointWaiting else {
             checkpointSeen = false

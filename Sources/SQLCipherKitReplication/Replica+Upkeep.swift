@@ -2,8 +2,8 @@ import SQLCipherKitCore
 import SQLCipherKitMaintenance
 
 /// Removing what is no longer needed. What that is follows from what this replica has stored itself, and from the index that it
-/// took over, which its key authenticates. What a store lists or shows decides nothing. A store that has gone back may need what was
-/// joined or retired since: so removals follow a head that was stored just before, which shows that it has not.
+/// took over, which its key authenticates. What a store lists or shows decides nothing. A store that has gone back may need what
+/// was joined or retired since: so removals follow a head that was stored just before, which shows that it has not.
 extension Replica {
     /// A link whose blocks are in a later one.
     struct Removal {
@@ -82,8 +82,8 @@ extension Replica {
         isChanged = true
     }
 
-    /// Gives the entries from a number on, the oldest first, until `body` returns false. Pages are read once. A page that is missing
-    /// was removed by this sweep before it was interrupted, or is lost: nothing that it names is removed then.
+    /// Gives the entries from a number on, the oldest first, until `body` returns false. Pages are read once. A page that is
+    /// missing was removed by this sweep before it was interrupted, or is lost: nothing that it names is removed then.
     private func eachOfTheOldest(
         from number: UInt64, _ body: (_ number: UInt64, _ entry: ReplicaIndex.Entry) -> Bool
     ) async throws {
@@ -128,8 +128,8 @@ extension Replica {
         (isChanged, hasUnlistedSections) = (true, true)
     }
 
-    /// Removes the objects of sections that are no longer in the head. They stay named there until a list shows none for the time of
-    /// grace, as lists may be late.
+    /// Removes the objects of sections that are no longer in the head. They stay named there until a list shows none for the time
+    /// of grace, as lists may be late.
     private func removeSections() async throws {
         guard hasUnlistedSections, pending == nil else { return }
         var count = 0

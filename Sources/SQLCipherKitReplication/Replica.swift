@@ -22,7 +22,7 @@ public actor Replica {
     let store: any ReplicaStore
     let options: ReplicaOptions
     private let location: DatabaseLocation
-    private let encryption: Encryption
+    let encryption: Encryption
     private let pool: DatabasePool?
 
     var source: ReplicaSource?

@@ -65,8 +65,9 @@ public actor ReplicaFollower {
     ///   - configuration: how the copy is opened.
     /// - Throws: as ``ReplicaRestore/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
     ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made;
-    ///   ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if the store lacks what it has; ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then
-    ///   start with that key and call ``changeKey(to:)``, or remove the copy; any error of opening the copy.
+    ///   ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if the store lacks what it has;
+    ///   ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
+    ///   ``changeKey(to:)``, or remove the copy; any error of opening the copy.
     public init(
         at path: String, following store: any ReplicaStore, key: Encryption, every interval: Duration = .seconds(1),
         configuration: DatabaseConfiguration = DatabaseConfiguration()
@@ -193,7 +194,7 @@ public actor ReplicaFollower {
             try spool.add(frame.page, bytes)
             if frame.size != 0 { spool.pageCount = frame.size }
         }
-        try await write(spool, state.generation, place)
+        try await write(spool, state.generation, place, replica.held)
         isBehind = last < log.commit
         note()
         return isBehind
@@ -219,23 +220,25 @@ public actor ReplicaFollower {
             try spool.add(frame.page, bytes)
             if frame.size != 0 { spool.pageCount = frame.size }
         }
-        try await write(spool, plan.generation, place)
+        try await write(spool, plan.generation, place, replica.held(by: plan))
         isBehind = false
         note()
         return false
     }
 
-    private func write(_ spool: PageSpool, _ generation: UInt32, _ place: ReplicaReader.Place) async throws {
+    private func write(
+        _ spool: PageSpool, _ generation: UInt32, _ place: ReplicaReader.Place, _ held: FollowerState.Held
+    ) async throws {
         // Whether the transaction is committed is known only afterwards.
         state.intent = ReplicaPosition(generation: UInt64(generation), commit: place.commits)
         // From now on the copy may have what was seen, and follows nothing else.
-        state.held = replica.held
+        state.held = held
         try state.write(for: path)
         if spool.pageCount > 0 {
             let box = Box(spool: spool)
             try await database.write { db in try box.spool.replay(into: db) }
         }
-        state = FollowerState(generation: generation, place: place, held: replica.held)
+        state = FollowerState(generation: generation, place: place, held: held)
         try state.write(for: path)
         status.position = state.position
     }

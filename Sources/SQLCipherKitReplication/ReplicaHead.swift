@@ -64,7 +64,7 @@ struct ReplicaHead {
             throw DatabaseError.damagedReplica("the head is of an unknown form")
         }
         let gone = try parser.short(), limit = UInt64(Self.largestSectionCount)
-        guard gone <= 4 * limit else { throw DatabaseError.damagedReplica("the head has more removed sections than a replica makes") }
+        guard gone <= 4 * limit else { throw DatabaseError.damagedReplica("the head has too many removed sections") }
         for _ in 0..<gone { removed.append(Array(try parser.take(8))) }
         let count = try parser.short()
         guard count <= limit else {

@@ -30,6 +30,9 @@ struct ReplicaIndex {
         var size: Int
         /// The tag of its last block.
         var tag: [UInt8]
+
+        /// The place after it.
+        var place: ChainPlace { ChainPlace(term: term, link: link + 1, tag: tag) }
     }
 
     /// A copy of all pages, made while the database went on: it is complete with the log from `first` to `commits`.
@@ -49,6 +52,8 @@ struct ReplicaIndex {
         var age: UInt64
         /// The number of pages in the database at `first`.
         var pages: UInt32
+        /// The place in the chain at which it is complete.
+        var place: ChainPlace
     }
 
     /// What the writer of a former term may have left, known by its names alone: links that were joined, and a snapshot that was
@@ -126,6 +131,15 @@ extension ReplicaIndex.Entry {
     /// The number of entries that are in it.
     var count: UInt64 { if case .page(let page) = self { page.count } else { 1 } }
 
+    /// The place in the chain after it.
+    var place: ChainPlace? {
+        switch self {
+        case .log(let entry): entry.place
+        case .snapshot(let entry): entry.place
+        case .leftovers, .page: nil
+        }
+    }
+
     var age: UInt64 {
         switch self {
         case .log(let entry): entry.age
@@ -160,8 +174,8 @@ extension ReplicaIndex.PageEntry {
         let newest = entries.reduce((generation: UInt32(0), commits: UInt64(0))) { $0 < $1.newest ? $1.newest : $0 }
         self.init(
             term: term, number: number, level: level, first: first, count: entries.reduce(0) { $0 + $1.count },
-            tag: Array(bytes.suffix(ReplicaKey.tagCount)), size: bytes.count, generation: newest.generation, commits: newest.commits,
-            earliest: entries.reduce(.max) { min($0, $1.earliest) }, age: entries[0].age)
+            tag: Array(bytes.suffix(ReplicaKey.tagCount)), size: bytes.count, generation: newest.generation,
+            commits: newest.commits, earliest: entries.reduce(.max) { min($0, $1.earliest) }, age: entries[0].age)
     }
 }
 
@@ -206,6 +220,7 @@ extension ReplicaIndex.Entry {
             bytes.append(signed: entry.time)
             for number in [entry.age, UInt64(entry.pages)] { bytes.append(short: number) }
             bytes += entry.predecessor
+            entry.place.append(to: &bytes)
         case .leftovers(let entry):
             bytes += [3] + entry.term
             let numbers = [entry.links.lowerBound, UInt64(entry.links.count), entry.snapshot, UInt64(entry.parts), entry.age]
@@ -238,9 +253,10 @@ extension ReplicaIndex.Entry {
                     term: term, number: try parser.position(), parts: try parser.count(atMost: 1 << 32), size: try parser.count(),
                     generation: try generation(), pageSize: try parser.count(atMost: 65536), first: try parser.position(),
                     commitsBefore: try parser.position(), predecessor: [], commits: try parser.position(),
-                    time: try parser.signed(), age: try parser.position(), pages: try generation()))
+                    time: try parser.signed(), age: try parser.position(), pages: try generation(), place: .none))
             guard case .snapshot(var entry) = self else { return }
             entry.predecessor = Array(try parser.take(ReplicaKey.tagCount))
+            entry.place = try ChainPlace(&parser)
             self = .snapshot(entry)
         case 3:
             let start = try parser.position(), count = try parser.position()

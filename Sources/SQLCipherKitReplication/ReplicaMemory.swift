@@ -20,29 +20,40 @@ struct ReplicaMemory {
     /// The number of the database's file, as another file under the name has another content.
     private var file: UInt64? { LogHold.identity(of: database)?.last }
 
-    func read(_ section: [UInt8]) -> FollowerState.Held? {
-        guard let bytes = OwnFile.contents(of: path), bytes.starts(with: Self.magic) else { return nil }
-        return try? decoded(Array(bytes.dropFirst(Self.magic.count)), section)
+    /// What is written down: where the database is, and where it is if one of the claims was successful that no one has heard of. A
+    /// database that is missing holds what it has held.
+    func read(_ section: [UInt8]) -> [FollowerState.Held] {
+        guard let bytes = OwnFile.contents(of: path), bytes.starts(with: Self.magic) else { return [] }
+        return (try? decoded(Array(bytes.dropFirst(Self.magic.count)), section)) ?? []
     }
 
-    /// What is known although the database is missing.
-    private func decoded(_ bytes: [UInt8], _ section: [UInt8]) throws -> FollowerState.Held? {
+    private func decoded(_ bytes: [UInt8], _ section: [UInt8]) throws -> [FollowerState.Held] {
         var parser = ByteParser(bytes)
         let number: UInt64 = try parser.number(), present = file
-        guard present == nil || present == number else { return nil }
-        var held = FollowerState.Held(sections: [section], place: try ChainPlace(&parser))
-        let opening = try TermOpening(parser.rest())
-        guard opening.term == held.place.term else { return nil }
-        held.ancestry = opening.ancestry
-        return held
+        guard present == nil || present == number else { return [] }
+        return try (0..<(try parser.count(atMost: Self.largestCount))).map { _ in
+            var held = FollowerState.Held(sections: [section], place: try ChainPlace(&parser), generation: try parser.number())
+            let record = try parser.take(try parser.count(atMost: 1 << 16))
+            held.ancestry = try TermOpening(Array(record)).ancestry
+            return held
+        }
     }
 
+    private static let largestCount = 8
+
     /// - Parameter isDurable: whether it must survive a power failure; else it survives the process.
-    func write(_ place: ChainPlace, _ ancestry: [ChainPlace], isDurable: Bool) throws {
+    func write(_ all: [FollowerState.Held], isDurable: Bool) throws {
+        let all = all.prefix(1) + all.dropFirst().suffix(Self.largestCount - 1)
         var bytes = Self.magic
         bytes.append(number: file ?? 0)
-        place.append(to: &bytes)
-        bytes += TermOpening(term: place.term, ancestry: ancestry).record
+        bytes.append(short: UInt64(all.count))
+        for held in all {
+            held.place.append(to: &bytes)
+            bytes.append(number: held.generation)
+            let record = TermOpening(term: held.place.term, ancestry: held.ancestry).record
+            bytes.append(short: UInt64(record.count))
+            bytes += record
+        }
         try OwnFile.replace(path, with: bytes, isDurable: isDurable)
     }
 }

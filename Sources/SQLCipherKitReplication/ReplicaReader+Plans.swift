@@ -10,6 +10,8 @@ extension ReplicaReader {
         /// The log since the snapshot began, in order.
         let log: [LogPart]
         let commit: UInt64
+        /// The place in the chain that has the state: of a generation that is complete, while another one may have begun.
+        let end: ChainPlace
 
         var generation: UInt32 { snapshot.generation }
         var pageSize: Int { snapshot.pageSize }
@@ -48,7 +50,11 @@ extension ReplicaReader {
         switch moment {
         case .newest:
             let plan = try await plan { entry, _ in
-                if case .log(let log) = entry { log.commits } else if case .snapshot(let snapshot) = entry { snapshot.commits } else { nil }
+                switch entry {
+                case .log(let log): log.commits
+                case .snapshot(let snapshot): snapshot.commits
+                case .leftovers, .page: nil
+                }
             }
             guard let plan else { throw DatabaseError.damagedReplica("the first snapshot is not complete") }
             return plan
@@ -84,15 +90,17 @@ extension ReplicaReader {
         _ choose: (_ entry: ReplicaIndex.Entry, _ link: ReplicaTail.Link?) async throws -> UInt64?
     ) async throws -> Plan? {
         var target: (generation: UInt32, commit: UInt64)?, snapshot: ReplicaIndex.SnapshotEntry?, parts: [LogPart] = []
+        var end: ChainPlace?
         try await walk(skipping: { target == nil && skips($0, $1) }) { entry, link in
             if case .leftovers = entry { return true }
             if let known = target, entry.newest.generation != known.generation {
                 // All of the generation was seen.
                 if snapshot != nil { return false }
-                (target, parts) = (nil, [])
+                (target, end, parts) = (nil, nil, [])
             }
             if target == nil { target = try await choose(entry, link).map { (entry.newest.generation, $0) } }
             guard let target else { return true }
+            end = end ?? entry.place
             switch entry {
             case .snapshot(let found) where snapshot == nil && found.commits <= target.commit:
                 snapshot = found
@@ -105,9 +113,9 @@ extension ReplicaReader {
             }
             return true
         }
-        guard let target, let snapshot else { return nil }
+        guard let target, let snapshot, let end else { return nil }
         let needed = parts.reversed().filter { $0.entry.commitsBefore < target.commit }
-        return Plan(snapshot: snapshot, log: needed, commit: target.commit)
+        return Plan(snapshot: snapshot, log: needed, commit: target.commit, end: end)
     }
 
     /// The log from a place to the newest state, without a gap.

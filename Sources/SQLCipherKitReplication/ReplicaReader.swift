@@ -29,7 +29,8 @@ struct ReplicaReader {
 
     /// - Parameter held: what the caller has already, with the sections that it has followed.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens;
-    ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if what is held is not in its history.
+    ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if what is held is not in its
+    ///   history.
     init(_ store: any ReplicaStore, key encryption: Encryption, holding held: FollowerState.Held? = nil) async throws {
         (self.store, self.encryption) = (store, encryption)
         if let held {
@@ -40,7 +41,21 @@ struct ReplicaReader {
     }
 
     /// The place of the newest state that was seen, as what is held.
-    var held: FollowerState.Held { FollowerState.Held(sections: sections, place: tail.end, ancestry: opening.ancestry) }
+    var held: FollowerState.Held {
+        FollowerState.Held(
+            sections: sections, place: tail.end, ancestry: opening.ancestry,
+            generation: tail.links.last?.entry.generation ?? contents.generation)
+    }
+
+    /// The same for a state that has been read.
+    func held(by plan: Plan) -> FollowerState.Held {
+        var held = held
+        if plan.end.term != opening.term {
+            held.ancestry = Array(opening.ancestry.drop { $0.term != plan.end.term }.dropFirst())
+        }
+        (held.place, held.generation) = (plan.end, plan.generation)
+        return held
+    }
 
     /// Reads the head again, and what was stored after it.
     mutating func update() async throws {
@@ -61,7 +76,8 @@ struct ReplicaReader {
     private mutating func readHead() async throws {
         guard let (head, object) = try await ReplicaHead.read(store) else {
             if !section.isEmpty { throw DatabaseError.rolledBackReplica("there is no replica any more: it has no head") }
-            throw DatabaseError(code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no head")
+            throw DatabaseError(
+                code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no head")
         }
         (self.head, version) = (head, object.version)
         keys.removeAll { key in !head.sections.contains { $0.salt == key.salt } }
@@ -95,7 +111,7 @@ struct ReplicaReader {
         if sections.contains(id), head.sections.contains(where: { $0.id == last }) {
             throw DatabaseError.changedReplicaKey("this key is a former one")
         }
-        if sections.contains(id) { throw DatabaseError.rolledBackReplica("it shows the state before the key or the salt was changed") }
+        if sections.contains(id) { throw DatabaseError.rolledBackReplica("it shows the state before the key was changed") }
         guard contents.formers.contains(last) else { throw DatabaseError.forkedReplica("it is that of another database") }
     }
 

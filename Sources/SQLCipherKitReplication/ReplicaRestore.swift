@@ -130,11 +130,11 @@ public enum ReplicaRestore {
         // An earlier state begins another history, should a replica go on with it.
         let memory = ReplicaMemory(of: path, section: reader.section)
         if case .newest = moment {
-            try memory.write(reader.held.place, reader.held.ancestry, isDurable: true)
+            try memory.write([reader.held(by: plan)], isDurable: true)
         } else {
             unlink(memory.path)
         }
-        return (plan, progress.place, reader.held)
+        return (plan, progress.place, reader.held(by: plan))
     }
 }
 

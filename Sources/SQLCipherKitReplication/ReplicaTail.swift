@@ -41,7 +41,9 @@ struct ReplicaTail {
 
     private mutating func add(_ bytes: [UInt8], _ name: String, _ key: ReplicaKey) throws {
         let blocks = try ReplicaBlock.openAll(bytes, with: key)
-        guard let first = blocks.first, let last = blocks.last else { throw DatabaseError.damagedReplica("the object \(name) is empty") }
+        guard let first = blocks.first, let last = blocks.last else {
+            throw DatabaseError.damagedReplica("the object \(name) is empty")
+        }
         if first.block.kind == .closing {
             guard blocks.count == 1, first.block.predecessor == end.tag else { throw outOfPlace(name) }
             isClosed = true

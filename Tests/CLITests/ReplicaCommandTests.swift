@@ -105,9 +105,23 @@ import TestSupport
         try await Tool.runAside(["replicas", store, "--remove-former-keys"] + Tool.key).expectFailure(3, "newest key")
         let removal = try await Tool.runAside(["replicas", store, "--remove-former-keys"] + key)
         removal.expectSuccess()
-        #expect(removal.output.hasPrefix("removed 1 object of former keys\n1:"))
+        // The snapshot, and the first two links of the term.
+        #expect(removal.output.hasPrefix("removed 3 objects of former keys\n1:"), "\(removal.output)")
         try await Tool.runAside(["replicas", store] + Tool.key).expectFailure(3, "key")
         try await Tool.runAside(["restore", folder.path("b.db"), "--from", store] + key).expectSuccess()
+    }
+
+    /// A database that lacks what another machine has stored is not replicated over it.
+    @Test func anotherHistoryHasItsOwnStatus() async throws {
+        try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
+        let other = folder.path("b.db")
+        try await Tool.runAside(["restore", other, "--from", store] + Tool.key).expectSuccess()
+        try Tool.run(["query", other, "INSERT INTO t VALUES (2)", "--write"] + Tool.key).expectSuccess()
+        try await Tool.runAside(["replicate", other, store, "--once"] + Tool.key).expectSuccess()
+        try write("INSERT INTO t VALUES (1)")
+        try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectFailure(5, "it has commits that this database lacks")
+        try await Tool.runAside(["restore", folder.path("c.db"), "--from", store] + Tool.key).expectSuccess()
+        #expect(try count("c.db") == "n\n1\n")
     }
 
     @Test func replicateRunsUntilItIsInterrupted() async throws {

@@ -158,6 +158,40 @@ import TestSupport
         #expect(try numbers(pool("d.db")) == [1, 2, 3, 4])
     }
 
+    /// A machine is lost in a generation whose first snapshot was not complete. No one can restore that, and the next one goes on.
+    @Test func generationWithoutASnapshotIsNoObstacle() async throws {
+        let first = try pool("a.db"), withoutSnapshots = RefusingStore(store: store)
+        try create(first)
+        try await replicate([1], first)
+        try restartLog(first)
+        try insert(2, first)
+        let replica = try await Replica(following: first, in: withoutSnapshots, options: .forTests)
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
+        try insert(3, first)
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await replicate([10], pool("b.db"))
+        try await ReplicaRestore.restore(to: folder.path("c.db"), from: store, key: key)
+        #expect(try numbers(pool("c.db")) == [1, 10])
+    }
+
+    private func restartLog(_ pool: DatabasePool) throws { _ = try pool.barrier { db in try db.main.checkpoint(.truncate) } }
+
+    /// Stores no snapshots.
+    private struct RefusingStore: ReplicaStore {
+        let store: MemoryStore
+
+        func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+        func get(_ name: String) async throws -> ReplicaObject? { try await store.get(name) }
+        func delete(_ name: String) async throws { try await store.delete(name) }
+
+        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+            if name.contains("/snapshot-") { throw ReplicaStoreError.unavailable("no snapshots") }
+            return try await store.put(name, bytes, if: condition)
+        }
+    }
+
     /// An earlier state that was restored on purpose begins another history, of which copies are told.
     @Test func earlierStateBeginsAnotherHistory() async throws {
         let first = try pool("a.db")
@@ -189,6 +223,22 @@ import TestSupport
         store.restore(new)
         #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) != nil)
         #expect(try numbers(pool("a.db")) == [1, 2, 3])
+    }
+
+    /// The answer to the head that a claim stores is lost, and the log is restarted before the next claim: it is this database's.
+    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func claimWithoutAnAnswerIsRecognized(seed: UInt64) async throws {
+        let first = try pool("a.db"), faulty = FaultyStore(store, seed: seed, rate: 60)
+        try create(first)
+        for number in 0..<6 {
+            let replica = try await Replica(following: first, in: faulty, options: .forTests)
+            try insert(number, first)
+            _ = try? await replica.waitUntilStored(timeout: .milliseconds(250))
+            await replica.stop()
+            try restartLog(first)
+        }
+        try await replicate([6], first)
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        #expect(try numbers(pool("b.db")) == Array(0..<7))
     }
 
     /// RP3.

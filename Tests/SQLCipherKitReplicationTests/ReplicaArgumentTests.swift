@@ -92,7 +92,7 @@ import TestSupport
         let path = folder.path("b.db")
         try await ReplicaRestore.restore(to: path, from: store, key: key)
         let none = #"{"term":[0,0,0,0,0,0,0,0],"link":0,"tag":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#
-        try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]},"held":{"sections":[],"place":\#(none),"ancestry":[]}}"#.utf8)
+        try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]},"held":{"sections":[],"place":\#(none),"ancestry":[],"generation":0}}"#.utf8)
             .write(to: URL(fileURLWithPath: path + "-replica"))
         for _ in 0..<4 { try oracle.commit(pool) }
         try await replica.waitUntilStored(timeout: .seconds(60))

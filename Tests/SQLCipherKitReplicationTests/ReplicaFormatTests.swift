@@ -131,7 +131,7 @@ import TestSupport
                 elif kind == 2:
                     n = p.shorts(8); p.signed(); p.shorts(1); pages = p.short()
                     yield dict(kind=2, term=term, number=n[0], parts=n[1], generation=n[3], size=n[4], first=n[5], pages=pages,
-                               before=p.take(16))
+                               before=p.take(16), after=p.place())
                 elif kind == 3:
                     p.shorts(5)
                     yield dict(kind=3)

@@ -10,7 +10,8 @@ struct ReplicateCommand: FileCommand {
         discussion: """
             \(ReplicaStoreName.help) Pages are stored encrypted as they are. Runs until it is interrupted, and then stores what \
             was committed until then. The database needs a write-ahead log: PRAGMA journal_mode = WAL gives it one, for good. A \
-            second replicate on the same store ends the first.
+            second replicate on the same store ends the first. A file beside the database with the suffix -replicated- says what \
+            it has in common with the store: if another machine has stored more, replicate ends with the status 5.
 
             EXAMPLES
               sqlcipherkit replicate notes.db /backup/notes
@@ -31,7 +32,7 @@ struct ReplicateCommand: FileCommand {
     @Flag(help: "Store what is committed now, and end.")
     var once = false
 
-    @Option(help: ArgumentHelp("How often to look for commits, in milliseconds.", valueName: "number"))
+    @Option(help: ArgumentHelp("How often to look for commits, in milliseconds; longer is cheaper.", valueName: "number"))
     var interval = 500
 
     @Option(help: ArgumentHelp("How many hours back any commit can be restored.", valueName: "number"))

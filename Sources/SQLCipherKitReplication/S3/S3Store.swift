@@ -45,8 +45,8 @@
         ///   - endpoint: the server's URL, such as `http://localhost:9000`; nil, the default, for Amazon's.
         ///   - addressing: how the bucket is named. Default: nil, in the host's name for Amazon, and in the path for others.
         ///   - credentials: what signs the requests.
-        ///   - configuration: how the server is reached, such as a proxy. Default: nil, one client for all stores. Redirects are never
-        ///     followed: a server that answers with one would be sent the signature and the data elsewhere.
+        ///   - configuration: how the server is reached, such as a proxy. Default: nil, one client for all stores. Redirects are
+        ///     never followed: a server that answers with one would be sent the signature and the data elsewhere.
         /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if the endpoint is not the URL of a server.
         public init(
             bucket: String, prefix: String = "", region: String, endpoint: String? = nil, addressing: Addressing? = nil,
@@ -69,7 +69,8 @@
         /// - Parameters:
         ///   - url: `s3://`, the bucket, and optionally the beginning of the objects' names, to which a slash is added.
         ///   - environment: the environment variables. Default: those of the process.
-        ///   - configuration: how the server is reached, as for ``init(bucket:prefix:region:endpoint:addressing:credentials:configuration:)``.
+        ///   - configuration: how the server is reached, as for
+        ///     ``init(bucket:prefix:region:endpoint:addressing:credentials:configuration:)``.
         /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if the URL names no bucket, if there are no credentials, or if
         ///   `AWS_ENDPOINT_URL` is not the URL of a server.
         public init(
