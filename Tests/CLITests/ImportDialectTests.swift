@@ -106,7 +106,7 @@ import TestSupport
         let rows: [String] = try db.fetchAll("SELECT a || ' ' || b || ' ' || ifnull(c, '-') FROM t WHERE id IN (1, 6000, 6001, 6002)")
         #expect(rows == ["1 1.5 -", "6000 6000.5 -", "007 1.10 3", "8 2 4"])
         #expect(try db.fetchAll(String.self, "SELECT DISTINCT typeof(a) || typeof(b) || typeof(c) FROM t") == ["texttextnull", "texttextinteger"])
-        #expect(try db.fullText("t_search").search(FTS5Query(userInput: "later"), limit: 5).map(\.rowID) == [6002])
+        #expect(try db.fullText("t_search").search("later", limit: 5).hits.map(\.rowID) == [6002])
     }
 
     @Test func raggedLines() throws {

@@ -75,7 +75,7 @@ extension FaultScenario {
         },
         reading("search") { folder in
             try using(folder + "/a.db") { db in
-                let hits = try db.fullText("search").search(FTS5Query(userInput: "word"), snippet: .column("x"), limit: 5)
+                let hits = try db.fullText("search").search(FTS5Query.phrase("word"), limit: 5).hits
                 guard hits.count == 5 else { throw Untrue("\(hits.count) hits") }
             }
         },

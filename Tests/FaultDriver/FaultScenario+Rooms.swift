@@ -171,9 +171,9 @@ extension FaultScenario {
             try db.fullText("search").optimize()
             try db.fullText("search").rebuild()
         },
-        room("typed search", after: 60) { db in
+        room("search", after: 60) { db in
             let index = try db.fullText("search")
-            var search = TypedSearch("wrod 1")
+            var search = FullTextSearch("wrod 1")
             search.highlights = ["x"]
             search.countsAll = true
             let found = try index.search(search)

@@ -14,10 +14,10 @@ extension FuzzTarget {
             let db = index.connection
             _ = try? db.fetchAll(Int.self, "SELECT rowid FROM \(identifier: index.name) WHERE \(identifier: index.name) MATCH \(text) LIMIT 20")
             // No input of a person is an error.
-            let hits = try index.search(FTS5Query(userInput: text), snippet: .best(), limit: 5)
-            let found = try index.search(typed: text, limit: 5)
+            let hits = try index.search(FTS5Query.phrase(text, prefix: true), limit: 5).hits
+            let found = try index.search(text, limit: 5)
             try require(Set(hits.map(\.rowID)).count == hits.count, "a row is found twice")
-            try require(Set(found.hits.map(\.rowID)).count == found.hits.count, "a row is found twice by a typed search")
+            try require(Set(found.hits.map(\.rowID)).count == found.hits.count, "a row is found twice by a search for what was typed")
         }
     }
 
@@ -39,10 +39,10 @@ extension FuzzTarget {
             try db.transaction { db in
                 try db.execute("INSERT INTO \(identifier: index.name)(rowid, title, body) VALUES (99, \(text), CAST(\(bytes) AS TEXT))")
                 let word = String(text.prefix(3))
-                for hit in try index.search(FTS5Query(userInput: word), snippet: .best(), limit: 5) {
-                    try require(hit.snippet.text.utf8.count <= 8 * (input.count + 100), "a snippet is longer than its text")
+                for hit in try index.search(FTS5Query.prefix(word), limit: 5).hits {
+                    try require((hit.snippet?.text.utf8.count ?? 0) <= 8 * (input.count + 100), "a snippet is longer than its text")
                 }
-                var typed = TypedSearch(word)
+                var typed = FullTextSearch(word)
                 typed.highlights = ["title", "body"]
                 _ = try index.search(typed)
                 try require(try index.isIntact(), "the index and its content differ")

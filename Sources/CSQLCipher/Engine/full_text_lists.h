@@ -1,9 +1,11 @@
 /* The lists of rows of the words that user input means. engine.c includes this after the amalgamation; nothing else does.
  *
  * Each typed word (a slot) stands for words of the index (its alternatives). The lists of rows are walked in step: the rarest slots
- * lead, and the others are only asked for the rows of these leaders. */
+ * lead, and the others are only asked for the rows of these leaders.
+ *
+ * They are walked from the highest row id downwards. All code here compares keys instead of row ids, which ascend on the way. */
 
-enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 2 };
+enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 2, sqlcipherkit_beside = 8, sqlcipherkit_batch = 256 };
 
 /* The list of rows of an alternative: a word, or several in sequence. */
 typedef struct {
@@ -12,6 +14,7 @@ typedef struct {
     int count;
     /* How rare it is: bm25's factor. */
     double weight;
+    /* The key of its row. */
     i64 row;
     int is_done;
     /* Its positions in the row. */
@@ -42,13 +45,38 @@ typedef struct {
     i64 rows;
     double average;
     sqlite3_int64 steps;
-    int accepted;
+    int judged;
     int *sizes;
     int rc;
-    /* The positions of each slot's words in the current row. */
+    /* A row's id and its key are each other's, changed by this. */
+    i64 flip;
+    /* The next of the only rows. */
+    int only;
+    /* The number of rows rated with the length of their texts, by the number of words and of typing errors. */
+    int measured[sqlcipherkit_max_slots + 1][16];
+    /* Rows that are to be judged. */
+    int pending;
+    sqlcipherkit_match batch[sqlcipherkit_batch];
+    /* The frequency and the weight of each slot's words in the current row. */
+    double frequency[sqlcipherkit_max_slots];
+    double weight[sqlcipherkit_max_slots];
+    /* The positions of each slot's words in the current row, the number of words there, and how they match. */
     i64 places[sqlcipherkit_max_slots][sqlcipherkit_max_places];
+    u8 lengths[sqlcipherkit_max_slots][sqlcipherkit_max_places];
+    u8 exactness[sqlcipherkit_max_slots][sqlcipherkit_max_places];
     int place_count[sqlcipherkit_max_slots];
 } sqlcipherkit_matching;
+
+static i64 sqlcipherkit_row_key(const sqlcipherkit_matching *m, i64 row) { return row ^ m->flip; }
+
+/* Whether the search must end before it has seen all rows. */
+static int sqlcipherkit_is_spent(sqlcipherkit_matching *m) {
+    const sqlcipherkit_question *q = m->question;
+    if (AtomicLoad(&m->words->config->db->u1.isInterrupted)) m->rc = SQLITE_INTERRUPT;
+    if (m->steps <= q->budget || (m->answer->total < q->enough && m->steps <= q->limit)) return m->rc != SQLITE_OK;
+    m->answer->is_complete = 0;
+    return 1;
+}
 
 /* --- One list --------------------------------------------------------------------------------------------------------- */
 
@@ -61,6 +89,8 @@ static int sqlcipherkit_is_phrase(sqlcipherkit_matching *m, sqlcipherkit_source 
     }
     Fts5PoslistReader readers[sqlcipherkit_max_slots];
     i64 last = 0;
+    /* A position takes about two bytes, and a tenth of a step. */
+    for (int i = 0; i < s->count; i++) m->steps += s->words[i]->nData / 16;
     fts5BufferZero(&s->phrase);
     if (fts5BufferGrow(&m->rc, &s->phrase, s->words[0]->nData + 16)) return 0;
     for (int i = 0; i < s->count; i++) sqlite3Fts5PoslistReaderInit(s->words[i]->pData, s->words[i]->nData, &readers[i]);
@@ -83,16 +113,17 @@ end:
 
 static void sqlcipherkit_advance(sqlcipherkit_matching *m, Fts5IndexIter *word, i64 from) {
     m->steps++;
-    m->rc = from == word->iRowid + 1 ? sqlite3Fts5IterNext(word) : sqlite3Fts5IterNextFrom(word, from);
+    m->rc = from == sqlcipherkit_row_key(m, word->iRowid) + 1
+        ? sqlite3Fts5IterNext(word) : sqlite3Fts5IterNextFrom(word, sqlcipherkit_row_key(m, from));
 }
 
-/* Goes to the first row from `from` on. */
+/* Goes to the first row from the key `from` on. */
 static void sqlcipherkit_go(sqlcipherkit_matching *m, sqlcipherkit_source *s, i64 from) {
     while (m->rc == SQLITE_OK) {
         int together = 1;
         for (int i = 0; i < s->count; i++) {
             Fts5IndexIter *word = s->words[i];
-            if (word->bEof == 0 && word->iRowid < from) {
+            if (word->bEof == 0 && sqlcipherkit_row_key(m, word->iRowid) < from) {
                 sqlcipherkit_advance(m, word, from);
                 if (m->rc != SQLITE_OK) break;
             }
@@ -100,9 +131,10 @@ static void sqlcipherkit_go(sqlcipherkit_matching *m, sqlcipherkit_source *s, i6
                 s->is_done = 1;
                 return;
             }
-            if (word->iRowid > from || i == 0) {
-                if (i > 0 && word->iRowid != from) together = 0;
-                from = word->iRowid;
+            const i64 key = sqlcipherkit_row_key(m, word->iRowid);
+            if (key > from || i == 0) {
+                if (i > 0 && key != from) together = 0;
+                from = key;
             }
         }
         if (m->rc != SQLITE_OK) break;
@@ -119,6 +151,8 @@ static void sqlcipherkit_go(sqlcipherkit_matching *m, sqlcipherkit_source *s, i6
             if (from == LARGEST_INT64) break;
             from++;
         }
+        /* Words that many rows have may form a phrase in none of them. */
+        if (sqlcipherkit_is_spent(m)) break;
     }
     s->is_done = 1;
 }

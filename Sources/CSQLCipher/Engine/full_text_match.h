@@ -1,57 +1,74 @@
 /* Finds the rows that match user input, best first. engine.c includes this after the amalgamation; nothing else does. */
 
+/* Finds the first of the only rows whose key is not before `from`. Returns whether there is one. */
+static int sqlcipherkit_next_only(sqlcipherkit_matching *m, i64 from, i64 *row) {
+    const sqlcipherkit_question *q = m->question;
+    m->steps++;
+    for (; m->only < q->only_count; m->only++) {
+        *row = sqlcipherkit_row_key(m, q->only[m->flip == 0 ? m->only : q->only_count - 1 - m->only]);
+        if (*row >= from) return 1;
+    }
+    return 0;
+}
+
+/* Finds the first row, from the key `from` on, that may have enough words. Returns whether there is one. */
+static int sqlcipherkit_next_row(sqlcipherkit_matching *m, i64 from, int leaders, i64 *row) {
+    if (m->question->only != NULL) return sqlcipherkit_next_only(m, from, row);
+    int any = 0;
+    for (int i = 0; i < leaders; i++) {
+        sqlcipherkit_lists *slot = &m->slots[m->order[i]];
+        sqlcipherkit_go_all(m, slot, from);
+        if (slot->count > 0 && (!any || slot->heap[0]->row < *row)) {
+            *row = slot->heap[0]->row;
+            any = 1;
+        }
+    }
+    return any;
+}
+
+/* Whether the row has all words of a group that excludes it. */
+static int sqlcipherkit_is_excluded(sqlcipherkit_matching *m, i64 row) {
+    const sqlcipherkit_question *q = m->question;
+    unsigned int groups = 0, lacking = 0;
+    for (int i = m->wanted_slots; i < m->slot_count && m->rc == SQLITE_OK; i++) {
+        sqlcipherkit_lists *slot = &m->slots[m->order[i]];
+        const unsigned int group = 1u << (q->slots[m->order[i]].excluded & 31);
+        groups |= group;
+        sqlcipherkit_go_all(m, slot, row);
+        if (slot->count == 0 || slot->heap[0]->row != row) lacking |= group;
+    }
+    return (groups & ~lacking) != 0;
+}
+
 static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
     const sqlcipherkit_question *q = m->question;
     const int wanted = m->wanted_slots, minimum = MAX(1, MIN(q->minimum, wanted));
-    const int leaders = wanted - minimum + 1;
-    m->answer->is_complete = 1;
-    i64 from = SMALLEST_INT64;
-    while (m->rc == SQLITE_OK) {
-        if (m->steps > q->budget) {
-            m->answer->is_complete = 0;
-            return;
-        }
-        if (AtomicLoad(&m->words->config->db->u1.isInterrupted)) {
-            m->rc = SQLITE_INTERRUPT;
-            return;
-        }
-        i64 row = LARGEST_INT64;
-        int any = 0;
-        for (int i = 0; i < leaders; i++) {
-            sqlcipherkit_lists *slot = &m->slots[m->order[i]];
-            sqlcipherkit_go_all(m, slot, from);
-            if (slot->count > 0 && (!any || slot->heap[0]->row < row)) {
-                row = slot->heap[0]->row;
-                any = 1;
-            }
-        }
-        if (!any || m->rc != SQLITE_OK) return;
+    i64 row = 0;
+    for (i64 from = SMALLEST_INT64; m->rc == SQLITE_OK && !sqlcipherkit_is_spent(m); from = row + 1) {
+        if (!sqlcipherkit_next_row(m, from, wanted - minimum + 1, &row) || m->rc != SQLITE_OK) break;
         unsigned int present = 0;
-        int have = 0;
+        int have = 0, is_over = row == LARGEST_INT64;
         i64 next = row;
         for (int i = 0; i < wanted && have + wanted - i >= minimum; i++) {
             sqlcipherkit_lists *slot = &m->slots[m->order[i]];
-            if (i >= leaders) sqlcipherkit_go_all(m, slot, row);
+            sqlcipherkit_go_all(m, slot, row);
             if (m->rc != SQLITE_OK) return;
             if (slot->count > 0 && slot->heap[0]->row == row) {
                 present |= 1u << m->order[i];
                 have++;
             } else if (minimum == wanted) {
                 /* All slots must have the row, so the next candidate is this slot's row. */
-                if (slot->count == 0) return;
-                next = MAX(next, slot->heap[0]->row - 1);
+                if (slot->count == 0) is_over = 1;
+                else next = MAX(next, slot->heap[0]->row - 1);
                 break;
             }
         }
-        for (int i = wanted; i < m->slot_count && have >= minimum; i++) {
-            sqlcipherkit_lists *slot = &m->slots[m->order[i]];
-            sqlcipherkit_go_all(m, slot, row);
-            if (slot->count > 0 && slot->heap[0]->row == row) have = 0;
-        }
+        if (have >= minimum && sqlcipherkit_is_excluded(m, row)) have = 0;
         if (m->rc == SQLITE_OK && have >= minimum) sqlcipherkit_rate(m, row, present);
-        if (next == LARGEST_INT64) return;
-        from = next + 1;
+        if (is_over) break;
+        row = next;
     }
+    sqlcipherkit_judge_pending(m);
 }
 
 static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
@@ -91,7 +108,8 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
                 const sqlcipherkit_index_token *token = &q->tokens[a->first + t];
                 Fts5IndexIter *word = NULL;
                 m->rc = sqlite3Fts5IndexQuery(
-                    m->words->index, (const char *)token->bytes, token->count, 0, m->columns[slot], &word);
+                    m->words->index, (const char *)token->bytes, token->count, m->flip == 0 ? 0 : FTS5INDEX_QUERY_DESC, m->columns[slot],
+                    &word);
                 m->iterators[iterator++] = word;
                 if (word == NULL || word->bEof) is_there = 0;
             }
@@ -111,24 +129,13 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
         int moved = m->order[i], j = i;
         while (j > 0) {
             const int other = m->order[j - 1];
-            const int is_before = q->slots[other].is_excluded != q->slots[moved].is_excluded
-                ? q->slots[other].is_excluded : m->slots[other].documents > m->slots[moved].documents;
+            const int is_before = !q->slots[other].excluded != !q->slots[moved].excluded
+                ? q->slots[other].excluded != 0 : m->slots[other].documents > m->slots[moved].documents;
             if (!is_before) break;
             m->order[j] = other;
             j--;
         }
         m->order[j] = moved;
-    }
-}
-
-static void sqlcipherkit_weigh_lengths(sqlcipherkit_matching *m) {
-    sqlcipherkit_answer *answer = m->answer;
-    if (!m->words->config->bColumnsize) return;
-    for (int i = 0; i < answer->count && m->rc == SQLITE_OK; i++) {
-        m->rc = sqlite3Fts5StorageDocsize(m->words->table->pStorage, answer->matches[i].row, m->sizes);
-        double length = 0;
-        for (int c = 0; c < m->words->config->nCol; c++) length += m->sizes[c];
-        answer->matches[i].relevance = sqlcipherkit_relevance(m, &answer->matches[i], length / m->average);
     }
 }
 
@@ -142,7 +149,11 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
     m->question = question;
     m->answer = answer;
     m->slot_count = question->slot_count;
-    for (int i = 0; i < question->slot_count; i++) m->wanted_slots += !question->slots[i].is_excluded;
+    /* FTS5 finds tokens with data in ascending order only. */
+    m->flip = words->config->bTokendata ? 0 : -1;
+    answer->is_ascending = m->flip == 0;
+    answer->is_complete = 1;
+    for (int i = 0; i < question->slot_count; i++) m->wanted_slots += question->slots[i].excluded == 0;
     answer->matches = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *answer->matches * (question->wanted + 1));
     i64 *totals = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *totals * (words->config->nCol + 1));
     if (m->rc == SQLITE_OK) m->rc = sqlite3Fts5IndexGetAverages(words->index, &m->rows, totals);
@@ -153,7 +164,6 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
         sqlcipherkit_begin(m);
     }
     if (m->rc == SQLITE_OK && m->wanted_slots > 0) sqlcipherkit_walk(m);
-    if (m->rc == SQLITE_OK) sqlcipherkit_weigh_lengths(m);
     if (m->rc == SQLITE_OK && answer->count > 0) {
         qsort(answer->matches, (size_t)answer->count, sizeof *answer->matches, sqlcipherkit_compare_matches);
     }
@@ -176,5 +186,6 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
 
 void sqlcipherkit_answer_free(sqlcipherkit_answer *answer) {
     sqlite3_free(answer->matches);
+    sqlite3_free(answer->rows);
     memset(answer, 0, sizeof *answer);
 }

@@ -8,7 +8,7 @@ typedef struct {
     double weight;
 } sqlcipherkit_found;
 
-static void sqlcipherkit_insert_place(sqlcipherkit_matching *m, int slot, i64 place) {
+static void sqlcipherkit_insert_place(sqlcipherkit_matching *m, int slot, i64 place, const sqlcipherkit_alternative *a) {
     int n = m->place_count[slot];
     i64 *places = m->places[slot];
     if (n == sqlcipherkit_max_places) {
@@ -18,9 +18,13 @@ static void sqlcipherkit_insert_place(sqlcipherkit_matching *m, int slot, i64 pl
     int i = n;
     while (i > 0 && places[i - 1] > place) {
         places[i] = places[i - 1];
+        m->lengths[slot][i] = m->lengths[slot][i - 1];
+        m->exactness[slot][i] = m->exactness[slot][i - 1];
         i--;
     }
     places[i] = place;
+    m->lengths[slot][i] = (u8)a->count;
+    m->exactness[slot][i] = (u8)a->exactness;
     m->place_count[slot] = n + 1;
 }
 
@@ -50,7 +54,7 @@ static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row
             if (c < 0 || c >= m->words->config->nCol) break;
             frequency += m->question->weights[c];
             column = MIN(column, m->question->places[c]);
-            sqlcipherkit_insert_place(m, slot, place);
+            sqlcipherkit_insert_place(m, slot, place, a);
             taken++;
         }
     } else if (m->words->config->eDetail == FTS5_DETAIL_COLUMNS) {
@@ -77,18 +81,44 @@ others:
 }
 
 /* Returns the distance between two slots: 0 if the second directly follows the first, 1 if one word is between them or they are
- * swapped, 2 if they are further apart or in different columns. */
-static int sqlcipherkit_distance(const sqlcipherkit_matching *m, int a, int b) {
-    int nearest = sqlcipherkit_far, i = 0, j = 0;
+ * swapped, and so on; `farthest` if they are further apart or in different columns. */
+static int sqlcipherkit_distance(const sqlcipherkit_matching *m, int a, int b, int farthest) {
+    int nearest = farthest, i = 0, j = 0;
     while (i < m->place_count[a] && j < m->place_count[b]) {
-        i64 between = m->places[b][j] - m->places[a][i];
+        const i64 first = m->places[a][i], second = m->places[b][j];
         /* A distance backwards counts one more. */
-        i64 distance = between > 0 ? between - 1 : -between;
-        if (distance < nearest && FTS5_POS2COLUMN(m->places[a][i]) == FTS5_POS2COLUMN(m->places[b][j])) nearest = (int)distance;
-        if (between > 0) i++;
+        i64 distance = second > first ? second - first - m->lengths[a][i] : first - second - m->lengths[b][j] + 1;
+        distance = MAX(0, distance);
+        if (distance < nearest && FTS5_POS2COLUMN(first) == FTS5_POS2COLUMN(second)) nearest = (int)distance;
+        if (second > first) i++;
         else j++;
     }
     return nearest;
+}
+
+/* Whether the row has all words side by side, as they were typed or with typing errors. A word that is still being typed may go
+ * on. */
+static int sqlcipherkit_is_side_by_side(const sqlcipherkit_matching *m, unsigned int present) {
+    const sqlcipherkit_question *q = m->question;
+    i64 ends[sqlcipherkit_max_places];
+    int count = -1;
+    for (int slot = 0; slot < m->slot_count; slot++) {
+        if (q->slots[slot].excluded) continue;
+        if ((present >> slot & 1) == 0) return 0;
+        i64 next[sqlcipherkit_max_places];
+        int found = 0;
+        for (int i = 0; i < m->place_count[slot]; i++) {
+            const int exactness = m->exactness[slot][i];
+            if (exactness != 0 && exactness != 3 && !(q->slots[slot].is_open && exactness == 2)) continue;
+            int follows = count < 0;
+            for (int j = 0; j < count && !follows; j++) follows = ends[j] == m->places[slot][i];
+            if (follows) next[found++] = m->places[slot][i] + m->lengths[slot][i];
+        }
+        if (found == 0) return 0;
+        memcpy(ends, next, (size_t)found * sizeof *next);
+        count = found;
+    }
+    return 1;
 }
 
 static sqlite3_uint64 sqlcipherkit_rule_key(const sqlcipherkit_question *q, const sqlcipherkit_match *match, int after) {
@@ -97,11 +127,12 @@ static sqlite3_uint64 sqlcipherkit_rule_key(const sqlcipherkit_question *q, cons
     for (int i = 0; i < q->rule_count; i++) {
         int value = 0;
         switch (q->rules[i]) {
-            case sqlcipherkit_rule_words: value = 255 - match->words; break;
+            case sqlcipherkit_rule_words: value = match->cost; break;
             case sqlcipherkit_rule_typos: value = match->typos; break;
             case sqlcipherkit_rule_proximity: value = match->proximity; break;
             case sqlcipherkit_rule_column: value = match->column; break;
             case sqlcipherkit_rule_exactness: value = match->exactness; break;
+            case sqlcipherkit_rule_phrase: value = match->phrase; break;
             case sqlcipherkit_rule_relevance: is_after = 1; continue;
             default: continue;
         }
@@ -119,7 +150,7 @@ static int sqlcipherkit_compare_matches(const void *a, const void *b) {
     if (x->before != y->before) return x->before < y->before ? -1 : 1;
     if (x->relevance != y->relevance) return x->relevance > y->relevance ? -1 : 1;
     if (x->after != y->after) return x->after < y->after ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
+    return x->row > y->row ? -1 : x->row < y->row;
 }
 
 /* Keeps the best matches, as a heap with the worst of them on top. */
@@ -144,56 +175,139 @@ static void sqlcipherkit_keep(sqlcipherkit_answer *answer, int wanted, const sql
     heap[i] = *match;
 }
 
-static double sqlcipherkit_relevance(const sqlcipherkit_matching *m, const sqlcipherkit_match *match, double length) {
+/* Returns bm25, for a text of `length` times the average. */
+static double sqlcipherkit_relevance(const sqlcipherkit_matching *m, unsigned int present, double length) {
     const double k1 = 1.2, b = 0.75;
     double sum = 0;
     for (int i = 0; i < m->slot_count; i++) {
-        if ((match->present >> i & 1) == 0) continue;
-        double f = match->frequency[i];
-        sum += match->weight[i] * (f * (k1 + 1)) / (f + k1 * (1 - b + b * length));
+        if ((present >> i & 1) == 0) continue;
+        const double f = m->frequency[i];
+        sum += m->weight[i] * (f * (k1 + 1)) / (f + k1 * (1 - b + b * length));
     }
     return sum;
+}
+
+/* The number of rows whose length is looked up, among those with the same number of words and of typing errors. These are the first
+ * on the way, however many rows are asked for and whatever else is looked for, so that a row's relevance is always the same. */
+enum { sqlcipherkit_measured_rows = 2000 };
+
+/* Returns the length of the row's text, as a multiple of the average. */
+static double sqlcipherkit_length(sqlcipherkit_matching *m, i64 row) {
+    m->rc = sqlite3Fts5StorageDocsize(m->words->table->pStorage, row, m->sizes);
+    double length = 0;
+    for (int c = 0; c < m->words->config->nCol; c++) length += m->sizes[c];
+    return length / m->average;
+}
+
+static void sqlcipherkit_count(sqlcipherkit_matching *m, const sqlcipherkit_match *match) {
+    sqlcipherkit_answer *answer = m->answer;
+    answer->total++;
+    if (answer->row_count < m->question->listed) {
+        if (answer->row_count == answer->row_capacity) {
+            int capacity = answer->row_capacity == 0 ? 256 : answer->row_capacity * 2;
+            i64 *grown = sqlite3_realloc64(answer->rows, (u64)capacity * sizeof *grown);
+            if (grown == NULL) {
+                m->rc = SQLITE_NOMEM;
+                return;
+            }
+            answer->rows = grown;
+            answer->row_capacity = capacity;
+        }
+        answer->rows[answer->row_count++] = match->row;
+    }
+}
+
+static void sqlcipherkit_accept(sqlcipherkit_matching *m, const sqlcipherkit_match *match) {
+    sqlcipherkit_answer *answer = m->answer;
+    const int wanted = m->question->wanted;
+    sqlcipherkit_count(m, match);
+    if (wanted > 0 && (answer->count < wanted || sqlcipherkit_compare_matches(match, &answer->matches[0]) < 0)) {
+        sqlcipherkit_keep(answer, wanted, match);
+    }
+}
+
+static void sqlcipherkit_judge_pending(sqlcipherkit_matching *m) {
+    const sqlcipherkit_question *q = m->question;
+    i64 rows[sqlcipherkit_batch];
+    double factors[sqlcipherkit_batch];
+    const int count = m->pending;
+    if (count == 0 || m->rc != SQLITE_OK) return;
+    for (int i = 0; i < count; i++) rows[i] = m->batch[i].row;
+    m->pending = 0;
+    m->judged += count;
+    if (q->judge(q->context, rows, count, factors) != 0) {
+        m->rc = SQLITE_ABORT;
+        return;
+    }
+    for (int i = 0; i < count && m->rc == SQLITE_OK; i++) {
+        if (factors[i] < 0) continue;
+        m->batch[i].relevance *= factors[i];
+        sqlcipherkit_accept(m, &m->batch[i]);
+    }
 }
 
 static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int present) {
     const sqlcipherkit_question *q = m->question;
     sqlcipherkit_answer *answer = m->answer;
-    sqlcipherkit_match match;
-    memset(&match, 0, offsetof(sqlcipherkit_match, frequency));
-    match.row = row;
-    match.present = present;
-    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, before = -1;
+    const int has_places = m->words->config->eDetail == FTS5_DETAIL_FULL;
+    sqlcipherkit_match match = {.row = sqlcipherkit_row_key(m, row), .present = present};
+    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, cost = 0, before = -1;
+    unsigned int mistyped = 0;
     for (int i = 0; i < m->slot_count; i++) {
-        match.frequency[i] = match.weight[i] = 0;
-        if ((present >> i & 1) == 0) continue;
-        sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 0, 0};
         m->place_count[i] = 0;
+        if (q->slots[i].excluded) continue;
+        if ((present >> i & 1) == 0) {
+            cost += q->slots[i].cost;
+            continue;
+        }
+        sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 0, 0};
         sqlcipherkit_look(m, i, 0, row, &found);
         words++;
         typos += found.typos;
         column += MIN(found.column, 15);
         exactness += found.exactness;
-        match.frequency[i] = (float)found.frequency;
-        match.weight[i] = (float)found.weight;
-        if (before >= 0) proximity += sqlcipherkit_distance(m, before, i);
+        m->frequency[i] = found.frequency;
+        m->weight[i] = found.weight;
+        if (found.typos > 0) mistyped |= 1u << i;
+        if (before >= 0) proximity += sqlcipherkit_distance(m, before, i, sqlcipherkit_far);
         before = i;
     }
+    /* A word that only resembles a typed one counts in full beside another of the words. */
+    for (int i = 0; i < m->slot_count && mistyped != 0 && words > 1 && has_places; i++) {
+        if ((mistyped >> i & 1) == 0) continue;
+        int is_beside = 0;
+        for (int j = 0; j < m->slot_count && !is_beside; j++) {
+            is_beside = j != i && (present >> j & 1) && sqlcipherkit_distance(m, i, j, sqlcipherkit_beside) < sqlcipherkit_beside;
+        }
+        if (!is_beside) cost += (q->slots[i].cost + 1) / 2;
+    }
     match.words = (u8)words;
+    match.cost = (u8)MIN(cost, 255);
     match.typos = (u8)MIN(typos, 255);
     match.column = (u8)MIN(column, 255);
     match.exactness = (u8)MIN(exactness, 255);
     match.proximity = (u8)MIN(proximity, 255);
+    match.phrase = m->wanted_slots > 1 && !(has_places && sqlcipherkit_is_side_by_side(m, present));
     match.before = sqlcipherkit_rule_key(q, &match, 0);
     match.after = sqlcipherkit_rule_key(q, &match, 1);
-    match.relevance = sqlcipherkit_relevance(m, &match, 1);
-    int is_full = answer->count == q->wanted;
-    int enters = q->wanted > 0 && (!is_full || sqlcipherkit_compare_matches(&match, &answer->matches[0]) < 0);
-    if (q->accept != NULL && (enters || m->accepted < q->accept_all_up_to)) {
-        m->accepted++;
-        int accepted = q->accept(q->context, row);
-        if (accepted < 0) m->rc = SQLITE_ABORT;
-        if (accepted <= 0) return;
+    int *measured = &m->measured[words][MIN(typos, 15)];
+    const int is_measured = m->words->config->bColumnsize && (*measured)++ < sqlcipherkit_measured_rows;
+    const int is_full = answer->count == q->wanted;
+    int may_enter = q->wanted > 0 && (!is_full || match.before <= answer->matches[0].before);
+    if (may_enter) match.relevance = sqlcipherkit_relevance(m, present, is_measured ? sqlcipherkit_length(m, match.row) : 1);
+    if (m->rc != SQLITE_OK) return;
+    if (q->judge == NULL) return sqlcipherkit_accept(m, &match);
+    if (may_enter && is_full) {
+        sqlcipherkit_match best = match;
+        best.relevance = MAX(0, best.relevance * q->highest_factor);
+        may_enter = sqlcipherkit_compare_matches(&best, &answer->matches[0]) < 0;
     }
-    answer->total++;
-    if (enters) sqlcipherkit_keep(answer, q->wanted, &match);
+    if (may_enter || m->judged + m->pending < q->judge_all_up_to) {
+        m->batch[m->pending++] = match;
+        if (m->pending == sqlcipherkit_batch) sqlcipherkit_judge_pending(m);
+    } else if (q->rejects) {
+        answer->unjudged++;
+    } else {
+        sqlcipherkit_count(m, &match);
+    }
 }

@@ -33,20 +33,34 @@ void sqlcipherkit_words_close(sqlcipherkit_words *words) {
     sqlite3_free(words);
 }
 
-/* Does the same as FTS5's own vocabulary tables: FTS5 reads the structure of an index again after any change of its content, and
- * while the previous structure is held, the new one has another address. */
+/* FTS5 reads the structure of an index again after any change of its content, into memory filled with zeros. So a mark in the
+ * structure's padding says that it is still the one that was read before.
+ *
+ * FTS5's own vocabulary tables hold the structure instead. Then FTS5 may fail to copy it before it changes it: where a level has no
+ * segment, fts5StructureMakeWritable goes on with the structure that others hold, and frees it. */
 int sqlcipherkit_words_is_same(sqlcipherkit_words *words, void **content) {
+    _Static_assert(offsetof(Fts5Structure, nWriteCounter) >= sizeof(int) + sizeof(u32), "the structure has padding");
     Fts5Index *index = words->index;
-    void *now = fts5StructureRead(index);
-    const int is_same = now != NULL && now == *content;
+    Fts5Structure *now = fts5StructureRead(index);
     /* The error occurs again when the index is read. */
     index->rc = SQLITE_OK;
-    sqlite3Fts5StructureRelease(*content);
-    *content = now;
+    if (now == NULL) {
+        *content = NULL;
+        return 0;
+    }
+    u32 mark;
+    u8 *at = (u8 *)now + sizeof(int);
+    memcpy(&mark, at, sizeof mark);
+    const int is_same = mark != 0 && *content == (void *)(uintptr_t)mark;
+    if (!is_same) {
+        sqlite3_randomness(sizeof mark, &mark);
+        mark |= 1;
+        memcpy(at, &mark, sizeof mark);
+        *content = (void *)(uintptr_t)mark;
+    }
+    fts5StructureRelease(now);
     return is_same;
 }
-
-void sqlcipherkit_words_forget(void *content) { sqlite3Fts5StructureRelease(content); }
 
 int sqlcipherkit_words_facts(sqlcipherkit_words *words, sqlite3_int64 *rows, int *columns, int *detail) {
     i64 count = 0;

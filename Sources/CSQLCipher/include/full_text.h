@@ -15,9 +15,8 @@ int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words 
 void sqlcipherkit_words_close(sqlcipherkit_words *words);
 
 /* Returns 1 if the index still has the content that `*content` identifies. Otherwise returns 0 and sets `*content` to identify the
- * present content. `*content` must be NULL at first. Release its last value with sqlcipherkit_words_forget, at any time. */
+ * present content. `*content` must be NULL at first; it is a number, not an address. */
 int sqlcipherkit_words_is_same(sqlcipherkit_words *words, void **content);
-void sqlcipherkit_words_forget(void *content);
 
 /* Writes the number of rows, the number of columns, and FTS5's detail: 0 full, 1 none, 2 column. Returns SQLITE_OK or SQLite's
  * error. */
@@ -78,6 +77,7 @@ enum {
     sqlcipherkit_rule_column = 4,
     sqlcipherkit_rule_exactness = 5,
     sqlcipherkit_rule_relevance = 6,
+    sqlcipherkit_rule_phrase = 7,
 };
 
 /* A word or phrase that a typed word may mean: `count` of the question's tokens from `first` on, one after the other. `documents`
@@ -96,10 +96,15 @@ typedef struct {
     int count;
 } sqlcipherkit_index_token;
 
-/* A typed word. `documents` is the approximate number of rows that have it: the rarest word is looked for first. `columns`
- * restricts it to these columns, in ascending order; if `column_count` is 0, it may be in any. */
+/* A typed word. `excluded` is 0 for a word that is searched for; otherwise it is the number of a group of words, from 1 to 31, and
+ * rows with all words of a group are excluded. `cost` is what a row pays for not having it, and half of it for having it only with a typing error and far from the
+ * words beside it. `is_open` is whether the word is still being typed: longer words then continue a phrase. `documents` is the
+ * approximate number of rows that have it: the rarest word is looked for first. `columns` restricts it to these columns, in
+ * ascending order; if `column_count` is 0, it may be in any. */
 typedef struct {
-    int is_excluded;
+    int excluded;
+    int is_open;
+    int cost;
     sqlite3_int64 documents;
     const int *columns;
     int column_count;
@@ -121,40 +126,62 @@ typedef struct {
     const int *places;
     /* The number of rows that the alternatives' `documents` refer to. If the index has more rows, its own number is used. */
     sqlite3_int64 rows;
-    /* The search ends after about this many steps through lists of rows. */
+    /* The search ends after about `budget` steps through lists of rows if it has accepted `enough` rows by then, and after `limit`
+     * steps in any case. */
     sqlite3_int64 budget;
+    sqlite3_int64 limit;
+    int enough;
     /* The maximum number of matches to return. */
     int wanted;
-    /* Returns 1 to accept a row, 0 to reject it, and -1 to end with SQLITE_ABORT. NULL accepts all rows. It is called for rows that
-     * are among the best so far, and until it has been called `accept_all_up_to` times for all others too. */
-    int (*accept)(void *, sqlite3_int64);
+    /* If not NULL, the only rows that are looked at, in ascending order. */
+    const sqlite3_int64 *only;
+    int only_count;
+    /* Judges some rows: writes the factor of each row's relevance, which is below 0 for a row that is rejected and never above
+     * `highest_factor`. Returns 0, or -1 to end with SQLITE_ABORT. NULL accepts all rows. It is called for rows that may be among
+     * the best, and until it has been called for `judge_all_up_to` rows for all others too. If it rejects no row, `rejects` is 0:
+     * rows that are not judged count as accepted then. */
+    int (*judge)(void *, const sqlite3_int64 *, int, double *);
     void *context;
-    int accept_all_up_to;
+    double highest_factor;
+    int judge_all_up_to;
+    int rejects;
+    /* The maximum number of accepted rows whose ids are returned. */
+    int listed;
 } sqlcipherkit_question;
 
+/* `cost` is the sum of the missing words' costs. */
 typedef struct {
     sqlite3_int64 row;
     double relevance;
+    sqlite3_uint64 before;
+    sqlite3_uint64 after;
     unsigned int present;
     unsigned char words;
+    unsigned char cost;
     unsigned char typos;
     unsigned char proximity;
     unsigned char column;
     unsigned char exactness;
-    sqlite3_uint64 before;
-    sqlite3_uint64 after;
-    float frequency[sqlcipherkit_max_slots];
-    float weight[sqlcipherkit_max_slots];
+    unsigned char phrase;
 } sqlcipherkit_match;
 
+/* `rows` has the ids of accepted rows in the order in which they were found: descending, or ascending if `is_ascending`. `total`
+ * counts all accepted rows, and `unjudged` those that match but were not judged. */
 typedef struct {
     sqlcipherkit_match *matches;
     int count;
+    sqlite3_int64 *rows;
+    int row_count;
+    int row_capacity;
+    int is_ascending;
     sqlite3_int64 total;
+    sqlite3_int64 unjudged;
     sqlite3_int64 steps;
     int is_complete;
 } sqlcipherkit_answer;
 
-/* Finds the best rows, best first. Release the answer with sqlcipherkit_answer_free, even after an error. */
+/* Finds the best rows, best first; of equal rows the one with the higher id. Rows are looked at from the highest id downwards, so
+ * that a search that ends before it has seen all rows has seen the newest. Release the answer with sqlcipherkit_answer_free, even
+ * after an error. */
 int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_question *question, sqlcipherkit_answer *answer);
 void sqlcipherkit_answer_free(sqlcipherkit_answer *answer);

@@ -40,7 +40,7 @@ struct SearchIndex {
         let isOfDocuments = isOfDocuments
         let title = columns.count > 1 ? columns[0] : nil
         // A shell's argument is a whole word: the space says that the last one is not still being typed.
-        var search = TypedSearch(words.joined(separator: " ") + " ", limit: min(limit, 1_000))
+        var search = FullTextSearch(words.joined(separator: " ") + " ", limit: min(limit, 1_000))
         search.weights = isOfDocuments ? [5, 1, 3] : []
         search.snippet = isOfDocuments ? .column("body", words: 24) : .best(words: 24)
         search.highlights = title.map { [$0] } ?? []
@@ -50,7 +50,7 @@ struct SearchIndex {
             let path: String? = isOfDocuments ? try hit["path"] : nil
             return FoundText(
                 path: path, titleColumn: title, title: title.flatMap { hit.highlights[$0] } ?? HighlightedText(""),
-                snippet: hit.snippet ?? "", score: hit.relevance, rowID: hit.rowID)
+                snippet: hit.snippet ?? "", score: hit.score, rowID: hit.rowID)
         }
         return Result(hits: hits, total: found.total, note: Self.note(found))
     }
@@ -63,7 +63,7 @@ struct SearchIndex {
         let note: String?
     }
 
-    private static func note(_ found: TypedSearch.Found) -> String? {
+    private static func note(_ found: FullTextSearch.Found) -> String? {
         guard let best = found.hits.first else { return nil }
         var notes: [String] = []
         for word in found.words where best.typos > 0 && word.kind == .typo {

@@ -12,7 +12,7 @@ extension FTS5Table.Column {
     ///     columns: [.json("city", in: "meta", at: JSONPath("city")), .json("words", in: "meta", at: JSONPath("tags"),
     ///     JSONPath("text"))], content: .external(table: "note")))
     /// try db.main.updateJSON("meta", in: "note", where: "id = \(7)", .append("harbour", toArrayAt: "tags"))
-    /// let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "words:harbour", columns: ["words"]))
+    /// let hits = try db.fullText("note_fts").search("words:harbour").hits
     /// ```
     /// A document that is NULL has no words, nor does a path that leads nowhere. If a document is not JSON, the statement that
     /// writes it fails.

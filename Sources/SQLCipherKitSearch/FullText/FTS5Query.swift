@@ -1,10 +1,6 @@
-/// A full-text query that is well-formed whatever text it contains (<https://sqlite.org/fts5.html#full_text_query_syntax>).
+/// A full-text query in FTS5's own terms, which is well-formed whatever text it contains
+/// (<https://sqlite.org/fts5.html#full_text_query_syntax>). For what people type, search for the text itself.
 ///
-/// From user input:
-/// ```swift
-/// let query = FTS5Query(userInput: "\"open source\" swift* -java")
-/// ```
-/// or from parts:
 /// ```swift
 /// let query = FTS5Query.all("swift", .prefix("data")).or(.phrase("open source")).excluding("java")
 /// ```

@@ -3,7 +3,7 @@
 /// ```swift
 /// try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"),
 ///                         tokenizer: .porter(.unicode61()), prefixes: [2, 3]))
-/// let hits = try db.fullText("note_fts").search(FTS5Query(userInput: "swift sql*"), limit: 20)
+/// let hits = try db.fullText("note_fts").search("swift sq", limit: 20).hits
 /// ```
 /// A description is only a value. To create the table, pass it to ``Connection/create(_:ifNotExists:populate:progress:)``, for the
 /// main database, or to ``Schema/create(_:ifNotExists:populate:progress:)``, for any database.

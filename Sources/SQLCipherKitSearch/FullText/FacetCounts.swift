@@ -26,7 +26,7 @@ struct FacetCounts {
         guard (1...10_000).contains(grouping.limit) else {
             throw .invalidArgument("a facet has from 1 to 10,000 groups, not \(grouping.limit)")
         }
-        try FullTextStatements.requirePositional(grouping.expression, "a facet")
+        try SearchSource.requirePositional(grouping.expression, "a facet")
         if case .ranges(let bounds) = grouping.kind {
             guard (1...100).contains(bounds.count), bounds.allSatisfy(\.isFinite), zip(bounds, bounds.dropFirst()).allSatisfy(<)
             else { throw .invalidArgument("ranges need from 1 to 100 bounds: finite numbers in ascending order") }

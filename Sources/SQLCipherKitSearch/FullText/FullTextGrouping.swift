@@ -4,8 +4,8 @@ extension FullTextSearch {
     /// How the rows that a search finds are grouped and counted.
     ///
     /// ```swift
-    /// let tags = try notes.facets(search, by: .elements("tags"))
-    /// let months = try notes.facets(search, by: .dates("created", by: .month))
+    /// search.facets = ["tags": .elements("tags"), "months": .dates("created", by: .month)]
+    /// let tags = try notes.search(search).facets["tags"]
     /// ```
     /// Each grouping takes an SQL expression over the columns of the content table, or of the full-text table if that stores its
     /// own text. Interpolated values are bound.
@@ -81,24 +81,5 @@ extension FullTextSearch {
         public static func ranges(_ number: SQL, bounds: [Double]) -> Grouping {
             Grouping(expression: number, kind: .ranges(bounds), limit: 1)
         }
-    }
-}
-
-extension FullTextIndex {
-    /// Counts the hits by group, so that the user can narrow the search.
-    /// ```swift
-    /// let tags = try notes.facets(search, by: .elements("tags"))
-    /// ```
-    /// - Parameters:
-    ///   - search: the search. Its order, limit and offset are ignored.
-    ///   - grouping: how the rows are grouped.
-    /// - Returns: values and elements with the most frequent first and ties in SQLite's order; dates with the latest first; all
-    ///   ranges in ascending order, including empty ones.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a limit or bounds out of range, and any error that SQLite reports.
-    public func facets(_ search: FullTextSearch, by grouping: FullTextSearch.Grouping) throws -> [FullTextSearch.Facet] {
-        var counts = try FacetCounts(grouping)
-        let rows = FacetRows(from: try FullTextStatements(self, search).content(), rowID: "sqlcipherkit_row")
-        try counts.add(rows, connection)
-        return counts.facets
     }
 }

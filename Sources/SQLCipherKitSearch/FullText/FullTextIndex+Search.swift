@@ -1,48 +1,59 @@
 import SQLCipherKitCore
 
-/// Searching. These methods throw ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/invalidArgument`` for an invalid
-/// weight, function name or snippet length, and what SQLite reports, for example if the table is gone.
+/// Searching. These methods throw ``DatabaseError/Reason/noSuchColumn`` for a column that the table does not have,
+/// ``DatabaseError/Reason/invalidArgument`` for numbers out of range or a table that no longer exists, and any error that SQLite
+/// reports, including errors in the filter and the facets.
 extension FullTextIndex {
-    /// Searches for a query.
+    /// Searches for user input, complete or still being typed.
     /// ```swift
-    /// for hit in try notes.search(FTS5Query(userInput: field.text), weights: [5, 1], snippet: .column("body"), limit: 20) {
-    ///     print(hit.rowID, hit.rank, hit.snippet)
-    /// }
+    /// let found = try notes.search("quikc bro", limit: 20)
+    /// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
     /// ```
+    /// Each word is found as typed, in its other English forms, as the beginning of a word, and with typing errors;
+    /// ``FullTextSearch/Found/words`` tells how each was understood. Rows are ranked by ``FullTextSearch/Rule``. If few or no rows
+    /// have all words, rows without one or more of them follow. A text without any word finds nothing.
+    ///
+    /// The work of a search is limited, whatever the text: see <doc:Search>.
     /// - Parameters:
-    ///   - query: what to search for.
-    ///   - weights: how much a word counts in each column, in the columns' order; columns left out count 1. Default: 1 for all.
-    ///   - snippet: the part of the text to show with each hit. Default: none.
-    ///   - limit: the maximum number of hits. Default: all.
-    ///   - offset: the number of hits to skip. Default: 0.
-    /// - Returns: the hits, the best first; none for a query without a word.
-    public func search(
-        _ query: FTS5Query, weights: [Double] = [], snippet: FullTextSearch.Snippet? = nil, limit: Int? = nil, offset: Int = 0
-    ) throws -> [FullTextSearch.Hit] {
-        var search = FullTextSearch(query, limit: limit)
-        search.weights = weights
-        search.snippet = snippet
-        search.offset = offset
-        return try self.search(search)
+    ///   - text: the user's input. Any text is accepted.
+    ///   - limit: the maximum number of hits. Default: 20.
+    public func search(_ text: String, limit: Int = 20) throws -> FullTextSearch.Found {
+        try search(FullTextSearch(text, limit: limit))
     }
 
-    /// Searches with all the options of a ``FullTextSearch``, and returns the hits in its order.
-    public func search(_ search: FullTextSearch) throws -> [FullTextSearch.Hit] {
-        if case .sql = search.order {
-            let ranking = try ranking(search)
-            return try hits(of: ranking, in: 0..<ranking.count)
+    /// Searches for a query in FTS5's own terms.
+    /// - Parameters:
+    ///   - query: what to search for. A query without a word finds nothing.
+    ///   - limit: the maximum number of hits. Default: 20.
+    /// - Returns: the hits, best first by bm25, and the number of all rows that the query finds.
+    public func search(_ query: FTS5Query, limit: Int = 20) throws -> FullTextSearch.Found {
+        try search(FullTextSearch(query, limit: limit))
+    }
+
+    /// Searches with all options of a ``FullTextSearch``.
+    public func search(_ search: FullTextSearch) throws -> FullTextSearch.Found {
+        try SearchIndex.with(self) { index in
+            if search.query != nil { return try QuerySearch(search, index).found() }
+            return try SearchRun.found(search, [try SearchPart(search, index)])
         }
-        let marks = HighlightMarks()
-        var hits: [FullTextSearch.Hit] = []
-        try connection.forEach(try FullTextStatements(self, search).hits(marks)) { row in hits.append(try search.hit(row, marks)) }
-        return hits
     }
+}
 
-    /// Returns the number of rows that a query finds.
-    public func count(_ query: FTS5Query) throws -> Int { try count(FullTextSearch(query)) }
-
-    /// Returns the number of rows that a search finds, ignoring its limit and offset.
-    public func count(_ search: FullTextSearch) throws -> Int {
-        try connection.fetchOne(Int.self, try FullTextStatements(self, search).count()) ?? 0
+extension SearchSlots {
+    /// How each word was understood.
+    func words(of text: String) -> [FullTextSearch.Word] {
+        let utf8 = text.utf8
+        return slots.map { slot in
+            let lower = utf8.index(utf8.startIndex, offsetBy: slot.range.lowerBound, limitedBy: utf8.endIndex) ?? utf8.endIndex
+            let upper = utf8.index(utf8.startIndex, offsetBy: slot.range.upperBound, limitedBy: utf8.endIndex) ?? utf8.endIndex
+            return FullTextSearch.Word(
+                typed: String(text[lower..<upper]), range: lower..<upper,
+                matches: slot.alternatives.map { alternative in
+                    FullTextSearch.Word.Match(
+                        text: alternative.tokens.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " "),
+                        kind: alternative.kind, typos: alternative.typos, documents: alternative.documents)
+                },
+                isExcluded: slot.isExcluded, isLeftOut: slot.isLeftOut)
+        }
     }
 }

@@ -46,7 +46,7 @@ extension FullTextIndex {
     ///   - text: what the user has typed so far.
     ///   - limit: the maximum number of words. Default: 8.
     public func suggestions(for text: String, limit: Int = 8) throws -> [FTS5Vocabulary.Term] {
-        try TypedIndex.with(self) { index in try TypedCorrection(index).suggestions(for: text, limit: max(0, limit)) }
+        try SearchIndex.with(self) { index in try SearchCorrection(index).suggestions(for: text, limit: max(0, limit)) }
     }
 
     /// Returns words of the index that differ from a word by a few typing errors: a letter too many, missing, wrong, or swapped
@@ -60,8 +60,8 @@ extension FullTextIndex {
     ///     has more than four letters, two errors.
     ///   - limit: the maximum number of words. Default: 5.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [FTS5Vocabulary.Term] {
-        try TypedIndex.with(self) { index in
-            try TypedCorrection(index).corrections(of: word, distance: distance, limit: max(0, limit))
+        try SearchIndex.with(self) { index in
+            try SearchCorrection(index).corrections(of: word, distance: distance, limit: max(0, limit))
         }
     }
 
@@ -72,18 +72,7 @@ extension FullTextIndex {
     /// word. Words in quotes, excluded words and numbers stay unchanged.
     /// - Parameter text: what the user has typed.
     public func correctedText(_ text: String) throws -> String? {
-        try TypedIndex.with(self) { index in try TypedCorrection(index).correctedText(text) }
-    }
-
-    /// Reads all words of the index into memory, for many lookups.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
-    public func vocabulary() throws -> FTS5Vocabulary {
-        var vocabulary = FTS5Vocabulary()
-        try connection.forEach("SELECT term, doc FROM \(raw: vocabularyTable("row"))") { row in
-            let documents: Int = try row[1]
-            try row.withUnsafeBytes(at: 0) { vocabulary.append($0, documents: documents) }
-        }
-        return vocabulary
+        try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text) }
     }
 
     /// Returns the tokens that the table's tokenizer finds in a text.

@@ -4,8 +4,8 @@ import SQLCipherKitCore
 ///
 /// ```swift
 /// let notes = try db.fullText("note_fts")
-/// for hit in try notes.search(FTS5Query(userInput: field.text), weights: [5, 1], snippet: .column("body"), limit: 20) {
-///     print(hit.rowID, hit.rank, hit.snippet)
+/// for hit in try notes.search(field.text, limit: 20).hits {
+///     print(hit.rowID, hit.score, hit.snippet ?? "")
 /// }
 /// ```
 /// A `FullTextIndex` is only a handle: a connection's database and the table's name. Use it on the connection's thread. If the

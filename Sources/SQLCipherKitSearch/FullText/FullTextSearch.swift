@@ -1,31 +1,121 @@
 import SQLCipherKitCore
 
-/// A search of a full-text table with all options. ``FullTextIndex/search(_:weights:snippet:limit:offset:)`` is the short form for
-/// everyday use.
+/// A search of a full-text table with all options: for what people type, complete or still being typed, or for an ``FTS5Query``.
 ///
 /// ```swift
-/// var search = FullTextSearch(query, filter: "created > \(lastWeek)", order: .sql("created DESC"), limit: 20)
-/// search.highlights = ["title"]
-/// let hits = try notes.search(search)
-/// let count = try notes.count(search)
-/// let years = try notes.facets(search, by: "strftime('%Y', created)")
+/// let notes = try db.fullText("note_fts")
+/// let found = try notes.search("quikc bro", limit: 20)
+/// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
 /// ```
+/// The short form covers everyday use. Set everything else on a value of this type:
+/// ```swift
+/// var search = FullTextSearch("quikc bro")
+/// search.filter = "year > \(2010)"
+/// search.highlights = ["title"]
+/// let recent = try notes.search(search)
+/// ```
+/// In the text, `"two words"` is a phrase that is matched exactly, `-word` and `NOT word` exclude a word, `one OR two` matches
+/// either, brackets group (`pear NOT (tart OR jam)`), `begin*` is a beginning, and `title:word` searches that column only.
+/// Everything else is plain words. No text throws. Operators are in capitals and between words; if they leave no row, they are
+/// words themselves, as `NOT` always is in a text that is all in capitals (`DO NOT DISTURB`).
+///
 /// A search is a value that names no table. You can store it and pass it between threads.
 public struct FullTextSearch: Sendable {
+    /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
+    /// sorted by row id, the newest first, so that pages fit together.
+    public enum Rule: Int32, Hashable, Sendable {
+        /// Rows that lack fewer of the words come first, each counted by its rarity. A word that is only found with a typing error,
+        /// more than 8 words away from all others, counts half.
+        case words = 1
+        /// Rows with fewer typing errors come first.
+        case typos = 2
+        /// Rows whose words are nearer to one another, in the order in which they were typed, come first. Each pair of neighbouring
+        /// words counts 0 if the second directly follows the first, 1 if one word is between them or they are swapped, and 2
+        /// otherwise.
+        case proximity = 3
+        /// Rows with the words in earlier columns come first. The columns are ordered by weight, the heaviest first; without
+        /// weights, in the table's order.
+        case column = 4
+        /// Rows with words as typed come first, then rows with synonyms and other forms, then rows with longer words that begin
+        /// with a typed one. One or two letters at the end of a text of several words are taken as the beginning of a word: longer
+        /// words then count as typed.
+        case exactness = 5
+        /// bm25 with the columns' weights, ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer word or another form
+        /// is weighted by its own rarity.
+        case relevance = 6
+        /// Rows with all words side by side in one column, in the order in which they were typed, come first. If the last word is
+        /// still being typed, a longer word continues it. Makes no difference to a single word.
+        case phrase = 7
+    }
+
+    /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbour.
+    ///
+    /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
+    /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
+    public struct Typos: Hashable, Sendable {
+        /// The minimum number of letters of a word that may have one error.
+        public var oneFrom: Int
+        /// The minimum number of letters of a word that may have two errors.
+        public var twoFrom: Int
+
+        /// - Parameters:
+        ///   - oneFrom: the minimum number of letters of a word that may have one error. Default: 4.
+        ///   - twoFrom: the minimum number of letters of a word that may have two errors. Default: 8.
+        public init(oneFrom: Int = 4, twoFrom: Int = 8) {
+            self.oneFrom = oneFrom
+            self.twoFrom = twoFrom
+        }
+
+        /// No typing errors.
+        public static let none = Typos(oneFrom: .max, twoFrom: .max)
+    }
+
+    /// Which words are treated as prefixes, so that longer words match too.
+    public enum Completion: Hashable, Sendable {
+        /// None.
+        case none
+        /// The last one, unless a space follows it: the word that is being typed.
+        case lastWord
+        /// The last one; if too few rows are found, every other word too, which then counts as a typing error.
+        case everyWord
+    }
+
+    /// Words that are found in addition to a typed one.
+    public struct Synonym: Hashable, Sendable {
+        /// The typed word or words.
+        public var typed: String
+        /// The words that are found as well; each may be several words.
+        public var found: [String]
+
+        /// Creates a synonym in one direction: `Synonym("tv", finds: ["television", "television set"])` finds these for `tv`, but
+        /// not `tv` for them.
+        public init(_ typed: String, finds found: [String]) {
+            self.typed = typed
+            self.found = found
+        }
+
+        /// Returns synonyms in all directions: each of the words finds all others.
+        public static func group(_ words: [String]) -> [Synonym] {
+            words.enumerated().map { index, word in
+                Synonym(word, finds: words.enumerated().filter { $0.offset != index }.map(\.element))
+            }
+        }
+    }
+
     /// The order of the hits.
     public enum Order: Sendable {
-        /// Best first.
-        case rank
+        /// Best first: by the rules, or by the score if the search is for an ``FTS5Query``.
+        case best
         /// By ascending row id.
         case rowID
         /// By descending row id.
         case rowIDDescending
-        /// By SQL terms over the columns of the content table, such as `"published DESC, title"`; ties are sorted by row id. In the
-        /// terms, `search_rank` is the rank.
+        /// By SQL terms over the columns of the content table, such as `"published DESC, title"`; ties are sorted by row id. At
+        /// most 200,000 rows are sorted.
         case sql(SQL)
     }
 
-    /// The passage that is shown with a hit (<https://sqlite.org/fts5.html#the_snippet_function>).
+    /// The passage that is shown with a hit.
     public struct Snippet: Hashable, Sendable {
         /// The column it is taken from; nil for the best-matching one.
         public var column: String?
@@ -49,35 +139,75 @@ public struct FullTextSearch: Sendable {
         }
     }
 
-    /// The query.
-    public var query: FTS5Query
-    /// The weight of each column, in the columns' order; missing weights are 1. From -1e15 to 1e15, to 12 decimals. Default: all 1.
-    public var weights: [Double] = []
-    /// The name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It receives the weights as
-    /// its arguments. Default: `bm25`.
-    public var rankFunction: String?
-    /// The passage to show with each hit. Default: none.
-    public var snippet: Snippet?
-    /// Columns that each hit contains in full, with the query's words marked. Default: none.
-    public var highlights: [String] = []
-    /// Columns of the full-text table whose values each hit contains. Default: none.
-    public var columns: [String] = []
+    /// The user's input. If it is longer than 10,000 bytes, only its first 2,500 Unicode scalars are read. At most 12 words are
+    /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a beginning.
+    public var text: String
+    /// A query in FTS5's own terms, which is searched for instead of the text. Its words are found as FTS5 finds them, and hits are
+    /// ordered by bm25: ``rules``, ``typos``, ``completion``, ``findsForms``, ``synonyms``, ``stopWords`` and ``fewerWordsBelow``
+    /// have no effect. Default: none.
+    public var query: FTS5Query?
+    /// The maximum number of hits. Together with ``offset`` at most 10,000. Default: 20.
+    public var limit: Int
+    /// The number of hits to skip. Default: 0.
+    public var offset = 0
+    /// The order of the hits. Default: best first.
+    public var order = Order.best
     /// An SQL condition over the columns of the content table, or of the full-text table if that stores its own text. Default:
     /// none.
     public var filter: SQL?
-    /// The order of the hits. Default: best first.
-    public var order: Order
-    /// The maximum number of hits. Default: all.
-    public var limit: Int?
-    /// The number of hits to skip. For pages that do not shift while rows are written, use ``FullTextIndex/ranking(_:)``. Default:
-    /// 0.
-    public var offset = 0
+    /// The passage to show with each hit. Default: 16 words of the best-matching column.
+    public var snippet: Snippet? = .best()
+    /// Columns that each hit contains in full, with the words found marked. Default: none.
+    public var highlights: [String] = []
+    /// Columns of the full-text table whose values each hit contains. Default: none.
+    public var columns: [String] = []
+    /// The weight of each column, in the columns' order, from -1e15 to 1e15; missing weights are 1. Default: all 1.
+    public var weights: [Double] = []
+    /// The ranking rules, in order. Default: words, typos, phrase, column, exactness, proximity, relevance.
+    public var rules: [Rule] = [.words, .typos, .phrase, .column, .exactness, .proximity, .relevance]
+    /// How many typing errors a word may have. Default: one from 4 letters, two from 8 letters.
+    public var typos = Typos()
+    /// Which words are treated as prefixes. Default: every word.
+    public var completion = Completion.everyWord
+    /// Whether an English word also finds its other forms: the words of the index with the same Porter stem. An index with the
+    /// tokenizer ``FTS5Tokenizer/porter(_:)`` has only stems, so there it always does. Default: yes.
+    public var findsForms = true
+    /// Synonyms of typed words. Default: none.
+    public var synonyms: [Synonym] = []
+    /// Words that a row need not have if other words are typed as well. Default: none.
+    public var stopWords: Set<String> = []
+    /// If fewer rows than this have all words, rows without one or more of them are shown too. 0 never shows them. Default: 5.
+    public var fewerWordsBelow = 5
+    /// How relevance is reduced according to a value of the row, such as its age. Default: not at all.
+    public var decay: Decay?
+    /// How relevance is increased according to a value of the row, such as its number of readers. Default: not at all.
+    public var popularity: Popularity?
+    /// The groups in which the rows found are counted, each facet under a name of your choice, such as
+    /// `["tag": .elements("tags")]`: see ``Found/facets``. At most 16 facets. Default: none.
+    public var facets: [String: Grouping] = [:]
+    /// Whether all rows are counted, including those with typing errors even if there are enough hits without, so that
+    /// ``Found/total`` is the same on each page. A search with ``facets`` always counts all rows. Default: no.
+    public var countsAll = false
+    /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It
+    /// receives the weights as its arguments. Default: `bm25`.
+    public var rankFunction: String?
+    /// Whether `AND`, `OR` and `NOT` are operators rather than words.
+    var readsKeywords = true
 
-    /// Creates a search. Set other options on the value afterwards.
-    public init(_ query: FTS5Query, filter: SQL? = nil, order: Order = .rank, limit: Int? = nil) {
-        self.query = query
-        self.filter = filter
-        self.order = order
+    /// Creates a search for user input. Set other options on the value afterwards.
+    public init(_ text: String, limit: Int = 20) {
+        self.text = text
         self.limit = limit
     }
+
+    /// Creates a search for a query in FTS5's own terms. Set other options on the value afterwards.
+    public init(_ query: FTS5Query, limit: Int = 20) {
+        self.init("", limit: limit)
+        self.query = query
+    }
+}
+
+extension HighlightedText: ExpressibleByStringLiteral {
+    /// Text without marks.
+    public init(stringLiteral text: String) { self.init(text) }
 }

@@ -69,69 +69,7 @@ extension HighlightedText: CustomStringConvertible {
     public var description: String { marked() }
 }
 
-extension HighlightedText {
-    /// Creates it from UTF-8 with the marks of a search.
-    init(_ bytes: UnsafeRawBufferPointer, marks: HighlightMarks) {
-        // Each part is decoded separately, because invalid UTF-8 becomes longer when decoded, which shifts what follows it.
-        var string = ""
-        var offsets: [Int] = []
-        var start = 0
-        var position = 0
-        func close(_ end: Int) {
-            if start < end { string += String(decoding: bytes[start..<end], as: UTF8.self) }
-        }
-        while position < bytes.count {
-            // The marks begin with a byte that is rare in text, so full comparisons are rare too.
-            if bytes[position] == HighlightMarks.lead, let length = marks.length(at: position, in: bytes) {
-                close(position)
-                offsets.append(string.utf8.count)
-                position += length
-                start = position
-            } else {
-                position += 1
-            }
-        }
-        close(position)
-        var ranges: [Range<String.Index>] = []
-        var index = 0
-        while index + 1 < offsets.count {
-            let lower = string.index(atByte: offsets[index]), upper = string.index(atByte: offsets[index + 1])
-            if lower < upper { ranges.append(lower..<upper) }
-            index += 2
-        }
-        self.init(string, ranges: ranges)
-    }
-}
-
-/// The marks that FTS5 inserts around a word. They are random for each search, so that no text can contain them.
-struct HighlightMarks {
-    static let lead: UInt8 = 0x01
-
-    let opening: String
-    let closing: String
-    private let openingBytes: [UInt8]
-    private let closingBytes: [UInt8]
-
-    init() {
-        let number = String(UInt64.random(in: UInt64.min...UInt64.max), radix: 36)
-        opening = "\u{1}<\(number)\u{1}"
-        closing = "\u{1}>\(number)\u{1}"
-        openingBytes = Array(opening.utf8)
-        closingBytes = Array(closing.utf8)
-    }
-
-    /// The length in bytes of the mark at a position; nil if there is none.
-    func length(at position: Int, in bytes: UnsafeRawBufferPointer) -> Int? {
-        for mark in [openingBytes, closingBytes] where bytes[position...].starts(with: mark) { return mark.count }
-        return nil
-    }
-}
-
 extension String {
-    fileprivate func index(atByte offset: Int) -> Index {
-        utf8.index(startIndex, offsetBy: offset, limitedBy: endIndex) ?? endIndex
-    }
-
     /// The start of the character that contains an index. From within a character, `index(after:)` gives the end of that character.
     fileprivate func characterStart(_ index: Index) -> Index {
         index < endIndex ? self.index(before: self.index(after: index)) : endIndex

@@ -8,7 +8,7 @@ import SQLCipherKitCore
 /// let number = live.next()
 /// do {
 ///     let hits = try live.run(number, on: db) { db in
-///         try db.fullText("note_fts").search(FTS5Query(userInput: text, options: .init(completesLastWord: true)), limit: 20)
+///         try db.fullText("note_fts").search(text).hits
 ///     }
 ///     show(hits)
 /// } catch let error as DatabaseError where error.code == .interrupted {

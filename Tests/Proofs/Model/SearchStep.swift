@@ -51,7 +51,7 @@ struct SearchStep: Step {
             if kind == .contentless { return }
             // Rows with the very word are among the hits.
             let expected = try ids(world.reference, .word(word))
-            let hits = try world.db.fullText(index).search(typed: word).hits
+            let hits = try world.db.fullText(index).search(word).hits
             let found = Set(hits.map { $0.rowID })
             if !expected.isSubset(of: found) { throw Mismatch(description: "typed \(word): expected \(expected), found \(found)") }
         case .write(let id, let title, let body):
@@ -100,8 +100,10 @@ struct SearchStep: Step {
         case .optimize: try index.optimize()
         case .check: return try index.isIntact() ? .done : .text("not intact")
         case .search(let words, let limit):
-            let hits = try index.search(FullTextSearch(words.query, order: .rowID, limit: limit))
-            return .text("\(hits.map(\.rowID)) of \(try index.count(words.query))")
+            var search = FullTextSearch(words.query, limit: limit ?? .max)
+            search.order = .rowID
+            let found = try index.search(search)
+            return .text("\(found.hits.map(\.rowID)) of \(found.total)")
         }
         return .done
     }

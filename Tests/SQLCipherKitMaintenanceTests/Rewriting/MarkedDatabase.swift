@@ -117,7 +117,7 @@ enum MarkedDatabase {
             lines.append("\(name) \(try db.fetchAll(Int.self, "SELECT rowid FROM \(identifier: name)('amber')"))")
         }
         for name in ["synced_index", "mapped_index"] {
-            lines.append("\(name) \(try db.fullText(name).search(FTS5Query(userInput: "birch")).map(\.rowID))")
+            lines.append("\(name) \(try db.fullText(name).search(FTS5Query.phrase("birch")).hits.map(\.rowID))")
         }
         return lines
     }

@@ -52,7 +52,7 @@ import TestSupport
             ("blob", { _ = try main.openBlob(table: "t", column: "x", rowID: 1) }), ("pragma", { _ = try main.pageCount }),
             ("verify", { _ = try main.verify() }), ("tables", { _ = try main.tables() }),
             ("encryption", { _ = try main.encryption }),
-            ("changeset", { _ = try recorder.changeset() }), ("search", { _ = try index.search(FTS5Query(userInput: "common")) }),
+            ("changeset", { _ = try recorder.changeset() }), ("search", { _ = try index.search("common") }),
             ("get", { _ = try store.get("one", as: Int.self) }), ("tokens", { _ = try index.tokens(of: "common") }),
             ("diff", { _ = try DatabaseDiff(from: main, to: db.temp).summary() }),
         ]

@@ -25,7 +25,7 @@ import TestSupport
             """)
 
         let notes = try db.fullText("note_fts")
-        let found = try notes.search(typed: "quikc jumped fo", limit: 20)
+        let found = try notes.search("quikc jumped fo", limit: 20)
         for hit in found.hits {
             // 1 The [quick] brown [fox] [jumps] over the lazy dog
             print(hit.rowID, hit.snippet ?? "")
@@ -39,24 +39,24 @@ import TestSupport
         }
         #expect(found.hits.count == 1 && understood == ["quikc quick", "jumped jumps", "fo fox"])
 
-        var typed = TypedSearch("brown fox")
-        typed.filter = "created >= \("2010-01-01")"
-        typed.weights = [5, 1]
-        typed.rules = [.words, .typos, .relevance]
-        typed.synonyms = [TypedSearch.Synonym("reynard", finds: ["fox"])]
-        typed.stopWords = FTS5StopWords.english
-        typed.highlights = ["title"]
-        let ranked = try notes.search(typed)
+        var chosen = FullTextSearch("brown fox")
+        chosen.filter = "created >= \("2010-01-01")"
+        chosen.weights = [1, 5]
+        chosen.rules = [.words, .typos, .relevance]
+        chosen.synonyms = [FullTextSearch.Synonym("reynard", finds: ["fox"])]
+        chosen.stopWords = FTS5StopWords.english
+        chosen.highlights = ["title"]
+        let ranked = try notes.search(chosen)
         #expect(ranked.hits.map(\.rowID) == [1])
 
-        var lively = TypedSearch("fox")
-        lively.decay = TypedSearch.Decay(
+        var lively = FullTextSearch("fox")
+        lively.decay = FullTextSearch.Decay(
             "julianday('now') - julianday(created)", half: 30)
-        lively.popularity = TypedSearch.Popularity("likes", half: 100)
+        lively.popularity = FullTextSearch.Popularity("likes", half: 100)
         let liked = try notes.search(lively)
         #expect(liked.hits.count == 1)
 
-        var grouped = TypedSearch("fox")
+        var grouped = FullTextSearch("fox")
         grouped.facets = [
             "tags": .elements("tags"),
             "months": .dates("created", by: .month),
@@ -76,7 +76,7 @@ import TestSupport
             "INSERT INTO mail_fts VALUES ('A fox in the garden', 'inbox')")
         let mails = try db.fullText("mail_fts")
 
-        let both = try db.search(typed: "fox", in: [notes, mails])
+        let both = try db.search("fox", in: [notes, mails])
         for hit in both.hits {
             print(hit.table, hit.rowID)         // note_fts 1, mail_fts 1
         }
@@ -99,10 +99,10 @@ import TestSupport
             }
             let text = "quikc"
             var shown: [[Int64]] = []
-            func show(_ hits: [TypedSearch.Hit]) { shown.append(hits.map(\.rowID)) }
+            func show(_ hits: [FullTextSearch.Hit]) { shown.append(hits.map(\.rowID)) }
             let results = pool
                 .observe { db in
-                    try db.fullText("note_fts").search(typed: text).hits
+                    try db.fullText("note_fts").search(text).hits
                 }
                 .removingDuplicates()
             for try await hits in results {
@@ -113,32 +113,23 @@ import TestSupport
             #expect(shown == [[], [5]])
         }
 
-        let query = FTS5Query(userInput: "fox* -\"lazy cat\"")
+        let query = FTS5Query.phrase("fox")
+            .excluding(.phrase("lazy cat"))
         var lines: [String] = []
-        let best = try notes.search(
-            query, weights: [5, 1], snippet: .column("body"), limit: 20)
-        for hit in best {
-            // 1, the rank, The quick brown [fox] jumps over the lazy dog
-            print(hit.rowID, hit.rank, hit.snippet)
-            lines.append("\(hit.rowID) \(hit.snippet)")
-            #expect(hit.rank < 0)
+        for hit in try notes.search(query, limit: 20).hits {
+            // 1, the score, The quick brown [fox] jumps over the lazy dog
+            print(hit.rowID, hit.score, hit.snippet ?? "")
+            lines.append("\(hit.rowID) \(hit.snippet ?? "")")
+            #expect(hit.score > 0)
         }
         #expect(lines == ["1 The quick brown [fox] jumps over the lazy dog"])
 
-        var search = FullTextSearch(
-            "fox", filter: "likes > \(5)", order: .sql("created DESC"))
-        search.highlights = ["title"]
-        let recent = try notes.search(search)
-        let years = try notes.facets(search, by: .dates("created", by: .year))
-        let count = try notes.count(search)
-        #expect(recent.map { $0.highlights["title"]?.description } == ["Foxes"])
-        #expect(years.map(\.value) == ["2026"] && count == 1)
-
-        var all = FullTextSearch(query, limit: 1_000)
-        all.snippet = .best()
-        let ranking = try notes.ranking(all)
-        let page = try notes.hits(of: ranking, in: 0..<20)
-        #expect(page.map(\.rowID) == [1])
+        var search = FullTextSearch(query)
+        search.filter = "likes > \(5)"
+        search.order = .sql("created DESC")
+        search.facets = ["years": .dates("created", by: .year)]
+        let newest = try notes.search(search)
+        #expect(newest.hits.map(\.rowID) == [1] && newest.facets["years"]?.map(\.value) == ["2026"] && newest.total == 1)
 
         let stopWords = FTS5StopWords(
             FTS5StopWords.english, base: .porter(.unicode61()))
@@ -154,7 +145,7 @@ import TestSupport
 
         let live = LiveSearch()
         let hits = try live.run(on: db) { db in
-            try db.fullText("note_fts").search(typed: "qui").hits
+            try db.fullText("note_fts").search("qui").hits
         }
         let words = try notes.suggestions(for: "the qui")
         let meant = try notes.correctedText("quikc fox")      // quick fox

@@ -102,7 +102,7 @@ import TestSupport
         for _ in 0..<12 {
             let words = Array(FacetModel.vocabulary.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random)))
             let (condition, isLetIn) = filter(&random)
-            var search = TypedSearch(words.joined(separator: " "), limit: [0, 1, 20].randomElement(using: &random) ?? 0)
+            var search = FullTextSearch(words.joined(separator: " "), limit: [0, 1, 20].randomElement(using: &random) ?? 0)
             search.completion = .none
             search.findsForms = false
             search.fewerWordsBelow = 0
@@ -121,7 +121,7 @@ import TestSupport
             let alone = try notes.search(search)
             #expect(alone.hits == found.hits && alone.words == found.words && alone.total <= found.total)
             // The other kind of search has the same facets.
-            let exact = FullTextSearch(.all(words.map { .phrase($0) }), filter: condition)
+            let exact = FullTextSearch(exactly: .all(words.map { .phrase($0) }), filter: condition)
             check(
                 try Self.groupings.mapValues { try notes.facets(exact, by: $0) },
                 rows.values.filter { row in isLetIn(row) && words.allSatisfy { row.words.contains($0) } }, "\(words) exactly")
@@ -132,7 +132,7 @@ import TestSupport
         let db = try Connection(.memory)
         let rows = try fill(db, .external, 300)
         let notes = try db.fullText("note_fts")
-        var search = TypedSearch("alpha sigma ")
+        var search = FullTextSearch("alpha sigma ")
         search.countsAll = true
         let all = rows.values.filter { row in
             row.words.contains("sigma") && row.words.contains { ["alpha", "alpho", "blpha"].contains($0) }
@@ -151,7 +151,7 @@ import TestSupport
         for (body, kind) in [("red", "a"), ("red", "b"), ("green", "b"), ("blue", "c")] {
             try db.execute("INSERT INTO t VALUES (\(body), \(kind))")
         }
-        var search = TypedSearch("red green ", limit: 1)
+        var search = FullTextSearch("red green ", limit: 1)
         search.facets = ["kind": .values("kind")]
         let found = try db.fullText("t").search(search)
         #expect(found.hits.count == 1 && found.total == 3)
@@ -172,14 +172,14 @@ import TestSupport
             .values("no_such_column"), .values("year) --"), .elements("count(*) FROM x; SELECT 1"),
         ]
         for grouping in bad {
-            #expect(throws: DatabaseError.self) { try notes.facets(FullTextSearch("alpha"), by: grouping) }
+            #expect(throws: DatabaseError.self) { try notes.facets(FullTextSearch(exactly: "alpha"), by: grouping) }
             for text in ["alpha", ""] {
-                var search = TypedSearch(text)
+                var search = FullTextSearch(text)
                 search.facets = ["one": grouping]
                 #expect(throws: DatabaseError.self) { try notes.search(search) }
             }
         }
-        var search = TypedSearch("alpha")
+        var search = FullTextSearch("alpha")
         for place in 0...16 { search.facets["\(place)"] = .values("year") }
         #expect(throws: DatabaseError.self) { try notes.search(search) }
     }
@@ -188,7 +188,7 @@ import TestSupport
         let name = "no\"te'] -- ; DROP TABLE x"
         let db = try Connection(.memory)
         let rows = try fill(db, .external, 50, name: name)
-        var search = TypedSearch("alpha ")
+        var search = FullTextSearch("alpha ")
         search.facets = ["'); --": .values("year"), "tag": .elements("tags")]
         let found = try db.fullText(name).search(search)
         #expect(found.facets["'); --"]?.reduce(0) { $0 + $1.count } == found.total && found.total <= rows.count)
@@ -205,7 +205,7 @@ import TestSupport
             SELECT 'common' FROM n
             """)
         let notes = try db.fullText("note_fts")
-        var search = TypedSearch("common", limit: 1)
+        var search = FullTextSearch("common", limit: 1)
         search.filter = "id % 2 = 0"
         var found = try notes.search(search)
         #expect((500...4000).contains(found.total) && !found.isExhaustive)

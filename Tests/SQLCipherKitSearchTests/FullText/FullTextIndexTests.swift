@@ -9,14 +9,14 @@ import Testing
 
     /// Every method of a handle.
     static let calls: [(String, @Sendable (FullTextIndex) throws -> Void)] = [
-        ("columns", { _ = try $0.columns() }), ("search", { _ = try $0.search("one") }),
-        ("search by SQL", { _ = try $0.search(FullTextSearch("one", filter: "a = 1", order: .sql("a"))) }),
-        ("count", { _ = try $0.count("one") }), ("ranking", { _ = try $0.ranking(FullTextSearch("one")) }),
-        ("records", { _ = try $0.records(RowCopy.self, FullTextSearch("one")) }),
-        ("facets", { _ = try $0.facets(FullTextSearch("one"), by: "a") }), ("terms", { _ = try $0.terms() }),
+        ("columns", { _ = try $0.columns() }), ("search", { _ = try $0.search("one") }), ("a query", { _ = try $0.hits("one") }),
+        ("search by SQL", { _ = try $0.hits(FullTextSearch(exactly: "one", filter: "a = 1", order: .sql("a"))) }),
+        ("count", { _ = try $0.count("one") }),
+        ("records", { _ = try $0.records(RowCopy.self, FullTextSearch(exactly: "one")) }),
+        ("facets", { _ = try $0.facets(FullTextSearch(exactly: "one"), by: .values("a")) }), ("terms", { _ = try $0.terms() }),
         ("instances", { _ = try $0.instances(of: "one") }), ("suggestions", { _ = try $0.suggestions(for: "on") }),
         ("corrections", { _ = try $0.corrections(of: "onne") }), ("correctedText", { _ = try $0.correctedText("onne") }),
-        ("vocabulary", { _ = try $0.vocabulary() }), ("tokens", { _ = try $0.tokens(of: "one") }),
+        ("tokens", { _ = try $0.tokens(of: "one") }),
         ("settings", { _ = try $0.settings }), ("configure", { try $0.configure(.automerge(4)) }),
         ("rebuild", { try $0.rebuild() }), ("optimize", { try $0.optimize() }), ("merge", { try $0.merge() }), ("isIntact", { _ = try $0.isIntact() }),
         ("size", { _ = try $0.size() }), ("drop", { try $0.drop() }),
@@ -59,13 +59,12 @@ import Testing
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: .unicode61(tokenCharacters: "-"), detail: detail))
         try db.execute("INSERT INTO f(rowid, a) VALUES (1, 'a multi-agent system'), (2, 'one agent, multi')")
         let f = try db.fullText("f")
-        #expect(try f.search("multi-agent").map(\.rowID) == [1])
-        #expect(try f.search(FTS5Query(userInput: "\"system, multi-agent\"")).map(\.rowID) == [1])
+        #expect(try f.hits("multi-agent").map(\.rowID) == [1])
+        #expect(try f.hits("system, multi-agent").map(\.rowID) == [1])
         #expect(try f.count(.initial("agent")) == 1 && f.count(.near(["one", "multi"])) == 1)
         #expect(try f.count(.phrase("multi on", prefix: true)) == 1 && f.count(.phrase("multi on")) == 0)
-        let ranking = try f.ranking(FullTextSearch("agent one", order: .rowID))
-        #expect(try ranking.rowIDs == [2] && f.hits(of: ranking, in: 0..<1).map(\.rowID) == [2])
-        #expect(try f.facets(FullTextSearch("agent one"), by: "1").map(\.count) == [1])
+        #expect(try f.hits(FullTextSearch(exactly: "agent one", order: .rowID)).map(\.rowID) == [2])
+        #expect(try f.facets(FullTextSearch(exactly: "agent one"), by: .values("1")).map(\.count) == [1])
         try db.create(FTS5Table("parts", columns: ["a"], tokenizer: .trigram(), detail: detail))
         try db.execute("INSERT INTO parts VALUES ('encryption'), ('decryption')")
         #expect(try db.fullText("parts").count("encrypt") == 1 && db.fullText("parts").count("CRYPT") == 2)
@@ -81,18 +80,5 @@ import Testing
         try db.execute("INSERT INTO x_y.f VALUES ('second')")
         #expect(try first.fullText("y_f").terms().map(\.term) == ["first"])
         #expect(try second.fullText("f").terms().map(\.term) == ["second"])
-    }
-
-    @Test func aRankingIsForAnyConnectionAndBringsAlongWhatItIsAskedFor() async throws {
-        try db.create(FTS5Table("f", columns: ["a", "b"]))
-        try db.execute("INSERT INTO f VALUES ('needle', 'one'), ('hay', 'two'), ('needle', 'three')")
-        var ranking = try db.fullText("f").ranking(FullTextSearch("needle", filter: "b <> 'none'", order: .sql("b")))
-        #expect(ranking.rowIDs == [1, 3])
-        let sent = ranking
-        #expect(await Task { sent.count }.value == 2)
-        ranking.search.columns = ["b"]
-        ranking.search.highlights = ["a"]
-        let hits = try db.fullText("f").hits(of: ranking, in: 1..<5)
-        #expect(hits.map(\.columns.values) == [[.text("three")]] && hits.first?.highlights["a"]?.description == "[needle]")
     }
 }

@@ -64,7 +64,7 @@ import Testing
             let error = #expect(throws: DatabaseError.self) {
                 try live.run(on: db) { db in
                     live.cancel()
-                    return try db.fullText("fts").search("one").count
+                    return try db.fullText("fts").hits("one").count
                 }
             }
             #expect(error?.code == .interrupted)

@@ -7,8 +7,8 @@ import Testing
         let db = try Connection(.memory)
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: tokenizer))
         try db.execute("INSERT INTO f VALUES (\(text))")
-        let hit = try db.fullText("f").search(
-            FullTextSearch(FTS5Query(userInput: query)).with {
+        let hit = try db.fullText("f").hits(
+            FullTextSearch(query + " ").with {
                 $0.snippet = .best(words: 4)
                 $0.highlights = ["A"]
             }
@@ -52,12 +52,12 @@ import Testing
         let filler = Array(repeating: "filler", count: 100).joined(separator: " ")
         try db.execute("INSERT INTO f VALUES (\(filler), \(filler + " needle " + filler))")
         let f = try db.fullText("f")
-        let hit = try #require(try f.search("needle", snippet: .best(words: 5, ellipsis: " … ")).first)
-        #expect(hit.snippet.text.split(separator: " ").count == 7)
-        #expect(hit.snippet.ranges.map { String(hit.snippet.text[$0]) } == ["needle"])
-        #expect(try f.search("needle", snippet: .column("a")).first?.snippet.hasHighlights == false)
-        #expect(throws: DatabaseError.self) { try f.search("needle", snippet: .best(words: 65)) }
-        #expect(throws: DatabaseError.self) { try f.search("needle", snippet: .column("c")) }
-        #expect(throws: DatabaseError.self) { try f.search(FullTextSearch("needle").with { $0.highlights = ["c"] }) }
+        let hit = try #require(try f.hits("needle", snippet: .best(words: 5, ellipsis: " … ")).first)
+        #expect(hit.snippet?.text.split(separator: " ").count == 7)
+        #expect(hit.snippet?.marked().contains("[needle]") == true && hit.snippet?.ranges.count == 1)
+        #expect(try f.hits("needle", snippet: .column("a")).first?.snippet?.hasHighlights == false)
+        #expect(throws: DatabaseError.self) { try f.hits("needle", snippet: .best(words: 65)) }
+        #expect(throws: DatabaseError.self) { try f.hits("needle", snippet: .column("c")) }
+        #expect(throws: DatabaseError.self) { try f.hits(FullTextSearch(exactly: "needle").with { $0.highlights = ["c"] }) }
     }
 }

@@ -155,10 +155,10 @@ import TestSupport
             try db.execute("INSERT OR REPLACE INTO paper VALUES (2, 'two', 'first text'), (3, 'three', 'third text')")
             let index = try db.fullText("doc_fts")
             #expect(try index.isIntact())
-            var search = FullTextSearch("text", filter: "content <> ''", order: .sql("number DESC"))
+            var search = FullTextSearch(exactly: "text", filter: "content <> ''", order: .sql("number DESC"))
             search.highlights = ["body"]
             search.snippet = .column("body")
-            let marked = try index.search(search).map { $0.highlights["body"]?.description }
+            let marked = try index.hits(search).map { $0.highlights["body"]?.description }
             #expect(marked == ["third [text]", "first [text]"])
             try index.rebuild()
             #expect(try index.isIntact() && index.count("two") == 1 && index.count("one") == 0)

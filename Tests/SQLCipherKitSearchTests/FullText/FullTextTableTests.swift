@@ -10,7 +10,7 @@ import Testing
     func found(_ table: String, _ query: FTS5Query) throws -> [Int64] { try found(db.fullText(table), query) }
 
     func found(_ index: FullTextIndex, _ query: FTS5Query) throws -> [Int64] {
-        try index.search(FullTextSearch(query, order: .rowID)).map(\.rowID)
+        try index.hits(FullTextSearch(exactly: query, order: .rowID)).map(\.rowID)
     }
 
     @Test(arguments: [FTS5Table.Detail.full, .column, .none], [true, false])
@@ -21,7 +21,7 @@ import Testing
         #expect(try found("f", "four") == [])
         // Without positions, a phrase is a search for all of its words.
         #expect(try found("f", .phrase("one two")) == (detail == .full ? [7] : [7, 8]))
-        #expect(try found("f", FTS5Query(userInput: "one-two thr*")) == (detail == .full ? [7] : [7, 8]))
+        #expect(try found("f", .all("one-two", .prefix("thr"))) == (detail == .full ? [7] : [7, 8]))
         #expect(try db.fullText("f").count(.near(["one", "three"], within: 1)) == 2)
         #expect(try db.fullText("f").isIntact())
         let hasSizes = try db.fetchOne(Int.self, "SELECT 1 FROM sqlite_schema WHERE name = 'f_docsize'") != nil
@@ -46,13 +46,13 @@ import Testing
         try db.execute("DELETE FROM f WHERE rowid = 1")
         #expect(try found("f", "one") == [])
         let f = try db.fullText("f")
-        let hits = try f.search(
-            FullTextSearch("two").with {
+        let hits = try f.hits(
+            FullTextSearch(exactly: "two").with {
                 $0.snippet = .column("a")
                 $0.columns = ["a", "b"]
             })
         #expect(hits[0].columns.values == [.null, .text("y")])
-        #expect(hits[0].snippet.text == "")
+        #expect(hits[0].snippet == nil)
         #expect(throws: DatabaseError.self) { try f.records(RowCopy.self, of: hits) }
         try db.create(FTS5Table("g", columns: ["a"], content: .contentless(deletes: false)))
         try db.execute("INSERT INTO g(rowid, a) VALUES (1, 'one')")
@@ -91,7 +91,7 @@ import Testing
         #expect(try found("f", .column("city", "koln")) == [1])
         #expect(try found("f", "ulm") == [] && found("f", .column("upper", "second")) == [2])
         #expect(try db.fullText("f").isIntact())
-        let hit = try db.fullText("f").search(FullTextSearch("bonn").with { $0.columns = ["title"] }).first
+        let hit = try db.fullText("f").hits(FullTextSearch(exactly: "bonn").with { $0.columns = ["title"] }).first
         #expect(hit?.columns.values == [.text("second")])
     }
 
@@ -128,8 +128,8 @@ import Testing
         #expect(try index.columns() == ["it's, a=\"b\""])
         #expect(try found(index, "world") == [5])
         #expect(throws: DatabaseError.self) { try db.fullText("f'u\"ll") }
-        let search = FullTextSearch("world", filter: "\(identifier: "the id") > 4")
-        let hits = try index.search(search.with { $0.highlights = ["it's, a=\"b\""] })
+        let search = FullTextSearch(exactly: "world", filter: "\(identifier: "the id") > 4")
+        let hits = try index.hits(search.with { $0.highlights = ["it's, a=\"b\""] })
         #expect(hits.first?.highlights["it's, a=\"b\""]?.description == "hello [world]")
         try index.drop()
         #expect(try schema.fullTextIndexes().isEmpty)
@@ -164,7 +164,7 @@ import Testing
             #expect(error?.reason == .invalidArgument, "\(table)")
         }
         #expect(throws: DatabaseError.self) { try db.fullText("t").drop() }
-        #expect(throws: DatabaseError.self) { try db.fullText("t").search("x") }
+        #expect(throws: DatabaseError.self) { try db.fullText("t").hits("x") }
         #expect(try db.fetchAll(String.self, "SELECT name FROM sqlite_schema ORDER BY 1") == ["keyless", "t"])
     }
 
@@ -174,6 +174,6 @@ import Testing
         try db.execute("INSERT INTO t VALUES (3, 'one')")
         try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "v", rowID: "id", isSynchronized: false)))
         #expect(try found("f", "viewed") == [3])
-        #expect(try db.fullText("f").search(FullTextSearch("one", filter: "id = 3")).count == 1)
+        #expect(try db.fullText("f").hits(FullTextSearch(exactly: "one", filter: "id = 3")).count == 1)
     }
 }

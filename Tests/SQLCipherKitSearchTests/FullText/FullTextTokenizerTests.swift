@@ -9,7 +9,7 @@ import TestSupport
     init() throws { db = try Connection(.memory) }
 
     func found(_ table: String, _ text: String) throws -> [Int64] {
-        try db.fullText(table).search(FullTextSearch(FTS5Query(userInput: text), order: .rowID)).map(\.rowID)
+        try db.fullText(table).hits(FullTextSearch(exactly: text.hasSuffix("*") ? .prefix(String(text.dropLast())) : .phrase(text), order: .rowID)).map(\.rowID)
     }
 
     /// Creates a table of texts, with row ids from 1.
@@ -40,7 +40,7 @@ import TestSupport
         #expect(try found("f", "train") == [3])
         let terms = try db.fullText("f").terms().map(\.term)
         #expect(terms.contains("auto") == (side == .document))
-        let hits = try db.fullText("f").search(FullTextSearch("auto").with { $0.highlights = ["a"] })
+        let hits = try db.fullText("f").hits(FullTextSearch(exactly: "auto").with { $0.highlights = ["a"] })
         #expect(hits.map { "\($0.highlights["a"] ?? HighlightedText(""))" }.sorted() == [
             "a fast [CAR] here", "a quick [automobile]",
         ])
@@ -102,7 +102,7 @@ import TestSupport
         #expect(trigram < 0.6, "trigram finds \(trigram)")
         // Words that are not in the text are not found, and those found are marked.
         #expect(try found("cjk", "据数") == [] && found("cjk", "图书数据") == [] && found("cjk", "สมุดห้อง") == [])
-        let hit = try db.fullText("cjk").search(FullTextSearch("图书馆").with { $0.highlights = ["a"] }).first
+        let hit = try db.fullText("cjk").hits(FullTextSearch(exactly: "图书馆").with { $0.highlights = ["a"] }).first
         #expect(hit?.highlights["a"]?.parts.filter(\.isHighlighted).map(\.text) == ["图书馆"])
         try db.execute("INSERT INTO cjk VALUES ('Swift 6でＳＱＬiteとCafé を使う')")
         for word in ["swift", "6", "sqlite", "cafe", "使う", "と"] { #expect(try found("cjk", word).contains(9), "\(word)") }
@@ -114,7 +114,7 @@ import TestSupport
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
         try table(
             "f", .custom("code"), "func parseHTTPResponse2(_ data: Data)", "int parse_http_response = sqlite3_open_v2(x);", "__init__ größeMax")
-        for query in ["parse", "http", "response", "parseHTTPResponse", "HTTPResponse", "parse_http", "httpresponse_x OR parse"] {
+        for query in ["parse", "http", "response", "parseHTTPResponse", "HTTPResponse", "parse_http"] {
             #expect(try found("f", query) == [1, 2], "\(query)")
         }
         #expect(try found("f", "parsehttpresponse2") == [1])
@@ -126,10 +126,10 @@ import TestSupport
         #expect(tokens.map(\.token) == ["parse", "parsehttpresponsev", "http", "response", "v", "parsehttpresponsev", "2"])
         #expect(tokens.map(\.isColocated) == [false, true, false, false, false, true, false])
         // A token at the place of another one is marked as well.
-        var typed = TypedSearch("parsehttpresponse ")
+        var typed = FullTextSearch("parsehttpresponse ")
         typed.highlights = ["a"]
         let marked = try db.fullText("f").search(typed).hits.map { $0.highlights["a"]?.marked() }
-        #expect(marked == ["func [parseHTTPResponse]2(_ data: Data)", "int [parse_http_response] = sqlite3_open_v2(x);"])
+        #expect(Set(marked) == ["func [parseHTTPResponse]2(_ data: Data)", "int [parse_http_response] = sqlite3_open_v2(x);"])
     }
 
     struct Commas: FTS5TextTokenizer {
@@ -147,7 +147,7 @@ import TestSupport
     @Test func aTokenizerOfOnesOwn() throws {
         try db.register(.tokenizer(Commas(), as: "commas"))
         try table("f", .custom("commas"), "one two,three", "")
-        #expect(try found("f", "\"one two\"") == [1])
+        #expect(try found("f", "one two") == [1])
         #expect(try found("f", "one") == [])
         let error = #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO f VALUES ('refuse')") }
         #expect(error?.message.contains("Refused") == true)
@@ -186,9 +186,9 @@ import TestSupport
             try db.execute("INSERT INTO f VALUES ('one,two')")
         }
         let without = try Connection(.file(folder.path("a.db")))
-        let error = #expect(throws: DatabaseError.self) { try without.fullText("f").search("one") }
+        let error = #expect(throws: DatabaseError.self) { try without.fullText("f").hits("one") }
         #expect(error?.message.contains("commas") == true)
         let again = try Connection(.file(folder.path("a.db")), configuration: configuration)
-        #expect(try again.fullText("f").search("two").count == 1)
+        #expect(try again.fullText("f").hits("two").count == 1)
     }
 }

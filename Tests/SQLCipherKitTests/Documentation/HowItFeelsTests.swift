@@ -23,9 +23,9 @@ import TestSupport
 
         let notes = try db.fullText("note_fts")
         var shown: [String] = []
-        for hit in try notes.search(FTS5Query(userInput: field.text), weights: [5, 1], snippet: .column("body"), limit: 20) {
-            print(hit.rowID, hit.rank, hit.snippet)
-            shown.append("\(hit.rowID) \(hit.rank < 0) \(hit.snippet)")
+        for hit in try notes.search(field.text, limit: 20).hits {
+            print(hit.rowID, hit.score, hit.snippet ?? "")
+            shown.append("\(hit.rowID) \(hit.score > 0) \(hit.snippet ?? "")")
         }
         #expect(shown == ["1 true First we [bake] the [bread], then we sell it."])
         let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])

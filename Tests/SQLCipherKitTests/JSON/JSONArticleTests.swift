@@ -101,7 +101,7 @@ extension JSONArticleTests {
             ],
             content: .external(table: "note")))
         let index = try db.fullText("note_fts")
-        let hits = try index.search(FTS5Query(userInput: "river"))
+        let hits = try index.search("river").hits
         #expect(hits.map(\.rowID) == [1])
     }
 

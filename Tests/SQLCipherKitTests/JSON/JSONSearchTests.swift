@@ -41,7 +41,7 @@ import TestSupport
             #expect(try hits(query) == [1, 2], "\(query)")
         }
         for query in ["unseen", "slug", "tags", "true", "city:harbour"] { #expect(try hits(query).isEmpty, "\(query)") }
-        let hit = try #require(try db.fullText("note_fts").search(FTS5Query(userInput: "gallen")).first)
+        let hit = try #require(try db.fullText("note_fts").search("gallen").hits.first)
         #expect(hit.rowID == 1)
         try checkIntegrity()
     }

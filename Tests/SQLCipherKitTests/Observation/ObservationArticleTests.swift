@@ -28,11 +28,9 @@ import TestSupport
         }
         #expect(shown == [[], ["1"], ["1", "2"]])
 
-        let query = FTS5Query(userInput: "fox")
         let hits = pool
             .observe { db in
-                try db.fullText("note_fts").search(
-                    query, snippet: .column("body"), limit: 20)
+                try db.fullText("note_fts").search("fox").hits
             }
             .removingDuplicates()
         var found: [Int] = []

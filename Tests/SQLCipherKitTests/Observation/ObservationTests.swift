@@ -163,7 +163,7 @@ import TestSupport
         var hits = database.observe { db in
             var search = FullTextSearch("fox")
             search.highlights = ["title"]
-            return try db.fullText("note_fts").search(search).map { $0.highlights["title"]?.description }
+            return try db.fullText("note_fts").search(search).hits.map { $0.highlights["title"]?.description }
         }
         .removingDuplicates().makeAsyncIterator()
         #expect(try await hits.next() == [])

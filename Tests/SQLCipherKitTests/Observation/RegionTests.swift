@@ -107,9 +107,10 @@ import Testing
     @Test func searches() throws {
         try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
         let (_, region) = try db.recordingReads { db in
-            var search = FullTextSearch("one", filter: "n > \(1)")
+            var search = FullTextSearch(FTS5Query.phrase("one"))
+            search.filter = "n > \(1)"
             search.snippet = .column("title")
-            return try db.fullText("note_fts").search(search)
+            return try db.fullText("note_fts").search(search).hits
         }
         #expect(region.tables.isSuperset(of: [DatabaseTable("note_fts"), DatabaseTable("note")]))
         #expect(region.columns(of: DatabaseTable("note"))?.isSuperset(of: ["n", "title"]) == true)

@@ -76,8 +76,8 @@ import TestSupport
         ("a copied table", { try $0.db.main.copyTables([$1], to: $0.attached) }),
         ("a full-text table", { _ = try $0.db.fullText($1 == "note" ? "fts" : "fts\0x") }),
         ("a full-text column", {
-            let query = FTS5Query.columns([$1], FTS5Query(userInput: "note"))
-            _ = try $0.db.fullText("fts").search(query).first.map { _ in true } ?? { throw Nothing() }()
+            let query = FTS5Query.columns([$1], "note")
+            _ = try $0.db.fullText("fts").search(query).hits.first.map { _ in true } ?? { throw Nothing() }()
         }),
         ("a new full-text table", { try $0.db.create(FTS5Table("new_" + $1, columns: ["a"])) }),
         ("a pattern", {

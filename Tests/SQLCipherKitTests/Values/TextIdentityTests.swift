@@ -218,20 +218,20 @@ import TestSupport
         for name in [a, b] { try db.create(FTS5Table("of " + name, columns: [.init(a), .init(b)])) }
         try db.execute("INSERT INTO \(identifier: "of " + b) VALUES ('one', 'two')")
         let index = try db.fullText("of " + b)
-        #expect(try utf8(index.columns()) == utf8([a, b]) && db.fullText("of " + a).search(FTS5Query(userInput: "one")).isEmpty)
+        #expect(try utf8(index.columns()) == utf8([a, b]) && db.fullText("of " + a).search("one").hits.isEmpty)
         for (column, word) in [(a, "one"), (b, "two")] {
-            var search = FullTextSearch(.columns([column], FTS5Query(userInput: word)))
+            var search = FullTextSearch(FTS5Query.columns([column], .phrase(word)))
             search.highlights = [column]
             search.columns = [column]
-            let hit = try #require(try index.search(search).first)
+            let hit = try #require(try index.search(search).hits.first)
             #expect(hit.highlights[column]?.description == "[\(word)]" && hit.columns.values == [.text(word)])
         }
-        var both = FullTextSearch(FTS5Query(userInput: "one"))
+        var both = FullTextSearch("one")
         both.highlights = [a, b]
         #expect(throws: DatabaseError.self) { try index.search(both) }
         if !a.contains(" ") {
-            #expect(try index.search(FTS5Query(userInput: "\(b):two", columns: [a, b])).count == 1)
-            #expect(try index.search(FTS5Query(userInput: "\(a):two", columns: [a, b])).isEmpty)
+            #expect(try index.search("\(b):two").hits.count == 1)
+            #expect(try index.search("\(a):two").hits.isEmpty)
         }
     }
 

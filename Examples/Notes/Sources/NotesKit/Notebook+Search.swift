@@ -10,7 +10,7 @@ extension Notebook {
     /// Finds notes by what has been typed so far, in a folder or everywhere.
     public func search(_ text: String, in folder: String? = nil, limit: Int = 10) throws -> [Hit] {
         try pool.read { db in
-            var search = TypedSearch(text)
+            var search = FullTextSearch(text)
             search.limit = limit
             search.weights = [3, 1]
             if let folder { search.filter = "folder IN (SELECT id FROM folder WHERE name = \(folder))" }

@@ -24,7 +24,7 @@ struct Notes: Sendable {
 
     /// Finds notes by what was typed: words, other forms of them, their beginnings, with typing errors too. No text is an error.
     func search(_ text: String, limit: Int) async throws -> SearchResult {
-        var search = TypedSearch(text, limit: limit)
+        var search = FullTextSearch(text, limit: limit)
         search.weights = [3, 1]
         search.highlights = ["title"]
         return try await database.read { [search] db in SearchResult(try db.fullText("note_fts").search(search)) }

@@ -10,7 +10,7 @@ struct SearchResult: ResponseCodable {
         /// A part of the text, as HTML.
         var snippet: String
         /// Comparable with other hits of the same search.
-        var relevance: Double
+        var score: Double
     }
 
     var hits: [Hit]
@@ -19,12 +19,12 @@ struct SearchResult: ResponseCodable {
 }
 
 extension SearchResult {
-    init(_ found: TypedSearch.Found) {
+    init(_ found: FullTextSearch.Found) {
         total = found.total
         hits = found.hits.map { hit in
             Hit(
                 id: hit.rowID, title: hit.highlights["title"]?.html ?? "", snippet: hit.snippet?.html ?? "",
-                relevance: hit.relevance)
+                score: hit.score)
         }
     }
 }

@@ -10,8 +10,8 @@ func searchText(_ settings: Settings) throws -> Workload {
     return Workload {
         var hits: Int64 = 0
         for n in 0..<count {
-            let query = FTS5Query(userInput: "word\(n * 7)")
-            for hit in try texts.search(query, snippet: .column("body"), limit: 10) where hit.rowID > 0 { hits += 1 }
+            let query = FTS5Query.phrase("word\(n * 7)")
+            for hit in try texts.search(query, limit: 10).hits where hit.rowID > 0 { hits += 1 }
         }
         return hits
     }

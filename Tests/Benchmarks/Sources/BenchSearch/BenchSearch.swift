@@ -49,15 +49,17 @@ struct BenchSearch {
     // MARK: - What is measured
 
     private func search(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
-        try notes.search(FTS5Query(userInput: text), snippet: .column("body"), limit: 20).map(\.rowID)
+        try notes.search(Self.words(text), limit: 20).hits.map(\.rowID)
     }
 
+    private static func words(_ text: String) -> FTS5Query { .all(text.split(separator: " ").map { .phrase(String($0)) }) }
+
     private func typed(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
-        try notes.search(typed: text, limit: 20).hits.map(\.rowID)
+        try notes.search(text, limit: 20).hits.map(\.rowID)
     }
 
     private func facets(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
-        let query = FTS5Query(userInput: text)
+        let query = Self.words(text)
         let tags: [(String, Int64)] = try db.fetchAll(
             """
             SELECT value, count(*) FROM note_fts JOIN note ON note.id = note_fts.rowid, json_each(note.tags)

@@ -8,7 +8,7 @@ import SQLCipherKit
         try db.create(FTS5Table("note_fts", columns: ["body"], content: .external(table: "note"), tokenizer: .porter(.unicode61())))
         let meta: JSONValue = ["tags": ["bread", "plans"]]
         try db.execute("INSERT INTO note(body, meta) VALUES (\("First we bake, then we sell."), \(meta))")
-        for hit in try db.fullText("note_fts").search(FTS5Query(userInput: "baking"), snippet: .column("body")) { print(hit.snippet) }
+        for hit in try db.fullText("note_fts").search("baking").hits { print(hit.snippet ?? "") }
         print(try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")]))
         db.close()
         do {

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 extension Connection {
     /// Searches several full-text tables for user input, complete or still being typed, with one ranking.
     /// ```swift
-    /// let found = try db.search(typed: "quikc bro", in: [notes, mails])
+    /// let found = try db.search("quikc bro", in: [notes, mails])
     /// for hit in found.hits { print(hit.table, hit.rowID, hit.snippet ?? "") }
     /// ```
     /// See ``search(_:in:adapting:)`` for how the tables are ranked together.
@@ -12,8 +12,8 @@ extension Connection {
     ///   - text: the user's input. Any text is accepted.
     ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
     ///   - limit: the maximum number of hits. Default: 20.
-    public func search(typed text: String, in indexes: [FullTextIndex], limit: Int = 20) throws -> TypedSearch.Found {
-        try search(TypedSearch(text, limit: limit), in: indexes)
+    public func search(_ text: String, in indexes: [FullTextIndex], limit: Int = 20) throws -> FullTextSearch.Found {
+        try search(FullTextSearch(text, limit: limit), in: indexes)
     }
 
     /// Searches several full-text tables with one ranking.
@@ -22,7 +22,7 @@ extension Connection {
     ///     if index.name == "mail_fts" { search.filter = "folder <> 'trash'" }
     /// }
     /// ```
-    /// ``TypedSearch/Hit/table`` and ``TypedSearch/Hit/source`` tell which table a hit is from. The rules compare rows across all
+    /// ``FullTextSearch/Hit/table`` and ``FullTextSearch/Hit/source`` tell which table a hit is from. The rules compare rows across all
     /// tables:
     /// - words: by the number of missing words. If a table's tokenizer finds fewer words in the text, the difference does not count
     ///   as missing;
@@ -34,18 +34,18 @@ extension Connection {
     /// Ties are sorted by the order of the tables, then by row id. The limits on work apply to each table as in a search of a
     /// single one, and all tables are read in one transaction.
     /// - Parameters:
-    ///   - search: the search.
+    ///   - search: the search, for user input and in the best order.
     ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
     ///   - adapt: changes the search for one table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms or
     ///     stop words. Facets with the same name are counted together. Default: no change.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables or too many, if a table is listed twice or belongs
     ///   to another connection, and if `adapt` changes the text, the limit, the offset, the rules or `fewerWordsBelow`, or groups
-    ///   facets of the same name in different ways; the errors of ``FullTextIndex/search(_:)->TypedSearch.Found``; and what `adapt`
+    ///   facets of the same name in different ways; the errors of ``FullTextIndex/search(_:)``; and what `adapt`
     ///   throws.
     public func search(
-        _ search: TypedSearch, in indexes: [FullTextIndex],
-        adapting adapt: (inout TypedSearch, FullTextIndex) throws -> Void = { _, _ in }
-    ) throws -> TypedSearch.Found {
+        _ search: FullTextSearch, in indexes: [FullTextIndex],
+        adapting adapt: (inout FullTextSearch, FullTextIndex) throws -> Void = { _, _ in }
+    ) throws -> FullTextSearch.Found {
         guard (1...16).contains(indexes.count) else {
             throw DatabaseError.invalidArgument("a search reads from 1 to 16 full-text tables, not \(indexes.count)")
         }
@@ -57,7 +57,10 @@ extension Connection {
                 throw DatabaseError.invalidArgument("\(index.name) is listed twice")
             }
         }
-        var searches: [TypedSearch] = []
+        guard search.query == nil, !search.isSorted else {
+            throw DatabaseError.invalidArgument("a search of several tables is for user input, and its order is the best")
+        }
+        var searches: [FullTextSearch] = []
         var groups: [String: FacetCounts] = [:]
         for index in indexes {
             var own = search
@@ -76,25 +79,24 @@ extension Connection {
         if searches.contains(where: \.isCounting) {
             for place in searches.indices { searches[place].countsAll = true }
         }
-        return try TypedIndex.with(indexes[...], []) { opened in
-            var run = TypedRun(search, try zip(searches, opened).map { try TypedPart($0, $1) })
-            return try run.found()
+        return try SearchIndex.with(indexes[...], []) { opened in
+            try SearchRun.found(search, try zip(searches, opened).map { try SearchPart($0, $1) })
         }
     }
 }
 
-extension TypedSearch {
+extension FullTextSearch {
     /// Whether the options that must be the same for all tables are the same.
-    fileprivate func hasSameHits(as other: TypedSearch) -> Bool {
+    fileprivate func hasSameHits(as other: FullTextSearch) -> Bool {
         text.isSameText(as: other.text) && limit == other.limit && offset == other.offset && rules == other.rules
-            && fewerWordsBelow == other.fewerWordsBelow
+            && fewerWordsBelow == other.fewerWordsBelow && query == nil && !isSorted
     }
 }
 
-extension TypedIndex {
+extension SearchIndex {
     /// Calls `body` with the indexes of several tables.
     fileprivate static func with<R>(
-        _ tables: ArraySlice<FullTextIndex>, _ opened: [TypedIndex], _ body: ([TypedIndex]) throws -> R
+        _ tables: ArraySlice<FullTextIndex>, _ opened: [SearchIndex], _ body: ([SearchIndex]) throws -> R
     ) throws -> R {
         guard let first = tables.first else { return try body(opened) }
         return try with(first) { index in try with(tables.dropFirst(), opened + [index], body) }

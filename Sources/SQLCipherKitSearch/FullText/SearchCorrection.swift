@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 /// Corrections and suggestions for user input, from an index's words.
-struct TypedCorrection {
+struct SearchCorrection {
     private enum Bound {
         static let pages = 300
         static let candidates = 4
@@ -13,9 +13,9 @@ struct TypedCorrection {
         static let ratios = [1: 50, 2: 500]
     }
 
-    private let index: TypedIndex
+    private let index: SearchIndex
 
-    init(_ index: TypedIndex) { self.index = index }
+    init(_ index: SearchIndex) { self.index = index }
 
     private func term(_ bytes: [UInt8], _ documents: Int) -> FTS5Vocabulary.Term {
         FTS5Vocabulary.Term(term: String(decoding: bytes, as: UTF8.self), column: nil, documents: documents, occurrences: nil)
@@ -24,9 +24,9 @@ struct TypedCorrection {
     // MARK: Suggestions
 
     func suggestions(for text: String, limit: Int) throws -> [FTS5Vocabulary.Term] {
-        var search = TypedSearch(text)
+        var search = FullTextSearch(text)
         search.findsForms = false
-        var slots = try TypedSlots(search, index)
+        var slots = try SearchSlots(search, index)
         guard let last = slots.slots.last, last.isPrefix, last.tokens.count == 1, !last.isLeftOut else { return [] }
         slots.slots = [last]
         try slots.findWords()
@@ -44,11 +44,11 @@ struct TypedCorrection {
     /// Returns a word of the texts with this stem.
     private func surface(of stem: [UInt8], beginning: [UInt8] = []) throws -> [UInt8]? {
         guard let unstemmed = index.unstemmed else { return stem }
-        var slots = try TypedSlots(TypedSearch(""), index)
-        var slot = TypedSlots.Slot(range: 0..<0, tokens: [stem])
-        slot.alternatives = [TypedSlots.Alternative(tokens: [stem], kind: .exact, typos: 0, documents: 1)]
+        var slots = try SearchSlots(FullTextSearch(""), index)
+        var slot = SearchSlots.Slot(range: 0..<0, tokens: [stem])
+        slot.alternatives = [SearchSlots.Alternative(tokens: [stem], kind: .exact, typos: 0, documents: 1)]
         slots.slots = [slot]
-        let rows = try slots.match(minimum: 1, wanted: 4, budget: 64, nil).matches.map(\.row)
+        let rows = try slots.match(minimum: 1, wanted: 4, SearchSlots.Budget(steps: 64, limit: 2_000), nil).matches.map(\.row)
         let columns = index.columns.map { "CAST(f.\($0.quotedSQLIdentifier) AS TEXT)" }
         for row in rows {
             for column in columns {
@@ -61,7 +61,7 @@ struct TypedCorrection {
                 }
                 for token in try index.table.connection.tokens(of: part, arguments: unstemmed, for: .document) {
                     let word = Array(token.token.utf8)
-                    if word.starts(with: beginning), (TypedIndex.stem(word) ?? word) == stem { return word }
+                    if word.starts(with: beginning), (SearchIndex.stem(word) ?? word) == stem { return word }
                 }
             }
         }
@@ -74,17 +74,30 @@ struct TypedCorrection {
         let typed = try index.tokens(typed: word, isPrefix: true).first?.bytes ?? Array(word.utf8)
         guard !typed.isEmpty else { return [] }
         let letters = String(decoding: typed, as: UTF8.self).unicodeScalars.count
-        var found: [TypedIndex.Term] = []
-        for edits in FTS5Vocabulary.errors(distance.map { min(3, $0) }, letters: letters) where found.isEmpty {
+        var found: [SearchIndex.Term] = []
+        for edits in Self.errors(distance, letters: letters) where found.isEmpty {
             found = try near(typed, edits)
         }
         return try found.prefix(limit).map { term(try surface(of: $0.bytes) ?? $0.bytes, $0.documents) }
     }
 
-    private func near(_ typed: [UInt8], _ edits: Int) throws -> [TypedIndex.Term] {
-        let found = try index.terms(
-            near: typed, edits: edits, first: max(1, edits - 1), isPrefix: false, pages: Bound.pages, isKept: false)
-        return found.terms.filter { $0.bytes != typed }.sorted { ($0.distance, $1.documents) < ($1.distance, $0.documents) }
+    /// The maximum numbers of errors. Each is tried if the one before it finds nothing.
+    private static func errors(_ distance: Int?, letters: Int) -> [Int] {
+        guard let distance else { return letters <= 4 ? [1] : [1, 2] }
+        return distance > 0 ? [min(distance, 3)] : []
+    }
+
+    private func near(_ typed: [UInt8], _ edits: Int) throws -> [SearchIndex.Term] {
+        let first = max(1, edits - 1)
+        let pages = Bound.pages
+        var found = try index.terms(near: typed, edits: edits, first: first, isPrefix: false, pages: pages, isKept: false).terms
+        var own = typed
+        if index.unstemmed != nil {
+            found += try index.stems(near: typed, edits: edits, first: first, pages: pages, isKept: false).terms
+            own = SearchIndex.stem(typed) ?? typed
+        }
+        var known: Set<[UInt8]> = [own, typed]
+        return found.sorted { ($0.distance, $1.documents) < ($1.distance, $0.documents) }.filter { known.insert($0.bytes).inserted }
     }
 
     private struct Candidates {
@@ -93,9 +106,9 @@ struct TypedCorrection {
     }
 
     func correctedText(_ text: String) throws -> String? {
-        var search = TypedSearch(text)
+        var search = FullTextSearch(text)
         search.completion = .none
-        var slots = try TypedSlots(search, index)
+        var slots = try SearchSlots(search, index)
         try slots.findWords()
         var corrections: [Int: Candidates] = [:]
         for place in slots.wanted where slots.slots[place].mayHaveTypos {
@@ -119,7 +132,7 @@ struct TypedCorrection {
             for (place, choice) in trial {
                 guard let word = corrections[place]?.words[choice] else { continue }
                 corrected.slots[place].alternatives = [
-                    TypedSlots.Alternative(tokens: [word], kind: .exact, typos: 0, documents: 1)
+                    SearchSlots.Alternative(tokens: [word], kind: .exact, typos: 0, documents: 1)
                 ]
             }
             for place in corrected.wanted where corrected.slots[place].alternatives.isEmpty {
@@ -137,29 +150,26 @@ struct TypedCorrection {
     }
 
     /// The words that may have been meant; nil if the typed word is probably right.
-    private func candidates(_ slot: TypedSlots.Slot) throws -> Candidates? {
+    private func candidates(_ slot: SearchSlots.Slot) throws -> Candidates? {
         let typed = slot.tokens[0]
         let documents = slot.alternatives.reduce(0) { $0 + $1.documents }
         guard slot.letters >= 3, documents <= max(1, index.rows / Bound.rareness) else { return nil }
         let edits = slot.letters >= 5 ? 2 : 1
-        let stem = index.unstemmed == nil ? nil : TypedIndex.stem(typed)
-        var found = try near(typed, edits)
-        // A stemmer does not cut off an ending with an error in it.
-        if let stem, stem != typed { found += try near(stem, edits) }
-        found = found.filter { term in
+        var found = try near(typed, edits).filter { term in
             if slot.alternatives.contains(where: { $0.tokens == [term.bytes] }) { return false }
             // In a word of three letters, only swapped letters count as an error.
             if slot.letters == 3, term.bytes.sorted() != typed.sorted() { return false }
             return documents == 0 || term.documents / documents >= Bound.ratios[term.distance, default: .max]
         }
-        func cost(_ term: TypedIndex.Term) -> Int { term.distance + (term.bytes.first == typed.first ? 0 : 1) }
+        func cost(_ term: SearchIndex.Term) -> Int { term.distance + (term.bytes.first == typed.first ? 0 : 1) }
         found.sort { (cost($0), $1.documents) < (cost($1), $0.documents) }
         guard !found.isEmpty else { return nil }
         return Candidates(range: slot.range, words: found.prefix(Bound.candidates).map(\.bytes))
     }
 
-    private func count(_ slots: TypedSlots) throws -> Int {
-        try slots.match(minimum: slots.wanted.count, wanted: 0, budget: Bound.steps, nil).total
+    private func count(_ slots: SearchSlots) throws -> Int {
+        let budget = SearchSlots.Budget(steps: Bound.steps, limit: Bound.steps)
+        return try slots.match(minimum: slots.wanted.count, wanted: 0, budget, nil).total
     }
 
     private func replaced(_ text: String, _ words: [(range: Range<Int>, word: [UInt8])]) -> String {

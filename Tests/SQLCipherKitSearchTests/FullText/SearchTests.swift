@@ -4,7 +4,7 @@ import SQLCipherKitSearch
 import Testing
 
 /// What users type, and what it finds.
-@Suite struct TypedSearchTests {
+@Suite struct SearchTests {
     let db: Connection
     let notes: FullTextIndex
 
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    private func rows(_ text: String) throws -> [Int64] { try notes.search(typed: text).hits.map(\.rowID) }
+    private func rows(_ text: String) throws -> [Int64] { try notes.search(text).hits.map(\.rowID) }
 
     @Test(arguments: [
         ("quick bro", [1]), ("quikc bro", [1]), ("universi", [2]), ("runnin", [2]), ("libary ", [2]), ("funtion", [4]), ("q", [1]),
@@ -37,17 +37,17 @@ import Testing
     }
 
     @Test func formsComeAfterWordsAsTheyWereTyped() throws {
-        var first = TypedSearch("run")
+        var first = FullTextSearch("run")
         first.rules = [.words, .typos, .exactness, .column]
         #expect(try notes.search(first).hits.map(\.rowID) == [3, 2])
-        #expect(try rows("run") == [3, 2])
         // The title counts more if the rule of columns comes first.
         first.rules = [.words, .typos, .column, .exactness]
         #expect(try notes.search(first).hits.map(\.rowID) == [2, 3])
+        #expect(try rows("run") == [2, 3])
         #expect(try Set(rows("run ")) == [2, 3])
-        let found = try notes.search(typed: "runs ")
+        let found = try notes.search("runs ")
         #expect(found.words[0].kind == .form && found.hits.allSatisfy { $0.exactness == 1 })
-        var exact = TypedSearch("runs ")
+        var exact = FullTextSearch("runs ")
         exact.findsForms = false
         exact.typos = .none
         exact.completion = .none
@@ -55,9 +55,9 @@ import Testing
     }
 
     @Test func marksFollowWhatWasUnderstood() throws {
-        #expect(try notes.search(typed: "quikc jumped").hits[0].snippet == HighlightedText(
+        #expect(try notes.search("quikc jumped").hits[0].snippet == HighlightedText(
             "The quick brown fox jumps over the lazy dog", ranges: marks(["quick", "jumps"])))
-        var search = TypedSearch("libary")
+        var search = FullTextSearch("libary")
         search.snippet = .column("body", words: 2)
         search.highlights = ["body"]
         search.columns = ["title"]
@@ -74,30 +74,30 @@ import Testing
     }
 
     @Test func oneWordTooMany() throws {
-        let found = try notes.search(typed: "quick brown xylophone ")
+        let found = try notes.search("quick brown xylophone ")
         #expect(found.hits.map(\.rowID) == [1] && found.hasFewerWords && found.hits[0].words == 2)
         #expect(found.words.map(\.isUnknown) == [false, false, true])
-        var search = TypedSearch("quick brown xylophone ")
+        var search = FullTextSearch("quick brown xylophone ")
         search.fewerWordsBelow = 0
         #expect(try notes.search(search).hits.isEmpty)
         #expect(try rows("fox bread ").sorted() == [1, 3])
     }
 
     @Test func synonymsOfSeveralWordsAndInOneDirection() throws {
-        var search = TypedSearch("tv ")
+        var search = FullTextSearch("tv ")
         search.fewerWordsBelow = 0
         #expect(try notes.search(search).hits.isEmpty)
-        search.synonyms = [TypedSearch.Synonym("tv", finds: ["television set"])]
+        search.synonyms = [FullTextSearch.Synonym("tv", finds: ["television set"])]
         #expect(try notes.search(search).hits.map(\.rowID) == [5])
         search.text = "television set "
         #expect(try notes.search(search).words.allSatisfy { $0.kind == .exact })
         search.text = "couch "
-        search.synonyms = TypedSearch.Synonym.group(["couch", "lazy dog", "bread"])
+        search.synonyms = FullTextSearch.Synonym.group(["couch", "lazy dog", "bread"])
         #expect(try Set(notes.search(search).hits.map(\.rowID)) == [1, 3])
     }
 
     @Test func stopWordsNeverEmptyAQuery() throws {
-        var search = TypedSearch("the xylophone fox ")
+        var search = FullTextSearch("the xylophone fox ")
         search.fewerWordsBelow = 0
         search.stopWords = ["the", "xylophone"]
         #expect(try notes.search(search).hits.map(\.rowID) == [1])
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func filtersDecaysAndPages() throws {
-        var search = TypedSearch("the ")
+        var search = FullTextSearch("the ")
         search.filter = "year > \(2020)"
         #expect(try Set(notes.search(search).hits.map(\.rowID)) == [2, 4, 5])
         search.filter = nil
@@ -119,16 +119,16 @@ import Testing
             paged += try notes.search(search).hits.map(\.rowID)
         }
         #expect(paged == all && all.count == 4)
-        search = TypedSearch("the ")
+        search = FullTextSearch("the ")
         search.rules = [.relevance]
-        search.decay = TypedSearch.Decay("2024 - year", half: 0.01)
+        search.decay = FullTextSearch.Decay("2024 - year", half: 0.01)
         #expect(try notes.search(search).hits.map(\.rowID) == [5, 4, 2, 1])
         search.filter = "no_such_column > 1"
         #expect(throws: DatabaseError.self) { try notes.search(search) }
-        search = TypedSearch("the")
+        search = FullTextSearch("the")
         search.limit = -1
         #expect(throws: DatabaseError.self) { try notes.search(search) }
-        search = TypedSearch("the")
+        search = FullTextSearch("the")
         search.snippet = .column("none")
         #expect(throws: DatabaseError.self) { try notes.search(search) }
     }

@@ -3,7 +3,7 @@ import SQLCipherKitCore
 
 /// Remembers the words found in an index until its content changes, because each keystroke asks again for all words before the one
 /// that is being typed.
-final class TypedMemory {
+final class SearchMemory {
     enum Question: Hashable {
         case word([UInt8])
         case beginning([UInt8], pages: Int)
@@ -11,12 +11,12 @@ final class TypedMemory {
     }
 
     struct Answer {
-        var terms: [TypedIndex.Term]
+        var terms: [SearchIndex.Term]
         var isComplete: Bool
     }
 
     private enum Bound {
-        static let questions = 256
+        static let questions = 1_024
         /// Words in all answers together: about a megabyte.
         static let terms = 10_000
     }
@@ -27,8 +27,6 @@ final class TypedMemory {
     private var terms = 0
     /// Identifies the index's content.
     private var content: UnsafeMutableRawPointer?
-
-    deinit { sqlcipherkit_words_forget(content) }
 
     /// Forgets everything if the index's content has changed.
     func update(_ words: OpaquePointer) {
@@ -54,14 +52,14 @@ final class TypedMemory {
 }
 
 /// The memories of a connection's indexes.
-private final class TypedMemories: ConnectionState {
-    private var memories: [ExactText: TypedMemory] = [:]
+private final class SearchMemories: ConnectionState {
+    private var memories: [ExactText: SearchMemory] = [:]
 
-    func of(_ table: String) -> TypedMemory {
+    func of(_ table: String) -> SearchMemory {
         let key = ExactText(table)
         if let memory = memories[key] { return memory }
         if memories.count >= 8 { memories = [:] }
-        let memory = TypedMemory()
+        let memory = SearchMemory()
         memories[key] = memory
         return memory
     }
@@ -69,5 +67,5 @@ private final class TypedMemories: ConnectionState {
 
 extension Connection {
     /// Returns the memory for an index.
-    func typedMemory(of table: String) -> TypedMemory { state(TypedMemories.self).of(table) }
+    func searchMemory(of table: String) -> SearchMemory { state(SearchMemories.self).of(table) }
 }

@@ -2,14 +2,14 @@ import CSQLCipher
 import SQLCipherKitCore
 
 /// Reads the snippet, highlights and columns of each hit.
-struct TypedHits {
-    private let search: TypedSearch
-    private let index: TypedIndex
+struct SearchHits {
+    private let search: FullTextSearch
+    private let index: SearchIndex
     private let snippetColumns: [Int]
     private let highlightColumns: [Int]
     private let statement: SQL?
 
-    init(_ search: TypedSearch, _ index: TypedIndex) throws {
+    init(_ search: FullTextSearch, _ index: SearchIndex) throws {
         func place(_ column: String) throws(DatabaseError) -> Int {
             if let place = index.columns.firstIndex(named: column) { return place }
             throw DatabaseError(
@@ -37,37 +37,50 @@ struct TypedHits {
             : SQL(raw: "SELECT \(shown.joined(separator: ", ")) FROM \(index.table.qualifiedName) AS f WHERE f.rowid = ")
     }
 
-    func hits(_ matches: [sqlcipherkit_match], _ slots: TypedSlots, _ source: Int) throws -> [TypedSearch.Hit] {
-        let marker = snippetColumns.isEmpty && highlightColumns.isEmpty ? nil : TypedMarker(slots, index)
-        return try matches.map { match in
+    /// A row to show, and how it was ranked.
+    struct Row {
+        var row: Int64
+        var score: Double
+        var match: sqlcipherkit_match?
+    }
+
+    /// - Parameter source: the position of the index among those that are searched.
+    func hits(_ rows: [Row], marker: @autoclosure () throws -> SearchMarker, source: Int) throws -> [FullTextSearch.Hit] {
+        let marker = rows.isEmpty || (snippetColumns.isEmpty && highlightColumns.isEmpty) ? nil : try marker()
+        return try rows.map { row in
             var snippet: HighlightedText?
             var highlights: [String: HighlightedText] = [:]
             var values: [SQLValue] = []
             if let statement {
-                try index.table.connection.forEach("\(statement)\(match.row)") { row in
+                try index.table.connection.forEach("\(statement)\(row.row)") { row in
                     var best: (score: Int, text: HighlightedText)?
-                    for place in snippetColumns.indices {
+                    for (place, column) in snippetColumns.enumerated() {
                         guard let wanted = search.snippet, let marker else { continue }
-                        if try Row.Column(row.handle, Int32(place)).isNull() { continue }
-                        let found = try row.withUnsafeBytes(at: place) { try marker.snippet($0, wanted) }
+                        if try SQLCipherKitCore.Row.Column(row.handle, Int32(place)).isNull() { continue }
+                        let found = try row.withUnsafeBytes(at: place) { try marker.snippet($0, column, wanted) }
                         if let found, best.map({ found.score > $0.score }) ?? true { best = found }
                     }
                     snippet = best?.text
-                    for (place, name) in search.highlights.enumerated() {
-                        let column = snippetColumns.count + place
-                        guard let marker, try !Row.Column(row.handle, Int32(column)).isNull() else { continue }
-                        highlights[name] = try row.withUnsafeBytes(at: column) { try marker.highlight($0) }
+                    for (number, name) in search.highlights.enumerated() {
+                        let place = snippetColumns.count + number
+                        guard let marker, try !SQLCipherKitCore.Row.Column(row.handle, Int32(place)).isNull() else { continue }
+                        highlights[name] = try row.withUnsafeBytes(at: place) { try marker.highlight($0, highlightColumns[number]) }
                     }
                     let first = snippetColumns.count + highlightColumns.count
                     for place in search.columns.indices { values.append(try row[first + place]) }
                 }
             }
             if values.isEmpty { values = Array(repeating: .null, count: search.columns.count) }
-            return TypedSearch.Hit(
-                source: source, table: index.table.name, rowID: match.row, relevance: match.relevance, words: Int(match.words),
-                typos: Int(match.typos), proximity: Int(match.proximity), column: Int(match.column),
-                exactness: Int(match.exactness), snippet: snippet, highlights: highlights,
-                columns: RowCopy(columnNames: search.columns, values: values))
+            let match = row.match
+            return FullTextSearch.Hit(
+                source: source, table: index.table.name, rowID: row.row, score: row.score, words: Int(match?.words ?? 0),
+                typos: Int(match?.typos ?? 0), proximity: Int(match?.proximity ?? 0), column: Int(match?.column ?? 0),
+                exactness: Int(match?.exactness ?? 0), isPhrase: match.map { $0.phrase == 0 && $0.words > 1 } ?? false,
+                snippet: snippet, highlights: highlights, columns: RowCopy(columnNames: search.columns, values: values))
         }
     }
+}
+
+extension SearchHits.Row {
+    init(_ match: sqlcipherkit_match) { self.init(row: match.row, score: match.relevance, match: match) }
 }

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// What a connection keeps of an index's words from search to search never outlives the content that it is of.
-@Suite struct TypedMemoryTests {
+@Suite struct SearchMemoryTests {
     private static let words = ["alpha", "alphabet", "alpine", "beta", "betas", "gamma", "gammon", "delta", "deltoid", "omega"]
 
     /// The rows with a word that begins so, by the texts themselves.
@@ -15,7 +15,7 @@ import TestSupport
 
     private func check(_ db: Connection, after step: String, _ rows: [Int: String]) throws {
         for typed in ["alp", "beta", "g", "del", "omega"] {
-            var search = TypedSearch(typed, limit: 1_000)
+            var search = FullTextSearch(typed, limit: 1_000)
             search.findsForms = false
             search.typos = .none
             search.completion = .lastWord
@@ -92,7 +92,7 @@ import TestSupport
         for word in ["alpha", "alpine"] {
             try db.create(FTS5Table("t", columns: ["a"]))
             try db.execute("INSERT INTO t VALUES (\(word))")
-            #expect(try db.fullText("t").search(typed: "al").words[0].matches.map(\.text) == [word])
+            #expect(try db.fullText("t").search("al").words[0].matches.map(\.text) == [word])
             try db.execute("DROP TABLE t")
         }
     }

@@ -1,10 +1,13 @@
 /// Finds words of the index for typed words.
-extension TypedSlots {
+extension SearchSlots {
     /// The maximum number of words of the index that a typed word may match, by kind.
     private enum Bound {
         static let completions = 100
         static let forms = 24
         static let typos = 24
+        static let splits = 4
+        /// The maximum number of rows with the rarer part of a known word that is taken apart.
+        static let splitRows = 2_000
         /// The maximum number of rows that the completions have together: of the word being typed, and of each other word.
         static let completedRows = 30_000
         static let otherCompletedRows = 2_000
@@ -25,9 +28,10 @@ extension TypedSlots {
                 try findWords(&slot.parts[part])
                 slot.alternatives += slot.parts[part].alternatives
             }
-            slot.settle()
             slots[place] = slot
         }
+        try findJoined()
+        for place in active { slots[place].settle() }
     }
 
     private mutating func findWords(_ slot: inout Slot) throws {
@@ -35,7 +39,7 @@ extension TypedSlots {
             try findPhrase(&slot)
         } else {
             let word = slot.tokens[0]
-            let stem = TypedIndex.stem(word)
+            let stem = SearchIndex.stem(word)
             if index.unstemmed != nil {
                 try add(stem ?? word, .exact, to: &slot)
             } else {
@@ -44,12 +48,19 @@ extension TypedSlots {
             }
             for other in slot.others { try add(other, .synonym, to: &slot) }
             if slot.isPrefix { try findCompletions(word, typos: 0, &slot) }
-            if slot.isPrefix, index.unstemmed != nil { try findShorter(word, &slot) }
+            if slot.isPrefix, index.unstemmed != nil {
+                for stem in EnglishEndings.stems(beginning: word) { try add(stem, .form, to: &slot) }
+            }
+            if !slot.isQuoted, !slot.isExcluded {
+                for other in OtherSpellings.words(for: word) { try add(other, .form, to: &slot) }
+                try findSplit(word, &slot)
+            }
         }
         if !slot.isQuoted, !slot.isExcluded { try findSynonyms(&slot) }
     }
 
-    private mutating func add(_ word: [UInt8], _ kind: TypedSearch.Word.Kind, to slot: inout Slot) throws {
+    private mutating func add(_ word: [UInt8], _ kind: FullTextSearch.Word.Kind, to slot: inout Slot) throws {
+        guard !slot.alternatives.contains(where: { $0.tokens == [word] }) else { return }
         guard let term = try index.term(word) else { return }
         slot.alternatives.append(Alternative(tokens: [word], kind: kind, typos: 0, documents: term.documents))
     }
@@ -60,7 +71,7 @@ extension TypedSlots {
         // The last letter of a stem such as those of `happy` and `hope` may be missing from other forms.
         if shared.count > 3, shared.last.map({ "eiy".utf8.contains($0) }) == true { shared.removeLast() }
         let found = try index.terms(beginning: shared, pages: Bound.formPages)
-        let forms = found.terms.filter { $0.bytes != word && TypedIndex.stem($0.bytes) == stem }
+        let forms = found.terms.filter { $0.bytes != word && SearchIndex.stem($0.bytes) == stem }
         for form in forms.sorted(by: { $0.documents > $1.documents }).prefix(Bound.forms) {
             slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
         }
@@ -86,21 +97,53 @@ extension TypedSlots {
         }
     }
 
-    /// In an index of stems, the typed part of a word may be longer than the stem, or differ from it at the end.
-    private mutating func findShorter(_ word: [UInt8], _ slot: inout Slot) throws {
-        guard word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return }
-        var known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
-        for length in stride(from: word.count - 1, through: max(2, word.count - 7), by: -1) {
-            for ending in ["", "e", "i", "l"] {
-                let shorter = word.prefix(length) + Array(ending.utf8)
-                guard shorter.count >= 3, known.insert(Array(shorter)).inserted else { continue }
-                try add(Array(shorter), .form, to: &slot)
+    /// Finds a word that the texts write as two, or an abbreviation that they write with dots: `redbull`, `dont`, `usa`.
+    private mutating func findSplit(_ word: [UInt8], _ slot: inout Slot) throws {
+        let isKnown = slot.alternatives.contains { $0.kind == .exact }
+        var found: [Alternative] = []
+        for tokens in OtherSpellings.splits(of: word) {
+            let stemmed = index.unstemmed == nil ? tokens : tokens.map { SearchIndex.stem($0) ?? $0 }
+            // Frequent words that rarely follow each other would take up the search.
+            guard let rarest = try documents(ofAll: stemmed), rarest <= (isKnown ? Bound.splitRows : Bound.completedRows) else {
+                continue
+            }
+            found.append(Alternative(tokens: stemmed, kind: .form, typos: 0, documents: rarest))
+        }
+        slot.alternatives += found.sorted { $0.documents > $1.documents }.prefix(Bound.splits)
+    }
+
+    /// Finds neighbouring words that the texts write as one: `wi fi`, `node.js`, `U.S.A.`. Such a word stands for each of them.
+    private mutating func findJoined() throws {
+        let places = wanted.filter { !slots[$0].isQuoted && !slots[$0].isPhrase && slots[$0].parts.isEmpty }
+        for (number, first) in places.enumerated() {
+            var joined = slots[first].tokens[0]
+            for (other, length) in zip(places[(number + 1)...], 2...) where length <= 6 && other == first + length - 1 {
+                joined += slots[other].tokens[0]
+                // Words of more than a letter are joined in twos.
+                let isInitials = (first...other).allSatisfy { slots[$0].letters == 1 }
+                guard joined.count <= 40, length == 2 ? joined.count >= 3 : isInitials else { continue }
+                let stemmed = index.unstemmed == nil ? joined : SearchIndex.stem(joined) ?? joined
+                guard let term = try index.term(stemmed) else { continue }
+                for place in first...other {
+                    slots[place].alternatives.append(
+                        Alternative(tokens: [stemmed], kind: .form, typos: 0, documents: term.documents))
+                }
             }
         }
     }
 
+    /// The number of rows that may have all of these words; nil if the index lacks one.
+    private func documents(ofAll tokens: [[UInt8]]) throws -> Int? {
+        var rarest = Int.max
+        for token in tokens {
+            guard let term = try index.term(token) else { return nil }
+            rarest = min(rarest, term.documents)
+        }
+        return rarest
+    }
+
     private mutating func findPhrase(_ slot: inout Slot) throws {
-        let stemmed = index.unstemmed == nil ? slot.tokens : slot.tokens.map { TypedIndex.stem($0) ?? $0 }
+        let stemmed = index.unstemmed == nil ? slot.tokens : slot.tokens.map { SearchIndex.stem($0) ?? $0 }
         var rarest = Int.max
         for token in stemmed.dropLast() { rarest = min(rarest, try index.term(token)?.documents ?? 0) }
         guard rarest > 0 else { return }
@@ -126,11 +169,9 @@ extension TypedSlots {
             guard typed == slot.tokens else { continue }
             for found in synonym.found {
                 var tokens = try index.tokens(typed: found, isPrefix: false).filter { !$0.isColocated }.map(\.bytes)
-                if index.unstemmed != nil { tokens = tokens.map { TypedIndex.stem($0) ?? $0 } }
+                if index.unstemmed != nil { tokens = tokens.map { SearchIndex.stem($0) ?? $0 } }
                 guard !tokens.isEmpty, tokens.count <= 32 else { continue }
-                var rarest = Int.max
-                for token in tokens { rarest = min(rarest, try index.term(token)?.documents ?? 0) }
-                if rarest > 0 {
+                if let rarest = try documents(ofAll: tokens) {
                     slot.alternatives.append(Alternative(tokens: tokens, kind: .synonym, typos: 0, documents: rarest))
                 }
             }
@@ -163,13 +204,14 @@ extension TypedSlots {
         if edits == 1, !slot.isPrefix, search.completion == .everyWord { try findCompletions(word, typos: 1, &slot) }
         let allowed = slot.letters >= search.typos.twoFrom ? 2 : slot.letters >= search.typos.oneFrom ? 1 : 0
         if slot.mayHaveTypos, edits <= allowed {
-            var found: [TypedIndex.Term] = []
-            for (form, isPrefix) in forms(of: word, isPrefix: slot.isPrefix) {
-                let first = slot.letters >= 5 && edits == 1 ? 1 : -1
-                let answer = try index.terms(
-                    near: form, edits: edits, first: first, isPrefix: isPrefix, pages: Bound.typoPages)
-                if !answer.isComplete { isComplete = false }
+            let first = slot.letters >= 5 && edits == 1 ? 1 : -1
+            var answer = try index.terms(near: word, edits: edits, first: first, isPrefix: slot.isPrefix, pages: Bound.typoPages)
+            var found = answer.terms
+            if !answer.isComplete { isComplete = false }
+            if index.unstemmed != nil {
+                answer = try index.stems(near: word, edits: edits, first: first, pages: Bound.typoPages)
                 found += answer.terms
+                if !answer.isComplete { isComplete = false }
             }
             let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
             found = found.filter { !known.contains($0.bytes) && ($0.distance == edits || index.unstemmed != nil) }
@@ -186,21 +228,15 @@ extension TypedSlots {
         }
         return slot.alternatives.count > before
     }
-
-    /// The forms to look for. In an index of stems this includes the stem, because a stemmer does not cut off an ending with an
-    /// error in it.
-    private func forms(of word: [UInt8], isPrefix: Bool) -> [([UInt8], Bool)] {
-        guard index.unstemmed != nil, let stem = TypedIndex.stem(word), stem != word else { return [(word, isPrefix)] }
-        return [(word, isPrefix), (stem, false)]
-    }
 }
 
-extension TypedSlots.Slot {
+extension SearchSlots.Slot {
     /// Sorts the alternatives, nearest first, and removes duplicates.
     mutating func settle() {
         var known: Set<[[UInt8]]> = []
         alternatives.sort { ($0.typos, $0.kind.rawValue, $1.documents) < ($1.typos, $1.kind.rawValue, $0.documents) }
         alternatives = alternatives.filter { known.insert($0.tokens).inserted }
+        // Counted once, so that what a row pays for not having the word stays the same.
         if documents == 0 { documents = alternatives.reduce(0) { $0 + $1.documents } }
     }
 }

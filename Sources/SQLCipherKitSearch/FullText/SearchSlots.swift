@@ -1,11 +1,11 @@
 import SQLCipherKitCore
 
 /// The typed words, each a slot with the words of the index that it may mean.
-struct TypedSlots {
+struct SearchSlots {
     /// A word of the index, or several words in sequence, that a typed word may mean.
     struct Alternative {
         var tokens: [[UInt8]]
-        var kind: TypedSearch.Word.Kind
+        var kind: FullTextSearch.Word.Kind
         var typos: Int
         var documents: Int
         /// About how many rows of all searched indexes have it; nil for a single index.
@@ -31,16 +31,20 @@ struct TypedSlots {
         var others: [[UInt8]] = []
         var isQuoted = false
         var isPrefix = false
-        var isExcluded = false
-        var isOptional = false
+        /// The number of the group of excluded words that it is in, from 1 on: rows with all words of a group are excluded. 0 for a
+        /// word that is searched for.
+        var excluded = 0
         var isLeftOut = false
         var columns: [Int32] = []
         var alternatives: [Alternative] = []
         /// About how many rows have it, counted for the words that were found first: the rarest slot is looked for first.
         var documents = 0
+        /// About how many rows of all searched indexes have it; nil for a single index.
+        var shared: Int?
         /// The slots of the other alternatives of an `OR`.
         var parts: [Slot] = []
 
+        var isExcluded: Bool { excluded > 0 }
         var isPhrase: Bool { tokens.count > 1 }
         var letters: Int { tokens.count == 1 ? String(decoding: tokens[0], as: UTF8.self).unicodeScalars.count : 0 }
         /// Years, versions and other numbers are not mistyped words.
@@ -56,15 +60,17 @@ struct TypedSlots {
     static let limit = 12
 
     var slots: [Slot] = []
+    /// Whether the text has operators that may be words.
+    private(set) var hasKeywords = false
     /// Whether everything that the index has for the words was found.
     var isComplete = true
     /// The number of rows among which words are rare or frequent: those of all indexes that are searched together.
     var rows: Int
 
-    let search: TypedSearch
-    let index: TypedIndex
+    let search: FullTextSearch
+    let index: SearchIndex
 
-    init(_ search: TypedSearch, _ index: TypedIndex) throws {
+    init(_ search: FullTextSearch, _ index: SearchIndex) throws {
         self.search = search
         self.index = index
         rows = index.rows
@@ -74,34 +80,60 @@ struct TypedSlots {
     // MARK: From text to slots
 
     private mutating func parse() throws {
-        let typed = TypedText(search.text, columns: index.columns)
-        for (number, part) in typed.parts.enumerated() {
-            let text = String(search.text[part.range])
-            let start = search.text.utf8.distance(from: search.text.utf8.startIndex, to: part.range.lowerBound)
-            let isLast = number == typed.parts.count - 1 && typed.isOpen && !part.isExcluded && search.completion != .none
-            let isPrefix = part.isPrefix || isLast
-            let tokens = try index.tokens(typed: text, isPrefix: isPrefix)
-            var found = runs(tokens, isQuoted: part.isQuoted).map { run in
-                var slot = Slot(
-                    range: (start + run.range.lowerBound)..<(start + run.range.upperBound), tokens: run.tokens, others: run.others)
-                slot.isQuoted = part.isQuoted
-                slot.isExcluded = part.isExcluded
-                if let column = part.column, let place = index.columns.firstIndex(named: column) { slot.columns = [Int32(place)] }
-                return slot
-            }
-            if isPrefix, !found.isEmpty { found[found.count - 1].isPrefix = true }
-            if part.isAlternative, found.count == 1, let last = slots.indices.last {
-                slots[last].parts.append(found[0])
+        let typed = SearchText(search.text, columns: index.columns, readsKeywords: search.readsKeywords)
+        hasKeywords = typed.hasKeywords
+        let words = try typed.parts.enumerated().map { number, part in
+            let isLast = number == typed.parts.count - 1 && typed.isOpen && search.completion != .none
+            return try read(part, isPrefix: part.isPrefix || isLast)
+        }
+        for clause in typed.clauses {
+            let found = clause.flatMap { words[$0] }
+            if clause.count > 1, clause.allSatisfy({ words[$0].count == 1 }), var slot = found.first {
+                slot.parts = Array(found.dropFirst())
+                slots.append(slot)
             } else {
+                // Text of several words cannot be an alternative: all of its words are wanted.
                 slots += found
             }
         }
+        var groups = 0
+        for group in typed.excluded {
+            let found = group.flatMap { part in
+                words[part].map { slot in
+                    var slot = slot
+                    slot.isPrefix = slot.isPrefix && typed.parts[part].isPrefix
+                    return slot
+                }
+            }
+            if found.isEmpty { continue }
+            groups += 1
+            for var slot in found {
+                slot.excluded = groups
+                slots.append(slot)
+            }
+        }
+        slots.sort { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
         leaveOut()
+    }
+
+    /// Returns a slot for each word of a part, or for each run of words that touch.
+    private func read(_ part: SearchText.Part, isPrefix: Bool) throws -> [Slot] {
+        let start = search.text.utf8.distance(from: search.text.utf8.startIndex, to: part.range.lowerBound)
+        let tokens = try index.tokens(typed: String(search.text[part.range]), isPrefix: isPrefix)
+        var found = runs(tokens, isQuoted: part.isQuoted).map { run in
+            var slot = Slot(
+                range: (start + run.range.lowerBound)..<(start + run.range.upperBound), tokens: run.tokens, others: run.others)
+            slot.isQuoted = part.isQuoted
+            if let column = part.column, let place = index.columns.firstIndex(named: column) { slot.columns = [Int32(place)] }
+            return slot
+        }
+        if isPrefix, !found.isEmpty { found[found.count - 1].isPrefix = true }
+        return found
     }
 
     /// Groups the tokens into phrases. Tokens that touch, as in text without spaces, are a phrase; so are those of quoted text.
     private func runs(
-        _ tokens: [TypedIndex.Token], isQuoted: Bool
+        _ tokens: [SearchIndex.Token], isQuoted: Bool
     ) -> [(tokens: [[UInt8]], others: [[UInt8]], range: Range<Int>)] {
         var runs: [(tokens: [[UInt8]], others: [[UInt8]], range: Range<Int>)] = []
         for token in tokens {
@@ -133,7 +165,13 @@ struct TypedSlots {
                 if count > Self.limit { slots[place].isLeftOut = true }
             }
         }
-        for place in slots.indices.filter({ slots[$0].isExcluded }).dropFirst(Self.limit) { slots[place].isLeftOut = true }
+        // A group is left out as a whole: a part of it would exclude more rows.
+        var excluded = 0
+        for group in Set(slots.map(\.excluded)).subtracting([0]).sorted() {
+            let places = slots.indices.filter { slots[$0].excluded == group }
+            excluded += places.count
+            if excluded > Self.limit { for place in places { slots[place].isLeftOut = true } }
+        }
     }
 
     /// The slots that are not left out: words that are searched for, and excluded ones.

@@ -1,12 +1,9 @@
 import CSQLCipher
 
-/// Runs one typed search, of one index or several.
-struct TypedRun {
-    private enum Bound {
-        /// Steps through lists of rows, for each round and each index.
-        static let steps = 20_000
-        static let fewerSteps = 10_000
-    }
+/// Runs one search for user input, of one index or several.
+struct SearchRun {
+    /// The minimum number of rows that are kept, so that a search ends at the same row however many are asked for.
+    private static let fewest = 20
 
     /// A row, and the index that has it.
     private struct Ranked {
@@ -14,62 +11,91 @@ struct TypedRun {
         var place: Int
 
         static func < (a: Ranked, b: Ranked) -> Bool {
-            (a.match.before, -a.match.relevance, a.match.after) == (b.match.before, -b.match.relevance, b.match.after)
-                ? (a.place, a.match.row) < (b.place, b.match.row)
-                : (a.match.before, -a.match.relevance, a.match.after) < (b.match.before, -b.match.relevance, b.match.after)
+            sqlcipherkit_match.isEqual(a.match, b.match) && a.place != b.place
+                ? a.place < b.place : sqlcipherkit_match.isBetter(a.match, b.match)
         }
     }
 
-    private let search: TypedSearch
+    private let search: FullTextSearch
     private let isCounting: Bool
-    private var parts: [TypedPart]
+    private var parts: [SearchPart]
     /// The number of words that are searched for, as the tokenizer that finds the most words splits the text.
     private let words: Int
 
     /// - Parameter parts: the indexes, each with its own search. All have the text and the rules of `search`, and either all count
     ///   rows or none does.
-    init(_ search: TypedSearch, _ parts: [TypedPart]) {
+    init(_ search: FullTextSearch, _ parts: [SearchPart]) {
         self.search = search
-        isCounting = parts.contains { $0.search.isCounting }
+        isCounting = parts.contains { $0.search.isCounting || $0.search.isSorted }
         self.parts = parts
         words = parts.map(\.wanted.count).max() ?? 0
     }
 
-    mutating func found() throws -> TypedSearch.Found {
+    /// Searches, and takes operators for words if they leave no row with all words.
+    static func found(_ search: FullTextSearch, _ parts: [SearchPart]) throws -> FullTextSearch.Found {
+        var run = SearchRun(search, parts)
+        let found = try run.found()
+        guard found.total == 0 || found.hasFewerWords, parts.contains(where: \.slots.hasKeywords) else { return found }
+        func asWords(_ search: FullTextSearch) -> FullTextSearch {
+            var search = search
+            search.readsKeywords = false
+            search.fewerWordsBelow = 0
+            return search
+        }
+        var other = SearchRun(asWords(search), try parts.map { try SearchPart(asWords($0.search), $0.index) })
+        let words = try other.found()
+        return words.total > 0 ? words : found
+    }
+
+    private mutating func found() throws -> FullTextSearch.Found {
         let needed = search.offset + search.limit
-        let rated = parts.reduce(needed) { max($0, $1.rated) }
+        let kept = max(needed, Self.fewest)
         var ranking: [Ranked] = []
         var (missing, edits) = (0, 0)
         if words > 0 {
             for place in parts.indices { try parts[place].slots.findWords() }
             share()
-            ranking = try match(missing: 0, wanted: rated)
-            while edits < 2, !isSettled(ranking, needed, edits: edits + 1) {
+            ranking = try match(missing: 0, wanted: kept)
+            while edits < 2, isShort(ranking) || !isSettled(ranking, needed, edits: edits + 1) {
                 edits += 1
-                if try findTypos(edits) { ranking = try match(missing: 0, wanted: rated) }
+                if try findTypos(edits) { ranking = try match(missing: 0, wanted: kept) }
             }
-            while ranking.count < min(needed, search.fewerWordsBelow), missing + 1 < words {
+            while isShort(ranking), missing + 1 < words {
                 missing += 1
-                ranking = try match(missing: missing, wanted: rated)
+                ranking = try match(missing: missing, wanted: kept)
             }
-            if try applySignals() { ranking = ranked() }
         }
-        let page = ranking.dropFirst(search.offset).prefix(search.limit)
-        let hits = try hits(Array(page))
-        let understood = understoodWords
         let isEverything = words == 0 || edits == 2
-        var isComplete = isEverything && parts.allSatisfy(\.isComplete)
-        var total = parts.reduce(0) { $0 + $1.answer.total }
-        var facets: [String: [FullTextSearch.Facet]] = [:]
-        if isCounting {
-            // Counting works on copies, so that it changes neither the hits nor their marks.
-            var counting = self
-            total = try counting.count(missing: missing, edits: edits)
-            isComplete = counting.parts.allSatisfy(\.isComplete)
-            facets = try counting.facets(&isComplete)
+        let understood = understoodWords
+        guard isCounting else {
+            return FullTextSearch.Found(
+                hits: try hits(Self.page(of: ranking, search)), words: understood, total: parts.reduce(0) { $0 + $1.total },
+                facets: [:], isExhaustive: isEverything && parts.allSatisfy(\.isComplete), hasFewerWords: missing > 0)
         }
-        return TypedSearch.Found(
+        // Counting works on copies, so that it changes neither the hits nor their marks.
+        var counting = self
+        let total = try counting.count(missing: missing, edits: edits)
+        var isComplete = counting.parts.allSatisfy(\.isComplete)
+        let facets = try counting.facets(&isComplete)
+        let hits = search.isSorted ? try counting.sortedHits() : try hits(Self.page(of: ranking, search))
+        return FullTextSearch.Found(
             hits: hits, words: understood, total: total, facets: facets, isExhaustive: isComplete, hasFewerWords: missing > 0)
+    }
+
+    private static func page<Row>(of rows: [Row], _ search: FullTextSearch) -> [Row] {
+        Array(rows.dropFirst(search.offset).prefix(search.limit))
+    }
+
+    /// The page of the rows found, in the order that was asked for. Only a search of one index has one.
+    private func sortedHits() throws -> [FullTextSearch.Hit] {
+        guard let part = parts.first else { return [] }
+        let found = part.options.rows.found
+        let sorted = switch search.order {
+        case .best, .rowID: found
+        case .rowIDDescending: Array(found.reversed())
+        case .sql(let terms): try part.options.sorted(found, by: terms)
+        }
+        return try part.hits(part.matches(of: Self.page(of: sorted, search)), place: 0)
     }
 
     /// Whether rows with more typing errors can no longer be among the requested hits.
@@ -78,11 +104,15 @@ struct TypedRun {
         return search.rules.prefix(2) != [.words, .typos] || ranking[needed - 1].match.typos < edits
     }
 
+    /// Whether so few rows have all words that others are shown too.
+    private func isShort(_ ranking: [Ranked]) -> Bool {
+        ranking.count { $0.match.cost == 0 } < search.fewerWordsBelow
+    }
+
     // MARK: Rounds
 
     private mutating func match(missing: Int, wanted count: Int) throws -> [Ranked] {
-        let steps = missing == 0 ? Bound.steps : Bound.fewerSteps
-        for place in parts.indices { try parts[place].match(missing: missing, wanted: count, budget: steps) }
+        for place in parts.indices { try parts[place].match(missing: missing, wanted: count) }
         return ranked()
     }
 
@@ -93,35 +123,10 @@ struct TypedRun {
         return isAny
     }
 
-    private mutating func applySignals() throws -> Bool {
-        for place in parts.indices { try parts[place].applySignals() }
-        return parts.contains { $0.hasSignals }
-    }
-
     /// Returns the rows of all indexes, best first.
     private func ranked() -> [Ranked] {
-        let all = parts.enumerated().flatMap { place, part in
-            part.answer.matches.map { match in Ranked(match: adjusted(match, part), place: place) }
-        }
+        let all = parts.enumerated().flatMap { place, part in part.matches.map { Ranked(match: $0, place: place) } }
         return parts.count == 1 ? all : all.sorted(by: <)
-    }
-
-    /// If an index's tokenizer finds fewer words in the text than another's does, its rows count as having the missing words.
-    private func adjusted(_ match: sqlcipherkit_match, _ part: TypedPart) -> sqlcipherkit_match {
-        let more = UInt64(words - part.wanted.count)
-        guard more > 0 else { return match }
-        var match = match
-        // The rules before the relevance and those after it. Each rule is one byte of the key, the last rule the lowest byte.
-        let halves = search.rules.split(separator: .relevance, maxSplits: 1, omittingEmptySubsequences: false)
-        func all(_ rules: ArraySlice<TypedSearch.Rule>?) -> UInt64 {
-            let rules = (rules ?? []).filter { $0 != .relevance }.prefix(8)
-            return rules.enumerated().reduce(0) {
-                $1.element == .words ? $0 + more << UInt64(8 * (rules.count - 1 - $1.offset)) : $0
-            }
-        }
-        match.before -= all(halves.first)
-        match.after -= all(halves.count > 1 ? halves[1] : nil)
-        return match
     }
 
     /// Counts the rows of all indexes together for the rarity of each word, so that relevance can be compared across indexes.
@@ -135,9 +140,12 @@ struct TypedRun {
             }
         }
         let rows = parts.reduce(0) { $0 + $1.index.rows }
+        var typed: [[[UInt8]]: Int] = [:]
+        for slot in parts.flatMap(\.slots.slots) { typed[slot.tokens, default: 0] += slot.documents }
         for place in parts.indices {
             parts[place].slots.rows = rows
             for slot in parts[place].slots.slots.indices {
+                parts[place].slots.slots[slot].shared = typed[parts[place].slots.slots[slot].tokens]
                 for number in parts[place].slots.slots[slot].alternatives.indices {
                     let tokens = parts[place].slots.slots[slot].alternatives[number].tokens
                     parts[place].slots.slots[slot].alternatives[number].shared = documents[tokens]
@@ -148,8 +156,8 @@ struct TypedRun {
 
     // MARK: Results
 
-    private func hits(_ page: [Ranked]) throws -> [TypedSearch.Hit] {
-        var hits = [TypedSearch.Hit?](repeating: nil, count: page.count)
+    private func hits(_ page: [Ranked]) throws -> [FullTextSearch.Hit] {
+        var hits = [FullTextSearch.Hit?](repeating: nil, count: page.count)
         for (place, part) in parts.enumerated() {
             let own = page.indices.filter { page[$0].place == place }
             for (position, hit) in zip(own, try part.hits(own.map { page[$0].match }, place: place)) { hits[position] = hit }
@@ -158,10 +166,10 @@ struct TypedRun {
     }
 
     /// How each word was understood, merged from all indexes.
-    private var understoodWords: [TypedSearch.Word] {
+    private var understoodWords: [FullTextSearch.Word] {
         let words = parts.map { $0.slots.words(of: search.text) }
         guard words.count > 1 else { return words.first ?? [] }
-        var merged: [TypedSearch.Word] = []
+        var merged: [FullTextSearch.Word] = []
         for word in words.joined() {
             if let place = merged.firstIndex(where: { $0.range == word.range }) {
                 merged[place] = merged[place].merged(with: word)
@@ -175,16 +183,10 @@ struct TypedRun {
     /// Looks for all rows that any page may have, and returns their number.
     private mutating func count(missing: Int, edits: Int) throws -> Int {
         guard words > 0 else { return 0 }
-        var found: Int { parts.reduce(0) { $0 + $1.counted } }
         var isAny = false
         for edits in (edits + 1)..<3 where try findTypos(edits) { isAny = true }
-        if isAny, missing == 0 { _ = try match(missing: 0, wanted: 0) }
-        var missing = missing
-        while found < search.fewerWordsBelow, missing + 1 < words {
-            missing += 1
-            _ = try match(missing: missing, wanted: 0)
-        }
-        return found
+        if isAny { _ = try match(missing: missing, wanted: 0) }
+        return parts.reduce(0) { $0 + $1.counted }
     }
 
     private func facets(_ isComplete: inout Bool) throws -> [String: [FullTextSearch.Facet]] {

@@ -1,8 +1,8 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// A full-text index, opened for a typed search within one read transaction.
-final class TypedIndex {
+/// A full-text index, opened for a search within one read transaction.
+final class SearchIndex {
     /// A word of the index: its UTF-8, its distance from the typed word, and about how many rows have it.
     struct Term {
         var bytes: [UInt8]
@@ -19,7 +19,7 @@ final class TypedIndex {
 
     let table: FullTextIndex
     let handle: OpaquePointer
-    private let memory: TypedMemory
+    private let memory: SearchMemory
     let rows: Int
     let columns: [String]
     let detail: Int32
@@ -29,7 +29,7 @@ final class TypedIndex {
     private init(_ table: FullTextIndex, _ handle: OpaquePointer, _ columns: [String]) throws {
         self.table = table
         self.handle = handle
-        memory = table.connection.typedMemory(of: table.qualifiedName)
+        memory = table.connection.searchMemory(of: table.qualifiedName)
         memory.update(handle)
         var rows: Int64 = 0
         var count: Int32 = 0
@@ -50,7 +50,7 @@ final class TypedIndex {
     deinit { sqlcipherkit_words_close(handle) }
 
     /// Calls `body` with the table's index. Meanwhile a statement stays on its row, which keeps the read transaction open.
-    static func with<R>(_ table: FullTextIndex, _ body: (TypedIndex) throws -> R) throws -> R {
+    static func with<R>(_ table: FullTextIndex, _ body: (SearchIndex) throws -> R) throws -> R {
         let connection = table.connection
         let name = table.name
         let columns = try table.columns()
@@ -61,7 +61,7 @@ final class TypedIndex {
             var handle: OpaquePointer?
             try connection.check(sqlcipherkit_words_open(connection.fts5Interface(), cursor, &handle))
             guard let handle else { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
-            result = try body(TypedIndex(table, handle, columns))
+            result = try body(SearchIndex(table, handle, columns))
         }
         guard let result else { throw table.schema.noFullText(name) }
         return result
@@ -76,8 +76,8 @@ final class TypedIndex {
     // MARK: Words
 
     private func terms(
-        _ question: TypedMemory.Question?, _ search: (UnsafeMutablePointer<sqlcipherkit_terms>) -> Int32
-    ) throws(DatabaseError) -> TypedMemory.Answer {
+        _ question: SearchMemory.Question?, _ search: (UnsafeMutablePointer<sqlcipherkit_terms>) -> Int32
+    ) throws(DatabaseError) -> SearchMemory.Answer {
         if let question, let answer = memory[question] { return answer }
         var found = sqlcipherkit_terms()
         defer { sqlcipherkit_terms_free(&found) }
@@ -88,7 +88,7 @@ final class TypedIndex {
                 bytes: Array(UnsafeBufferPointer(start: term.bytes, count: Int(term.count))), distance: Int(term.distance),
                 documents: Int(term.documents))
         }
-        let answer = TypedMemory.Answer(terms: terms, isComplete: found.is_complete != 0)
+        let answer = SearchMemory.Answer(terms: terms, isComplete: found.is_complete != 0)
         if let question { memory[question] = answer }
         return answer
     }
@@ -101,7 +101,7 @@ final class TypedIndex {
     }
 
     /// Returns the words that begin with these bytes. If there are very many, these are the ones in the most rows.
-    func terms(beginning bytes: [UInt8], pages: Int) throws(DatabaseError) -> TypedMemory.Answer {
+    func terms(beginning bytes: [UInt8], pages: Int) throws(DatabaseError) -> SearchMemory.Answer {
         try bytes.withCBytes { word, count throws(DatabaseError) in
             try terms(.beginning(bytes, pages: pages)) {
                 sqlcipherkit_words_beginning(handle, word, count, 0, Int32(clamping: pages), $0)
@@ -114,9 +114,9 @@ final class TypedIndex {
     /// again.
     func terms(
         near bytes: [UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int, isKept: Bool = true
-    ) throws(DatabaseError) -> TypedMemory.Answer {
+    ) throws(DatabaseError) -> SearchMemory.Answer {
         try bytes.withCBytes { word, count throws(DatabaseError) in
-            let question = TypedMemory.Question.near(bytes, edits: edits, first: first, isPrefix: isPrefix, pages: pages)
+            let question = SearchMemory.Question.near(bytes, edits: edits, first: first, isPrefix: isPrefix, pages: pages)
             return try terms(isKept ? question : nil) {
                 sqlcipherkit_words_near(
                     handle, word, count, Int32(clamping: edits), Int32(clamping: first), isPrefix ? 1 : 0,
@@ -167,14 +167,17 @@ final class TypedIndex {
     /// Returns the tokens of user input: those of the index, but not stemmed.
     func tokens(typed text: String, isPrefix: Bool) throws(DatabaseError) -> [Token] {
         let purpose: FTS5TokenizePurpose = isPrefix ? [.query, .prefix] : .query
-        if let unstemmed {
-            let start = text.utf8.startIndex
-            return try table.connection.tokens(of: text, arguments: unstemmed, for: purpose).map {
-                let lower = text.utf8.distance(from: start, to: $0.range.lowerBound)
-                let upper = text.utf8.distance(from: start, to: $0.range.upperBound)
-                return Token(bytes: Array($0.token.utf8), range: lower..<upper, isColocated: $0.isColocated)
-            }
+        guard let unstemmed else { return try tokens(of: text, purpose) }
+        let start = text.utf8.startIndex
+        return try table.connection.tokens(of: text, arguments: unstemmed, for: purpose).map {
+            let lower = text.utf8.distance(from: start, to: $0.range.lowerBound)
+            let upper = text.utf8.distance(from: start, to: $0.range.upperBound)
+            return Token(bytes: Array($0.token.utf8), range: lower..<upper, isColocated: $0.isColocated)
         }
+    }
+
+    /// Returns the tokens of a text, as the index has them.
+    func tokens(of text: String, _ purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [Token] {
         var tokens: [Token] = []
         // The NUL at the end gives even an empty text an address.
         let utf8 = Array(text.utf8) + [0]

@@ -2,7 +2,7 @@ import Foundation
 import SQLCipherKitCore
 
 /// Signals: values of a row that change its relevance.
-extension TypedSearch {
+extension FullTextSearch {
     /// Reduces a row's relevance according to one of its values, such as its age.
     public struct Decay: Sendable {
         /// An SQL expression over the content table's columns that gives a number of 0 or more, such as an age in days:
@@ -45,12 +45,12 @@ extension TypedSearch {
 }
 
 /// The signals of one search.
-struct TypedSignals {
-    private let decay: TypedSearch.Decay?
-    private let popularity: TypedSearch.Popularity?
+struct SearchSignals {
+    private let decay: FullTextSearch.Decay?
+    private let popularity: FullTextSearch.Popularity?
 
     /// Returns nil if there are none.
-    init?(_ search: TypedSearch) throws(DatabaseError) {
+    init?(_ search: FullTextSearch) throws(DatabaseError) {
         if search.decay == nil, search.popularity == nil { return nil }
         decay = search.decay
         popularity = search.popularity
@@ -58,32 +58,23 @@ struct TypedSignals {
             guard decay.half > 0, decay.half.isFinite else {
                 throw .invalidArgument("a decay's half must be a number above 0, not \(decay.half)")
             }
-            try FullTextStatements.requirePositional(decay.value, "a decay")
+            try SearchSource.requirePositional(decay.value, "a decay")
         }
         if let popularity {
             guard popularity.half > 0, popularity.half.isFinite, (0...1_000).contains(popularity.strength) else {
                 throw .invalidArgument("a popularity's half must be a number above 0, and its strength from 0 to 1,000")
             }
-            try FullTextStatements.requirePositional(popularity.value, "a popularity")
+            try SearchSource.requirePositional(popularity.value, "a popularity")
         }
     }
 
-    /// Applies the signals to the relevance of the rows and sorts the rows again.
-    func apply(to answer: inout TypedSlots.Answer, _ source: TypedSource, _ connection: Connection) throws {
-        guard !answer.matches.isEmpty else { return }
-        let rows = source.rows(answer.matches.map(\.row).sorted())
-        let values: SQL = "(\(decay?.value ?? "NULL")), (\(popularity?.value ?? "NULL"))"
-        var factors: [Int64: Double] = [:]
-        try connection.forEach("SELECT \(raw: rows.rowID), \(values) FROM \(rows.from)") { row in
-            factors[try row[0]] = factor(try row[1], try row[2])
-        }
-        for place in answer.matches.indices {
-            answer.matches[place].relevance *= factors[answer.matches[place].row] ?? 1
-        }
-        answer.matches.sort { ($0.before, -$0.relevance, $0.after, $0.row) < ($1.before, -$1.relevance, $1.after, $1.row) }
-    }
+    /// The SQL of the values.
+    var values: SQL { "(\(decay?.value ?? "NULL")), (\(popularity?.value ?? "NULL"))" }
 
-    private func factor(_ age: SQLValue, _ count: SQLValue) -> Double {
+    var highestFactor: Double { 1 + (popularity?.strength ?? 0) }
+
+    /// Returns what a row's relevance is multiplied by.
+    func factor(_ age: SQLValue, _ count: SQLValue) -> Double {
         var factor = 1.0
         if let decay, let age = age.number { factor *= exp2(-max(0, age) / decay.half) }
         if let popularity, let count = count.number, count > 0 {

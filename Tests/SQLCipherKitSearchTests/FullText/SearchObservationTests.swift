@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Typed searches that follow writes, and those that newer ones end.
-@Suite(.timeLimit(.minutes(5))) struct TypedSearchObservationTests {
+@Suite(.timeLimit(.minutes(5))) struct SearchObservationTests {
     /// What is shown: the hits by their titles, and the tags.
     private struct Shown: Hashable, Sendable {
         var hits: [String]
@@ -14,7 +14,7 @@ import TestSupport
         var total: Int
     }
 
-    private static func shown(_ found: TypedSearch.Found) -> Shown {
+    private static func shown(_ found: FullTextSearch.Found) -> Shown {
         Shown(
             hits: found.hits.map { $0.highlights["title"]?.marked() ?? "" }, tags: (found.facets["tag"] ?? []).map(\.value),
             total: found.total)
@@ -28,11 +28,11 @@ import TestSupport
             try db.execute("ALTER TABLE note ADD COLUMN likes INTEGER")
             try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
         }
-        var search = TypedSearch("quikc fo")
+        var search = FullTextSearch("quikc fo")
         search.highlights = ["title"]
         search.filter = "n < \(10)"
         search.facets = ["tag": .elements("tags")]
-        search.popularity = TypedSearch.Popularity("likes", half: 10)
+        search.popularity = FullTextSearch.Popularity("likes", half: 10)
         let asked = search
         var found = database.observe { db in Self.shown(try db.fullText("note_fts").search(asked)) }
             .removingDuplicates().makeAsyncIterator()
@@ -43,8 +43,8 @@ import TestSupport
             ("UPDATE note SET tags = '[\"red\"]'", Shown(hits: ["a [quick] [fox]"], tags: ["red"], total: 1)),
             ("UPDATE note SET n = 10", Shown(hits: [], tags: [], total: 0)),
             ("UPDATE note SET n = 9", Shown(hits: ["a [quick] [fox]"], tags: ["red"], total: 1)),
-            ("INSERT INTO note(id, title, n) VALUES (2, 'a quick fog', 1)", Shown(hits: ["a [quick] [fox]", "a [quick] [fog]"], tags: ["red"], total: 2)),
-            ("UPDATE note SET likes = 100 WHERE id = 2", Shown(hits: ["a [quick] [fog]", "a [quick] [fox]"], tags: ["red"], total: 2)),
+            ("INSERT INTO note(id, title, n) VALUES (2, 'a quick fog', 1)", Shown(hits: ["a [quick] [fog]", "a [quick] [fox]"], tags: ["red"], total: 2)),
+            ("UPDATE note SET likes = 100 WHERE id = 1", Shown(hits: ["a [quick] [fox]", "a [quick] [fog]"], tags: ["red"], total: 2)),
             ("DELETE FROM note WHERE id = 1", Shown(hits: ["a [quick] [fog]"], tags: [], total: 1)),
         ]
         for (write, expected) in writes {
@@ -74,7 +74,7 @@ import TestSupport
         }
         try await database.attach(.file(path), as: "mail", key: .passphrase("other", cipher: .quick))
         var tables = database.observe { db in
-            try db.search(typed: "fox", in: [db.fullText("note_fts"), db.schema("mail").fullText("mail_fts")]).hits.map(\.table)
+            try db.search("fox", in: [db.fullText("note_fts"), db.schema("mail").fullText("mail_fts")]).hits.map(\.table)
         }
         .removingDuplicates().makeAsyncIterator()
         #expect(try await tables.next() == [])
@@ -100,10 +100,10 @@ import TestSupport
             return 1
         })
         let index = try db.fullText("t")
-        var search = TypedSearch("fox")
+        var search = FullTextSearch("fox")
         switch part {
         case "facet": search.facets = ["newer": .values("newer()")]
-        case "signal": search.popularity = TypedSearch.Popularity("newer()", half: 1)
+        case "signal": search.popularity = FullTextSearch.Popularity("newer()", half: 1)
         default: search.filter = "newer()"
         }
         let error = #expect(throws: DatabaseError.self) {
@@ -113,7 +113,7 @@ import TestSupport
         }
         #expect(error?.code == .interrupted)
         // The connection goes on, and holds no transaction.
-        #expect(try live.run(on: db) { _ in try index.search(typed: "fox").hits.count } == 20)
+        #expect(try live.run(on: db) { _ in try index.search("fox").hits.count } == 20)
         #expect(!db.isInTransaction)
         try db.execute("DROP TABLE t")
     }

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Relevance that fades and grows with values of the rows.
-@Suite struct TypedSearchSignalTests {
+@Suite struct SearchSignalTests {
     private func open(_ values: [(age: SQLValue, likes: SQLValue)]) throws -> FullTextIndex {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT, age, likes)")
@@ -37,11 +37,11 @@ import TestSupport
              likes: Int.random(in: 0...3, using: &random) == 0 ? odd.randomElement(using: &random) ?? nil : .integer(.random(in: 0...500, using: &random)))
         }
         let index = try open(values)
-        var search = TypedSearch("fox ", limit: 200)
-        let plain = try #require(try index.search(search).hits.first?.relevance)
+        var search = FullTextSearch("fox ", limit: 200)
+        let plain = try #require(try index.search(search).hits.first?.score)
         for (decay, popularity) in [(true, false), (false, true), (true, true)] {
-            search.decay = decay ? TypedSearch.Decay("age", half: 10) : nil
-            search.popularity = popularity ? TypedSearch.Popularity("likes", half: 100, strength: 2) : nil
+            search.decay = decay ? FullTextSearch.Decay("age", half: 10) : nil
+            search.popularity = popularity ? FullTextSearch.Popularity("likes", half: 100, strength: 2) : nil
             let hits = try index.search(search).hits
             #expect(hits.count == 200)
             for hit in hits {
@@ -51,11 +51,11 @@ import TestSupport
                 if popularity, let likes = number(value.likes), likes > 0 {
                     expected *= 1 + 2 * (likes.isInfinite ? 1 : likes / (likes + 100))
                 }
-                #expect(abs(hit.relevance - expected) <= 1e-9 * plain, "\(value)")
-                #expect(hit.relevance <= plain * 3 * 1.000_001 && hit.relevance >= 0)
+                #expect(abs(hit.score - expected) <= 1e-9 * plain, "\(value)")
+                #expect(hit.score <= plain * 3 * 1.000_001 && hit.score >= 0)
             }
-            let places = hits.map { ($0.relevance, $0.rowID) }
-            #expect(zip(places, places.dropFirst()).allSatisfy { $0.0 > $1.0 || ($0.0 == $1.0 && $0.1 < $1.1) })
+            let places = hits.map { ($0.score, $0.rowID) }
+            #expect(zip(places, places.dropFirst()).allSatisfy { $0.0 > $1.0 || ($0.0 == $1.0 && $0.1 > $1.1) })
             // Pages fit together.
             search.limit = 9
             var paged: [Int64] = []
@@ -72,9 +72,9 @@ import TestSupport
     @Test func aPopularRowDoesNotPassABetterOne() throws {
         let index = try open([(0, 0), (0, 1_000_000)])
         try index.connection.execute("UPDATE note SET body = 'a fix' WHERE id = 2")
-        var search = TypedSearch("foxx")
-        search.popularity = TypedSearch.Popularity("likes", half: 1, strength: 1_000)
-        search.typos = TypedSearch.Typos(oneFrom: 3, twoFrom: 4)
+        var search = FullTextSearch("foxx")
+        search.popularity = FullTextSearch.Popularity("likes", half: 1, strength: 1_000)
+        search.typos = FullTextSearch.Typos(oneFrom: 3, twoFrom: 4)
         #expect(try index.search(search).hits.map(\.rowID) == [1, 2])
         search.rules = [.relevance]
         #expect(try index.search(search).hits.first?.rowID == 2)
@@ -83,21 +83,21 @@ import TestSupport
     @Test func numbersOutOfTheirRangeThrow() throws {
         let index = try open([(1, 1)])
         for half: Double in [0, -1, .nan, .infinity, -.infinity] {
-            var search = TypedSearch("fox")
-            search.decay = TypedSearch.Decay("age", half: half)
+            var search = FullTextSearch("fox")
+            search.decay = FullTextSearch.Decay("age", half: half)
             #expect(throws: DatabaseError.self) { try index.search(search) }
             search.decay = nil
-            search.popularity = TypedSearch.Popularity("likes", half: half)
+            search.popularity = FullTextSearch.Popularity("likes", half: half)
             #expect(throws: DatabaseError.self) { try index.search(search) }
         }
         for strength: Double in [-1, .nan, .infinity, 1_001] {
-            var search = TypedSearch("fox")
-            search.popularity = TypedSearch.Popularity("likes", half: 1, strength: strength)
+            var search = FullTextSearch("fox")
+            search.popularity = FullTextSearch.Popularity("likes", half: 1, strength: strength)
             #expect(throws: DatabaseError.self) { try index.search(search) }
         }
         for value: SQL in ["none", "likes, age", SQL(raw: ":name", ["name": 1]), "likes)) --"] {
-            var search = TypedSearch("fox")
-            search.popularity = TypedSearch.Popularity(value, half: 1)
+            var search = FullTextSearch("fox")
+            search.popularity = FullTextSearch.Popularity(value, half: 1)
             #expect(throws: DatabaseError.self, "\(value.text)") { try index.search(search) }
         }
     }

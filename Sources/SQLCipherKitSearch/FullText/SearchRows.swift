@@ -1,0 +1,108 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// Decides which rows a search accepts and how relevant they are, by their filter and signals, and collects them. C asks about some
+/// rows at a time.
+final class SearchRows {
+    /// The number of rows that are asked about even if they are not among the best, so that they can be counted.
+    private static let filtered = 5_000
+    /// The maximum number of rows that facets and totals count.
+    static let counted = 200_000
+    /// If an index of the content table finds no more rows than this for the filter, only these are looked at.
+    private static let led = 5_000
+
+    private let source: SearchSource?
+    private let filter: SQL?
+    private let signals: SearchSignals?
+    private let connection: Connection
+    private let isCounting: Bool
+    /// The factors of rows: each row is asked about only once, in however many rounds it is found.
+    private var known: [Int64: Double] = [:]
+    private var error: (any Error)?
+    /// The rows found in all rounds, if rows are counted, in ascending order.
+    private(set) var found: [Int64] = []
+    /// The rows that pass the filter, in ascending order; nil if the filter is asked about each row.
+    let only: [Int64]?
+
+    init(_ search: FullTextSearch, _ source: SearchSource?, _ signals: SearchSignals?, _ connection: Connection) throws {
+        self.source = source
+        self.signals = signals
+        self.connection = connection
+        isCounting = search.isCounting || search.isSorted
+        if let filter = search.filter, let source {
+            try SearchSource.requirePositional(filter, "a filter")
+            // FTS5 itself finds the rows of a query, and they are asked about then.
+            only = search.query == nil ? try source.few(filter, limit: Self.led, connection) : nil
+            self.filter = only == nil ? filter : nil
+        } else {
+            (only, filter) = (nil, nil)
+        }
+    }
+
+    /// Whether rows are rejected, or their relevance changed.
+    var judges: Bool { filter != nil || signals != nil }
+
+    /// Whether there may be more rows than `found` has.
+    var isFull: Bool { found.count >= Self.counted }
+
+    /// Sets what the question asks of rows. It must not outlive this object.
+    func set(_ question: inout sqlcipherkit_question) {
+        error = nil
+        question.highest_factor = signals?.highestFactor ?? 1
+        question.rejects = filter == nil ? 0 : 1
+        question.judge_all_up_to = filter == nil ? 0 : isCounting ? .max : Int32(Self.filtered)
+        question.listed = isCounting ? Int32(Self.counted) : 0
+        guard filter != nil || signals != nil else { return }
+        question.context = Unmanaged.passUnretained(self).toOpaque()
+        question.judge = { context, rows, count, factors in
+            guard let context, let rows, let factors else { return -1 }
+            let judged = UnsafeBufferPointer(start: rows, count: Int(count))
+            return Unmanaged<SearchRows>.fromOpaque(context).takeUnretainedValue().judge(judged, factors)
+        }
+    }
+
+    private func judge(_ rows: UnsafeBufferPointer<Int64>, _ factors: UnsafeMutablePointer<Double>) -> Int32 {
+        do {
+            for (place, factor) in try self.factors(rows).enumerated() { factors[place] = factor }
+            return 0
+        } catch {
+            self.error = error
+            return -1
+        }
+    }
+
+    /// Returns what the relevance of each row is multiplied by; -1 for a row that is rejected.
+    func factors(_ rows: some Collection<Int64>) throws -> [Double] {
+        let unknown = rows.filter { known[$0] == nil }
+        if !unknown.isEmpty, let source {
+            for row in unknown { known[row] = -1 }
+            try connection.forEach(source.judging(unknown, signals?.values ?? "NULL, NULL", filter)) { row in
+                known[try row[0]] = try signals?.factor(row[1], row[2]) ?? 1
+            }
+        }
+        return rows.map { known[$0] ?? -1 }
+    }
+
+    /// Takes the rows of an answer, and throws the error that the filter or a signal threw, if any.
+    func take(_ answer: sqlcipherkit_answer) throws {
+        if let error { throw error }
+        guard isCounting, answer.row_count > 0 else { return }
+        let rows = UnsafeBufferPointer(start: answer.rows, count: Int(answer.row_count))
+        let ascending = answer.is_ascending != 0 ? Array(rows) : rows.reversed()
+        found = Array(Self.union(found, ascending).prefix(Self.counted))
+    }
+
+    private static func union(_ a: [Int64], _ b: [Int64]) -> [Int64] {
+        if a.isEmpty { return b }
+        var all: [Int64] = []
+        all.reserveCapacity(max(a.count, b.count))
+        var (i, j) = (0, 0)
+        while i < a.count || j < b.count {
+            let next = j == b.count || (i < a.count && a[i] <= b[j]) ? a[i] : b[j]
+            if i < a.count, a[i] == next { i += 1 }
+            if j < b.count, b[j] == next { j += 1 }
+            all.append(next)
+        }
+        return all
+    }
+}

@@ -1,0 +1,123 @@
+import CSQLCipher
+import Foundation
+
+/// Finds rows for words of the index.
+extension SearchSlots {
+    /// The rows found, best first.
+    struct Answer {
+        var matches: [sqlcipherkit_match] = []
+        var total = 0
+        var isComplete = true
+        var steps = 0
+    }
+
+    /// The weights of the columns, and their positions for the column rule: the heaviest column first.
+    private func columnWeights() -> (weights: [Double], places: [Int32]) {
+        let weights = index.columns.indices.map { $0 < search.weights.count ? search.weights[$0] : 1 }
+        var places = [Int32](repeating: 0, count: weights.count)
+        let order = weights.indices.sorted { (weights[$1], $0) < (weights[$0], $1) }
+        for (place, column) in order.enumerated() { places[column] = Int32(place) }
+        return (weights, places)
+    }
+
+    /// Whether a word, beside others, has only just been begun: one or two letters are not a word yet.
+    private func isBegun(_ place: Int) -> Bool {
+        let slot = slots[place]
+        return slot.isPrefix && !slot.isPhrase && slot.letters <= 2 && wanted.count > 1
+    }
+
+    /// What a row pays for not having a slot's word: its share of all words' rarities, in percent. It does not depend on what the
+    /// word is found to mean in later rounds.
+    private var costs: [Int: Int32] {
+        let rarities = wanted.map { place in
+            let documents = Double(min(slots[place].shared ?? slots[place].documents, rows))
+            return log(1 + (Double(rows) - documents + 0.5) / (documents + 0.5))
+        }
+        let all = max(1e-9, rarities.reduce(0, +))
+        return Dictionary(uniqueKeysWithValues: zip(wanted, rarities.map { max(2, Int32(100 * $0 / all)) }))
+    }
+
+    /// Whether a word stands for anything but itself.
+    var hasForms: Bool { wanted.contains { place in slots[place].alternatives.contains { !isTyped($0, place) } } }
+
+    /// Whether an alternative is the word as typed, or continues the word that is being typed.
+    private func isTyped(_ alternative: Alternative, _ place: Int) -> Bool {
+        alternative.kind == .exact || (alternative.kind == .prefix && alternative.typos == 0 && slots[place].isPrefix)
+    }
+
+    /// How much work a search may do, in steps through lists of rows.
+    struct Budget {
+        /// The steps after which a search ends if it has found enough rows, and those after which it always ends.
+        var steps: Int
+        var limit: Int
+
+        /// The budget of a round, for the words that were typed.
+        static func round(missing: Int, of slots: SearchSlots) -> Budget {
+            let isBegun = slots.wanted.allSatisfy { !slots.slots[$0].isPhrase && slots.slots[$0].letters <= 2 }
+            return Budget(steps: isBegun ? 30_000 : missing == 0 ? 150_000 : 60_000, limit: 2_000_000)
+        }
+    }
+
+    /// Returns the best rows with at least `minimum` of the words.
+    /// - Parameters:
+    ///   - minimum: how many of the words a row must have.
+    ///   - count: the maximum number of rows.
+    ///   - budget: the maximum work.
+    ///   - judging: decides which rows are accepted; nil accepts every row.
+    ///   - isTyped: whether to look for the words as typed only.
+    ///   - only: the only rows that are looked at, in ascending order; nil for those of `judging`.
+    func match(
+        minimum: Int, wanted count: Int, _ budget: Budget, _ judging: SearchRows?, isTyped: Bool = false, only: [Int64]? = nil
+    ) throws -> Answer {
+        let costs = costs
+        var question = SearchQuestion()
+        // Excluded words come after the others, and those of a group together.
+        for place in wanted + active.filter({ slots[$0].isExcluded }) {
+            let slot = slots[place]
+            let isBegun = isBegun(place)
+            question.add(slot, cost: costs[place] ?? 0, documents: min(rows, slot.documents))
+            for alternative in slot.alternatives where !isTyped || self.isTyped(alternative, place) {
+                let isTypedPart = isBegun && alternative.kind == .prefix && alternative.typos == 0
+                question.add(
+                    alternative, exactness: isTypedPart ? 0 : alternative.exactness,
+                    documents: min(rows, alternative.shared ?? alternative.documents))
+            }
+        }
+        let (weights, places) = columnWeights()
+        var answer = sqlcipherkit_answer()
+        defer { sqlcipherkit_answer_free(&answer) }
+        // With an element more, an array has an address even if there are no rows.
+        let led = only ?? judging?.only
+        let (only, rules) = ((led ?? []) + [0], search.rules.map(\.rawValue))
+        let rc = question.with { question in
+            weights.withUnsafeBufferPointer { weights in
+                places.withUnsafeBufferPointer { places in
+                    rules.withUnsafeBufferPointer { rules in
+                        only.withUnsafeBufferPointer { only in
+                            question.minimum = Int32(minimum)
+                            question.rules = rules.baseAddress
+                            question.rule_count = Int32(rules.count)
+                            question.weights = weights.baseAddress
+                            question.places = places.baseAddress
+                            question.rows = Int64(rows)
+                            question.budget = Int64(budget.steps)
+                            question.limit = Int64(budget.limit)
+                            question.enough = 20
+                            question.wanted = Int32(count)
+                            question.highest_factor = 1
+                            if led != nil { question.only = only.baseAddress }
+                            question.only_count = Int32(only.count - 1)
+                            judging?.set(&question)
+                            return withExtendedLifetime(judging) { sqlcipherkit_words_match(index.handle, &question, &answer) }
+                        }
+                    }
+                }
+            }
+        }
+        try judging?.take(answer)
+        try index.check(rc)
+        return Answer(
+            matches: Array(UnsafeBufferPointer(start: answer.matches, count: Int(answer.count))), total: Int(answer.total),
+            isComplete: answer.is_complete != 0 && answer.unjudged == 0, steps: Int(answer.steps))
+    }
+}
