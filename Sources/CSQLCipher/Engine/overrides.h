@@ -61,6 +61,10 @@ static int fts5IntegrityMethod(struct sqlite3_vtab *, const char *, const char *
 #define fts5IntegrityMethod(table, schema, name, quick, message) \
     sqlcipherkit_sqlite_fts5_integrity(table, schema, name, quick, message)
 
+/* How a full-text table is dropped: full_text.h has ours, which drops what keeps it in step with its content. */
+static int fts5DestroyMethod(struct sqlite3_vtab *);
+#define fts5DestroyMethod(table) sqlcipherkit_sqlite_fts5_destroy(table)
+
 /* What makes a snippet: snippets.h has ours, which takes no longer for many occurrences. */
 struct Fts5ExtensionApi;
 struct Fts5Context;

@@ -21,6 +21,7 @@
 #undef SQLCIPHERKIT_URI_zVfs
 #undef SQLCIPHERKIT_URI_db
 #undef fts5IntegrityMethod
+#undef fts5DestroyMethod
 #undef fts5SnippetFunction
 #undef sqlite3Fts5VocabInit
 #undef sqlite3GenerateRowDelete
@@ -39,6 +40,7 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_delete);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_read_salt);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_parse_uri);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_integrity);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_destroy);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_snippet);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_start_vocabulary);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_delete_row);

@@ -1,5 +1,6 @@
 import CSQLCipher
 import SQLCipherKitCore
+import SQLCipherKitSearch
 
 extension Schema {
     /// Checks the database: every page's authentication code, that no page is missing, the structure, and the foreign keys.
@@ -129,6 +130,11 @@ extension Schema {
             let lines = try connection.fetchAll(String.self, SQL(raw: "PRAGMA \(quotedName).\(check)(1000)"))
             // For an intact database, the pragma returns this single row.
             problems += lines.filter { $0 != "ok" }.map { .structure($0) }
+            if !quick {
+                for index in try fullTextIndexes() where try index.lacksKeys() {
+                    problems.append(.structure("the full-text index \(index.name) lacks rows of its content"))
+                }
+            }
             if foreignKeys { problems += try foreignKeyProblems() }
             if texts { problems += try textProblems() }
         } catch {

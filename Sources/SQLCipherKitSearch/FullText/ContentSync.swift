@@ -80,6 +80,27 @@ package struct ContentSync {
         return statements
     }
 
+    /// Returns the content table's name from the text of the view, where it is the last name before ` AS t`.
+    static func contentTable(inView sql: String) -> String? {
+        let bytes = Array(sql.utf8), quote = UInt8(ascii: "\"")
+        let mark = Array("\" AS t".utf8)
+        guard bytes.count > mark.count,
+            let end = (0...(bytes.count - mark.count)).last(where: { bytes[$0..<($0 + mark.count)].elementsEqual(mark) })
+        else { return nil }
+        var start = end - 1
+        while start >= 0 {
+            if bytes[start] != quote {
+                start -= 1
+            } else if start > 0, bytes[start - 1] == quote {
+                start -= 2
+            } else {
+                let name = String(decoding: bytes[(start + 1)..<end], as: UTF8.self)
+                return name.replacing("\"\"", with: "\"")
+            }
+        }
+        return nil
+    }
+
     private var slots: [String] { table.columns.indices.map { "c\($0)" } }
     private var keyID: String { "\"sqlcipherkit_id\"" }
     private func keySlot(_ index: Int) -> String { "\"sqlcipherkit_key\(index)\"" }

@@ -20,14 +20,7 @@ extension FullTextIndex {
 
     /// Where the table's external content is; nil if the full-text table stores the text itself or is contentless.
     package func content() throws(DatabaseError) -> Content? {
-        // SQLite adapts the trigger when the content table is renamed.
-        let synchronized = try connection.fetchOne(
-            String.self,
-            """
-            SELECT tbl_name FROM \(raw: schema.qualified("sqlite_schema"))
-            WHERE type = 'trigger' AND name = \(name + "_after_insert") COLLATE NOCASE
-            """)
-        guard let synchronized else {
+        guard let synchronized = try synchronizedTable() else {
             let options = try options()
             guard let table = options["content"], !table.isEmpty else { return nil }
             return (schema.qualified(table), "t.\((options["content_rowid"] ?? "rowid").quotedSQLIdentifier)", "", [])
@@ -44,6 +37,25 @@ extension FullTextIndex {
             let keys = "SELECT \"sqlcipherkit_id\", \(names.joined(separator: ", ")) FROM \(companion(ContentSync.Suffix.keys))"
             return (rows, "k.\"sqlcipherkit_id\"", " JOIN (\(keys)) AS k ON \(match.joined(separator: " AND "))", key.map(\.column))
         }
+    }
+
+    /// The table that the index is kept in step with; nil if its content is not synchronised. SQLite adapts the triggers and the view
+    /// when the table is renamed, and some of the triggers may be missing.
+    private func synchronizedTable() throws(DatabaseError) -> String? {
+        let triggers = ContentSync.Suffix.triggers.map { name + $0 }
+        let objects = schema.qualified("sqlite_schema")
+        let table = try connection.fetchOne(
+            String.self,
+            """
+            SELECT tbl_name FROM \(raw: objects) WHERE type = 'trigger' AND name COLLATE NOCASE IN \(triggers) ORDER BY name LIMIT 1
+            """)
+        if let table { return table }
+        let view = try connection.fetchOne(
+            String.self,
+            """
+            SELECT sql FROM \(raw: objects) WHERE type = 'view' AND name = \(name + ContentSync.Suffix.source) COLLATE NOCASE
+            """)
+        return view.flatMap(ContentSync.contentTable(inView:))
     }
 
     /// The columns of the table of keys that hold a key, in the key's order.

@@ -53,6 +53,7 @@ extension FullTextIndex {
     public func isIntact(comparingContent: Bool = true) throws(DatabaseError) -> Bool {
         do throws(DatabaseError) {
             try command("integrity-check", .integer(comparingContent ? 1 : 0))
+            if comparingContent, try lacksKeys() { return false }
             return true
         } catch {
             if .corrupt ~= error.code { return false }
@@ -100,21 +101,36 @@ extension FullTextIndex {
         }
     }
 
-    private func registerMissingKeys() throws(DatabaseError) {
-        guard try hasCompanion(ContentSync.Suffix.keys), let content = try content() else { return }
+    /// Whether the content has rows without an id in the table of keys. FTS5 compares the index with rows that have one.
+    package func lacksKeys() throws(DatabaseError) -> Bool {
+        guard let (rows, _, _, match, known) = try keys() else { return false }
         let keys = companion(ContentSync.Suffix.keys)
+        let missing = "NOT EXISTS (SELECT 1 FROM \(keys) AS k WHERE \(match))"
+        let sql = "SELECT 1 FROM \(rows) AS t WHERE \(known) AND \(missing) LIMIT 1"
+        return try connection.fetchOne(Int.self, SQL(raw: sql)) != nil
+    }
+
+    /// What SQL says of the table of keys: the content table, the columns of both, the condition that a key is that of a row, and
+    /// the condition that a row has a key; nil if there is no such table.
+    private func keys() throws(DatabaseError) -> (rows: String, list: [String], columns: [String], match: String, known: String)? {
+        guard try hasCompanion(ContentSync.Suffix.keys), let content = try content(), !content.key.isEmpty else { return nil }
         let list = try keyTableColumns().map(\.quotedSQLIdentifier)
         // Matched by order, because the content table's columns may have been renamed since.
         let columns = content.key.map { "t.\($0.quotedSQLIdentifier)" }
         let match = zip(list, columns).map { "k.\($0) = \($1)" }.joined(separator: " AND ")
-        let known = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        return (content.rows, list, columns, match, columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))
+    }
+
+    private func registerMissingKeys() throws(DatabaseError) {
+        guard let (rows, list, columns, match, known) = try keys() else { return }
+        let keys = companion(ContentSync.Suffix.keys)
         try connection.execute(
-            SQL(raw: "DELETE FROM \(keys) AS k WHERE NOT EXISTS (SELECT 1 FROM \(content.rows) AS t WHERE \(match))"))
+            SQL(raw: "DELETE FROM \(keys) AS k WHERE NOT EXISTS (SELECT 1 FROM \(rows) AS t WHERE \(match))"))
         try connection.execute(
             SQL(
                 raw: """
                     INSERT INTO \(keys)(\(list.joined(separator: ", ")))
-                    SELECT \(columns.joined(separator: ", ")) FROM \(content.rows) AS t
+                    SELECT \(columns.joined(separator: ", ")) FROM \(rows) AS t
                     WHERE \(known) AND NOT EXISTS (SELECT 1 FROM \(keys) AS k WHERE \(match))
                     """))
     }

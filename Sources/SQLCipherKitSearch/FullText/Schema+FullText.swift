@@ -83,18 +83,12 @@ extension Connection {
 }
 
 extension FullTextIndex {
-    /// Drops the full-text table with its triggers and the tables and views that belong to it. External content stays.
+    /// Drops the full-text table with its triggers and the tables and views that belong to it, as ``Schema/dropTable(_:ifExists:)``
+    /// and the statement `DROP TABLE` do. External content stays.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func drop() throws {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
-        try connection.transaction { db in
-            for suffix in ContentSync.Suffix.triggers { try db.execute("DROP TRIGGER IF EXISTS \(raw: companion(suffix))") }
-            try db.execute("DROP TABLE \(raw: qualifiedName)")
-            try db.execute("DROP VIEW IF EXISTS \(raw: companion(ContentSync.Suffix.source))")
-            for suffix in [ContentSync.Suffix.replaced, ContentSync.Suffix.keys] {
-                try db.execute("DROP TABLE IF EXISTS \(raw: companion(suffix))")
-            }
-        }
+        try schema.dropTable(name)
     }
 }
 
