@@ -80,7 +80,27 @@ static int word_is_latin_or_greek(unsigned c) {
     return c < 0x250 || (c >= 0x370 && c < 0x400) || (c >= 0x1e00 && c < 0x2000);
 }
 
-/* Maps full-width forms to ASCII, and half-width kana and their sound marks to the full-width ones. */
+/* Returns the letter or digit that a mathematical letter or digit is a form of; 0 for any other character. */
+static unsigned word_mathematical(unsigned c) {
+    /* Letters that Unicode had before the others, in pairs with their ASCII letters. */
+    static const unsigned short older[] = {
+        0x2102, 'c', 0x210a, 'g', 0x210b, 'h', 0x210c, 'h', 0x210d, 'h', 0x210e, 'h', 0x2110, 'i', 0x2111, 'i', 0x2112, 'l',
+        0x2115, 'n', 0x2119, 'p', 0x211a, 'q', 0x211b, 'r', 0x211c, 'r', 0x211d, 'r', 0x2124, 'z', 0x2128, 'z', 0x212c, 'b',
+        0x212d, 'c', 0x212f, 'e', 0x2130, 'e', 0x2131, 'f', 0x2133, 'm', 0x2134, 'o'};
+    if (c >= 0x2102 && c <= 0x2134) {
+        for (unsigned i = 0; i < sizeof older / sizeof *older; i += 2) {
+            if (older[i] == c) return older[i + 1];
+        }
+    }
+    if (c < 0x1d400 || c > 0x1d7ff) return 0;
+    if (c >= 0x1d7ce) return '0' + (c - 0x1d7ce) % 10;
+    if (c < 0x1d6a4) return 'a' + (c - 0x1d400) % 26;
+    if (c < 0x1d6a8 || c > 0x1d7c9) return 0;
+    const unsigned letter = (c - 0x1d6a8) % 58;
+    return letter < 25 ? (letter == 17 ? 0x3b8 : 0x3b1 + letter) : letter >= 26 && letter < 51 ? 0x3b1 + letter - 26 : 0;
+}
+
+/* Maps full-width and mathematical forms to ordinary letters, and half-width kana and their sound marks to the full-width ones. */
 static unsigned word_widen(unsigned c) {
     static const unsigned char kana[] = {
         0xf2, 0xa1, 0xa3, 0xa5, 0xa7, 0xa9, 0xe3, 0xe5, 0xe7, 0xc3, 0xfc, 0xa2, 0xa4, 0xa6, 0xa8, 0xaa, 0xab, 0xad, 0xaf, 0xb1,
@@ -88,7 +108,8 @@ static unsigned word_widen(unsigned c) {
         0xdb, 0xde, 0xdf, 0xe0, 0xe1, 0xe2, 0xe4, 0xe6, 0xe8, 0xe9, 0xea, 0xeb, 0xec, 0xed, 0xef, 0xf3, 0x99, 0x9a};
     if (c >= 0xff01 && c <= 0xff5e) return c - 0xfee0;
     if (c >= 0xff66 && c <= 0xff9f) return 0x3000u | kana[c - 0xff66];
-    return c;
+    const unsigned letter = word_mathematical(c);
+    return letter ? letter : c;
 }
 
 /* Letters of scripts without spaces between words. Korean has spaces, but around compounds with their particles. */
@@ -162,6 +183,7 @@ static int word_is_vowel_sign(unsigned c) {
 /* How a letter is spelt out in others; NULL if it is not. */
 static const char *word_spelling(unsigned c, int options) {
     switch (c) {
+    case 0x133: return "ij";
     case 0xfb00: return "ff";
     case 0xfb01: return "fi";
     case 0xfb02: return "fl";
@@ -197,7 +219,25 @@ static unsigned word_arabic(unsigned c) {
     }
 }
 
+/* Devanagari writes a nasal before a consonant of its own row as a letter with a virama, or as an anusvara. Takes the letter and the
+ * virama at the end of a word for an anusvara if `c` follows them. */
+static void word_nasalize(WordBytes *word, unsigned c) {
+    enum { virama = 0x94d, anusvara = 0x902 };
+    static const unsigned short rows[][3] = {
+        {0x915, 0x918, 0x919}, {0x91a, 0x91d, 0x91e}, {0x91f, 0x922, 0x923}, {0x924, 0x927, 0x928}, {0x92a, 0x92d, 0x92e}};
+    if (word->last != virama || word->is_full || word->size < 6) return;
+    const unsigned char *at = word->bytes + word->size - 6;
+    const unsigned nasal = (at[0] & 0xfu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (c >= rows[i][0] && c <= rows[i][1] && nasal == rows[i][2]) {
+            word->size -= 6;
+            word_append(word, anusvara);
+        }
+    }
+}
+
 static void word_add_letter(WordBytes *word, unsigned c, int options) {
+    const int is_folded = options & SQLCIPHERKIT_WORDS_FOLD_DIACRITICS;
     if (c < 0x80) {
         word_append(word, c >= 'A' && c <= 'Z' ? c | 0x20 : c);
         return;
@@ -214,15 +254,18 @@ static void word_add_letter(WordBytes *word, unsigned c, int options) {
         }
         const int apart = word_index(sqlcipherkit_apart, word_apart_count, c);
         if (apart < word_apart_count && sqlcipherkit_apart[apart][0] == c) {
+            if (is_folded) word_nasalize(word, sqlcipherkit_apart[apart][1]);
             word_append(word, sqlcipherkit_apart[apart][1]);
-            word_append(word, sqlcipherkit_apart[apart][2]);
+            if (!is_folded || sqlcipherkit_apart[apart][2] != 0x93c) word_append(word, sqlcipherkit_apart[apart][2]);
             return;
         }
+        if (is_folded && (c == 0x929 || c == 0x931 || c == 0x934)) c = word_base(c);
+        if (is_folded && c >= 0x915 && c <= 0x92d) word_nasalize(word, c);
     } else if (c >= 0xf900 && c < 0xf900u + word_same_han_count && sqlcipherkit_same_han[c - 0xf900]) {
         c = sqlcipherkit_same_han[c - 0xf900];
     }
     if ((options & SQLCIPHERKIT_WORDS_FOLD_VOWELS) && c >= 0x620 && c < 0x700) c = word_arabic(c);
-    if (options & SQLCIPHERKIT_WORDS_FOLD_DIACRITICS) {
+    if (is_folded) {
         /* Cyrillic letters with marks are letters of their own, except the Russian yo and those with a stress mark. */
         if (word_is_latin_or_greek(c) || c == 0x450 || c == 0x451 || c == 0x45d) {
             for (unsigned base; (base = word_base(c)) != 0;) c = base;
@@ -246,6 +289,11 @@ static void word_add_letter(WordBytes *word, unsigned c, int options) {
 /* Adds a mark to the last letter of a word. */
 static void word_add_mark(WordBytes *word, unsigned c, int options) {
     if (c == 0x340 || c == 0x341) c -= 0x40;
+    if (options & SQLCIPHERKIT_WORDS_FOLD_DIACRITICS) {
+        /* The dot below a Devanagari letter, which many leave out, and the half-moon over an anusvara. */
+        if (c == 0x93c) return;
+        if (c == 0x901) c = 0x902;
+    }
     const int is_general = (c >= 0x300 && c <= 0x36f) || (c >= 0x483 && c <= 0x489) || (c >= 0x1ab0 && c <= 0x1aff)
         || (c >= 0x1dc0 && c <= 0x1dff) || (c >= 0x20d0 && c <= 0x20ff) || (c >= 0xfe20 && c <= 0xfe2f);
     const int is_dropped = is_general ? options & SQLCIPHERKIT_WORDS_FOLD_DIACRITICS

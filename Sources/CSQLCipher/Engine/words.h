@@ -81,7 +81,20 @@ static void word_add_unspaced(WordFinder *finder, unsigned c, int start, int end
     word_add_letter(&unit->text, c, finder->options);
 }
 
+/* A fraction is two words, as in 1/2. */
+static void word_add_fraction(WordFinder *finder, const char *digits, int start, int end) {
+    word_end_run(finder);
+    word_end_word(finder);
+    for (; *digits; digits++) {
+        word_append(&finder->word.text, (unsigned char)*digits);
+        finder->word.start = start;
+        finder->word.end = end;
+        word_end_word(finder);
+    }
+}
+
 static void word_add(WordFinder *finder, unsigned c, int start, int end) {
+    if (c >= 0xbc && c <= 0xbe) return word_add_fraction(finder, c == 0xbc ? "14" : c == 0xbd ? "12" : "34", start, end);
     switch (word_kind(&finder->categories, finder->options, c)) {
     case word_letter:
         word_end_run(finder);
@@ -99,7 +112,10 @@ static void word_add(WordFinder *finder, unsigned c, int start, int end) {
             finder->unit.end = end;
         }
         break;
-    case word_ignored: break;
+    case word_ignored:
+        /* A space without width is between words, except in scripts without spaces, where it is only a place to break a line. */
+        if (c == 0x200b) word_end_word(finder);
+        break;
     case word_unspaced: word_add_unspaced(finder, c, start, end); break;
     case word_symbol:
         word_end_run(finder);

@@ -27,14 +27,15 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     ///
     /// Other Cyrillic letters keep their marks (`й` is not `и`). Of Arabic letters, `أ إ آ ٱ` become `ا`, `ى` and `ی` become `ي`,
     /// `ة` becomes `ه`, `ک` becomes `ك`, and a hamza on `و` or `ي` is removed. Soft hyphens, joiners and variation selectors are
-    /// ignored. Otherwise words are those of `unicode61`, with the categories of Unicode 6.1; newer characters count as letters.
-    /// Only the first 1,024 bytes of a word are indexed.
+    /// ignored. Mathematical letters are ordinary ones, and `½` is `1/2`. In Devanagari, a nasal before a consonant is an anusvara,
+    /// and the dot below a letter is left out. Otherwise words are those of `unicode61`, with the categories of Unicode 6.1; newer
+    /// characters count as letters. Only the first 1,024 bytes of a word are indexed.
     ///
     /// In scripts without spaces, each character and each pair of neighbours is indexed, so such text takes about twice the space,
     /// and some hits run across two words. The tokenizer is part of this package's engine, which other programs need in order to
     /// use the table.
     /// - Parameters:
-    ///   - removesDiacritics: whether accents and other marks on Latin and Greek letters are removed. Default: yes.
+    ///   - removesDiacritics: whether accents and other marks on Latin, Greek and Devanagari letters are removed. Default: yes.
     ///   - removesVowelSigns: whether Arabic and Hebrew vowel signs are removed, and the forms of an Arabic letter treated as one.
     ///     Default: yes.
     case multilingual(removesDiacritics: Bool = true, removesVowelSigns: Bool = true)

@@ -1,0 +1,149 @@
+import Foundation
+import SQLCipherKitCore
+import SQLCipherKitSearch
+import Testing
+import TestSupport
+
+/// What people type is found however the texts write it, and in an index with any tokenizer.
+@Suite struct SearchSpellingTests {
+    static let tokenizers: [(String, FTS5Tokenizer)] = [
+        ("unicode61", .unicode61()), ("porter", .porter(.unicode61())), ("ascii", .ascii()), ("multilingual", .multilingual()),
+        ("porter multilingual", .porter(.multilingual())),
+    ]
+
+    private func made(_ texts: [String], _ tokenizer: FTS5Tokenizer, detail: FTS5Table.Detail = .full) throws -> FullTextIndex {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("t", columns: ["a"], tokenizer: tokenizer, detail: detail))
+        for (row, text) in texts.enumerated() { try db.execute("INSERT INTO t(rowid, a) VALUES (\(row + 1), \(text))") }
+        return try db.fullText("t")
+    }
+
+    // MARK: Joined and split
+
+    @Test(arguments: tokenizers.map(\.0)) func wordsThatAreWrittenTogetherOrApart(_ name: String) throws {
+        let tokenizer = try #require(Self.tokenizers.first { $0.0 == name }?.1)
+        let pairs = [
+            ("redbull", "a can of Red Bull"), ("wifi", "the wi-fi is slow"), ("wi fi", "the wifi here"), ("pol358", "flight POL-358 today"),
+            ("nodejs", "written in Node.js"), ("node js", "a nodejs server"), ("usa", "made in the U.S.A. again"), ("u.s.a.", "the USA team"),
+            ("2.10.3", "released v2.10.3 now"), ("dont", "I don't know"), ("note book", "my notebook"), ("notebook", "a note book"),
+        ]
+        let index = try made(pairs.map(\.1) + (0..<40).map { "some other text \($0)" }, tokenizer)
+        for (row, (typed, text)) in pairs.enumerated() {
+            for ending in ["", " "] {
+                let found = try index.search(typed + ending)
+                let first = found.hits.prefix(2).map(\.rowID)
+                #expect(first.contains(Int64(row + 1)), "\(typed) in \(text): \(found.hits.prefix(3).map { $0.snippet?.marked() ?? "" })")
+                #expect(found.hits.first { $0.rowID == row + 1 }?.typos == 0, "\(typed)")
+            }
+        }
+    }
+
+    // MARK: Operators
+
+    static let operators: [(String, [String], Set<Int64>)] = [
+        ("pear NOT (tart OR jam)", ["pear pie", "pear tart", "pear jam", "plum jam"], [1]),
+        ("pear -(tart | jam)", ["pear pie", "pear tart", "pear jam", "plum jam"], [1]),
+        ("pear NOT (tart jam)", ["pear pie", "pear tart", "pear tart with jam"], [1, 2]),
+        ("(pear OR plum) (jam OR tart)", ["pear jam", "plum tart", "pear pie", "jam tart"], [1, 2]),
+        ("pear OR (plum jam)", ["pear pie", "plum pie", "plum jam"], [1, 3]),
+        ("((pear) OR ((plum)))", ["pear", "plum", "fig"], [1, 2]), ("pear (", ["pear", "plum"], [1]), ("pear) plum", ["pear plum", "fig"], [1]),
+        ("TO BE OR NOT TO BE", ["to be or not to be that is", "another text"], [1]), ("DO NOT DISTURB", ["please do not disturb", "do so"], [1]),
+        ("NOT NULL constraint", ["a NOT NULL constraint", "other"], [1]), ("WHERE x NOT IN", ["where x not in list", "other"], [1]),
+        ("AND gate", ["an and gate", "a gate"], [1]), ("fox NOT dog", ["a fox", "a fox and a dog"], [1]),
+        ("fox NOT dog", ["a fox and a dog", "a cat"], []), ("CATS OR DOGS", ["cats", "dogs", "birds"], [1, 2]),
+    ]
+
+    @Test(arguments: operators.indices) func operatorsAndWordsInCapitals(_ number: Int) throws {
+        let (typed, texts, expected) = Self.operators[number]
+        let index = try made(texts, .unicode61())
+        var search = FullTextSearch(typed + " ")
+        (search.fewerWordsBelow, search.typos, search.findsForms, search.completion) = (0, .none, false, .none)
+        #expect(try Set(index.search(search).hits.map(\.rowID)) == expected, "\(typed)")
+    }
+
+    // MARK: Marks
+
+    @Test func textAroundNULIsShown() throws {
+        let text = "one\0 two fox three"
+        let index = try made([text], .unicode61())
+        for search in [FullTextSearch("fox"), FullTextSearch(FTS5Query.phrase("fox"))] {
+            var search = search
+            search.highlights = ["a"]
+            let hit = try #require(try index.search(search).hits.first)
+            #expect(hit.highlights["a"]?.text == text && hit.highlights["a"]?.marked() == "one\0 two [fox] three")
+            #expect(hit.snippet?.marked() == "one\0 two [fox] three")
+        }
+    }
+
+    @Test func wordsAreMarkedOnlyInTheirColumn() throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("t", columns: ["a", "b"]))
+        try db.execute("INSERT INTO t VALUES ('fox', 'fox and a foxglove')")
+        let index = try db.fullText("t")
+        for (search, marked) in [
+            (FullTextSearch("a:fox "), "fox and a foxglove"), (FullTextSearch(FTS5Query.column("b", "fox")), "[fox] and a foxglove"),
+            (FullTextSearch(FTS5Query.prefix("fox")), "[fox] and a [foxglove]"),
+            (FullTextSearch(FTS5Query.phrase("a fox", prefix: true)), "fox and [a foxglove]"),
+            (FullTextSearch(FTS5Query.near(["fox", "foxglove"]).excluding("cat")), "[fox] and a [foxglove]"),
+        ] {
+            var search = search
+            search.highlights = ["b"]
+            #expect(try index.search(search).hits.first?.highlights["b"]?.marked() == marked, "\(search.text)")
+        }
+    }
+
+    // MARK: Every tokenizer
+
+    private static let english = """
+        universities happiness running relational conditional rationally hopefulness electricity adjustable formalize hoping happy \
+        vietnamization skies generously communication libraries function traditional national activation digitizer conformably \
+        radically differently callousness feudalism decisiveness formality sensitivity sensibility triplicate formative goodness \
+        revival allowance inference airliner adjustment replacement dependent homologous effective bowdlerize probate cease \
+        controlling rolling motoring useful responsibilities generalizations organization possibility carefully studies
+        """.split(separator: " ").map(String.init)
+
+    /// What an index of words completes, corrects, marks and suggests, an index of stems does too.
+    @Test(arguments: tokenizers.map(\.0), [FTS5Table.Detail.full, .column, .none])
+    func eachTokenizerFindsWhatIsTyped(_ name: String, _ detail: FTS5Table.Detail) throws {
+        let tokenizer = try #require(Self.tokenizers.first { $0.0 == name }?.1)
+        let index = try made(Self.english.map { "some \($0) here" }, tokenizer, detail: detail)
+        var missed: [String] = []
+        for row in LongTests.sample(8, of: Array(Self.english.indices)) {
+            let word = Self.english[row]
+            for length in 1...word.count {
+                let beginning = String(word.prefix(length))
+                let found = try index.search(beginning, limit: 100)
+                let hit = found.hits.first { $0.rowID == row + 1 }
+                #expect(hit != nil, "\(beginning) of \(word)")
+                #expect(hit?.snippet?.hasHighlights ?? false, "\(beginning) of \(word)")
+                if length >= 3, try index.suggestions(for: beginning, limit: 100).isEmpty { missed.append(beginning + "…") }
+            }
+            for place in 1..<word.count where word.count >= 5 {
+                var letters = Array(word)
+                letters.remove(at: place)
+                let typed = String(letters)
+                if Self.english.contains(typed) || letters == Array(word.prefix(word.count - 1)) { continue }
+                if try index.corrections(of: typed, limit: 20).isEmpty { missed.append(typed) }
+            }
+        }
+        // A stem may have too little in common with the word.
+        #expect(missed.count <= (name.hasPrefix("porter") ? 30 : 0), "\(missed)")
+    }
+
+    /// Letters that are the same to a reader. The texts are found by each spelling, and marked.
+    @Test func otherWritingsOfTheSameWord() throws {
+        let groups = [
+            ["हिंदी", "हिन्दी"], ["कलम", "क़लम", "क\u{93C}लम"], ["طالب", "الطالب"], ["zero\u{200B}width", "zero width"],
+            ["𝐛𝐨𝐥𝐝", "bold"], ["ĳs", "ijs"], ["don't", "dont", "don’t"], ["संबंध", "सम्बन्ध"],
+        ]
+        for group in groups {
+            for text in group {
+                let index = try made(["a \(text) b", "other words"], .multilingual())
+                for typed in group {
+                    let found = try index.search(typed + " ")
+                    #expect(found.hits.first?.rowID == 1 && found.hits.first?.typos == 0, "\(typed) in \(text)")
+                }
+            }
+        }
+    }
+}
