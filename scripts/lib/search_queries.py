@@ -11,6 +11,16 @@ import search_corpus
 import search_texts
 
 SEED = 20_240_301
+# Queries whose rivals have all words too, so that the order is judged; and, as a counterweight, phrases of bodies.
+ORDER = {
+    "title": "two or three words that stand side by side in the targets' titles; at least five other documents have all of them",
+    "title-typo": "the same with one letter inserted, deleted, replaced or swapped with the next, in a word of five or more",
+    "title-letters": "the same typed letter by letter; each keystroke from the third letter on is a query",
+    "title-forms": "the same with a word in another form; at least three other documents have all words as they are typed",
+    "title-extra": "the same and one word more, which no target has; no document has all",
+    "title-joined": "two words that stand side by side in the targets, typed as one that no document has",
+    "phrase": "three or four words that stand side by side in the targets' bodies; at least five other documents have all of them",
+}
 ENGLISH = {
     "known": "two or three words that only the targets have together",
     "typo": "the same with one letter inserted, deleted, replaced or swapped with the next, anywhere in a word",
@@ -19,8 +29,9 @@ ENGLISH = {
     "extra": "known words and one that the targets lack",
 }
 NAMES = {"ja": "Japanese", "zh": "Chinese", "ko": "Korean", "de": "German", "ru": "Russian", "ar": "Arabic", "hi": "Hindi"}
-CLASSES = {**ENGLISH, **{language: f"two or three parts of texts in {name}" for language, name in NAMES.items()}}
-PER_CLASS = {"known": 100, "typo": 100, "letters": 100, "forms": 60, "extra": 60}
+CLASSES = {**ORDER, **ENGLISH, **{language: f"two or three parts of texts in {name}" for language, name in NAMES.items()}}
+PER_CLASS = {"title": 100, "title-typo": 100, "title-letters": 60, "title-forms": 60, "title-extra": 60, "title-joined": 40,
+             "phrase": 100, "known": 100, "typo": 100, "letters": 100, "forms": 60, "extra": 60}
 PER_LANGUAGE = 15
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
@@ -191,6 +202,96 @@ class Rules:
             if targets <= rivals and len(rivals) <= 5:
                 yield query, targets
 
+    # MARK: Rivals with all words
+
+    def runs(self, column, lengths, count):
+        """Words that stand side by side in a title (0) or a body (1); the documents with these side by side there, or anywhere for
+        a body; all documents that have them; and those with these side by side anywhere."""
+        index, choice = self.index, self.choice
+        limit = min(index.count // 12, 20_000)
+
+        def is_usable(word):
+            return 3 <= len(word) <= 14 and word.isascii() and word.isalpha() and 8 <= index.frequency[word] <= limit
+
+        chosen, texts = [], {}
+        for row, title, body, _ in search_corpus.read(self.path):
+            if row in index.words:
+                texts[row] = search_corpus.words((title, body)[column])
+        rows = sorted(texts)
+        for _ in range(count * 200):
+            words, length = texts[choice.choice(rows)], choice.choice(lengths)
+            if len(words) < length:
+                continue
+            at = choice.randrange(len(words) - length + 1)
+            run = words[at:at + length]
+            if len(set(run)) == length and all(map(is_usable, run)):
+                chosen.append(run)
+            if len(chosen) == count:
+                break
+        index.count_in(self.path, {word for run in chosen for word in run})
+        kept = [(run, having) for run in chosen for having in [index.having(run)] if 6 <= len(having) <= 3_000]
+        wanted = set().union(*(having for _, having in kept)) if kept else set()
+        read = {row: (f" {' '.join(search_corpus.words(title))} ", f" {' '.join(search_corpus.words(body))} ")
+                for row, title, body, _ in search_corpus.read(self.path) if row in wanted}
+        for run, having in kept:
+            joined = f" {' '.join(run)} "
+            anywhere = {row for row in having if joined in read[row][0] or joined in read[row][1]}
+            targets = anywhere if column == 1 else {row for row in having if joined in read[row][0]}
+            if 1 <= len(targets) <= 5 and len(having) - len(targets) >= 5:
+                yield run, targets, having, anywhere
+
+    def title(self):
+        for run, targets, _, _ in self.runs(0, [2, 2, 3], PER_CLASS["title"] * 12 // self.scale):
+            yield run, targets
+
+    def phrase(self):
+        for run, targets, _, _ in self.runs(1, [3, 4], PER_CLASS["phrase"] * 12 // self.scale):
+            yield run, targets
+
+    def title_typo(self):
+        index, choice = self.index, self.choice
+        for run, targets, _, _ in self.runs(0, [2, 2, 3], PER_CLASS["title-typo"] * 12 // self.scale):
+            places = [at for at, word in enumerate(run) if len(word) >= 5]
+            if not places:
+                continue
+            at = choice.choice(places)
+            wrong = mistyped(run[at], choice)
+            # What is within one edit of it is the word itself, so that nothing else can have been meant.
+            if wrong != run[at] and not index.frequency[wrong] and not any(
+                    near(wrong, word) and word != run[at] for word in self.vocabulary):
+                yield run[:at] + [wrong] + run[at + 1:], targets
+
+    def title_forms(self):
+        index, choice = self.index, self.choice
+        made = []
+        for run, targets, _, _ in self.runs(0, [2, 2, 3], PER_CLASS["title-forms"] * 20 // self.scale):
+            at = choice.randrange(len(run))
+            others = [form for form in index.forms(run[at]) if form not in run]
+            if others:
+                made.append((run, at, choice.choice(others), targets))
+        index.count_in(self.path, {form for _, _, form, _ in made})
+        for run, at, form, targets in made:
+            changed = run[:at] + [form] + run[at + 1:]
+            rivals = index.having(changed)
+            if len(rivals - targets) >= 3 and not rivals & targets:
+                yield changed, targets
+
+    def title_extra(self):
+        index, choice = self.index, self.choice
+        others = sorted(index.words)
+        for run, targets, having, _ in self.runs(0, [2, 3, 3], PER_CLASS["title-extra"] * 12 // self.scale):
+            more = choice.choice(index.words[choice.choice(others)] or [None])
+            if more is not None and more not in run and not index.rows[more] & having:
+                query = [*run, more]
+                choice.shuffle(query)
+                yield query, targets
+
+    def title_joined(self):
+        index = self.index
+        for run, _, _, anywhere in self.runs(0, [2], PER_CLASS["title-joined"] * 20 // self.scale):
+            if len(anywhere) <= 5 and not index.frequency["".join(run)]:
+                yield ["".join(run)], anywhere
+
     def language(self, language):
         """Targets are the texts of that language that have all parts."""
         texts = [(row, search_texts.bare(f"{title} {body}", language).lower())
@@ -207,7 +308,8 @@ class Rules:
             if name in NAMES:
                 source, count = self.language(name), PER_LANGUAGE
             else:
-                source, count = getattr(self, "known" if name == "letters" else name)(), PER_CLASS[name]
+                rule = name.replace("-", "_").removesuffix("letters").rstrip("_") or "known"
+                source, count = getattr(self, rule)(), PER_CLASS[name]
             count = max(1, count // self.scale)
             made = {}
             # Where a corpus is too small for a rule, there are fewer.
@@ -216,7 +318,7 @@ class Rules:
                 if len(made) == count:
                     break
             for text, targets in made.items():
-                lengths = range(3, len(text) + 1) if name == "letters" else [len(text)]
+                lengths = range(3, len(text) + 1) if name.endswith("letters") else [len(text)]
                 for typed in (text[:length] for length in lengths if text[length - 1] != " "):
                     yield {"class": name, "query": typed, "targets": targets}
 
