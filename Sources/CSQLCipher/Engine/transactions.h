@@ -12,6 +12,32 @@ int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
     return 0;
 }
 
+static int sqlcipherkit_has_fail(const Op *operations, int count) {
+    for (int index = 0; index < count; index++) {
+        const int opcode = operations[index].opcode;
+        if ((opcode == OP_Halt || opcode == OP_HaltIfNull) && operations[index].p2 == OE_Fail) return 1;
+    }
+    return 0;
+}
+
+int sqlcipherkit_may_fail_halfway(sqlite3_stmt *statement) {
+    const Vdbe *program = (const Vdbe *)statement;
+    if (program == NULL || program->readOnly) return 0;
+    /* What will be compiled again may get a trigger. */
+    if (program->expired) return 1;
+    for (int index = 0; index < program->nOp; index++) {
+        const Op *operation = &program->aOp[index];
+        if (operation->opcode != OP_Transaction || operation->p5 == 0) continue;
+        const Schema *schema = program->db->aDb[operation->p1].pSchema;
+        if (operation->p3 != schema->schema_cookie || operation->p4.i != schema->iGeneration) return 1;
+    }
+    if (sqlcipherkit_has_fail(program->aOp, program->nOp)) return 1;
+    for (const SubProgram *trigger = program->pProgram; trigger != NULL; trigger = trigger->pNext) {
+        if (sqlcipherkit_has_fail(trigger->aOp, trigger->nOp)) return 1;
+    }
+    return 0;
+}
+
 int sqlcipherkit_reset(sqlite3_stmt *statement) {
     Vdbe *program = (Vdbe *)statement;
     if (program->eVdbeState == VDBE_RUN_STATE && !program->readOnly) {

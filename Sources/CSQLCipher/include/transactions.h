@@ -11,6 +11,10 @@ int sqlcipherkit_reset(sqlite3_stmt *statement);
  * `SAVEPOINT`, `RELEASE`. EXPLAIN of them does not. */
 int sqlcipherkit_controls_transaction(sqlite3_stmt *statement);
 
+/* Whether a compiled statement that fails may keep what it has changed until then, as RAISE(FAIL) in a trigger and ON CONFLICT FAIL
+ * make it do: the caller has to undo that. */
+int sqlcipherkit_may_fail_halfway(sqlite3_stmt *statement);
+
 /* Rolls the open transaction back as `ROLLBACK` does, without a statement that could fail for lack of memory, be refused by an
  * authorizer or be stopped. Statements that are on a row fail with SQLITE_ABORT_ROLLBACK afterwards. Must not be called in a
  * callback or during a statement's step. */

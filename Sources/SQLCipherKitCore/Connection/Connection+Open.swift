@@ -59,6 +59,7 @@ extension Connection {
                 code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, error.message).message, path: name)
         }
         watchRollbacks(opened)
+        try StoredConversion.define(self)
         sqlite3_busy_timeout(opened, configuration.busyTimeout.clampedMilliseconds)
         guard configuration.allowsDoubleQuotedStrings else { return }
         for option in [SQLITE_DBCONFIG_DQS_DML, SQLITE_DBCONFIG_DQS_DDL] {

@@ -67,22 +67,22 @@ extension JSONExpression {
     /// `json_remove`: removes the values at the paths, one after the other, so an index counts what is left at that point
     /// (<https://sqlite.org/json1.html#jrm>).
     public func removing(_ paths: JSONPath..., as format: JSONFormat = .text) -> JSONExpression {
-        changed("\(raw: format.prefix)_remove(\(sql)\(literals: paths))")
+        changed("\(raw: format.prefix)_remove(\(checked)\(literals: paths))")
     }
 
     /// `json_patch`: applies a merge patch (RFC 7396): its members replace those of the document, and null removes them
     /// (<https://sqlite.org/json1.html#jpatch>).
     public func patching(_ patch: some Codable & Sendable, as format: JSONFormat = .text) -> JSONExpression {
-        changed("\(raw: format.prefix)_patch(\(sql), \(bound(patch)))")
+        changed("\(raw: format.prefix)_patch(\(checked), \(bound(patch)))")
     }
 
     /// `json_patch` with another document.
     public func patching(_ patch: JSONExpression, as format: JSONFormat = .text) -> JSONExpression {
-        changed("\(raw: format.prefix)_patch(\(sql), \(patch))")
+        changed("\(raw: format.prefix)_patch(\(checked), \(patch))")
     }
 
     private func call(_ function: String, _ path: some JSONPathComponent, _ value: SQL, _ format: JSONFormat) -> JSONExpression {
-        changed("\(raw: format.prefix)_\(raw: function)(\(sql), \(literal: JSONPath(path)), \(value))")
+        changed("\(raw: format.prefix)_\(raw: function)(\(checked), \(literal: JSONPath(path)), \(value))")
     }
 
     private func bound(_ value: some Encodable & Sendable) -> SQL { "\(JSONDocument(value, options))" }
@@ -91,6 +91,48 @@ extension JSONExpression {
     private func changed(_ sql: SQL) -> JSONExpression {
         var copy = JSONExpression(sql)
         copy.options = options
+        copy.isChecked = true
         return copy
+    }
+
+    /// The document, unless it has a key for which SQLite would take another one: then the statement throws.
+    private var checked: SQL { isChecked ? sql : "\(raw: StoredConversion.function)(\(sql), \(JSONKeys.check))" }
+}
+
+/// The keys of documents that this package has not written.
+enum JSONKeys {
+    /// Refuses a document in which a key has the character U+0000: SQLite compares a key with escapes only up to it, and would
+    /// change another member than the one that is meant.
+    static let check = StoredConversion { document, _ throws(DatabaseError) in
+        if hasNull(document) { throw .nullInKey }
+        return document
+    }
+
+    static func hasNull(_ document: SQLValue) -> Bool {
+        do {
+            switch document {
+            case .text(var text):
+                guard mayHaveNull(text) else { return false }
+                let writer = JSONBWriter()
+                try text.withUTF8 { try JSONTextParser.parse(UnsafeRawBufferPointer($0), into: writer) }
+            case .blob(let bytes):
+                _ = try bytes.withUnsafeBytes { try JSONB.check($0, maximumDepth: JSONB.maximumDepth) }
+            default: break
+            }
+            return false
+        } catch {
+            // Whether it is JSON at all, SQLite says itself.
+            return (error as? JSONBError)?.problem == .nullInKey
+        }
+    }
+
+    /// Whether an escape that begins as that of U+0000 does is in the text. Most documents have none, and are not parsed.
+    private static func mayHaveNull(_ text: String) -> Bool {
+        var isEscape = false
+        for byte in text.utf8 {
+            if isEscape, byte == UInt8(ascii: "u") || byte == UInt8(ascii: "x") || byte == UInt8(ascii: "0") { return true }
+            isEscape = byte == UInt8(ascii: "\\") && !isEscape
+        }
+        return false
     }
 }

@@ -15,6 +15,8 @@ public struct JSONExpression: Sendable {
     public let sql: SQL
     /// How values that are put into the document are coded; nil for the options of each value's own type.
     var options: JSONCodingOptions?
+    /// Whether it is the result of a change, for which its keys were checked.
+    var isChecked = false
 
     /// Creates a document from any SQL expression, such as `"note.meta"` or `"\(text)"`.
     public init(_ sql: SQL) { self.sql = sql }

@@ -63,6 +63,8 @@ extension Schema {
     ///   - changes: the changes, in this order.
     /// - Returns: the number of rows that meet the condition.
     /// - Throws: ``DatabaseError``; its message says "malformed JSON" if a column contains something else.
+    ///   ``DatabaseError/Reason/invalidArgument`` for a document in which a key has the character U+0000. In each case nothing is
+    ///   changed.
     @discardableResult
     public func updateJSON(
         _ column: String, in table: String, where condition: SQL, _ changes: JSONChange...
@@ -88,7 +90,7 @@ extension Schema {
         try live()
         let text = changes.reduce(document) { $1($0, .text) }
         let jsonb = changes.reduce(document) { $1($0, .jsonb) }
-        try connection.execute(
+        try connection.changeRows(
             """
             UPDATE \(raw: qualified(table)) SET \(identifier: column) =
             CASE typeof(\(document)) WHEN 'blob' THEN \(jsonb) WHEN 'text' THEN \(text) ELSE \(document) END

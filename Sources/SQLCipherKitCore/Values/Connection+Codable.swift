@@ -57,7 +57,7 @@ extension Connection {
         // The record has keys that were not seen before, or a different set of them.
         let collected = try RowEncodingState.collect(record)
         let sql = target.sql(collected.map(\.name))
-        try execute(SQL(raw: sql), StatementArguments(collected.map(\.value)))
+        try changeRows(SQL(raw: sql, StatementArguments(collected.map(\.value))))
         if cache.insertions.find(target) == nil {
             let encoding = RowEncodingState(profile, keys: collected.map(\.name))
             cache.insertions.add(EncodedStatement(try prepareKept(sql), encoding), target)

@@ -18,7 +18,9 @@ package final class EncodedStatement {
         defer { state.end() }
         try RowEncoder.encode(record, state)
         guard state.isComplete else { return false }
-        while try statement.advance(handle) { try row?(Row(handle, statement.names(handle))) }
+        try statement.connection.wholly(handle) {
+            while try statement.advance(handle) { try row?(Row(handle, statement.names(handle))) }
+        }
         return true
     }
 }
