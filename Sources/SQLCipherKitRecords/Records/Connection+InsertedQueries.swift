@@ -18,7 +18,8 @@ extension Connection {
     public func insertAll<Record: SQLRecord>(
         from query: SQLQuery<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
     ) throws(DatabaseError) -> Int {
-        try execute(try insertion(query, conflict, schema, returning: nil))
+        let sql = try insertion(query, conflict, schema, returning: nil)
+        if conflict == .fail { try execute(sql) } else { try changeRows(sql) }
         return changes
     }
 

@@ -83,6 +83,24 @@ extension Connection {
         try request.selection.sql(.rows, self)
     }
 
+    /// Returns how SQLite runs a query: a line for each step, indented below the step that it is part of
+    /// (<https://sqlite.org/eqp.html>).
+    /// ```swift
+    /// let plan = try db.plan(of: Note.filter { $0.title == "Plan" })
+    /// // ["SEARCH note USING INDEX note_title (title=?)"]
+    /// ```
+    /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
+    public func plan<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> [String] {
+        let sql = try sql(of: request)
+        var depths: [Int: Int] = [:]
+        let steps: [(Int, Int, Int, String)] = try fetchAll(SQL(raw: "EXPLAIN QUERY PLAN \(sql.text)", sql.arguments))
+        return steps.map { id, parent, _, detail in
+            let depth = depths[parent].map { $0 + 1 } ?? 0
+            depths[id] = depth
+            return String(repeating: "  ", count: depth) + detail
+        }
+    }
+
     /// Returns the number of a query's rows.
     /// - Throws: ``DatabaseError``.
     public func count<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Int {
@@ -104,7 +122,7 @@ extension Connection {
     @discardableResult
     public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws(DatabaseError) -> Int {
         let clauses = query.selection.clauses
-        try execute(clauses.change("DELETE FROM \(clauses.sides[0].source)"))
+        try changeRows(clauses.change("DELETE FROM \(clauses.sides[0].source)"))
         return changes
     }
 
@@ -123,7 +141,7 @@ extension Connection {
     public func updateAll<Record: SQLRecord>(
         _ query: SQLQuery<Record>, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws(DatabaseError) -> Int {
-        try execute(query.selection.clauses.update(Record.self, changes))
+        try changeRows(query.selection.clauses.update(Record.self, changes))
         return self.changes
     }
 }
@@ -137,38 +155,34 @@ public struct SQLAssignments<Record: SQLRecord> {
     /// Sets a column to a value, which is bound.
     public mutating func callAsFunction<Value: SQLValueConvertible>(_ property: KeyPath<Record, Value> & Sendable, to value: Value)
     {
-        let column = column(property)
-        if let name = table.columnName(property), let profile = Record.columnProfiles[name] {
-            list.append("\(column) = \(ProfiledValue(value, profile))")
-        } else {
-            list.append("\(column) = \(value)")
-        }
+        set(property) { SQLExpression<Value>.bound(value, $0) }
     }
 
     /// Sets a column to a value that is not a single simple one, stored as JSON as when a record is inserted.
     @_disfavoredOverload
     public mutating func callAsFunction<Value: Encodable>(_ property: KeyPath<Record, Value> & Sendable, to value: Value) {
-        let column = column(property)
-        do {
-            let stored = try ColumnEncoder.encode(value, [])
-            let profile = table.columnName(property).flatMap { Record.columnProfiles[$0] }
-            list.append("\(column) = \(ProfiledValue(stored ?? SQLValue.null, profile))")
-        } catch {
-            let error = error as? DatabaseError ?? .invalidArgument("a \(Value.self) cannot be stored: \(error.jsonDescription)")
-            failure = failure ?? error
-        }
+        let stored = SQLExpression<Value>.stored(value) ?? SQLValue.null
+        set(property) { "\(ProfiledValue(stored, $0))" }
     }
 
-    /// Sets a column to an expression.
+    /// Sets a column to an expression. If it is stored in another form than the column, it is converted.
     public mutating func callAsFunction<Value>(_ property: KeyPath<Record, Value> & Sendable, to expression: SQLExpression<Value>) {
-        list.append("\(column(property)) = \(expression.sql)")
+        set(property) { expression.converted(to: $0).sql }
     }
 
-    private mutating func column<Value>(_ property: KeyPath<Record, Value> & Sendable) -> SQL {
+    /// Sets a column that may be NULL to an expression.
+    public mutating func callAsFunction<Value>(
+        _ property: KeyPath<Record, Value?> & Sendable, to expression: SQLExpression<Value>
+    ) {
+        set(property) { expression.converted(to: $0).sql }
+    }
+
+    /// - Parameter value: gets the form in which the column is stored.
+    private mutating func set<Value>(_ property: KeyPath<Record, Value> & Sendable, _ value: (ValueProfile?) -> SQL) {
         guard let name = table.columnName(property) else {
             failure = failure ?? PropertyName.refusal(property)
-            return ""
+            return
         }
-        return "\(identifier: name)"
+        list.append("\(identifier: name) = \(value(Record.columnProfiles[name]))")
     }
 }

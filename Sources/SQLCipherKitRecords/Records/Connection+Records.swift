@@ -173,7 +173,7 @@ extension Connection {
             key, try key.map { name in try stored(name, old.first { $0.name.isSameText(as: name) }?.value) })
         if changed.isEmpty { return [] }
         let total = totalChanges
-        try execute("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(condition)")
+        try changeRows("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(condition)")
         guard try hasMet(table, total) ?? isThere(table, condition) else { throw DatabaseError.noRecord(Record.self) }
         return changed
     }
@@ -247,7 +247,7 @@ extension Connection {
     ) throws(DatabaseError) -> Bool {
         let (table, _, condition) = try find(type, schema, repeat each values)
         let before = totalChanges
-        try execute("DELETE FROM \(raw: table.qualifiedName) WHERE \(condition)")
+        try changeRows("DELETE FROM \(raw: table.qualifiedName) WHERE \(condition)")
         if let met = try hasMet(table, before) { return met }
         return try isThere(table, condition)
     }

@@ -20,16 +20,26 @@ extension Connection {
         try changed(query.deletion(query.returned { expression($0).sql })) { row in try row.get(0) }
     }
 
+    /// Deletes the rows of a query, and returns a value of a type that codes itself from each row.
+    /// - Throws: the errors of ``deleteAll(_:)``, or an error for a value that cannot be read; then nothing is deleted.
+    @_disfavoredOverload
+    public func deleteAll<Record: SQLRecord, Value: Decodable>(
+        _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>
+    ) throws -> [Value] {
+        try changed(query.deletion(query.returned { expression($0).sql })) { row in try row.coded() }
+    }
+
     /// Deletes the rows of a query, and returns several values from each row, as a tuple.
     /// - Throws: the errors of ``deleteAll(_:)``, or an error for a value that cannot be read; then nothing is deleted.
+    @_disfavoredOverload
     public func deleteAll<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ query: SQLQuery<Record>, returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>)
+        _ query: SQLQuery<Record>,
+        returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>)
     ) throws -> [(repeat each Value)] {
         let list = query.returned { columns in
-            let expressions = expressions(columns)
-            var list: [SQL] = []
-            for expression in repeat each expressions { list.append(expression.sql) }
-            return "\(list: list)"
+            var selected = SelectedColumns()
+            for expression in repeat each expressions(columns) { selected.append(expression) }
+            return selected.list
         }
         return try changed(query.deletion(list)) { row in try row.values() }
     }
@@ -59,17 +69,29 @@ extension Connection {
         return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.get(0) }
     }
 
+    /// Changes columns in all rows of a query, and returns a value of a type that codes itself from each changed row.
+    /// - Throws: the errors of ``updateAll(_:_:)``, or an error for a value that cannot be read; then nothing is changed.
+    @_disfavoredOverload
+    public func updateAll<Record: SQLRecord, Value: Decodable>(
+        _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>,
+        _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
+    ) throws -> [Value] {
+        let list = query.returned { expression($0).sql }
+        return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.coded() }
+    }
+
     /// Changes columns in all rows of a query, and returns several values from each changed row, as a tuple.
     /// - Throws: the errors of ``updateAll(_:_:)``, or an error for a value that cannot be read; then nothing is changed.
+    @_disfavoredOverload
     public func updateAll<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ query: SQLQuery<Record>, returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>),
+        _ query: SQLQuery<Record>,
+        returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>),
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws -> [(repeat each Value)] {
         let list = query.returned { columns in
-            let expressions = expressions(columns)
-            var list: [SQL] = []
-            for expression in repeat each expressions { list.append(expression.sql) }
-            return "\(list: list)"
+            var selected = SelectedColumns()
+            for expression in repeat each expressions(columns) { selected.append(expression) }
+            return selected.list
         }
         return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.values() }
     }

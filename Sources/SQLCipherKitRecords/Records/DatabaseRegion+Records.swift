@@ -3,4 +3,14 @@ import SQLCipherKitCore
 extension DatabaseRegion {
     /// The whole table of a record type.
     public init<R: SQLRecord>(_ type: R.Type) { self.init(DatabaseTable(R.tableName)) }
+
+    /// The tables and columns that a query reads, for an observation that starts again only when these change.
+    /// ```swift
+    /// let region = try DatabaseRegion(Note.filter { $0.stars > 3 }, in: db)
+    /// ```
+    /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
+    public init(_ request: some SQLRequest, in db: Connection) throws {
+        let sql = try db.sql(of: request)
+        (_, self) = try db.recordingReads { db in _ = try db.prepare(SQL(raw: sql.text)) }
+    }
 }

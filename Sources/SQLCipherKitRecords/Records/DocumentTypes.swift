@@ -4,6 +4,9 @@ import SQLCipherKitCore
 enum DocumentTypes {
     private static let others = TypeMemo()
 
+    /// The type that a type codes itself as; nil if it is a document.
+    static func stored(_ type: any Decodable.Type) -> (any SQLValueConvertible.Type)? { FormProbe.stored(type) }
+
     static func contains(_ type: any Any.Type) -> Bool {
         if others.contains(type) { return false }
         var stored = type
@@ -23,10 +26,19 @@ enum DocumentTypes {
 
 /// Asks a type by starting to decode it whether it consists of a single value.
 private struct FormProbe: Decoder, SingleValueDecodingContainer {
-    private final class Answer { var isDocument = false }
+    private final class Answer {
+        var isDocument = false
+        var stored: (any SQLValueConvertible.Type)?
+    }
     private struct Enough: Error {}
 
     private let answer = Answer()
+
+    static func stored(_ type: any Decodable.Type) -> (any SQLValueConvertible.Type)? {
+        let probe = FormProbe()
+        _ = try? type.init(from: probe)
+        return probe.answer.stored
+    }
 
     static func isDocument(_ type: any Decodable.Type) -> Bool {
         let probe = FormProbe()
@@ -45,6 +57,7 @@ private struct FormProbe: Decoder, SingleValueDecodingContainer {
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         if let stored = type as? any SQLValueConvertible.Type {
             answer.isDocument = stored._isJSONDocument
+            answer.stored = stored
             throw Enough()
         }
         return try type.init(from: self)

@@ -33,7 +33,9 @@ final class PositionalStatement {
         try record._write(to: &writer)
         try writer.checkEnd(Record.self)
         if writer.hasOtherColumns { return false }
-        while try statement.advance(handle) { try row?(Row(handle, statement.names(handle))) }
+        try statement.connection.wholly(handle) {
+            while try statement.advance(handle) { try row?(Row(handle, statement.names(handle))) }
+        }
         return true
     }
 }

@@ -17,6 +17,27 @@ enum PropertyName {
         if case .name(let name) = look(keyPath) { name } else { nil }
     }
 
+    /// The names of the stored properties of a longer key path, if each is also the property's coding key in its type; otherwise
+    /// nil.
+    static func path<Root>(of keyPath: PartialKeyPath<Root> & Sendable) -> [String]? {
+        if let name = of(keyPath) { return [name] }
+        let (description, prefix) = (keyPath.debugDescription, "\\\(Root.self).")
+        guard description.hasTextPrefix(prefix) else { return nil }
+        let names = String(decoding: description.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+            .split(separator: ".").map { String($0.replacing("?", with: "")) }
+        var type: any Any.Type = Root.self
+        for (index, name) in names.enumerated() {
+            guard !name.isEmpty, !name.utf8.contains(where: { "<[(!".utf8.contains($0) }), CodingKeyProbe.allows(name, type) else {
+                return nil
+            }
+            if index == names.count - 1 { return names }
+            guard let whole = type as? any Decodable.Type, var part = PropertyProbe.type(of: name, in: whole) else { return nil }
+            while let optional = part as? any SQLNullable.Type { part = optional.wrapped }
+            type = part
+        }
+        return nil
+    }
+
     /// The error for a property for which ``of(_:)`` finds no name.
     static func refusal<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> DatabaseError {
         if case .otherKey(let name) = look(keyPath) {

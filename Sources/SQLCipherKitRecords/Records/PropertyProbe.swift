@@ -5,6 +5,14 @@ import SQLCipherKitCore
 /// cannot be decoded in this way, and returns the keys found before it.
 final class PropertyProbe {
     private var names: [String] = []
+    private var types: [any Any.Type] = []
+
+    /// The type of the property with a coding key; nil if the probe does not come as far.
+    static func type(of name: String, in type: any Decodable.Type) -> (any Any.Type)? {
+        let probe = PropertyProbe()
+        _ = try? type.init(from: Source(probe: probe))
+        return probe.names.firstIndex(ofText: name).map { probe.types[$0] }
+    }
 
     static func names(of type: any Decodable.Type) -> [String] {
         let probe = PropertyProbe()
@@ -49,9 +57,15 @@ final class PropertyProbe {
         var codingPath: [any CodingKey] { [] }
         var allKeys: [Key] { [] }
 
-        private func note(_ key: Key) {
+        private func note(_ key: Key, _ type: any Any.Type = Any?.self) {
             let name = key.stringValue
-            if let probe, !probe.names.contains(where: { $0.isSameText(as: name) }) { probe.names.append(name) }
+            guard let probe else { return }
+            if let known = probe.names.firstIndex(ofText: name) {
+                if probe.types[known] == Any?.self { probe.types[known] = type }
+            } else {
+                probe.names.append(name)
+                probe.types.append(type)
+            }
         }
 
         func contains(_ key: Key) -> Bool {
@@ -65,12 +79,12 @@ final class PropertyProbe {
         }
 
         func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-            note(key)
+            note(key, type)
             return try PropertyProbe.value(type)
         }
 
         func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-            note(key)
+            note(key, type)
             return nil
         }
 

@@ -116,10 +116,10 @@ extension RecordStatements {
 }
 
 extension Statement {
-    fileprivate func run(_ values: [SQLValue]) throws(DatabaseError) {
+    fileprivate func run(_ values: [SQLValue]) throws {
         let handle = try beginUse()
         defer { endUse(handle) }
         for index in values.indices { try Parameter(handle, Int32(index + 1), connection.profile).put(values[index]) }
-        try drain(handle)
+        try connection.wholly(handle) { try drain(handle) }
     }
 }

@@ -75,7 +75,7 @@ extension RecordChangePlan {
 
     private func run(
         _ change: KnownChange, _ comparison: RecordComparison, _ values: OpaquePointer, _ profile: ValueProfile
-    ) throws(DatabaseError) {
+    ) throws {
         let handle = try change.statement.beginUse()
         defer { change.statement.endUse(handle) }
         var parameter: Int32 = 0
@@ -87,6 +87,6 @@ extension RecordChangePlan {
             parameter += 1
             try comparison.pass(column, isLater: false, values, to: Statement.Parameter(handle, parameter, profile))
         }
-        try change.statement.drain(handle)
+        try change.statement.connection.wholly(handle) { try change.statement.drain(handle) }
     }
 }

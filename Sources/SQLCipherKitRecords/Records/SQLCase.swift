@@ -7,42 +7,86 @@ import SQLCipherKitCore
 /// }
 /// // CASE WHEN "book"."pages" > ? THEN ? WHEN "book"."pages" > ? THEN ? ELSE ? END
 /// ```
-/// A condition that is neither true nor false does not hold.
+/// All values have the form of the first expression among them, or the connection's; see ``SQLRecord/columnProfiles``.
 public struct SQLCase<Value>: Sendable {
-    private let sql: SQL
+    /// One of the values, which is not written until the form of all is known.
+    private enum Part: Sendable {
+        case expression(SQLExpression<Value>)
+        case value(@Sendable (ValueProfile?) -> SQL)
 
-    private init(_ sql: SQL) { self.sql = sql }
+        func sql(_ form: ValueProfile?) -> SQL {
+            switch self {
+            case .expression(let expression): expression.converted(to: form).sql
+            case .value(let bound): bound(form)
+            }
+        }
+    }
+
+    private var parts: [(condition: SQLPredicate, part: Part)]
+
+    private init(_ condition: SQLPredicate, _ part: Part) { parts = [(condition, part)] }
 
     /// A value for what meets a condition.
-    public init(when condition: SQLPredicate, then value: SQLExpression<Value>) {
-        self.init("CASE WHEN \(condition.sql) THEN \(value.sql)")
-    }
+    public init(when condition: SQLPredicate, then value: SQLExpression<Value>) { self.init(condition, .expression(value)) }
 
     /// A value for what meets a condition.
     public init(when condition: SQLPredicate, then value: Value) where Value: SQLValueConvertible {
-        self.init("CASE WHEN \(condition.sql) THEN \(value)")
+        self.init(condition, Self.part(value))
     }
 
+    /// A value, of a type that codes itself, for what meets a condition.
+    @_disfavoredOverload
+    public init(when condition: SQLPredicate, then value: Value) where Value: Codable { self.init(condition, Self.coded(value)) }
+
     /// A value for what meets this condition and none before it.
-    public func when(_ condition: SQLPredicate, then value: SQLExpression<Value>) -> Self {
-        Self("\(sql) WHEN \(condition.sql) THEN \(value.sql)")
-    }
+    public func when(_ condition: SQLPredicate, then value: SQLExpression<Value>) -> Self { with(condition, .expression(value)) }
 
     /// A value for what meets this condition and none before it.
     public func when(_ condition: SQLPredicate, then value: Value) -> Self where Value: SQLValueConvertible {
-        Self("\(sql) WHEN \(condition.sql) THEN \(value)")
+        with(condition, Self.part(value))
+    }
+
+    /// A value, of a type that codes itself, for what meets this condition and none before it.
+    @_disfavoredOverload
+    public func when(_ condition: SQLPredicate, then value: Value) -> Self where Value: Codable {
+        with(condition, Self.coded(value))
     }
 
     /// The value where no condition holds.
-    public func otherwise(_ value: SQLExpression<Value>) -> SQLExpression<Value> {
-        SQLExpression("\(sql) ELSE \(value.sql) END", .atom)
-    }
+    public func otherwise(_ value: SQLExpression<Value>) -> SQLExpression<Value> { made(.expression(value)) }
 
     /// The value where no condition holds.
-    public func otherwise(_ value: Value) -> SQLExpression<Value> where Value: SQLValueConvertible {
-        SQLExpression("\(sql) ELSE \(value) END", .atom)
-    }
+    public func otherwise(_ value: Value) -> SQLExpression<Value> where Value: SQLValueConvertible { made(Self.part(value)) }
+
+    /// The value, of a type that codes itself, where no condition holds.
+    @_disfavoredOverload
+    public func otherwise(_ value: Value) -> SQLExpression<Value> where Value: Codable { made(Self.coded(value)) }
 
     /// NULL where no condition holds.
-    public var otherwiseNull: SQLExpression<Value?> { SQLExpression<Value?>("\(sql) END", .atom) }
+    public var otherwiseNull: SQLExpression<Value?> { made(nil) }
+
+    private static func part(_ value: Value) -> Part where Value: SQLValueConvertible {
+        .value { form in SQLExpression<Value>.bound(value, form) }
+    }
+
+    private static func coded(_ value: Value) -> Part where Value: Codable {
+        let stored = SQLExpression<Value>.stored(value) ?? SQLValue.null
+        return .value { form in "\(ProfiledValue(stored, form))" }
+    }
+
+    private func with(_ condition: SQLPredicate, _ part: Part) -> Self {
+        var copy = self
+        copy.parts.append((condition, part))
+        return copy
+    }
+
+    private func made<T>(_ last: Part?) -> SQLExpression<T> {
+        let all = parts.map(\.part) + [last].compactMap { $0 }
+        let expressions = all.compactMap { part in if case .expression(let expression) = part { expression } else { nil } }
+        let form = expressions.first?.form
+        var sql: SQL = "CASE"
+        for (condition, part) in parts { sql = "\(sql) WHEN \(condition.condition) THEN \(part.sql(form))" }
+        if let last { sql = "\(sql) ELSE \(last.sql(form))" }
+        return SQLExpression<T>("\(sql) END", .atom, form, isLoose: expressions.contains(where: \.isLoose))
+    }
 }

@@ -8,7 +8,7 @@ extension SQLClauses {
         var copy = self, sql = sql
         if let columns {
             // SQLite expects RETURNING before the order and the limit.
-            if let filter { sql = "\(sql) WHERE \(filter.sql)" }
+            if let filter { sql = "\(sql) WHERE \(filter.condition)" }
             sql = "\(sql) RETURNING \(columns)"
             copy.filter = nil
         }

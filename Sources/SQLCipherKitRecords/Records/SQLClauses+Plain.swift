@@ -11,7 +11,7 @@ extension SQLClauses {
         if case .terms(let terms) = filter.fragment, terms.names === positions.identity {
             return SQL(raw: db.state(PlainQueries.self).text(positions, terms, isFirst: isFirst), terms.values)
         }
-        let sql = filter.sql, condition = sql.text
+        let sql = filter.condition, condition = sql.text
         var text = ""
         text.reserveCapacity(positions.select.utf8.count + condition.utf8.count + 16)
         text += positions.select

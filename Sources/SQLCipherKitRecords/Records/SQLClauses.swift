@@ -111,7 +111,7 @@ struct SQLClauses: Sendable {
             switch side.link {
             case .none: break
             case .foreignKey: sql = "\(sql) ON \(try keyCondition(index, db))"
-            case .predicate(let predicate): sql = "\(sql) ON \(predicate.sql)"
+            case .predicate(let predicate): sql = "\(sql) ON \(predicate.condition)"
             }
         }
         return try tail(of: sql)
@@ -121,9 +121,9 @@ struct SQLClauses: Sendable {
     func tail(of sql: SQL) throws(DatabaseError) -> SQL {
         if let failure { throw failure }
         var sql = sql
-        if let filter { sql = "\(sql) WHERE \(filter.sql)" }
+        if let filter { sql = "\(sql) WHERE \(filter.condition)" }
         if !groups.isEmpty { sql = "\(sql) GROUP BY \(list: groups)" }
-        if let having { sql = "\(sql) HAVING \(having.sql)" }
+        if let having { sql = "\(sql) HAVING \(having.condition)" }
         if !orderings.isEmpty { sql = "\(sql) ORDER BY \(list: orderings)" }
         // SQLite would treat a negative limit as no limit.
         if let limit, limit < 0 { throw .invalidArgument("the limit of a query must not be negative and is \(limit)") }

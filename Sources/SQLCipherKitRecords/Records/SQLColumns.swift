@@ -21,7 +21,10 @@ public struct SQLColumns<Source>: Sendable {
 
     /// A column for which the record has no property.
     public subscript<Value>(column name: String, as type: Value.Type = Value.self) -> SQLExpression<Value> {
-        SQLExpression("\(identifier: alias).\(identifier: name)", .atom)
+        // On a side of an outer join that may have no row, it may be NULL.
+        let side = Source.self as? any SQLNullable.Type
+        let profile = (side?.wrapped as? any SQLRecord.Type)?.columnProfiles[name]
+        return SQLExpression("\(identifier: alias).\(identifier: name)", .atom, profile, isLoose: side != nil)
     }
 }
 

@@ -6,14 +6,20 @@ extension SQLExpression {
     /// ```swift
     /// Book.all.select { $0.subtitle ?? $0.title }     // coalesce("book"."subtitle", "book"."title")
     /// ```
-    public static func ?? <T>(a: Self, b: SQLExpression<T>) -> SQLExpression<T> where Value == T? { coalesce(a, b.sql) }
-    public static func ?? <T>(a: Self, b: Self) -> Self where Value == T? { coalesce(a, b.sql) }
-    public static func ?? <T: SQLValueConvertible>(a: Self, b: T) -> SQLExpression<T> where Value == T? {
-        coalesce(a, a.profile.map { "\(ProfiledValue(b, $0))" } ?? "\(b)")
+    public static func ?? <T>(a: Self, b: SQLExpression<T>) -> SQLExpression<T> where Value == T? {
+        coalesce(a, b.converted(to: a.form).sql, isLoose: b.isLoose)
+    }
+    public static func ?? <T>(a: Self, b: Self) -> Self where Value == T? { coalesce(a, b.converted(to: a.form).sql) }
+    public static func ?? <T: SQLValueConvertible>(a: Self, b: T) -> SQLExpression<T> where Value == T? { coalesce(a, a.bound(b)) }
+
+    /// The value, or another one where it is NULL, of a type that codes itself.
+    @_disfavoredOverload
+    public static func ?? <T: Codable>(a: Self, b: T) -> SQLExpression<T> where Value == T? {
+        coalesce(a, "\(ProfiledValue(SQLExpression<T>.stored(b) ?? SQLValue.null, a.form))")
     }
 
-    private static func coalesce<T>(_ a: Self, _ b: SQL) -> SQLExpression<T> {
-        SQLExpression<T>("coalesce(\(a.sql), \(b))", .atom, a.profile)
+    private static func coalesce<T>(_ a: Self, _ b: SQL, isLoose: Bool = false) -> SQLExpression<T> {
+        SQLExpression<T>("coalesce(\(a.sql), \(b))", .atom, a.form, isLoose: isLoose)
     }
 
     /// The expression as an optional one: for a place that needs one.
@@ -55,29 +61,25 @@ extension SQLExpression where Value: SQLValueConvertible & Hashable {
 
 /// The same for what may be NULL, which is in no list and no range of values.
 extension SQLExpression {
-    public func `in`<T: SQLValueConvertible>(_ values: [T]) -> SQLPredicate where Value == T? { present().in(values) }
-    public func `in`<T: SQLValueConvertible>(_ values: Set<T>) -> SQLPredicate where Value == T? { present().in(values) }
-    public func `in`<T: SQLValueConvertible>(_ range: ClosedRange<T>) -> SQLPredicate where Value == T? {
-        present().in(range)
-    }
+    public func `in`<T: SQLValueConvertible>(_ values: [T]) -> SQLPredicate where Value == T? { self.in(values.map(Optional.some)) }
+    public func `in`<T: SQLValueConvertible>(_ values: Set<T>) -> SQLPredicate where Value == T? { self.in(Array(values)) }
+    public func `in`<T: SQLValueConvertible>(_ range: ClosedRange<T>) -> SQLPredicate where Value == T? { between(range) }
     public func `in`<T: SQLValueConvertible>(_ range: Range<T>) -> SQLPredicate where Value == T? {
-        present().in(range)
+        self >= range.lowerBound && self < range.upperBound
     }
     public func `in`<T: SQLValueConvertible>(_ range: PartialRangeFrom<T>) -> SQLPredicate where Value == T? {
-        present().in(range)
+        self >= range.lowerBound
     }
     public func `in`<T: SQLValueConvertible>(_ range: PartialRangeUpTo<T>) -> SQLPredicate where Value == T? {
-        present().in(range)
+        self < range.upperBound
     }
     public func `in`<T: SQLValueConvertible>(_ range: PartialRangeThrough<T>) -> SQLPredicate where Value == T? {
-        present().in(range)
+        self <= range.upperBound
     }
     public func between<T: SQLValueConvertible>(_ lower: T, and upper: T) -> SQLPredicate where Value == T? {
-        present().between(lower, and: upper)
+        between(Optional(lower), and: Optional(upper))
     }
     public func between<T: SQLValueConvertible>(_ range: ClosedRange<T>) -> SQLPredicate where Value == T? {
-        present().between(range)
+        between(range.lowerBound, and: range.upperBound)
     }
-
-    private func present<T>() -> SQLExpression<T> where Value == T? { typed() }
 }

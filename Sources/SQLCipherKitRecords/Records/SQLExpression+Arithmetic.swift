@@ -61,20 +61,27 @@ public func % <N: SQLSummable & BinaryInteger>(a: SQLExpression<N?>, b: N) -> SQ
 public func % <N: SQLSummable & BinaryInteger>(a: N, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "%", b) }
 
 /// The opposite number.
-public prefix func - <N: SQLSummable>(a: SQLExpression<N>) -> SQLExpression<N> { SQLExpression("- \(a)", .custom) }
-public prefix func - <N: SQLSummable>(a: SQLExpression<N?>) -> SQLExpression<N?> { SQLExpression("- \(a)", .custom) }
+public prefix func - <N: SQLSummable>(a: SQLExpression<N>) -> SQLExpression<N> {
+    SQLExpression("- \(a)", .custom, isLoose: a.isLoose)
+}
+public prefix func - <N: SQLSummable>(a: SQLExpression<N?>) -> SQLExpression<N?> {
+    SQLExpression("- \(a)", .custom, isLoose: a.isLoose)
+}
 
 private func infix<A, B, T>(_ a: SQLExpression<A>, _ name: String, _ b: SQLExpression<B>) -> SQLExpression<T> {
-    SQLExpression("\(a) \(raw: name) \(b)", .custom)
+    SQLExpression("\(a) \(raw: name) \(b)", .custom, isLoose: a.isLoose || b.isLoose || isReal(T.self))
 }
 
 private func infix<A, B: SQLValueConvertible, T>(_ a: SQLExpression<A>, _ name: String, _ b: B) -> SQLExpression<T> {
-    SQLExpression("\(a) \(raw: name) \(b)", .custom)
+    SQLExpression("\(a) \(raw: name) \(b)", .custom, isLoose: a.isLoose || isReal(T.self))
 }
 
 private func infix<A: SQLValueConvertible, B, T>(_ a: A, _ name: String, _ b: SQLExpression<B>) -> SQLExpression<T> {
-    SQLExpression("\(a) \(raw: name) \(b)", .custom)
+    SQLExpression("\(a) \(raw: name) \(b)", .custom, isLoose: b.isLoose || isReal(T.self))
 }
+
+/// Whether a result may be no number, which is NULL in SQL: infinity less infinity.
+private func isReal(_ type: any Any.Type) -> Bool { type == Double.self || type == Float.self }
 
 /// What `+` works on: numbers and text.
 public protocol SQLAddable: SQLValueConvertible {

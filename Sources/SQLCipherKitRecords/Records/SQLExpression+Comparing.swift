@@ -1,140 +1,190 @@
-import Foundation
 import SQLCipherKitCore
 
-extension SQLExpression {
-    /// Whether the expression is NULL.
-    public var isNull: SQLPredicate {
-        term(.isNull) ?? SQLPredicate("\(operand(.atom)) IS NULL", .comparison)
-    }
-
-    /// Whether the expression is not NULL.
-    public var isNotNull: SQLPredicate {
-        term(.isNotNull) ?? SQLPredicate("\(operand(.atom)) IS NOT NULL", .comparison)
-    }
-
-    private func compare<T>(_ name: String, _ other: SQLExpression<T>) -> SQLPredicate {
-        SQLPredicate("\(operand(.atom)) \(raw: name) \(other.operand(.atom))", .comparison)
-    }
-
-    private func same<T>(_ name: String, _ other: SQLExpression<T>) -> SQLPredicate {
-        DocumentTypes.contains(Value.self) ? isDocument(name, other) : compare(name, other)
-    }
-
-    private func compare(_ name: String, _ value: some SQLValueConvertible) -> SQLPredicate {
-        SQLPredicate("\(operand(.atom)) \(raw: name) \(value)", .comparison)
-    }
-
-    private func compare<T: SQLValueConvertible>(
-        _ comparison: SQLTerms.Comparison, _ value: T, ordered: Bool = false
-    ) -> SQLPredicate {
-        let isOrderedDecimal = ordered && (T.self == Decimal.self || T.self == Decimal?.self)
-        if profile == nil, !isOrderedDecimal {
-            return term(comparison, value) ?? compare(comparison.text, value)
-        }
-        let value = ProfiledValue(value, profile, isOrderedDecimal: isOrderedDecimal)
-        return term(comparison, value) ?? compare(comparison.text, value)
-    }
-
-    /// The comparison of a column with a value.
-    private func term(_ comparison: SQLTerms.Comparison, _ value: some SQLValueConvertible) -> SQLPredicate? {
-        guard case .column(let column) = fragment else { return nil }
-        var values = StatementArguments()
-        values.append(value)
-        return SQLTerms(column, comparison, values).map { SQLPredicate(.terms($0), .comparison) }
-    }
-
-    /// The comparison of a column with NULL.
-    private func term(_ comparison: SQLTerms.Comparison) -> SQLPredicate? {
-        guard case .column(let column) = fragment else { return nil }
-        return SQLTerms(column, comparison, StatementArguments()).map { SQLPredicate(.terms($0), .comparison) }
-    }
-
-    /// The value to bind when it is compared with this expression.
-    private func bound<T: SQLValueConvertible>(_ value: T, ordered: Bool = false) -> any SQLValueConvertible {
-        let isOrderedDecimal = ordered && (T.self == Decimal.self || T.self == Decimal?.self)
-        return profile == nil && !isOrderedDecimal ? value : ProfiledValue(value, profile, isOrderedDecimal: isOrderedDecimal)
-    }
-}
-
-/// Comparisons with a value, which is bound.
+/// Comparisons with a value, which is bound in the form in which the expression's values are stored.
 extension SQLExpression where Value: SQLValueConvertible {
-    public static func == (a: Self, b: Value) -> SQLPredicate {
-        if b.isSQLNull { return a.isNull }
-        return Value._isJSONDocument ? a.isDocument("=", b) : a.compare(.equal, b)
-    }
-    public static func != (a: Self, b: Value) -> SQLPredicate {
-        if b.isSQLNull { return a.isNotNull }
-        let isNullable = Value.self is any SQLNullable.Type
-        if Value._isJSONDocument { return a.isDocument(isNullable ? "IS NOT" : "<>", b) }
-        return a.compare(isNullable ? .isNot : .notEqual, b)
-    }
-    public static func < (a: Self, b: Value) -> SQLPredicate { a.compare(.less, b, ordered: true) }
-    public static func <= (a: Self, b: Value) -> SQLPredicate { a.compare(.lessOrEqual, b, ordered: true) }
-    public static func > (a: Self, b: Value) -> SQLPredicate { a.compare(.greater, b, ordered: true) }
-    public static func >= (a: Self, b: Value) -> SQLPredicate { a.compare(.greaterOrEqual, b, ordered: true) }
+    public static func == (a: Self, b: Value) -> SQLPredicate { a.compared(.equal, b) }
+    public static func != (a: Self, b: Value) -> SQLPredicate { a.compared(.notEqual, b) }
+    public static func < (a: Self, b: Value) -> SQLPredicate { a.ordered(.less, b) }
+    public static func <= (a: Self, b: Value) -> SQLPredicate { a.ordered(.lessOrEqual, b) }
+    public static func > (a: Self, b: Value) -> SQLPredicate { a.ordered(.greater, b) }
+    public static func >= (a: Self, b: Value) -> SQLPredicate { a.ordered(.greaterOrEqual, b) }
 
     /// Whether the expression is one of these values. NULL matches if the list contains nil.
     public func `in`(_ values: [Value]) -> SQLPredicate {
         let present = values.filter { !$0.isSQLNull }
-        let found: SQLPredicate
-        if Value._isJSONDocument {
-            found = isDocument(in: present)
-        } else {
-            let list: SQL = profile.map { profile in "\(present.map { ProfiledValue($0, profile) })" } ?? "\(present)"
-            found = SQLPredicate("\(operand(.atom)) IN \(list)", .comparison)
-        }
+        let found = Value._isJSONDocument ? isDocument(in: present.map { "\($0)" }) : among(present, form)
         return present.count == values.count ? found : found || isNull
     }
 
     /// Whether the expression lies between two values, inclusive.
     public func between(_ lower: Value, and upper: Value) -> SQLPredicate {
-        SQLPredicate("\(operand(.atom)) BETWEEN \(bound(lower, ordered: true)) AND \(bound(upper, ordered: true))", .comparison)
+        if lower.isSQLNull || upper.isSQLNull { return SQLPredicate("0", .atom) }
+        let (low, high) = (bound(lower, ordered: true), bound(upper, ordered: true))
+        let text = SQLPredicate(.text("\(operand(.atom)) BETWEEN \(low) AND \(high)", .comparison, isLoose: canBeNull))
+        return SQLPredicate(.paired(text, !(self >= lower && self <= upper)))
     }
 
     /// Whether the expression lies in a range, inclusive of both ends.
     public func between(_ range: ClosedRange<Value>) -> SQLPredicate where Value: Comparable {
         between(range.lowerBound, and: range.upperBound)
     }
+
+    /// Whether it is equal to a value, or not.
+    func compared(_ comparison: SQLTerms.Comparison, _ value: Value) -> SQLPredicate {
+        if value.isSQLNull { return comparison == .equal ? isNull : isNotNull }
+        let canBeNull = canBeNull
+        let comparison = comparison == .notEqual && canBeNull ? .isNot : comparison
+        if Value._isJSONDocument { return isDocument(comparison, "\(value)") }
+        return compare(comparison, value, canBeNull)
+    }
+
+    private func ordered(_ comparison: SQLTerms.Comparison, _ value: Value) -> SQLPredicate {
+        let canBeNull = canBeNull
+        // Only a type that can be NULL has values that are.
+        if canBeNull, value.isSQLNull { return SQLPredicate("0", .atom) }
+        if SQLForm.isDecimal(Value.self) {
+            return compare(comparison, ProfiledValue(value, form, isOrderedDecimal: true), canBeNull)
+        }
+        return compare(comparison, value, canBeNull)
+    }
 }
 
-/// Comparisons with another expression; one side may be optional.
 extension SQLExpression {
-    public static func == (a: Self, b: Self) -> SQLPredicate { a.same(Value.self is any SQLNullable.Type ? "IS" : "=", b) }
-    public static func == (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.same("=", b) }
-    public static func == (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.same("=", b) }
-    public static func != (a: Self, b: Self) -> SQLPredicate { a.same(Value.self is any SQLNullable.Type ? "IS NOT" : "<>", b) }
-    public static func != (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.same("IS NOT", b) }
-    public static func != (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.same("IS NOT", b) }
-    public static func < (a: Self, b: Self) -> SQLPredicate { a.compare("<", b) }
-    public static func < (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("<", b) }
-    public static func < (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("<", b) }
-    public static func <= (a: Self, b: Self) -> SQLPredicate { a.compare("<=", b) }
-    public static func <= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare("<=", b) }
-    public static func <= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare("<=", b) }
-    public static func > (a: Self, b: Self) -> SQLPredicate { a.compare(">", b) }
-    public static func > (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare(">", b) }
-    public static func > (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare(">", b) }
-    public static func >= (a: Self, b: Self) -> SQLPredicate { a.compare(">=", b) }
-    public static func >= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { a.compare(">=", b) }
-    public static func >= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { a.compare(">=", b) }
+    /// Whether the expression is NULL.
+    public var isNull: SQLPredicate { null(.isNull) }
+
+    /// Whether the expression is not NULL.
+    public var isNotNull: SQLPredicate { null(.isNotNull) }
+
+    private func null(_ comparison: SQLTerms.Comparison) -> SQLPredicate {
+        if let term = term(comparison, StatementArguments(), false) { return term }
+        return SQLPredicate(.comparison(SQLCondition.Side(sql: operand(.atom), canBeNull: false), comparison, .none))
+    }
+
+    /// A comparison with a value that is not NULL.
+    private func compare(_ comparison: SQLTerms.Comparison, _ value: some SQLValueConvertible, _ canBeNull: Bool) -> SQLPredicate {
+        if case .column = fragment {
+            var values = StatementArguments()
+            if let form { values.append(ProfiledValue(value, form)) } else { values.append(value) }
+            if let term = term(comparison, values, canBeNull && comparison.canBeNull) { return term }
+        }
+        return SQLPredicate(.comparison(side(canBeNull), comparison, SQLCondition.Side(sql: bound(value), canBeNull: false)))
+    }
+
+    /// The comparison of a column with a value or with NULL.
+    private func term(_ comparison: SQLTerms.Comparison, _ values: StatementArguments, _ canBeNull: Bool) -> SQLPredicate? {
+        guard case .column(let column) = fragment else { return nil }
+        return SQLTerms(column, comparison, values).map { SQLPredicate(.terms($0), .comparison, isLoose: canBeNull) }
+    }
+
+    func side(_ canBeNull: Bool) -> SQLCondition.Side {
+        var isColumn = precedence == .atom && !isLoose
+        if case .column = fragment { isColumn = true }
+        return SQLCondition.Side(sql: operand(.atom), canBeNull: canBeNull, isColumn: isColumn)
+    }
+
+    /// Whether the expression is one of some values, of which none is NULL.
+    func among(_ values: [some SQLValueConvertible], _ form: ValueProfile?) -> SQLPredicate {
+        let list: SQL = form.map { form in "\(values.map { ProfiledValue($0, form) })" } ?? "\(values)"
+        // Nothing is in an empty list, not even NULL.
+        return SQLPredicate(.text("\(operand(.atom)) IN \(list)", .comparison, isLoose: canBeNull && !values.isEmpty))
+    }
 }
 
-/// Comparisons with a query's values. If these include a NULL, the negation with `!` is never true: exclude NULL, or use
-/// ``SQLQueryable/exists``.
+/// Comparisons with another expression; one side may be optional. Where the two are stored in different forms, they are converted
+/// for the comparison, which then uses no index.
+extension SQLExpression {
+    public static func == (a: Self, b: Self) -> SQLPredicate { same(.equal, a, b) }
+    public static func == (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { same(.equal, a, b) }
+    public static func == (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { same(.equal, a, b) }
+    public static func != (a: Self, b: Self) -> SQLPredicate { same(.notEqual, a, b) }
+    public static func != (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { same(.notEqual, a, b) }
+    public static func != (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { same(.notEqual, a, b) }
+    public static func < (a: Self, b: Self) -> SQLPredicate { order(.less, a, b) }
+    public static func < (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { order(.less, a, b) }
+    public static func < (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { order(.less, a, b) }
+    public static func <= (a: Self, b: Self) -> SQLPredicate { order(.lessOrEqual, a, b) }
+    public static func <= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { order(.lessOrEqual, a, b) }
+    public static func <= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { order(.lessOrEqual, a, b) }
+    public static func > (a: Self, b: Self) -> SQLPredicate { order(.greater, a, b) }
+    public static func > (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { order(.greater, a, b) }
+    public static func > (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { order(.greater, a, b) }
+    public static func >= (a: Self, b: Self) -> SQLPredicate { order(.greaterOrEqual, a, b) }
+    public static func >= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { order(.greaterOrEqual, a, b) }
+    public static func >= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { order(.greaterOrEqual, a, b) }
+
+    private static func same<A, B>(
+        _ comparison: SQLTerms.Comparison, _ a: SQLExpression<A>, _ b: SQLExpression<B>
+    ) -> SQLPredicate {
+        let (aCanBeNull, bCanBeNull) = (a.canBeNull, b.canBeNull)
+        let null: SQLTerms.Comparison? =
+            comparison == .equal ? (aCanBeNull && bCanBeNull ? .is : nil) : (aCanBeNull || bCanBeNull ? .isNot : nil)
+        if DocumentTypes.contains(Value.self) {
+            return SQLPredicate(
+                .comparison(
+                    SQLCondition.Side(sql: "json(\(a.sql))", canBeNull: aCanBeNull), null ?? comparison,
+                    SQLCondition.Side(sql: "json(\(b.sql))", canBeNull: bCanBeNull)))
+        }
+        let (a, b) = SQLForm.isSame(a.form, b.form, Value.self) ? (a, b) : inCommon(a, b, ordered: false)
+        return SQLPredicate(.comparison(a.side(aCanBeNull), null ?? comparison, b.side(bCanBeNull)))
+    }
+
+    private static func order<A, B>(
+        _ comparison: SQLTerms.Comparison, _ a: SQLExpression<A>, _ b: SQLExpression<B>
+    ) -> SQLPredicate {
+        let (aCanBeNull, bCanBeNull) = (a.canBeNull, b.canBeNull)
+        guard SQLForm.isSame(a.form, b.form, Value.self) else {
+            let (a, b) = inCommon(a, b, ordered: true)
+            return SQLPredicate(.comparison(a.side(aCanBeNull), comparison, b.side(bCanBeNull)))
+        }
+        guard let check = a.orderCheck else {
+            return SQLPredicate(.comparison(a.side(aCanBeNull), comparison, b.side(bCanBeNull)))
+        }
+        let checked = SQLCondition.Side(sql: "ifnull(\(b.sql), \(check))", canBeNull: bCanBeNull)
+        return SQLPredicate(.comparison(a.side(aCanBeNull), comparison, checked))
+    }
+
+    /// Both in a form in which values of all forms can be compared.
+    private static func inCommon<A, B>(
+        _ a: SQLExpression<A>, _ b: SQLExpression<B>, ordered: Bool
+    ) -> (SQLExpression<A>, SQLExpression<B>) {
+        let form = SQLForm.common(ordered: ordered)
+        return (a.converted(to: form), b.converted(to: form))
+    }
+}
+
+/// Comparisons with a query's values, among which nil equals nil.
 /// ```swift
 /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
 /// ```
 extension SQLExpression {
     /// Whether the expression is one of a query's values.
-    public func `in`(_ selection: SQLSelection<Value>) -> SQLPredicate { among(selection.subquery) }
+    public func `in`(_ selection: SQLSelection<Value>) -> SQLPredicate {
+        among(selection, hasNulls: Value.self is any SQLNullable.Type)
+    }
 
     /// Whether the expression is one of a query's values, some of which may be NULL.
-    public func `in`(_ selection: SQLSelection<Value?>) -> SQLPredicate { among(selection.subquery) }
+    public func `in`(_ selection: SQLSelection<Value?>) -> SQLPredicate { among(selection, hasNulls: true) }
 
     /// Whether the expression is not NULL and is one of a query's values.
-    public func `in`<T>(_ selection: SQLSelection<T>) -> SQLPredicate where Value == T? { among(selection.subquery) }
+    public func `in`<T>(_ selection: SQLSelection<T>) -> SQLPredicate where Value == T? { among(selection, hasNulls: false) }
 
-    private func among(_ subquery: SQL) -> SQLPredicate { SQLPredicate("\(operand(.atom)) IN (\(subquery))", .comparison) }
+    private func among<T>(_ selection: SQLSelection<T>, hasNulls: Bool) -> SQLPredicate {
+        let isDocument = DocumentTypes.contains(Value.self)
+        let isSame = SQLForm.isSame(form, selection.forms?.first?.profile, Value.self)
+        var (own, list) = (operand(.atom), selection.subquery)
+        if isDocument {
+            (own, list) = ("json(\(sql))", selection.mapped { sql, _ in "json(\(sql))" })
+        } else if !isSame {
+            let common = SQLForm.common(ordered: false)
+            (own, list) = (converted(to: common).sql, selection.mapped { sql, _ in SQLForm.convert(sql, T.self, to: common) })
+        }
+        let found = SQLPredicate(.text("\(own) IN (\(list))", .comparison, isLoose: canBeNull || hasNulls))
+        guard hasNulls, canBeNull else { return found }
+        // NULL is in no list, but INTERSECT takes two of them for the same.
+        let hasNull: SQL = "EXISTS (SELECT NULL INTERSECT SELECT * FROM (\(selection.subquery)))"
+        return found || isNull && SQLPredicate(hasNull, .atom)
+    }
 }
 
 /// Text matching (<https://sqlite.org/lang_expr.html#like>). Case is ignored for ASCII letters only.
@@ -142,13 +192,13 @@ extension SQLExpression {
     /// Whether the text matches a pattern in which `%` stands for any text and `_` for any character.
     public func like(_ pattern: String) -> SQLPredicate {
         let isWhole = !pattern.utf8.contains(0)
-        return isWhole ? compare("LIKE", pattern) : SQLPredicate("\(operand(.atom)) LIKE \(LikePattern.cut)", .comparison)
+        return matching(isWhole ? "\(operand(.atom)) LIKE \(pattern)" : "\(operand(.atom)) LIKE \(LikePattern.cut)")
     }
 
     /// Whether the text matches a pattern in which text is taken literally, such as `.contains("100%")`.
-    public func like(_ pattern: LikePattern) -> SQLPredicate {
-        SQLPredicate(pattern.condition(on: operand(.atom)), .comparison)
-    }
+    public func like(_ pattern: LikePattern) -> SQLPredicate { matching(pattern.condition(on: operand(.atom))) }
+
+    private func matching(_ sql: SQL) -> SQLPredicate { SQLPredicate(.text(sql, .comparison, isLoose: canBeNull)) }
 }
 
 /// A type whose values may be NULL.

@@ -1,3 +1,4 @@
+import Foundation
 import SQLCipherKitCore
 
 /// Aggregate functions (<https://sqlite.org/lang_aggfunc.html>).
@@ -5,19 +6,19 @@ extension SQLExpression {
     /// The number of rows.
     public static var countAll: SQLExpression<Int> { SQLExpression<Int>("count(*)", .function) }
 
-    /// The number of rows in which the expression is not NULL.
-    public var count: SQLExpression<Int> { function("count") }
+    /// The number of rows in which the expression is not NULL. The characters of a text are its `length`.
+    public func count() -> SQLExpression<Int> { function("count") }
 
     /// The number of distinct values, excluding NULL.
-    public var countDistinct: SQLExpression<Int> { SQLExpression<Int>("count(DISTINCT \(sql))", .function) }
+    public func countDistinct() -> SQLExpression<Int> { SQLExpression<Int>("count(DISTINCT \(sql))", .function) }
 
     /// The minimum; nil if there are no values.
-    public func min() -> SQLExpression<Value?> { function("min") }
-    public func min<T>() -> SQLExpression<Value> where Value == T? { function("min") }
+    public func min() -> SQLExpression<Value?> { extreme("min") }
+    public func min<T>() -> SQLExpression<Value> where Value == T? { extreme("min") }
 
     /// The maximum; nil if there are no values.
-    public func max() -> SQLExpression<Value?> { function("max") }
-    public func max<T>() -> SQLExpression<Value> where Value == T? { function("max") }
+    public func max() -> SQLExpression<Value?> { extreme("max") }
+    public func max<T>() -> SQLExpression<Value> where Value == T? { extreme("max") }
 
     /// The sum; nil if there are no values. It is an error if a sum of integers does not fit in `Int64`.
     ///
@@ -32,7 +33,12 @@ extension SQLExpression {
     /// The average; nil if there are no values.
     public var average: SQLExpression<Double?> { function("avg") }
 
-    private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .function, profile) }
+    private func extreme<T>(_ name: String) -> SQLExpression<T> {
+        guard let check = orderCheck else { return function(name) }
+        return SQLExpression<T>("\(raw: name)(ifnull(\(sql), \(check)))", .function, form)
+    }
+
+    private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .function, form) }
 }
 
 /// A number that SQLite adds up as Swift does: an integer, or a floating-point number.
@@ -59,28 +65,44 @@ extension Float: SQLSummable {}
 
 extension SQLExpression {
     /// Ascending order; NULL comes first.
-    public var ascending: SQLOrdering { SQLOrdering(sql: "\(sql)") }
+    public var ascending: SQLOrdering { SQLOrdering(sql, orderCheck) }
 
     /// Descending order; NULL comes last.
-    public var descending: SQLOrdering { SQLOrdering(sql: "\(sql) DESC") }
+    public var descending: SQLOrdering { SQLOrdering("\(sql) DESC", orderCheck) }
 
     /// The expression compared by a collation, such as `NOCASE` or your own.
-    public func collate(_ name: String) -> Self { Self("\(operand(.atom)) COLLATE \(identifier: name)", .atom, profile) }
+    public func collate(_ name: String) -> Self {
+        Self("\(operand(.atom)) COLLATE \(identifier: name)", .atom, form, isLoose: isLoose)
+    }
+
+    /// A parameter that is NULL, or an error where these are decimals that are stored as text, which has no order of numbers. Only
+    /// the connection knows.
+    var orderCheck: SQL? {
+        guard SQLForm.isDecimal(Value.self), form?.decimals != .number else { return nil }
+        return "\(ProfiledValue(Decimal?.none, form, isOrderedDecimal: true))"
+    }
 }
 
 /// One term of an order (<https://sqlite.org/lang_select.html#orderby>).
 public struct SQLOrdering: Sendable {
+    /// The term alone.
+    let term: SQL
+    /// A parameter that must be NULL for the order to exist.
+    let check: SQL?
+
     /// The term's SQL.
-    public let sql: SQL
+    public var sql: SQL { check.map { "\(term), \($0)" } ?? term }
 
     /// Creates a term from your own SQL, such as `"random()"`.
-    public init(sql: SQL) { self.sql = sql }
+    public init(sql: SQL) { self.init(sql, nil) }
+
+    init(_ term: SQL, _ check: SQL?) { (self.term, self.check) = (term, check) }
 
     /// The same order with NULL before all values.
-    public var nullsFirst: SQLOrdering { SQLOrdering(sql: "\(sql) NULLS FIRST") }
+    public var nullsFirst: SQLOrdering { SQLOrdering("\(term) NULLS FIRST", check) }
 
     /// The same order with NULL after all values.
-    public var nullsLast: SQLOrdering { SQLOrdering(sql: "\(sql) NULLS LAST") }
+    public var nullsLast: SQLOrdering { SQLOrdering("\(term) NULLS LAST", check) }
 }
 
 /// Collects the terms of an order, one per line.

@@ -12,6 +12,13 @@ extension SQLExpression {
     /// ```
     /// An index on the same path is used; see ``Schema/createJSONIndex(_:on:column:_:isUnique:where:)``.
     public func json<T: SQLValueConvertible>(_ path: any JSONPathComponent..., as type: T.Type) -> SQLExpression<T?> {
-        SQLExpression<T?>(json.value(JSONPath(list: path)), .atom)
+        SQLExpression<T?>(json.value(JSONPath(list: path)), .atom, Self.formInside)
+    }
+
+    /// The form in which values are in the document.
+    static var formInside: ValueProfile {
+        var form = ValueProfile(dates: .iso8601, uuids: .uppercaseText, decimals: .number)
+        if case .secondsSince1970 = JSONCodingOptions.of(Value.self).dates { form.dates = .realSeconds }
+        return form
     }
 }

@@ -24,9 +24,9 @@ extension SQLExpression {
     /// let romans = try db.fetchAll(Note.filter { $0.meta.json(\.city) == "Roma" })
     /// // ("note"."meta" ->> '$.city') = ?
     /// ```
-    /// The property must be a stored one with its own name as its coding key. Otherwise running the query throws
-    /// ``DatabaseError/Reason/invalidArgument``. Its type must be a ``SQLJSONScalar``. For deeper paths and other types, see
-    /// ``json(_:as:)``.
+    /// The property must be a stored one with its own name as its coding key, and so must those on the way to it: `\.address.city`,
+    /// `\.address?.city`. Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Its type must be a
+    /// ``SQLJSONScalar``. For elements of arrays and other types, see ``json(_:as:)``.
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
     where Value == JSONColumn<Root> { value(property) }
 
@@ -64,14 +64,14 @@ extension SQLExpression {
     where Value: Codable & SQLValueConvertible { SQLExpression<T?>("NULL", .atom) }
 
     private func value<Root, Property, T>(_ property: KeyPath<Root, Property> & Sendable) -> SQLExpression<T?> {
-        guard let name = PropertyName.of(property) else {
+        guard let names = PropertyName.path(of: property) else {
             let error = DatabaseError.invalidArgument(
                 """
-                \(property) names no property of the JSON of \(Root.self): it must be stored in it, with its name as the \
+                \(property) names no property of the JSON of \(Root.self): each of its parts must be stored, with its name as the \
                 coding key. Otherwise use json("…", as:)
                 """)
             return SQLExpression<T?>("\(RefusedValue(error))", .atom)
         }
-        return SQLExpression<T?>(json.value(name), .atom)
+        return SQLExpression<T?>(json.value(JSONPath(components: names.map { .key($0) })), .atom)
     }
 }

@@ -41,11 +41,11 @@ extension SQLExpression {
     public func rounded(_ digits: Int = 0) -> Self where Value == Double? { call("round", "\(sql), \(digits)") }
 
     fileprivate func call<T>(_ name: String, _ arguments: SQL) -> SQLExpression<T> {
-        SQLExpression<T>("\(raw: name)(\(arguments))", .atom)
+        SQLExpression<T>("\(raw: name)(\(arguments))", .atom, isLoose: isLoose)
     }
 
     fileprivate func cut(_ count: Int) -> Self {
         guard count >= 0 else { return Self("\(RefusedValue(.invalidArgument("a prefix of \(count) characters")))", .atom) }
-        return Self("substr(\(sql), 1, \(count))", .atom)
+        return Self("substr(\(sql), 1, \(count))", .atom, isLoose: isLoose)
     }
 }

@@ -2,14 +2,14 @@ import SQLCipherKitCore
 
 /// What an aggregate function is given, and over which rows it is computed.
 ///
-/// These follow an aggregate function such as ``SQLExpression/sum()-(_)``, or a window function such as
-/// ``SQLExpression/rowNumber``. After anything else they are an error when the query runs.
+/// These follow an aggregate function such as ``SQLExpression/sum()-(_)``. After anything else they are an error when the query
+/// runs.
 extension SQLExpression {
     /// Of those rows alone that meet a condition (<https://sqlite.org/lang_aggfunc.html>).
     /// ```swift
     /// Book.all.select { (.countAll, .countAll.where($0.pages > 500)) }
     /// ```
-    public func `where`(_ condition: SQLPredicate) -> Self { call { "\($0) FILTER (WHERE \(condition.sql))" } }
+    public func `where`(_ condition: SQLPredicate) -> Self { call { "\($0) FILTER (WHERE \(condition.condition))" } }
 
     /// For each row, computed over the rows of its window (<https://sqlite.org/windowfunctions.html>).
     /// ```swift
@@ -25,7 +25,7 @@ extension SQLExpression {
         guard precedence == .function else {
             return Self("\(RefusedValue(.misuse("a filter, or a window, of what is no aggregate function")))", .atom)
         }
-        return Self(body(sql), .function, profile)
+        return Self(body(sql), .function, form)
     }
 
     /// The values of all rows as one text, in an order; nil if there is none.
@@ -61,30 +61,43 @@ public struct SQLWindow: Sendable {
     }
 }
 
-/// Window functions, for ``SQLExpression/over(_:)`` (<https://sqlite.org/windowfunctions.html#built_in_window_functions>).
+/// A function that is computed over the rows of a window, which it needs to be an expression
+/// (<https://sqlite.org/windowfunctions.html#built_in_window_functions>).
+/// ```swift
+/// Book.all.select { ($0.title, $0.pages.lag().over(SQLWindow(order: $0.pages.ascending))) }
+/// ```
+public struct SQLWindowValue<Value>: Sendable {
+    private let expression: SQLExpression<Value>
+
+    init(_ sql: SQL, _ form: ValueProfile? = nil) { expression = SQLExpression(sql, .function, form) }
+
+    /// For each row, its value over the rows of the window.
+    public func over(_ window: SQLWindow = SQLWindow()) -> SQLExpression<Value> { expression.over(window) }
+}
+
 extension SQLExpression {
     /// The row's number, from 1.
-    public static var rowNumber: SQLExpression<Int> { SQLExpression<Int>("row_number()", .function) }
+    public static var rowNumber: SQLWindowValue<Int> { SQLWindowValue("row_number()") }
     /// The row's rank, from 1. Equal rows have the same rank, and as many ranks are left out after them.
-    public static var rank: SQLExpression<Int> { SQLExpression<Int>("rank()", .function) }
+    public static var rank: SQLWindowValue<Int> { SQLWindowValue("rank()") }
     /// The row's rank, from 1. Equal rows have the same rank, and none is left out.
-    public static var denseRank: SQLExpression<Int> { SQLExpression<Int>("dense_rank()", .function) }
+    public static var denseRank: SQLWindowValue<Int> { SQLWindowValue("dense_rank()") }
 
     /// The number of the row's part, from 1, if the rows are divided into parts of about the same size.
-    public static func ntile(_ parts: Int) -> SQLExpression<Int> { SQLExpression<Int>("ntile(\(parts))", .function) }
+    public static func ntile(_ parts: Int) -> SQLWindowValue<Int> { SQLWindowValue("ntile(\(parts))") }
 
     /// Its value in an earlier row; nil if there is none.
-    public func lag(_ rows: Int = 1) -> SQLExpression<Value?> { neighbour("lag", rows) }
-    public func lag<T>(_ rows: Int = 1) -> Self where Value == T? { neighbour("lag", rows) }
+    public func lag(_ rows: Int = 1) -> SQLWindowValue<Value?> { neighbour("lag", rows) }
+    public func lag<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lag", rows) }
     /// Its value in a later row; nil if there is none.
-    public func lead(_ rows: Int = 1) -> SQLExpression<Value?> { neighbour("lead", rows) }
-    public func lead<T>(_ rows: Int = 1) -> Self where Value == T? { neighbour("lead", rows) }
+    public func lead(_ rows: Int = 1) -> SQLWindowValue<Value?> { neighbour("lead", rows) }
+    public func lead<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lead", rows) }
     /// Its value in the first of the rows.
-    public var firstValue: Self { Self("first_value(\(sql))", .function, profile) }
+    public var firstValue: SQLWindowValue<Value> { SQLWindowValue("first_value(\(sql))", form) }
     /// Its value in the last of the rows.
-    public var lastValue: Self { Self("last_value(\(sql))", .function, profile) }
+    public var lastValue: SQLWindowValue<Value> { SQLWindowValue("last_value(\(sql))", form) }
 
-    private func neighbour<T>(_ name: String, _ rows: Int) -> SQLExpression<T> {
-        SQLExpression<T>("\(raw: name)(\(sql), \(rows))", .function, profile)
+    private func neighbour<T>(_ name: String, _ rows: Int) -> SQLWindowValue<T> {
+        SQLWindowValue("\(raw: name)(\(sql), \(rows))", form)
     }
 }

@@ -7,6 +7,15 @@ enum SQLFragment: Sendable {
     case column(RecordPositions.Column)
     /// Such columns compared with values.
     case terms(SQLTerms)
+    /// A condition, which is written when its place is known.
+    case condition(SQLCondition)
+
+    var isCondition: Bool {
+        switch self {
+        case .terms, .condition: true
+        case .text, .column: false
+        }
+    }
 
     /// SQL as it is. As an object it is copied by one reference.
     final class Text: Sendable {
@@ -20,6 +29,7 @@ enum SQLFragment: Sendable {
         case .text(let text): text.sql
         case .column(let column): SQL(raw: column.qualified)
         case .terms(let terms): SQL(raw: terms.text, terms.values)
+        case .condition(let condition): SQLPredicate(condition.kind).sql
         }
     }
 }
@@ -28,13 +38,14 @@ enum SQLFragment: Sendable {
 final class SQLTerms: Sendable {
     /// What a column is compared by. Numbered from 1, so that no term is 0.
     enum Comparison: UInt64 {
-        case equal = 1, notEqual, isNot, less, lessOrEqual, greater, greaterOrEqual, isNull, isNotNull
+        case equal = 1, notEqual, `is`, isNot, less, lessOrEqual, greater, greaterOrEqual, isNull, isNotNull
 
         /// The operator between a column and its value; for NULL, the whole of what follows the column.
         var text: String {
             switch self {
             case .equal: "="
             case .notEqual: "<>"
+            case .is: "IS"
             case .isNot: "IS NOT"
             case .less: "<"
             case .lessOrEqual: "<="
@@ -46,6 +57,25 @@ final class SQLTerms: Sendable {
         }
 
         var hasValue: Bool { self != .isNull && self != .isNotNull }
+
+        /// Whether it is NULL where a side is.
+        var canBeNull: Bool { hasValue && self != .is && self != .isNot }
+
+        /// The comparison that is true where this one is not; nil for an order in which a side can be NULL.
+        func opposite(canBeNull: Bool) -> Self? {
+            switch self {
+            case .equal: canBeNull ? .isNot : .notEqual
+            case .notEqual: .equal
+            case .is: .isNot
+            case .isNot: .is
+            case .less: canBeNull ? nil : .greaterOrEqual
+            case .lessOrEqual: canBeNull ? nil : .greater
+            case .greater: canBeNull ? nil : .lessOrEqual
+            case .greaterOrEqual: canBeNull ? nil : .less
+            case .isNull: .isNotNull
+            case .isNotNull: .isNull
+            }
+        }
     }
 
     let names: RecordNames
@@ -73,6 +103,14 @@ final class SQLTerms: Sendable {
         var values = values
         values.append(other.values)
         return SQLTerms(names, code << UInt64(width) | other.code, values)
+    }
+
+    var isSingle: Bool { code >> 16 == 0 }
+
+    /// The single term that is true where this one is not, if there is one.
+    func opposite(canBeNull: Bool) -> SQLTerms? {
+        guard isSingle, let opposite = Comparison(rawValue: code & 15)?.opposite(canBeNull: canBeNull) else { return nil }
+        return SQLTerms(names, code & ~15 | opposite.rawValue, values)
     }
 
     /// The condition, with a `?` for each value.

@@ -119,7 +119,16 @@ extension SQLRecord {
         all.select(expression)
     }
 
+    /// Values of a type that codes itself, of all records.
+    @_disfavoredOverload
+    public static func select<Value: Decodable & Sendable>(
+        _ expression: (SQLColumns<Self>) -> SQLExpression<Value>
+    ) -> SQLSelection<Value> {
+        all.select(expression)
+    }
+
     /// Several values of all records instead of the records, as a tuple.
+    @_disfavoredOverload
     public static func select<each Value: SQLValueConvertible>(
         _ expressions: (SQLColumns<Self>) -> (repeat SQLExpression<each Value>)
     ) -> SQLSelection<(repeat each Value)> {

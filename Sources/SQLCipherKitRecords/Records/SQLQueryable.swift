@@ -55,7 +55,14 @@ extension SQLQueryable {
     /// Sorts the rows, with one term per line. Further calls add terms, which decide when all earlier ones are equal.
     public func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
         let (query, terms) = with(terms)
-        return query.changed { $0.orderings += terms.map(\.sql) }
+        return query.changed { clauses in
+            clauses.orderings += terms.map(\.term)
+            // Beside the order, not in it, so that an index on a column of the order is used.
+            for check in terms.compactMap(\.check) {
+                let isOrdered = SQLPredicate("\(check) IS NULL", .comparison)
+                clauses.filter = clauses.filter.map { $0 && isOrdered } ?? isOrdered
+            }
+        }
     }
 
     /// At most `count` rows, after skipping `offset` rows.
@@ -78,7 +85,7 @@ extension SQLQueryable {
     /// ```
     public func group(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self {
         let (query, terms) = with(terms)
-        return query.changed { $0.groups += terms.map(\.sql) }
+        return query.changed { $0.groups += terms.map(\.term) }
     }
 
     /// The groups that match a condition.
@@ -108,25 +115,34 @@ extension SQLQueryable {
         _ expression: (Columns) -> SQLExpression<Value>
     ) -> SQLSelection<Value> {
         let (query, expression) = with(expression)
-        return SQLSelection(query.selection.clauses, expression.sql, read: { row in try row.get(0, as: Value.self) })
+        return SQLSelection(query.selection.clauses, SelectedColumns(expression), read: { row in try row.get(0, as: Value.self) })
     }
 
-    /// Selects several values instead of records, as a tuple. If the closure returns no expressions, running the query throws.
+    /// Selects a value of a type that codes itself, such as an enumeration or a document.
+    @_disfavoredOverload
+    public func select<Value: Decodable & Sendable>(_ expression: (Columns) -> SQLExpression<Value>) -> SQLSelection<Value> {
+        let (query, expression) = with(expression)
+        return SQLSelection(
+            query.selection.clauses, SelectedColumns(expression),
+            read: { row in try row.coded() })
+    }
+
+    /// Selects several values instead of records, as a tuple.
     /// ```swift
     /// let (count, best) = try db.fetchOne(Note.all.select { (.countAll, $0.stars.max()) }) ?? (0, nil)
     /// ```
+    @_disfavoredOverload
     public func select<each Value: SQLValueConvertible>(
         _ expressions: (Columns) -> (repeat SQLExpression<each Value>)
     ) -> SQLSelection<(repeat each Value)> {
-        let (made, list) = with { columns in
-            let expressions = expressions(columns)
-            var list: [SQL] = []
-            for expression in repeat each expressions { list.append(expression.sql) }
-            return list
+        let (made, selected) = with { columns in
+            var selected = SelectedColumns()
+            for expression in repeat each expressions(columns) { selected.append(expression) }
+            return selected
         }
         var query = made
-        if list.isEmpty { query.selection.clauses.failure = .misuse("the closure of a select returned no expressions") }
-        return SQLSelection(query.selection.clauses, "\(list: list)", read: { row in try row.values() })
+        if selected.parts.isEmpty { query.selection.clauses.failure = .misuse("the closure of a select returned no expressions") }
+        return SQLSelection(query.selection.clauses, selected, read: { row in try row.values() })
     }
 
     /// Whether the query has any rows, as a condition in another query.

@@ -7,37 +7,146 @@ import SQLCipherKitCore
 /// Note.filter { SQLRowValue($0.stars, $0.id) > (last.stars, last.id) }.order { $0.stars; $0.id }.limit(20)
 /// // ("note"."stars", "note"."id") > (?, ?)
 /// ```
-public struct SQLRowValue<each Value: SQLValueConvertible>: Sendable {
-    private let sql: SQL
+/// Nil equals nil and comes before all values, as in an order: pages go on through rows in which a column is NULL.
+public struct SQLRowValue<Values>: Sendable {
+    private let columns: [SQL]
+    private let canBeNull: Bool
+    /// The columns with the values that they are compared with.
+    private let elements: @Sendable (Values) -> RowElements
 
-    /// Creates a row value from columns, the most significant first.
-    public init(_ expressions: repeat SQLExpression<each Value>) {
-        var list: [SQL] = []
-        for expression in repeat each expressions { list.append(expression.sql) }
-        sql = "(\(list: list))"
+    /// Creates a row value from two columns, the more significant one first.
+    // Written out, so that the compiler takes literals for the columns' types: it does not look into a pack.
+    public init<A: SQLValueConvertible, B: SQLValueConvertible>(
+        _ a: SQLExpression<A>, _ b: SQLExpression<B>
+    ) where Values == (A, B) {
+        self.init([a.sql, b.sql], a.canBeNull || b.canBeNull) {
+            [RowElements.Element(a, $0.0), RowElements.Element(b, $0.1)]
+        }
     }
 
-    private func compare(_ name: String, _ values: repeat each Value) -> SQLPredicate {
-        SQLPredicate("\(sql) \(raw: name) \(Self.bound(repeat each values))", .comparison)
+    /// Creates a row value from three columns, the most significant one first.
+    public init<A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible>(
+        _ a: SQLExpression<A>, _ b: SQLExpression<B>, _ c: SQLExpression<C>
+    ) where Values == (A, B, C) {
+        self.init([a.sql, b.sql, c.sql], a.canBeNull || b.canBeNull || c.canBeNull) {
+            [RowElements.Element(a, $0.0), RowElements.Element(b, $0.1), RowElements.Element(c, $0.2)]
+        }
     }
 
-    private static func bound(_ values: repeat each Value) -> SQL {
-        var list: [SQL] = []
-        for value in repeat each values { list.append("\(value)") }
-        return "(\(list: list))"
+    /// Creates a row value from columns, the most significant one first.
+    @_disfavoredOverload
+    public init<each Value: SQLValueConvertible>(
+        _ expressions: repeat SQLExpression<each Value>
+    ) where Values == (repeat each Value) {
+        var (columns, canBeNull) = ([SQL](), false)
+        for expression in repeat each expressions {
+            columns.append(expression.sql)
+            canBeNull = canBeNull || expression.canBeNull
+        }
+        self.init(columns, canBeNull) { values in
+            var list: [RowElements.Element] = []
+            for (expression, value) in repeat (each expressions, each values) {
+                list.append(RowElements.Element(expression, value))
+            }
+            return list
+        }
     }
 
-    public static func == (a: Self, b: (repeat each Value)) -> SQLPredicate { a.compare("=", repeat each b) }
-    public static func != (a: Self, b: (repeat each Value)) -> SQLPredicate { a.compare("<>", repeat each b) }
-    public static func < (a: Self, b: (repeat each Value)) -> SQLPredicate { a.compare("<", repeat each b) }
-    public static func <= (a: Self, b: (repeat each Value)) -> SQLPredicate { a.compare("<=", repeat each b) }
-    public static func > (a: Self, b: (repeat each Value)) -> SQLPredicate { a.compare(">", repeat each b) }
-    public static func >= (a: Self, b: (repeat each Value)) -> SQLPredicate { a.compare(">=", repeat each b) }
+    private init(_ columns: [SQL], _ canBeNull: Bool, _ elements: @escaping @Sendable (Values) -> [RowElements.Element]) {
+        (self.columns, self.canBeNull) = (columns, canBeNull)
+        self.elements = { RowElements(list: elements($0)) }
+    }
+
+    public static func == (a: Self, b: Values) -> SQLPredicate { a.elements(b).isEqual }
+    public static func != (a: Self, b: Values) -> SQLPredicate { !a.elements(b).isEqual }
+    public static func < (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.less) }
+    public static func <= (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.lessOrEqual) }
+    public static func > (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.greater) }
+    public static func >= (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.greaterOrEqual) }
 
     /// Whether the row value is one of these.
-    public func `in`(_ rows: [(repeat each Value)]) -> SQLPredicate {
+    public func `in`(_ rows: [Values]) -> SQLPredicate {
+        var (plain, others) = ([SQL](), [SQLPredicate]())
+        for row in rows {
+            let elements = elements(row)
+            if elements.list.contains(where: { $0.isNil || $0.isDocument }) {
+                others.append(elements.isEqual)
+            } else {
+                plain.append("(\(list: elements.list.map(\.value)))")
+            }
+        }
         // An empty VALUES is not SQL.
-        if rows.isEmpty { return SQLPredicate("0", .atom) }
-        return SQLPredicate("\(sql) IN (VALUES \(list: rows.map { Self.bound(repeat each $0) }))", .comparison)
+        if !plain.isEmpty {
+            let list: SQL = "(\(list: columns)) IN (VALUES \(list: plain))"
+            others.insert(SQLPredicate(.text(list, .comparison, isLoose: canBeNull)), at: 0)
+        }
+        return others.dropFirst().reduce(others.first ?? SQLPredicate("0", .atom)) { $0 || $1 }
+    }
+}
+
+/// The columns of a row value with the values that they are compared with.
+private struct RowElements {
+    struct Element {
+        let sql: SQL
+        let canBeNull: Bool
+        let value: SQL
+        let orderedValue: SQL
+        let isNil: Bool
+        let isDocument: Bool
+        let isNull: SQLPredicate
+        let isEqual: SQLPredicate
+        let isLess: SQLPredicate
+        let isLessOrEqual: SQLPredicate
+        let isGreater: SQLPredicate
+
+        init<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>, _ value: Value) {
+            sql = expression.sql
+            canBeNull = expression.canBeNull
+            self.value = expression.bound(value)
+            orderedValue = expression.bound(value, ordered: true)
+            isNil = value.isSQLNull
+            isDocument = Value._isJSONDocument
+            isNull = expression.isNull
+            isEqual = expression.compared(.equal, value)
+            (isLess, isLessOrEqual, isGreater) = (expression < value, expression <= value, expression > value)
+        }
+
+        /// Whether the column comes before the value, or after it; nil if it never does.
+        func comes(before: Bool) -> SQLPredicate? {
+            if before { return isNil ? nil : canBeNull ? isLess || isNull : isLess }
+            return isNil ? !isNull : isGreater
+        }
+    }
+
+    let list: [Element]
+
+    var isEqual: SQLPredicate {
+        list.dropFirst().reduce(list.first?.isEqual ?? SQLPredicate("1", .atom)) { $0 && $1.isEqual }
+    }
+
+    func ordered(_ comparison: SQLTerms.Comparison) -> SQLPredicate {
+        guard let opposite = comparison.opposite(canBeNull: false) else { return written(comparison) }
+        return SQLPredicate(.paired(written(comparison), written(opposite)))
+    }
+
+    private func written(_ comparison: SQLTerms.Comparison) -> SQLPredicate {
+        let isBefore = comparison == .less || comparison == .lessOrEqual
+        let canBeNull = list.contains(where: \.canBeNull)
+        // NULL comes before all values, and so is rightly left out of what comes after them.
+        if !list.contains(where: \.isNil), !isBefore || !canBeNull {
+            let sql: SQL = "(\(list: list.map(\.sql))) \(raw: comparison.text) (\(list: list.map(\.orderedValue)))"
+            return SQLPredicate(.text(sql, .comparison, isLoose: canBeNull))
+        }
+        var rest: SQLPredicate? = comparison == .lessOrEqual || comparison == .greaterOrEqual ? SQLPredicate("1", .atom) : nil
+        for (index, element) in list.enumerated().reversed() {
+            let isLast = index == list.count - 1
+            let equal = rest.map { isLast ? element.isEqual : element.isEqual && $0 }
+            let comes = element.comes(before: isBefore)
+            rest = if let comes, let equal { comes || equal } else { comes ?? equal }
+        }
+        guard let all = rest else { return SQLPredicate("0", .atom) }
+        // What an index on the first column can begin with.
+        guard isBefore, let first = list.first, list.count > 1, !first.canBeNull else { return all }
+        return first.isLessOrEqual && all
     }
 }

@@ -38,12 +38,12 @@ extension SQLSelection {
     /// Author.all.select { author in (author.name, Book.filter { $0.author == author.id }.select { $0.pages.max() }.value()) }
     /// ```
     @_disfavoredOverload
-    public func value() -> SQLExpression<Element?> where Element: SQLValueConvertible { SQLExpression("(\(subquery))", .atom) }
+    public func value() -> SQLExpression<Element?> where Element: SQLValueConvertible { single() }
 
     /// The first row's value, which may be NULL.
-    public func value<T: SQLValueConvertible>() -> SQLExpression<Element> where Element == T? {
-        SQLExpression("(\(subquery))", .atom)
-    }
+    public func value<T: SQLValueConvertible>() -> SQLExpression<Element> where Element == T? { single() }
+
+    private func single<T>() -> SQLExpression<T> { SQLExpression("(\(subquery))", .atom, forms?.first?.profile) }
 }
 
 extension SQLQuery {
@@ -83,7 +83,7 @@ extension SQLQuery {
                 table,
                 query: """
                     WITH RECURSIVE \(name) AS (\(nested.selection.subquery) UNION \
-                    SELECT \(next.columns) FROM \(next.source) JOIN \(name) ON \(condition.sql)) SELECT * FROM \(name)
+                    SELECT \(next.columns) FROM \(next.source) JOIN \(name) ON \(condition.condition)) SELECT * FROM \(name)
                     """))
     }
 

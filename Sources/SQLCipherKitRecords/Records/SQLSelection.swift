@@ -5,21 +5,31 @@ public struct SQLSelection<Element>: Sendable {
     /// Receives the first row of a result, and returns a closure that reads each row.
     typealias Reader = @Sendable (borrowing Row) throws -> (borrowing Row) throws -> Element
 
+    /// How one of its columns is stored.
+    struct Form: Sendable {
+        let type: any Any.Type
+        let profile: ValueProfile?
+    }
+
     var clauses: SQLClauses
     /// The expressions to read; nil for all columns of the tables.
     let list: SQL?
+    /// The form of each of the expressions; nil for all columns of the tables.
+    let forms: [Form]?
     let reader: Reader
     /// Reads all rows with several statements; nil for a query that is one statement.
     var fetcher: (@Sendable (SQLClauses, Connection) throws -> [Element])?
 
-    init(_ clauses: SQLClauses, _ list: SQL? = nil, reader: @escaping Reader) {
+    init(_ clauses: SQLClauses, _ list: SQL? = nil, _ forms: [Form]? = nil, reader: @escaping Reader) {
         self.clauses = clauses
         self.list = list
+        self.forms = forms
         self.reader = reader
     }
 
-    init(_ clauses: SQLClauses, _ list: SQL, read: @escaping @Sendable (borrowing Row) throws -> Element) {
-        self.init(clauses, list, reader: { _ in read })
+    /// A query for the values of expressions.
+    init(_ clauses: SQLClauses, _ columns: SelectedColumns, read: @escaping @Sendable (borrowing Row) throws -> Element) {
+        self.init(clauses, columns.list, columns.forms.map { Form(type: $0.type, profile: $0.profile) }, reader: { _ in read })
     }
 
     /// The query as part of another statement.
@@ -31,11 +41,33 @@ public struct SQLSelection<Element>: Sendable {
     }
 
     func compound(_ keyword: String, _ other: SQLSelection) -> Self {
-        var made = SQLClauses(clauses.sides[0].table, query: "\(part) \(raw: keyword) \(other.part)")
+        var made = SQLClauses(clauses.sides[0].table, query: "\(part) \(raw: keyword) \(other.part(like: self))")
         made.failure = clauses.failure ?? other.clauses.failure
         if fetcher != nil || other.fetcher != nil { made.failure = .misuse("a compound of queries with associations") }
         if list == nil, clauses.sides.count > 1 { made.failure = .misuse("a compound of joins: select values first") }
-        return SQLSelection(made, list == nil ? nil : "*", reader: reader)
+        return SQLSelection(made, list == nil ? nil : "*", forms, reader: reader)
+    }
+
+    /// As part of a compound with another query, in the forms of that query's columns.
+    private func part(like other: SQLSelection) -> SQL {
+        guard let forms, let wanted = other.forms, forms.count == wanted.count,
+            !zip(forms, wanted).allSatisfy({ SQLForm.isSame($0.profile, $1.profile, $0.type) })
+        else { return part }
+        let mapped = mapped { column, place in
+            let (form, wanted) = (forms[place], wanted[place].profile)
+            return SQLForm.isSame(form.profile, wanted, form.type) ? column : SQLForm.convert(column, form.type, to: wanted)
+        }
+        return "SELECT * FROM (\(mapped))"
+    }
+
+    /// The query as part of another statement, with its columns changed.
+    /// - Parameter change: gets a column and its place.
+    func mapped(_ change: (SQL, Int) -> SQL) -> SQL {
+        let names = (0..<(forms?.count ?? 1)).map { number -> SQL in "\(identifier: "c\(number)")" }
+        return """
+            WITH sqlcipherkit_part(\(list: names)) AS (\(subquery)) \
+            SELECT \(list: names.enumerated().map { change($0.element, $0.offset) }) FROM sqlcipherkit_part
+            """
     }
 
     /// Each distinct row once.

@@ -94,7 +94,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
         }
         list += changed.map { "\(identifier: $0) = excluded.\(identifier: $0)" }
         sql = "\(sql) DO UPDATE SET \(list: list)"
-        return filter.map { "\(sql) WHERE \($0.sql)" } ?? sql
+        return filter.map { "\(sql) WHERE \($0.condition)" } ?? sql
     }
 }
 
@@ -147,7 +147,7 @@ extension RecordStatements {
     }
 
     /// The columns that a record writes, with their values.
-    private func stored<Record: SQLRecord>(
+    func stored<Record: SQLRecord>(
         _ record: Record, _ table: SQLTable, _ db: Connection
     ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
         if let positions = table.positions {

@@ -1,28 +1,37 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// Creates an index on the values at paths of documents (<https://sqlite.org/expridx.html>). Queries that compare or sort by
+    /// Creates an index on the values at a path of documents (<https://sqlite.org/expridx.html>). Queries that compare or sort by
     /// ``JSONExpression/value(_:)`` of the same column and path use it.
     /// ```swift
-    /// try db.main.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
+    /// try db.main.createJSONIndex("note_city", on: "note", column: "meta", "address", "city")
     /// let meta = JSONExpression(column: "meta")
-    /// try db.fetchAll(Int.self, "SELECT id FROM note WHERE \(meta.value("city")) = \("Roma")")   // uses the index
+    /// // This uses the index.
+    /// try db.fetchAll(Int.self, "SELECT id FROM note WHERE \(meta.value("address", "city")) = \("Roma")")
     /// ```
     /// - Parameters:
     ///   - name: the index's name.
     ///   - table: the table.
     ///   - column: the column with the documents, text or JSONB.
-    ///   - paths: the paths to index, in order.
-    ///   - isUnique: whether no two documents may have the same values. NULLs, and so documents without the value, are all
+    ///   - path: the components of the path, as everywhere else.
+    ///   - isUnique: whether no two documents may have the same value. NULLs, and so documents without the value, are all
     ///     different.
     ///   - condition: which rows are indexed (<https://sqlite.org/partialindex.html>), without bound values; nil for all.
     /// - Throws: ``DatabaseError``, for instance for a document that is not JSON, and ``ResultCode/constraintUnique``.
     public func createJSONIndex(
-        _ name: String, on table: String, column: String, _ paths: [any JSONPathComponent], isUnique: Bool = false,
+        _ name: String, on table: String, column: String, _ path: any JSONPathComponent..., isUnique: Bool = false,
         where condition: SQL? = nil
     ) throws(DatabaseError) {
-        guard !paths.isEmpty else { throw .invalidArgument("an index on no path at all") }
-        for path in paths { if let refusal = JSONPath(path).refusal { throw refusal } }
+        try createJSONIndex(name, on: table, column: column, paths: [JSONPath(list: path)], isUnique: isUnique, where: condition)
+    }
+
+    /// Creates an index on the values at several paths of documents, in this order; see
+    /// ``createJSONIndex(_:on:column:_:isUnique:where:)``.
+    public func createJSONIndex(
+        _ name: String, on table: String, column: String, paths: [JSONPath], isUnique: Bool = false, where condition: SQL? = nil
+    ) throws(DatabaseError) {
+        guard !paths.isEmpty, !paths.contains(where: \.isRoot) else { throw .invalidArgument("an index on no path at all") }
+        for path in paths { if let refusal = path.refusal { throw refusal } }
         let document = JSONExpression(column: column)
         let terms = paths.map { SQLIndex.Term.expression("\(document.value($0))") }
         try create(SQLIndex(name, on: terms, isUnique: isUnique, where: condition), on: table)

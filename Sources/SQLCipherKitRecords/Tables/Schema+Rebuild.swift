@@ -47,11 +47,15 @@ extension Schema {
     /// ```
     /// - Parameters:
     ///   - table: the table's name.
-    ///   - sql: a single CREATE TABLE statement for this name, without a database name.
+    ///   - sql: a single CREATE TABLE statement for this name, without a database name and without bound values.
     ///   - values: expressions over the old columns, by the names of the new ones.
     /// - Throws: the same errors as with a description; ``DatabaseError/Reason/schemaText`` for any other SQL.
-    public func rebuildTable(_ table: String, sql: String, values: [String: SQL] = [:]) throws {
-        let entry = SchemaEntry(type: "table", name: table, table: table, isVirtual: false, sql: sql)
+    public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws {
+        // A definition has no parameters, so that what is interpolated cannot be meant as a value.
+        guard sql.arguments.isEmpty else {
+            throw DatabaseError.invalidArgument("the definition of a table cannot have bound values: write them as literals")
+        }
+        let entry = SchemaEntry(type: "table", name: table, table: table, isVirtual: false, sql: sql.text)
         try rebuild(table, try entry.statement().sqlAsWritten(in: self), indexes: [], values)
     }
 

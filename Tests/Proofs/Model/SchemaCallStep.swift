@@ -77,7 +77,7 @@ struct SchemaCallStep: Step {
             let found = try world.only(.either) { db in
                 let schema = try Schema.named(schema, db)
                 guard let description = try schema.table(table), description.kind == .table else { return .done }
-                try schema.rebuildTable(table, sql: description.sql)
+                try schema.rebuildTable(table, sql: SQL(raw: description.sql))
                 return .done
             }
             // A key that an UPDATE has raised counts from now on, which inserting it again does.

@@ -127,6 +127,12 @@ struct Album: SQLRecord {
         }
         #expect(try db.count(even) == 2)
 
+        let others = Album.filter { !($0.year == 1958) && $0.title != "Solo" }
+        let unknown = Album.filter { !$0.year.in([1958, 1968]) }    // nil too
+        let page = Album.filter { SQLRowValue($0.year, $0.id) > (1958, 1) }
+            .order { $0.year; $0.id }.limit(20)
+        #expect(try db.count(others) == 1 && db.count(unknown) == 0 && db.fetchAll(page).map(\.title) == ["Underground"])
+
         let pairs = Artist.leftJoin(Album.self).order { $0.name; $1.year }
         for (artist, album) in try db.fetchAll(pairs) {
             print(artist.name, album?.title ?? "nothing yet")

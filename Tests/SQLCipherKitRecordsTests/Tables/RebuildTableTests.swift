@@ -111,11 +111,11 @@ import TestSupport
             try Self.fill(db, form, &random)
             let before = try Self.contents(db)
             if seed % 2 == 0 {
-                try db.main.rebuildTable("X", sql: form.sql())
+                try db.main.rebuildTable("X", sql: SQL(raw: form.sql()))
             } else {
                 var migrator = Migrator()
                 let sql = form.sql()
-                migrator.add("again") { db in try db.main.rebuildTable("x", sql: sql) }
+                migrator.add("again") { db in try db.main.rebuildTable("x", sql: SQL(raw: sql)) }
                 _ = try migrator.migrate(db)
                 try db.execute("DROP TABLE sqlcipherkit_migration")
             }
@@ -146,7 +146,7 @@ import TestSupport
             let list = SQL(raw: "SELECT \(id), typeof(a), hex(a), typeof(b), b, c FROM x ORDER BY 1")
             let rows = try db.fetchAll(RowCopy.self, list).map(\.values)
             let sql = form.sql(adding: ["z INTEGER NOT NULL DEFAULT 7", "y TEXT COLLATE NOCASE", "\"\(id)_2\" INTEGER"])
-            try db.main.rebuildTable("x", sql: sql, values: ["Y": "upper(x.a) || \("!")", "\(id)_2": "\(raw: id) * 2"])
+            try db.main.rebuildTable("x", sql: SQL(raw: sql), values: ["Y": "upper(x.a) || \("!")", "\(id)_2": "\(raw: id) * 2"])
             let difference = Set(try Self.contents(db).filter { !isOwn($0) }).symmetricDifference(others).sorted()
             #expect(difference.isEmpty, "seed \(seed)")
             let isSame = try db.fetchAll(RowCopy.self, list).map(\.values) == rows
@@ -192,7 +192,7 @@ import TestSupport
                     INSERT INTO note VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', NULL);
                     """))
             let before = try Contents.of(db)
-            let error = #expect(throws: DatabaseError.self, "\(sql)") { try db.main.rebuildTable("note", sql: sql, values: values) }
+            let error = #expect(throws: DatabaseError.self, "\(sql)") { try db.main.rebuildTable("note", sql: SQL(raw: sql), values: values) }
             #expect(error?.reason == reason, "\(sql): \(String(describing: error))")
             #expect(try Contents.of(db) == before)
             #expect(try db.settings.isEnabled(.foreignKeys) && !db.isInTransaction)
@@ -208,11 +208,11 @@ import TestSupport
         try db.execute("CREATE VIEW bodies AS SELECT body FROM note")
         try db.execute("CREATE VIEW broken AS SELECT missing FROM note")
         let sql = "CREATE TABLE note(id INTEGER PRIMARY KEY, title)"
-        let error = #expect(throws: DatabaseError.self) { try db.main.rebuildTable("note", sql: sql) }
+        let error = #expect(throws: DatabaseError.self) { try db.main.rebuildTable("note", sql: SQL(raw: sql)) }
         #expect(error?.message == "bodies would no longer compile after note is rebuilt: drop it first, and create it again afterwards")
         #expect(try db.main.columns(of: "note").count == 3)
         try db.main.dropView("bodies")
-        try db.main.rebuildTable("note", sql: sql)
+        try db.main.rebuildTable("note", sql: SQL(raw: sql))
         #expect(try db.main.columns(of: "note").count == 2)
     }
 
@@ -228,7 +228,7 @@ import TestSupport
         ]
         for (table, sql) in refused {
             let error = #expect(throws: DatabaseError.self) {
-                try db.transaction { db in try db.main.rebuildTable(table, sql: sql) }
+                try db.transaction { db in try db.main.rebuildTable(table, sql: SQL(raw: sql)) }
             }
             #expect(error?.reason == .misuse)
         }

@@ -80,7 +80,7 @@ extension JSONArticleTests {
             .patch(["stars": 5]))
 
         try db.main.createJSONIndex(
-            "note_city", on: "note", column: "meta", ["city"])
+            "note_city", on: "note", column: "meta", "city")
         let found = try db.fetchAll(Int.self, """
             SELECT id FROM note
             WHERE \(json.value("city")) = \("Roma Capitale")

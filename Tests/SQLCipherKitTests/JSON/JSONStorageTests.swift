@@ -103,8 +103,8 @@ import Testing
         }
         let city = meta.value("city")
         #expect(try plan("SELECT id FROM note WHERE \(city) = \("c7")").contains("SCAN note"))
-        try db.main.createJSONIndex("note_city", on: "note", column: "meta", ["city"])
-        try db.main.createJSONIndex("note n", on: "note", column: "meta", [JSONPath("n", "a b"), "city"], isUnique: true, where: "meta IS NOT NULL")
+        try db.main.createJSONIndex("note_city", on: "note", column: "meta", "city")
+        try db.main.createJSONIndex("note n", on: "note", column: "meta", paths: [JSONPath("n", "a b"), JSONPath("city")], isUnique: true, where: "meta IS NOT NULL")
         #expect(try plan("SELECT id FROM note WHERE \(city) = \("c7")").contains("INDEX note_city (<expr>=?)"))
         #expect(try plan("SELECT id FROM note AS m WHERE \(JSONExpression(column: "meta", of: "m").value("city")) IN \(["a", "b"])")
             .contains("INDEX note_city (<expr>=?)"))
@@ -120,7 +120,7 @@ import Testing
         // The index follows a change in place.
         try db.main.updateJSON("meta", in: "note", where: "id = 8", .set("city", to: "moved"))
         #expect(try db.fetchAll(Int.self, "SELECT id FROM note WHERE \(city) = \("moved")") == [8])
-        #expect(throws: DatabaseError.self) { try db.main.createJSONIndex("none", on: "note", column: "meta", []) }
+        #expect(throws: DatabaseError.self) { try db.main.createJSONIndex("none", on: "note", column: "meta") }
     }
 
     @Test func generatedColumns() throws {

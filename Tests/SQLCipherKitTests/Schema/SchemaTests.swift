@@ -137,7 +137,7 @@ import TestSupport
             { _ = try gone.pragma("encoding", as: String.self) }, { try gone.setPragma("cache_size", to: 1) },
             { _ = try gone.applicationID }, { try gone.setUserVersion(1) }, { _ = try gone.journalMode }, { try gone.setJournalMode(.off) },
             { _ = try gone.pageSize }, { _ = try gone.isReadOnly }, { try gone.connection.insert(["a": 1], into: "t", in: gone) },
-            { try gone.createJSONIndex("i", on: "t", column: "a", ["x"]) }, { try gone.addJSONColumn("b", to: "t", from: "a", at: "x") },
+            { try gone.createJSONIndex("i", on: "t", column: "a", "x") }, { try gone.addJSONColumn("b", to: "t", from: "a", at: "x") },
             { try gone.updateJSON("a", in: "t", where: "TRUE", .remove("x")) },
         ]
         for (index, attempt) in attempts.enumerated() {

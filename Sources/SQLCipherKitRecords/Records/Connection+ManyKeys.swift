@@ -1,0 +1,88 @@
+import SQLCipherKitCore
+
+extension Connection {
+    /// Deletes the records with these primary keys, all of them by one statement. Keys without a row are skipped.
+    /// ```swift
+    /// let count = try db.delete(Note.self, ids: [3, 1, 2])
+    /// ```
+    /// - Returns: the number of rows that were deleted.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the primary key has several columns, or any other ``DatabaseError``;
+    ///   in each case nothing is deleted.
+    @discardableResult
+    public func delete<Record: SQLRecord, ID: SQLValueConvertible>(
+        _ type: Record.Type, ids: some Sequence<ID>, in schema: Schema? = nil
+    ) throws(DatabaseError) -> Int {
+        let statements = try statements(schema)
+        let table = statements.table(type)
+        let key = try statements.layout(type, table, self).key
+        guard key.count == 1 else {
+            throw .invalidArgument("the primary key of \(table.name) has \(key.count) columns, and each id is one value")
+        }
+        let profile = Record.columnProfiles[key[0]] ?? profile
+        var keys: [AssociationKey?] = []
+        for id in ids { keys.append(AssociationKey(try id.sqlValue(in: profile))) }
+        let list = AssociationKeys(keys)
+        try changeRows(
+            "DELETE FROM \(raw: table.qualifiedName) WHERE \(identifier: key[0]) IN (SELECT value FROM (\(list.source)))")
+        return changes
+    }
+
+    /// Returns the record with a primary key, which must exist.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, and the errors of ``fetchOne(_:id:in:)``.
+    public func find<Record: SQLRecord, each Value: SQLValueConvertible>(
+        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
+    ) throws -> Record {
+        guard let found = try fetchOne(type, id: repeat each values, in: schema) else { throw DatabaseError.noRecord(type) }
+        return found
+    }
+
+    /// Inserts a record, and returns it with what the database has filled in.
+    /// - Throws: the errors of ``insert(_:in:)``; then nothing is inserted.
+    public func inserted<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Record {
+        var record = record
+        try insert(&record, in: schema)
+        return record
+    }
+
+    /// Returns the different values of a query.
+    /// - Throws: ``DatabaseError``, or any error that the record's own decoding throws.
+    public func fetchSet<Request: SQLRequest>(_ request: Request) throws -> Set<Request.Element> where Request.Element: Hashable {
+        Set(try fetchAll(request))
+    }
+
+    /// Returns the record that has the same unique values as this one, or else inserts it.
+    /// ```swift
+    /// let tag = try db.findOrInsert(Tag(name: "travel"), on: \.name)
+    /// ```
+    /// - Parameters:
+    ///   - record: the record to insert if there is none.
+    ///   - properties: the properties of a unique constraint or index. Default: those of the primary key.
+    ///   - schema: the database. Default: nil, for the first one that has the table.
+    /// - Returns: the row in the database, with all that it has.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is inserted.
+    public func findOrInsert<Record: SQLRecord>(
+        _ record: Record, on properties: (PartialKeyPath<Record> & Sendable)..., in schema: Schema? = nil
+    ) throws -> Record {
+        let statements = try statements(schema)
+        let names = try properties.compactMap { Record.source.linkName($0) }.map { name throws(DatabaseError) in try name.get() }
+        return try savepoint { db in
+            let table = statements.table(Record.self)
+            let layout = try statements.layout(Record.self, table, db)
+            let values = try statements.stored(record, table, db)
+            let key = names.isEmpty ? layout.key : names
+            let condition = try key.map { name -> SQL in
+                guard let found = values.first(where: { SQLName($0.name) == SQLName(name) }) else {
+                    throw DatabaseError.misuse("the record has no property for \(name), by which it is found")
+                }
+                return found.value.map { "\(identifier: name) = \($0)" } ?? "\(identifier: name) IS NULL"
+            }
+            let side = SQLClauses.Side(table: table, alias: table.name)
+            let filter = condition.dropFirst().reduce(condition.first ?? "0") { "\($0) AND \($1)" }
+            var there: Record?
+            try db.forEachRow(of: "SELECT \(side.columns) FROM \(side.source) WHERE \(filter) LIMIT 1") { _ in
+                { row in there = try Record.readSQL(from: row) }
+            }
+            return try there ?? db.inserted(record, in: schema)
+        }
+    }
+}
