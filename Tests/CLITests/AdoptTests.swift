@@ -30,19 +30,23 @@ import Testing
         #expect(outcome.output.contains("book.created mixes forms"))
         #expect(outcome.output.contains("no profile has these forms"))
         let lines = try run("--format", "csv", "--all").output.split(separator: "\n")
-        #expect(lines.first == "table,column,type,holds,stored_as,values")
-        #expect(lines.contains("author,id,\"\",uuids,text in capitals,1"))
-        #expect(lines.contains("book,created,DATETIME,dates,integer seconds since 1970,1"))
+        #expect(lines.first == "table,column,type,holds,stored_as,values,reason")
+        #expect(lines.contains("author,id,\"\",uuids,text in capitals,1,\"\""))
+        #expect(lines.contains { $0.hasPrefix("book,created,DATETIME,dates,integer seconds since 1970,1,\"a guess") })
+        #expect(outcome.output.contains("book.created holds seconds: a guess"))
     }
 
     @Test func convertingColumns() throws {
-        let outcome = try run("--convert", "author.id", "--convert", "book.author", "--convert", "book.created", "--to", "grdb")
+        let columns = ["--convert", "author.id", "--convert", "book.author", "--convert", "book.created", "--to", "grdb"]
+        // What a number means is not guessed into the file.
+        try Tool.run(["adopt", path] + columns + Tool.key).expectFailure(1, "book.created", "a guess", "--numbers")
+        let outcome = try Tool.run(["adopt", path, "--numbers", "seconds"] + columns + Tool.key)
         outcome.expectSuccess()
         #expect(outcome.output == "author.id: 1 value converted\nbook.author: 1 value converted\nbook.created: 1 value converted\n")
-        #expect(try run().output.contains("open it with the profile grdb\n"))
+        #expect(try run().output.contains("open it with the profile standard or grdb\n"))
         // All or nothing.
         try run("--convert", "author.id", "--convert", "book.created", "--to", "sap").expectFailure(1, "book.created", "fraction")
-        #expect(try run().output.contains("open it with the profile grdb\n"))
+        #expect(try run().output.contains("open it with the profile standard or grdb\n"))
         let all = ["author.id", "book.author", "book.created", "author.created"].flatMap { ["--convert", $0] }
         try Tool.run(["adopt", path, "--to", "SAP", "--round"] + all + Tool.key).expectSuccess()
         #expect(try run().output.contains("open it with the profile sap\n"))
@@ -51,5 +55,6 @@ import Testing
         try run("--convert", "title").expectFailure(64, "note.created")
         try run("--to", "fmdb").expectFailure(64, "fmdb", "grdb")
         try run("--sample", "0").expectFailure(64, "--sample")
+        try run("--numbers", "hours").expectFailure(64, "--numbers", "milliseconds")
     }
 }

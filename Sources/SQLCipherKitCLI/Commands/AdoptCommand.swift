@@ -7,20 +7,22 @@ struct AdoptCommand: FileCommand {
         abstract: "Show how a database from elsewhere stores dates, UUIDs and numbers, and convert columns.",
         discussion: """
             Shows a row for each column and each form of its values, and the profile to open the database with. SQLite has no \
-            types for dates and the like, and compares values wrongly if they are stored in different forms. What a number means \
-            is guessed from the values beside it and from names.
+            types for dates and the like, and compares values wrongly if they are stored in different forms. Why numbers are \
+            taken for dates is said below the table; where it is a guess, it says so.
 
             --convert stores all values of a column in the form of a profile. All the columns that you name are converted in one \
-            transaction: if one value cannot be converted, nothing changes.
+            transaction: if one value cannot be converted, nothing changes. What numbers mean as dates is never guessed then: \
+            say it with --numbers.
 
             EXAMPLES
               sqlcipherkit adopt notes.db
               sqlcipherkit adopt notes.db --convert note.created --to standard
+              sqlcipherkit adopt core.db --convert ZNOTE.ZCREATED --numbers seconds-since-2001
 
             \(form); with --convert table, column, converted
             """)
 
-    private static let form = JSONForm.rows("table", "column", "type", "holds", "stored_as", "values")
+    private static let form = JSONForm.rows("table", "column", "type", "holds", "stored_as", "values", "reason")
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
@@ -38,6 +40,34 @@ struct AdoptCommand: FileCommand {
     @Option(help: ArgumentHelp(
         "The profile to convert to: \(ValueProfile.named.map(\.name).joined(separator: ", ")).", valueName: "profile"))
     var to = "standard"
+
+    @Option(help: ArgumentHelp(
+        "What numbers mean as dates: \(NumberMeaning.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "meaning"))
+    var numbers: NumberMeaning?
+
+    /// What a number in a file means as a date.
+    enum NumberMeaning: String, ExpressibleByArgument, CaseIterable {
+        case seconds, milliseconds, secondsSince2001 = "seconds-since-2001", julianDays = "julian-days"
+
+        var strategy: DateStrategy {
+            switch self {
+            case .seconds: .realSeconds
+            case .milliseconds: .milliseconds
+            case .secondsSince2001: .secondsSince2001
+            case .julianDays: .julianDays
+            }
+        }
+
+        init?(_ form: ValueReport.Form) {
+            switch form {
+            case .date(.integerSeconds), .date(.realSeconds): self = .seconds
+            case .date(.milliseconds): self = .milliseconds
+            case .date(.secondsSince2001): self = .secondsSince2001
+            case .date(.julianDays): self = .julianDays
+            default: return nil
+            }
+        }
+    }
 
     @Flag(help: "Allow dates to lose fractions of a second that the new form cannot hold.")
     var round = false
@@ -64,11 +94,20 @@ struct AdoptCommand: FileCommand {
         let report = try file.open(.readOnly).main.valueReport(sampling: all ? nil : sample)
         let rows = report.columns.flatMap { column -> [[SQLValue]] in
             let start: [SQLValue] = [.text(column.table), .text(column.name), .text(column.type), .text(column.content.rawValue)]
-            if column.forms.isEmpty { return [start + [.null, 0]] }
-            return column.forms.map { start + [.text($0.form.description), .integer(Int64($0.count))] }
+            if column.forms.isEmpty { return [start + [.null, 0, .null]] }
+            return column.forms.map { form in
+                let reason = NumberMeaning(form.form) == nil ? nil : column.reason
+                return start + [.text(form.form.description), .integer(Int64(form.count)), reason.map(SQLValue.text) ?? .null]
+            }
         }
-        try output.write(Self.form.keys, rows)
-        guard output.format == nil || output.format == .table else { return }
+        let isTable = output.format == nil || output.format == .table
+        // Reasons are sentences, which would make the table too wide.
+        try output.write(isTable ? Self.form.keys.dropLast() : Self.form.keys, isTable ? rows.map { $0.dropLast() } : rows)
+        guard isTable else { return }
+        for column in report.columns {
+            guard let reason = column.reason, let meaning = column.meaning else { continue }
+            Output.line("\(column.place.onOneLine) holds \(meaning.rawValue): \(reason)")
+        }
         for column in report.mixedColumns {
             Output.line("\(column.place.onOneLine) mixes forms that SQL compares wrongly: --convert stores all values in one")
         }
@@ -107,8 +146,15 @@ struct AdoptCommand: FileCommand {
 
     private func conversion(_ column: ValueReport.Column, _ profile: ValueProfile) throws -> ValueConversion {
         switch column.content {
-        case .dates: return .dates(profile.dates)
+        case .dates:
+            if numbers == nil, let meaning = column.meaning {
+                throw Failure(
+                    "\(column.place) holds numbers, which may be \(meaning.rawValue) (\(column.reason ?? "a guess")): "
+                        + "say what they mean with --numbers")
+            }
+            return .dates(profile.dates, numbers: numbers?.strategy)
         case .uuids: return .uuids(profile.uuids)
+        case .numbers where numbers != nil: return .dates(profile.dates, numbers: numbers?.strategy)
         case .numbers: return .decimals(profile.decimals)
         case .booleans: return .booleans
         case .text, .bytes, .anything, .nothing:
@@ -119,4 +165,7 @@ struct AdoptCommand: FileCommand {
 
 extension ValueReport.Column {
     fileprivate var place: String { "\(table).\(name)" }
+
+    /// What its numbers seem to mean as dates; nil if they seem to be none.
+    fileprivate var meaning: AdoptCommand.NumberMeaning? { forms.lazy.compactMap { AdoptCommand.NumberMeaning($0.form) }.first }
 }

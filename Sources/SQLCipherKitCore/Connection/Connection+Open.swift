@@ -58,6 +58,7 @@ extension Connection {
             throw DatabaseError(
                 code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, error.message).message, path: name)
         }
+        try check(profile.attach(to: opened))
         watchRollbacks(opened)
         try StoredConversion.define(self)
         sqlite3_busy_timeout(opened, configuration.busyTimeout.clampedMilliseconds)

@@ -9,8 +9,10 @@ public struct FunctionArguments: ~Copyable {
     @usableFromInline let values: UnsafeMutablePointer<OpaquePointer?>?
     /// The number of arguments.
     public let count: Int
+    @usableFromInline let profile: ValueProfile
 
-    init(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
+    init(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?, _ profile: ValueProfile) {
+        self.profile = profile
         self.count = Int(count)
         self.values = values
     }
@@ -27,7 +29,9 @@ public struct FunctionArguments: ~Copyable {
     @inlinable
     public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws(DatabaseError) -> T {
         let value = try value(index)
-        guard let converted = T(sqlValue: value) else { throw mismatch(index, value.storageClass, String(describing: T.self)) }
+        guard let converted = T(sqlValue: value, in: profile) else {
+            throw mismatch(index, value.storageClass, String(describing: T.self))
+        }
         return converted
     }
 

@@ -58,9 +58,9 @@ final class AggregateFunction {
     func step(_ context: OpaquePointer, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?, inverse: Bool) {
         run(context) { state, _ in
             if inverse {
-                try state.inverse(FunctionArguments(count, values))
+                try state.inverse(FunctionArguments(count, values, connection.profile))
             } else {
-                try state.step(FunctionArguments(count, values))
+                try state.step(FunctionArguments(count, values, connection.profile))
             }
         }
     }

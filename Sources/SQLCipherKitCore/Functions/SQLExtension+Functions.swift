@@ -20,7 +20,7 @@ final class ScalarFunction {
         connection.inFunction {
             let result = FunctionResult(context: context)
             do {
-                try body(FunctionArguments(count, values), result, connection.profile)
+                try body(FunctionArguments(count, values, connection.profile), result, connection.profile)
                 if !connection.isOpen { throw DatabaseError.closedConnection }
             } catch {
                 result.fail(error, in: name, connection)

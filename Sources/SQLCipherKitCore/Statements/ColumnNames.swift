@@ -13,6 +13,7 @@ package final class ColumnNames {
     /// The columns that can be found by name.
     @usableFromInline package let range: Range<Int>
     private let utf8: UnsafeMutablePointer<UnsafeMutableBufferPointer<UInt8>>
+    private var profiles: [(type: ObjectIdentifier, profiles: ColumnProfiles)] = []
     /// The state of decoding rows with these columns into Codable types.
     @usableFromInline package private(set) lazy var decoding = RowDecodingState(self)
 
@@ -44,6 +45,15 @@ package final class ColumnNames {
         utf8.deallocate()
         next.deallocate()
         literals.deallocate()
+    }
+
+    /// The profiles of a record's columns, which a type gives by their names. They stay as long as these names do.
+    package func profiles(_ type: any Any.Type, _ own: [String: ValueProfile]) -> UnsafePointer<UnsafePointer<ValueProfile>?> {
+        let id = ObjectIdentifier(type)
+        for known in profiles where known.type == id { return known.profiles.pointers }
+        let made = ColumnProfiles(names.map { own[$0] })
+        profiles.append((id, made))
+        return made.pointers
     }
 
     /// The index of the column with this name, or -1.

@@ -9,9 +9,12 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
     /// The columns' values, in order.
     public let values: [SQLValue]
 
-    package init(columnNames: [String], values: [SQLValue]) {
+    private let profile: ValueProfile
+
+    package init(columnNames: [String], values: [SQLValue], profile: ValueProfile) {
         self.columnNames = columnNames
         self.values = values
+        self.profile = profile
     }
 
     /// Copies a row.
@@ -21,6 +24,7 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
         for index in 0..<row.count { values.append(try row[index]) }
         self.values = values
         columnNames = row.columnNames
+        profile = .of(row.handle)
     }
 
     /// Whether column names and values are the same. Names and texts are compared byte for byte.
@@ -40,7 +44,7 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
                     code: .range, reason: .noSuchColumn,
                     message: "no column with index \(index): the row has \(values.count) columns")
             }
-            guard let value = T(sqlValue: values[index]) else {
+            guard let value = T(sqlValue: values[index], in: profile) else {
                 throw DatabaseError(
                     code: .mismatch, reason: values[index].isNull ? .unexpectedNull : .typeMismatch,
                     message:

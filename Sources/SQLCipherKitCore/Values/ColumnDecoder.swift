@@ -27,15 +27,15 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
 
     package func decodeNil() -> Bool { state.row.pointee.map { sqlite3_column_type($0, index) == SQLITE_NULL } ?? true }
     package func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T {
-        try Row.Column(state.live(), index).read(as: T.self)
+        try state.column(index).read(as: T.self)
     }
     package func decode<T: Decodable>(_ type: T.Type) throws -> T { try any(type) }
 
     package func any<T: Decodable>(_ type: T.Type) throws -> T {
         // Comparing two types is faster than checking a conformance.
-        if type == Data.self, let data = try Data.readSQL(from: Row.Column(state.live(), index)) as? T { return data }
+        if type == Data.self, let data = try Data.readSQL(from: state.column(index)) as? T { return data }
         if let convertible = type as? any SQLValueConvertible.Type,
-            let value = try convertible.readSQL(from: Row.Column(state.live(), index)) as? T
+            let value = try convertible.readSQL(from: state.column(index)) as? T
         {
             return value
         }
@@ -44,12 +44,12 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
         defer { state.wantsJSON = false }
         let value: T
         do { value = try T(from: self) } catch where state.wantsJSON { return try json(type) }
-        if state.wantsJSON, Row.Column(try state.live(), index).looksLikeJSON, let other = try? json(type) { return other }
+        if state.wantsJSON, (try state.column(index)).looksLikeJSON, let other = try? json(type) { return other }
         return value
     }
 
     private func json<T: Decodable>(_ type: T.Type) throws -> T {
-        let column = Row.Column(try state.live(), index)
+        let column = (try state.column(index))
         do { return try column.json(as: type).value } catch let error as DecodingError { throw column.undecodable(type, error) }
     }
 }

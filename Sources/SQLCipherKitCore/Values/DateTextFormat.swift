@@ -36,6 +36,8 @@ public struct DateTextFormat: Hashable, Sendable {
         self.zone = zone
     }
 
+    /// `2026-11-21 08:30:00.250`, as from `datetime(…, 'subsec')`: it compares with `CURRENT_TIMESTAMP` and `datetime()`.
+    public static let timestamp = DateTextFormat(separator: .space, zone: .none)
     /// `2026-11-21T08:30:00.250Z`.
     public static let iso8601 = DateTextFormat()
     /// `2026-11-21T08:30:00Z`.
@@ -49,7 +51,7 @@ public struct DateTextFormat: Hashable, Sendable {
         let units = (seconds * Double(scale)).rounded(digits == 0 ? .down : .toNearestOrAwayFromZero)
         // From 0000-01-01 to the end of 9999.
         guard units >= Double(-62_167_219_200 * scale), units < Double(253_402_300_800 * scale) else {
-            throw .invalidArgument("ISO 8601 text holds the years 0000 to 9999 only: use another DateStrategy for other dates")
+            throw .invalidArgument("text holds the years 0000 to 9999 only: use another DateStrategy for other dates")
         }
         let (days, inDay) = Int64(units).floored(by: 86400 * scale)
         let (year, month, day) = CivilDate.from(days: days)

@@ -2,15 +2,23 @@ import CSQLCipher
 import Foundation
 
 extension Row {
-    /// The first columns, in order.
+    /// Some columns, in order, from the one at the index `first`.
+    /// - Parameter own: the profiles of those with their own.
     @inline(__always)
-    package func values<each Value: SQLValueConvertible>() throws(DatabaseError) -> (repeat each Value) {
+    package func values<each Value: SQLValueConvertible>(
+        from first: Int = 0, _ own: ColumnProfiles? = nil
+    ) throws(DatabaseError) -> (repeat each Value) {
         var index = -1
         func next() -> Int {
             index += 1
             return index
         }
-        return (repeat try get(next(), as: (each Value).self))
+        return (repeat try column(next(), first, own).read(as: (each Value).self))
+    }
+
+    @inline(__always)
+    private func column(_ index: Int, _ first: Int, _ own: ColumnProfiles?) -> Row.Column {
+        Row.Column(handle, Int32(first + index), own?.pointers[index])
     }
 
     /// One column of a statement's current row, which ``SQLValueConvertible/readSQL(from:)`` reads from.
@@ -20,13 +28,20 @@ extension Row {
     public struct Column: ~Copyable {
         @usableFromInline package let handle: OpaquePointer
         @usableFromInline package let index: Int32
+        /// The column's own profile; nil for the connection's.
+        @usableFromInline let own: UnsafePointer<ValueProfile>?
 
         @inlinable
         @inline(__always)
-        package init(_ handle: OpaquePointer, _ index: Int32) {
+        package init(_ handle: OpaquePointer, _ index: Int32, _ own: UnsafePointer<ValueProfile>? = nil) {
             self.handle = handle
             self.index = index
+            self.own = own
         }
+
+        /// How dates, UUIDs and decimals are stored in the column: the profile of a record's column (``SQLRecord/columnProfiles``),
+        /// or the connection's.
+        public var profile: ValueProfile { own?.pointee ?? .of(handle) }
 
         /// The value's storage class, before any conversion. `null` outside the row.
         public var storageClass: StorageClass {

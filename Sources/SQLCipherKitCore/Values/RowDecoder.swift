@@ -13,6 +13,8 @@ package final class RowDecodingState {
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     /// Whether the type that is read from a column asked for more than a single value.
     @exclusivity(unchecked) var wantsJSON = false
+    /// The profiles of the columns, while a record that gives them is decoded.
+    @usableFromInline @exclusivity(unchecked) package var own: UnsafePointer<UnsafePointer<ValueProfile>?>?
 
     init(_ names: ColumnNames) {
         self.names = names
@@ -27,6 +29,12 @@ package final class RowDecodingState {
     func live() throws(DatabaseError) -> OpaquePointer {
         guard let handle = row.pointee else { throw .decoderAfterRow }
         return handle
+    }
+
+    /// A column of the row.
+    @inline(__always)
+    func column(_ index: Int32) throws(DatabaseError) -> Row.Column {
+        Row.Column(try live(), index, index < 0 ? nil : own?[Int(index)])
     }
 
     /// Converts a decoding error to one that names the column. Other errors that a type's own decoding throws are passed on.
@@ -57,10 +65,20 @@ extension Row {
     ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, or any error that the type's own decoding
     ///   throws. A `DecodingError` becomes a ``DatabaseError/Reason/typeMismatch``.
     @inlinable
-    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T { try decode(type, nil) }
+
+    /// The same, for a type whose columns have profiles of their own.
+    package func decode<T: Decodable>(_ type: T.Type, profiles: [String: ValueProfile]) throws -> T {
+        try decode(type, names.profiles(type, profiles))
+    }
+
+    @inlinable
+    func decode<T: Decodable>(_ type: T.Type, _ own: UnsafePointer<UnsafePointer<ValueProfile>?>?) throws -> T {
         let state = names.decoding
+        let former = (state.row.pointee, state.own)
         state.row.pointee = handle
-        defer { state.row.pointee = nil }
+        state.own = own
+        defer { (state.row.pointee, state.own) = former }
         do { return try T(from: RowDecoder(state)) } catch { throw state.error(error, type) }
     }
 }

@@ -29,6 +29,10 @@ public protocol SQLValueConvertible: Sendable {
     /// Converts from a stored value; nil if that is not a value of this type.
     init?(sqlValue: SQLValue)
 
+    /// Converts from a value that was stored under a profile; nil if that is not a value of this type. Default:
+    /// ``init(sqlValue:)``. If your own type wraps a `Date`, forward to it: `Date(sqlValue: value, in: profile)`.
+    init?(sqlValue: SQLValue, in profile: ValueProfile)
+
     /// Reads a column. The default goes through ``SQLValue``; a type on a hot path reads the column itself.
     static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self
 
@@ -68,12 +72,17 @@ extension SQLValueConvertible {
     public static var _isJSONDocument: Bool { false }
 
     public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
-        guard let value = Self(sqlValue: try column.value()) else { throw column.mismatch(String(describing: Self.self)) }
+        guard let value = Self(sqlValue: try column.value(), in: column.profile) else {
+            throw column.mismatch(String(describing: Self.self))
+        }
         return value
     }
 
     @inlinable
     public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try sqlValue }
+
+    @inlinable
+    public init?(sqlValue: SQLValue, in profile: ValueProfile) { self.init(sqlValue: sqlValue) }
 
     public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
         try sqlValue(in: parameter.profile).bindSQL(to: parameter)
@@ -116,11 +125,13 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
         return try self.sqlValue(in: profile)
     }
 
-    public init?(sqlValue: SQLValue) {
+    public init?(sqlValue: SQLValue) { self.init(sqlValue: sqlValue, in: .standard) }
+
+    public init?(sqlValue: SQLValue, in profile: ValueProfile) {
         if case .null = sqlValue {
             self = .none
         } else {
-            guard let value = Wrapped(sqlValue: sqlValue) else { return nil }
+            guard let value = Wrapped(sqlValue: sqlValue, in: profile) else { return nil }
             self = .some(value)
         }
     }
@@ -158,8 +169,10 @@ extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueCo
 
     public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try rawValue.sqlValue(in: profile) }
 
-    public init?(sqlValue: SQLValue) {
-        guard let rawValue = RawValue(sqlValue: sqlValue) else { return nil }
+    public init?(sqlValue: SQLValue) { self.init(sqlValue: sqlValue, in: .standard) }
+
+    public init?(sqlValue: SQLValue, in profile: ValueProfile) {
+        guard let rawValue = RawValue(sqlValue: sqlValue, in: profile) else { return nil }
         self.init(rawValue: rawValue)
     }
 

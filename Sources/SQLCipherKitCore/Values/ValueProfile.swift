@@ -1,8 +1,8 @@
 /// How a connection stores dates, UUIDs and decimals, for which SQLite has no storage class.
 ///
-/// It determines how they are bound to statements and written in records. Reading accepts all forms, whatever the profile. SQLite
-/// compares the stored values, not their meaning: for a database that another program wrote, use the profile that it was written
-/// with.
+/// It determines how they are bound to statements and written in records. Reading accepts all text forms, UUIDs
+/// and decimals, whatever the profile; a number that is read as a date means what the profile says. SQLite compares the stored
+/// values, not their meaning: for a database that another program wrote, use the profile that it was written with.
 /// ```swift
 /// var configuration = DatabaseConfiguration()
 /// configuration.values = .grdb
@@ -12,7 +12,7 @@
 /// ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column. For a single column of a record, see
 /// ``SQLRecord/columnProfiles``.
 public struct ValueProfile: Hashable, Sendable {
-    /// How a `Date` is stored. Default: ISO 8601 text in UTC with milliseconds.
+    /// How a `Date` is stored. Default: ``DateStrategy/timestamp``, text in UTC with milliseconds as SQLite writes it.
     public var dates: DateStrategy
     /// How a `UUID` is stored. Default: a blob of 16 bytes.
     public var uuids: UUIDStrategy
@@ -20,14 +20,17 @@ public struct ValueProfile: Hashable, Sendable {
     public var decimals: DecimalStrategy
 
     /// Creates a profile.
-    public init(dates: DateStrategy = .iso8601, uuids: UUIDStrategy = .blob, decimals: DecimalStrategy = .number) {
+    public init(dates: DateStrategy = .timestamp, uuids: UUIDStrategy = .blob, decimals: DecimalStrategy = .number) {
         self.dates = dates
         self.uuids = uuids
         self.decimals = decimals
     }
 
-    /// This package's default: dates as `2026-11-21T08:30:00.250Z`, UUIDs as 16 bytes, decimals as numbers.
+    /// This package's default: dates as `2026-11-21 08:30:00.250`, UUIDs as 16 bytes, decimals as numbers.
     public static let standard = ValueProfile()
+
+    /// Dates as `2026-11-21T08:30:00.250Z`, this package's default before 1.0. UUIDs and decimals as in ``standard``.
+    public static let iso8601 = ValueProfile(dates: .iso8601)
 
     /// Dates as from SQLite's `CURRENT_TIMESTAMP` and `datetime()`: `2026-11-21 08:30:00`. UUIDs and decimals as in ``standard``.
     public static let sqlite = ValueProfile(dates: .text(.currentTimestamp))
@@ -44,17 +47,23 @@ public struct ValueProfile: Hashable, Sendable {
     public static let skipSQL = ValueProfile(dates: .realSeconds, uuids: .uppercaseText)
 
     /// As GRDB binds them: dates as `2026-11-21 08:30:00.250`, UUIDs as 16 bytes, decimals as text.
-    public static let grdb = ValueProfile(dates: .text(DateTextFormat(separator: .space, zone: .none)), decimals: .text)
+    public static let grdb = ValueProfile(dates: .timestamp, decimals: .text)
 
     /// As SQLite.swift binds them: dates as `2026-11-21T08:30:00.250`, UUIDs as uppercase text.
     public static let sqliteSwift = ValueProfile(dates: .text(DateTextFormat(zone: .none)), uuids: .uppercaseText)
 
+    /// As Core Data stores them: dates as seconds since 2001, UUIDs as 16 bytes, decimals as numbers.
+    public static let coreData = ValueProfile(dates: .secondsSince2001)
+
+    /// As Room's usual converters store them: dates as milliseconds since 1970, UUIDs as lowercase text, decimals as text.
+    public static let room = ValueProfile(dates: .milliseconds, uuids: .lowercaseText, decimals: .text)
+
     /// The profiles above and their names, such as `grdb`.
     public static let named: [(name: String, profile: ValueProfile)] = [
-        ("standard", .standard), ("sqlite", .sqlite), ("grdb", .grdb), ("sqliteSwift", .sqliteSwift),
-        ("dataLiteCore", .dataLiteCore), ("skipSQL", .skipSQL), ("sap", .sap),
+        ("standard", .standard), ("iso8601", .iso8601), ("sqlite", .sqlite), ("grdb", .grdb), ("sqliteSwift", .sqliteSwift),
+        ("dataLiteCore", .dataLiteCore), ("skipSQL", .skipSQL), ("sap", .sap), ("coreData", .coreData),
+        ("room", .room),
     ]
-
 }
 
 /// How a `UUID` is stored. Reading accepts blobs, and text in either case, whatever the strategy.

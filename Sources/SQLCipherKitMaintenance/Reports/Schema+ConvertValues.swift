@@ -4,7 +4,8 @@ extension Schema {
     /// Converts all values of a column to one form; NULL is kept. It is one transaction, or part of the open one: either all values
     /// are converted or none.
     /// ```swift
-    /// try db.main.convertValues(of: "created", in: "note", to: .dates(.iso8601))
+    /// try db.main.convertValues(of: "created", in: "note", to: .dates(.timestamp))
+    /// try db.main.convertValues(of: "ZCREATED", in: "ZNOTE", to: .dates(.timestamp, numbers: .secondsSince2001))
     /// ```
     /// Triggers fire and constraints are checked, as for any UPDATE. To convert a key together with the columns that refer to it,
     /// run both calls in a transaction after `PRAGMA defer_foreign_keys = ON`.
@@ -16,8 +17,8 @@ extension Schema {
     ///     in that case.
     /// - Returns: the number of values that were changed.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table or the column does not exist, if a value is not of this kind
-    ///   or would be rounded, or if the column's declared type turns the new form into another one; or an error from SQLite. In
-    ///   each case nothing has changed.
+    ///   or would be rounded, if a date is a number and the conversion does not say what numbers mean, or if the column's declared
+    ///   type turns the new form into another one; or an error from SQLite. In each case nothing has changed.
     @discardableResult
     public func convertValues(
         of column: String, in table: String, to conversion: ValueConversion, allowingRounding allowsRounding: Bool = false
@@ -28,15 +29,21 @@ extension Schema {
         else { throw DatabaseError.invalidArgument("there is no table \(table) with a stored column \(column)") }
         let source = qualified(found.name), quoted = name.quotedSQLIdentifier, place = "\(found.name).\(name)"
         return try connection.savepoint { db in
-            var refused = 0, rounded = 0
+            var refused = 0, rounded = 0, ambiguous = 0
             try db.forEach(SQL(raw: "SELECT \(quoted) FROM \(source) WHERE \(quoted) IS NOT NULL")) { row in
                 // Text that is not UTF-8 is not a value of any kind.
                 guard let value = try? row.get(0, as: SQLValue.self) else { return refused += 1 }
                 switch conversion.convert(value) {
                 case .value: break
                 case .rounded: rounded += 1
+                case .ambiguous: ambiguous += 1
                 case .refused: refused += 1
                 }
+            }
+            if ambiguous > 0 {
+                throw DatabaseError.invalidArgument(
+                    "\(ambiguous) values of \(place) are numbers, which could be seconds or milliseconds since 1970, seconds since "
+                        + "2001 or Julian days: say which with .dates(_, numbers:)")
             }
             if refused > 0 {
                 throw DatabaseError.invalidArgument(
@@ -50,7 +57,7 @@ extension Schema {
                 try db.register(.function(function, .deterministic) { (value: SQLValue) -> SQLValue in
                     switch conversion.convert(value) {
                     case .value(let made), .rounded(let made): made
-                    case .refused: value
+                    case .refused, .ambiguous: value
                     }
                 })
             }

@@ -19,16 +19,18 @@ extension Schema {
         // One snapshot of the database for the whole report.
         return try connection.savepoint { db in
             var columns: [ValueReport.Column] = []
-            for table in try tables() where table.kind == .table && !table.isKeyValueStore {
+            let all = try tables()
+            let origin = ValueReport.Origin(all.map(\.name))
+            for table in all where table.kind == .table && !table.isKeyValueStore {
                 let stored = table.columns.filter { $0.kind == .normal }
                 var tallies = stored.map { _ in ValueTally() }
                 let statement = try db.prepare(SQL(raw: try sample(of: table, stored.map(\.name), rows)))
                 try statement.forEach { row in
                     for index in tallies.indices { tallies[index].add(Row.Column(row.handle, Int32(index))) }
                 }
-                columns += zip(tallies, stored).map { $0.column($1, of: table) }
+                columns += zip(tallies, stored).map { $0.column($1, of: table, origin) }
             }
-            return ValueReport(columns: columns)
+            return ValueReport(origin: origin, columns: columns)
         }
     }
 
@@ -46,6 +48,18 @@ extension Schema {
             return "SELECT * FROM (\(all) ORDER BY \(terms) LIMIT \(count))"
         }
         return "\(half("ASC", rows - rows / 2)) UNION ALL \(half("DESC", rows / 2))"
+    }
+}
+
+extension ValueReport.Origin {
+    init?(_ tables: [String]) {
+        if tables.contains(name: "Z_METADATA"), tables.contains(name: "Z_PRIMARYKEY") {
+            self = .coreData
+        } else if tables.contains(name: "room_master_table") {
+            self = .room
+        } else {
+            return nil
+        }
     }
 }
 

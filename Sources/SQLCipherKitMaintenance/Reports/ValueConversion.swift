@@ -3,8 +3,10 @@ import SQLCipherKitCore
 
 /// The form to which ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column's values.
 public enum ValueConversion: Hashable, Sendable {
-    /// Dates, from any text that is read as a date, and from seconds since 1970.
-    case dates(DateStrategy)
+    /// Dates, from any text that is read as a date, from archives of `NSDate`, from dates in MongoDB's Extended JSON, as Realm
+    /// exports them, and from numbers if `numbers` says what they mean, such as ``DateStrategy/milliseconds``. A number is never
+    /// guessed to be a date: without `numbers`, a column with numbers throws.
+    case dates(DateStrategy, numbers: DateStrategy? = nil)
     /// UUIDs, from blobs of 16 bytes and from text.
     case uuids(UUIDStrategy)
     /// Decimals, from numbers and from text in decimal digits.
@@ -18,13 +20,18 @@ public enum ValueConversion: Hashable, Sendable {
         case rounded(SQLValue)
         /// The value is not of this kind.
         case refused
+        /// A number whose meaning as a date was not given.
+        case ambiguous
     }
 
     func convert(_ value: SQLValue) -> Outcome {
         switch self {
-        case .dates(let strategy):
-            guard let date = Date(sqlValue: value), let made = try? date.sqlValue(strategy) else { return .refused }
-            let isSame = Date(sqlValue: made).map { abs($0.timeIntervalSince(date)) < 0.001 } ?? false
+        case .dates(let strategy, let numbers):
+            if numbers == nil, value.isNumber { return .ambiguous }
+            let known = Date(sqlValue: value, in: ValueProfile(dates: numbers ?? strategy)) ?? Date(foreign: value)
+            guard let date = known, let made = try? date.sqlValue(strategy) else { return .refused }
+            let back = Date(sqlValue: made, in: ValueProfile(dates: strategy))
+            let isSame = back.map { abs($0.timeIntervalSince(date)) < 0.001 } ?? false
             return isSame ? .value(made) : .rounded(made)
         case .uuids(let strategy):
             guard let uuid = UUID(sqlValue: value) else { return .refused }
@@ -45,7 +52,8 @@ public enum ValueConversion: Hashable, Sendable {
     /// The storage classes that the values have afterwards, unless the column's type turns them into something else.
     var storage: [StorageClass] {
         switch self {
-        case .dates(.text), .decimals(.text), .uuids(.uppercaseText), .uuids(.lowercaseText): [.text]
+        case .dates(.text, _), .decimals(.text), .uuids(.uppercaseText), .uuids(.lowercaseText): [.text]
+        case .dates(.custom, _): [.integer, .real, .text, .blob]
         case .uuids(.blob): [.blob]
         case .dates, .decimals(.number), .booleans: [.integer, .real]
         }

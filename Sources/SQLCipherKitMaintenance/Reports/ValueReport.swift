@@ -19,6 +19,10 @@ public struct ValueReport: Hashable, Sendable {
         case date(DateStrategy)
         /// A date as text in an SQLite form that no strategy writes, such as a day alone. It can be read and converted.
         case otherDate
+        /// A blob in which `NSKeyedArchiver` has stored an `NSDate`. It is not read as a date, but can be converted.
+        case archivedDate
+        /// A date as text in MongoDB's Extended JSON, as Realm exports it. It is not read as a date, but can be converted.
+        case extendedJSONDate
         /// A UUID, as a strategy stores it.
         case uuid(UUIDStrategy)
         /// A number in decimal digits as text, which SQLite compares as text.
@@ -39,6 +43,10 @@ public struct ValueReport: Hashable, Sendable {
         public let content: Content
         /// The forms of its values, with the number of each among the examined rows, the most frequent first; without NULL.
         public let forms: [Count]
+        /// Why numbers in the column are taken for dates of that form; nil if none are. It begins with "a guess" unless the library
+        /// that wrote the file is known to store its dates so. ``Schema/convertValues(of:in:to:allowingRounding:)`` has to be told
+        /// in either case.
+        public let reason: String?
 
         /// The number of values of one form.
         public struct Count: Hashable, Sendable {
@@ -58,6 +66,18 @@ public struct ValueReport: Hashable, Sendable {
             }
         }
     }
+
+    /// A library that marks the files that it writes.
+    public enum Origin: String, Hashable, Sendable {
+        /// Apple's Core Data, by its table `Z_METADATA`: a date is the seconds since 2001.
+        case coreData
+        /// Android's Room, by its table `room_master_table`: a date is what a converter of the program makes of it, usually the
+        /// milliseconds since 1970.
+        case room
+    }
+
+    /// The library that wrote the file, if its tables show one.
+    public let origin: Origin?
 
     /// The columns, sorted by table name.
     public let columns: [Column]

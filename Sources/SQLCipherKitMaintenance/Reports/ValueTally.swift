@@ -6,7 +6,34 @@ import SQLCipherKitCore
 struct ValueTally {
     /// The possible meaning of a single value: whether a number is a date can only be told from the other values.
     private enum Look: Hashable {
-        case zeroOrOne, seconds, integer, realSeconds, real, uuidBytes, blob, form(ValueReport.Form)
+        case zeroOrOne, integer, real, uuidBytes, blob, form(ValueReport.Form)
+        case seconds(isReal: Bool, isEarly: Bool), milliseconds, julianDay
+
+        /// The form, if a number is no date.
+        var plain: ValueReport.Form {
+            switch self {
+            case .zeroOrOne, .integer, .seconds(isReal: false, _), .milliseconds: .integer
+            case .real, .seconds, .julianDay: .real
+            case .uuidBytes, .blob: .blob
+            case .form(let form): form
+            }
+        }
+
+        var isNumber: Bool { plain == .integer || plain == .real }
+
+        var isNumberOfDate: Bool {
+            switch self {
+            case .seconds, .milliseconds, .julianDay: true
+            case .zeroOrOne, .integer, .real, .uuidBytes, .blob, .form: false
+            }
+        }
+
+        var isDate: Bool {
+            switch self {
+            case .form(.date), .form(.otherDate), .form(.archivedDate), .form(.extendedJSONDate): true
+            default: false
+            }
+        }
     }
 
     private var looks: [Look: Int] = [:]
@@ -15,23 +42,34 @@ struct ValueTally {
         if let look = Self.look(column) { looks[look, default: 0] += 1 }
     }
 
-    /// Seconds since 1970 of the years 1973 to 2286.
-    private static let plausible = 100_000_000.0...9_999_999_999
+    /// A number that could be a date. Seconds since 1970 are of the years 1973 to 2286, and early if they are before 2001 and would
+    /// be after 2006 as seconds since 2001; milliseconds are of the same years; days have a fraction, and are of 1900 to 2100.
+    private static func date(_ value: Double, isReal: Bool) -> Look? {
+        switch value {
+        case 189_302_400..<978_307_200: .seconds(isReal: isReal, isEarly: true)
+        case 100_000_000...9_999_999_999: .seconds(isReal: isReal, isEarly: false)
+        case 100_000_000_000...9_999_999_999_999: .milliseconds
+        case 2_415_020.5..<2_488_069.5: isReal && value != value.rounded() ? .julianDay : nil
+        default: nil
+        }
+    }
 
     private static func look(_ column: borrowing Row.Column) -> Look? {
         switch column.storageClass {
         case .null: return nil
         case .integer:
             let value = sqlite3_column_int64(column.handle, column.index)
-            return value == 0 || value == 1 ? .zeroOrOne : plausible.contains(Double(value)) ? .seconds : .integer
-        case .real: return plausible.contains(sqlite3_column_double(column.handle, column.index)) ? .realSeconds : .real
+            return value == 0 || value == 1 ? .zeroOrOne : date(Double(value), isReal: false) ?? .integer
+        case .real: return date(sqlite3_column_double(column.handle, column.index), isReal: true) ?? .real
         case .blob:
-            guard let bytes = column.fastBytes(text: false, blob: true), bytes.count == 16 else { return .blob }
+            guard let bytes = column.fastBytes(text: false, blob: true) else { return .blob }
+            if bytes.count > 100, bytes.count < 4096, Date(archive: Data(bytes)) != nil { return .form(.archivedDate) }
+            guard bytes.count == 16 else { return .blob }
             // Version and variant of RFC 9562.
             return (1...8).contains(bytes[6] >> 4) && bytes[8] >> 6 == 2 ? .uuidBytes : .blob
         case .text:
             // Longer text is none of these forms.
-            guard let bytes = column.fastBytes(text: true, blob: false), bytes.count <= 50 else { return .form(.text) }
+            guard let bytes = column.fastBytes(text: true, blob: false), bytes.count <= 60 else { return .form(.text) }
             return .form(form(String(decoding: bytes, as: UTF8.self)))
         }
     }
@@ -41,6 +79,7 @@ struct ValueTally {
             if text == text.uppercased() { return .uuid(.uppercaseText) }
             if text == text.lowercased() { return .uuid(.lowercaseText) }
         }
+        if Date(extendedJSON: text) != nil { return .extendedJSONDate }
         if Date(iso8601: text) != nil { return DateTextFormat(of: text).map { .date(.text($0)) } ?? .otherDate }
         if Bool(sqlText: text) != nil { return .booleanText }
         // A number with leading zeros is a code of some kind.
@@ -50,38 +89,56 @@ struct ValueTally {
 
     private func count(_ condition: (Look) -> Bool) -> Int { looks.reduce(0) { $0 + (condition($1.key) ? $1.value : 0) } }
 
-    func column(_ column: TableColumn, of table: TableSchema) -> ValueReport.Column {
+    func column(_ column: TableColumn, of table: TableSchema, _ origin: ValueReport.Origin?) -> ValueReport.Column {
         // Treat bytes in a foreign key like an id.
         let isReference = table.foreignKeys.contains { $0.columns.contains(name: column.name) }
-        let (content, form) = reading(isReference ? column.name + "id" : column.name, column.type)
+        let (content, reason, form) = reading(isReference ? column.name + "id" : column.name, column.type, origin)
         var counts: [ValueReport.Form: Int] = [:]
         for (look, count) in looks { counts[form(look), default: 0] += count }
         let forms = counts.map { ValueReport.Column.Count(form: $0.key, count: $0.value) }
         return ValueReport.Column(
             table: table.name, name: column.name, type: column.type, content: content,
-            forms: forms.sorted { ($1.count, "\($0.form)") < ($0.count, "\($1.form)") })
+            forms: forms.sorted { ($1.count, "\($0.form)") < ($0.count, "\($1.form)") }, reason: reason)
     }
 
-    /// The column's content, and the form that each look then means.
+    /// The column's content, why numbers in it are dates, and the form that each look then means.
+    private func reading(
+        _ name: String, _ type: String, _ origin: ValueReport.Origin?
+    ) -> (ValueReport.Content, String?, (Look) -> ValueReport.Form) {
+        // Core Data has one type for dates, which it uses for nothing else.
+        if origin == .coreData, type.uppercased() == "TIMESTAMP", count({ $0.isNumber }) > 0 {
+            let reason = "Core Data, whose tables the file has, stores a date as the seconds since 2001"
+            return (.dates, reason, { $0.isNumber ? .date(.secondsSince2001) : $0.plain })
+        }
+        let (content, form) = reading(name, type)
+        guard content == .dates else { return (content, nil, form) }
+        let numbers = count { $0.isNumber }
+        if numbers == 0 { return (content, nil, form) }
+        let early = count { if case .seconds(_, isEarly: true) = $0 { true } else { false } }
+        let isSince2001 = early == numbers && count { $0 == .seconds(isReal: true, isEarly: true) } > 0
+        let reason =
+            if isSince2001 {
+                "a guess: as seconds since 1970, all of them would be dates before 2001"
+            } else if origin == .room {
+                "a guess: the file is Room's, whose converters usually store milliseconds, and the numbers have that size"
+            } else {
+                "a guess: the numbers have the size of such dates, and the column's name or its other values suggest dates"
+            }
+        return (content, reason, { look in isSince2001 && look.isNumber ? .date(.secondsSince2001) : form(look) })
+    }
+
     private func reading(_ name: String, _ type: String) -> (ValueReport.Content, (Look) -> ValueReport.Form) {
         let all = count { _ in true }
-        func plain(_ look: Look) -> ValueReport.Form {
-            switch look {
-            case .zeroOrOne, .seconds, .integer: .integer
-            case .realSeconds, .real: .real
-            case .uuidBytes, .blob: .blob
-            case .form(let form): form
-            }
-        }
+        let plain: (Look) -> ValueReport.Form = \.plain
         if all == 0 { return (.nothing, plain) }
         let hint = Hint(name, type)
-        let dates = count { if case .form(.date) = $0 { true } else { $0 == .form(.otherDate) } }
-        let seconds = count { $0 == .seconds || $0 == .realSeconds }
+        let dates = count { $0.isDate }, seconds = count { $0.isNumberOfDate }
         if dates * 2 >= all || (hint == .date && (dates + seconds) * 2 >= all) || (dates > 0 && dates + seconds == all) {
             return (.dates, { look in
                 switch look {
-                case .seconds: .date(.integerSeconds)
-                case .realSeconds: .date(.realSeconds)
+                case .seconds(let isReal, _): .date(isReal ? .realSeconds : .integerSeconds)
+                case .milliseconds: .date(.milliseconds)
+                case .julianDay: .date(.julianDays)
                 default: plain(look)
                 }
             })

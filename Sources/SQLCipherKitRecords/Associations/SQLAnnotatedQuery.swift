@@ -28,7 +28,7 @@ extension SQLQuery {
     public func annotated<A: SQLValueConvertible>(
         with expression: (SQLColumns<Record>) -> SQLExpression<A>
     ) -> SQLAnnotatedQuery<Record, (Record, A)> {
-        annotated { [expression($0).sql] } read: { record, row, index in (record, try row.get(index)) }
+        annotated { SQLValueList(expression($0)) } read: { record, row, list, first in (record, try list.read(row, from: first)) }
     }
 
     /// Fetches each record with the values of two expressions.
@@ -44,9 +44,10 @@ extension SQLQuery {
     ) -> SQLAnnotatedQuery<Record, (Record, A, B)> {
         annotated { columns in
             let made = expressions(columns)
-            return [made.0.sql, made.1.sql]
-        } read: { record, row, index in
-            (record, try row.get(index), try row.get(index + 1))
+            return SQLValueList(made.0, made.1)
+        } read: { record, row, list, first in
+            let (a, b): (A, B) = try list.read(row, from: first)
+            return (record, a, b)
         }
     }
 
@@ -56,25 +57,26 @@ extension SQLQuery {
     ) -> SQLAnnotatedQuery<Record, (Record, A, B, C)> {
         annotated { columns in
             let made = expressions(columns)
-            return [made.0.sql, made.1.sql, made.2.sql]
-        } read: { record, row, index in
-            (record, try row.get(index), try row.get(index + 1), try row.get(index + 2))
+            return SQLValueList(made.0, made.1, made.2)
+        } read: { record, row, list, first in
+            let (a, b, c): (A, B, C) = try list.read(row, from: first)
+            return (record, a, b, c)
         }
     }
 
     private func annotated<Element>(
-        _ expressions: (SQLColumns<Record>) -> [SQL],
-        read: @escaping @Sendable (Record, borrowing Row, _ first: Int) throws -> Element
+        _ expressions: (SQLColumns<Record>) -> SQLValueList,
+        read: @escaping @Sendable (Record, borrowing Row, SQLValueList, _ first: Int) throws -> Element
     ) -> SQLAnnotatedQuery<Record, Element> {
         let (query, list) = with(expressions)
         let clauses = query.selection.clauses
-        let columns: SQL = "\(clauses.records), NULL AS \(identifier: SQLSide.separator), \(list: list)"
+        let columns: SQL = "\(clauses.records), NULL AS \(identifier: SQLSide.separator), \(list.sql)"
         return SQLAnnotatedQuery(
             selection: SQLSelection(
                 clauses, columns,
                 reader: { row in
                     let sides = try SQLSide.all(row, 2)
-                    return { row in try read(try sides[0].withRow(row, Record.readSQL), row, sides[1].range.lowerBound) }
+                    return { row in try read(try sides[0].withRow(row, Record.readSQL), row, list, sides[1].range.lowerBound) }
                 }))
     }
 }

@@ -17,7 +17,8 @@ extension Connection {
     public func deleteAll<Record: SQLRecord, Value: SQLValueConvertible>(
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>
     ) throws -> [Value] {
-        try changed(query.deletion(query.returned { expression($0).sql })) { row in try row.get(0) }
+        let list = query.returned { SQLValueList(expression($0)) }
+        return try changed(query.deletion(list.sql)) { row in try list.read(row) }
     }
 
     /// Deletes the rows of a query, and returns a value of a type that codes itself from each row.
@@ -26,7 +27,8 @@ extension Connection {
     public func deleteAll<Record: SQLRecord, Value: Decodable>(
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>
     ) throws -> [Value] {
-        try changed(query.deletion(query.returned { expression($0).sql })) { row in try row.coded() }
+        let list = query.returned { SQLValueList(expression($0)) }
+        return try changed(query.deletion(list.sql)) { row in try row.coded() }
     }
 
     /// Deletes the rows of a query, and returns several values from each row, as a tuple.
@@ -37,11 +39,10 @@ extension Connection {
         returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>)
     ) throws -> [(repeat each Value)] {
         let list = query.returned { columns in
-            var selected = SelectedColumns()
-            for expression in repeat each expressions(columns) { selected.append(expression) }
-            return selected.list
+            let expressions = expressions(columns)
+            return SQLValueList(repeat each expressions)
         }
-        return try changed(query.deletion(list)) { row in try row.values() }
+        return try changed(query.deletion(list.sql)) { row in try list.read(row) }
     }
 
     /// Changes columns in all rows of a query, and returns the changed rows.
@@ -65,8 +66,10 @@ extension Connection {
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>,
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws -> [Value] {
-        let list = query.returned { expression($0).sql }
-        return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.get(0) }
+        let list = query.returned { SQLValueList(expression($0)) }
+        return try changed(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
+            try list.read(row)
+        }
     }
 
     /// Changes columns in all rows of a query, and returns a value of a type that codes itself from each changed row.
@@ -76,8 +79,10 @@ extension Connection {
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>,
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws -> [Value] {
-        let list = query.returned { expression($0).sql }
-        return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.coded() }
+        let list = query.returned { SQLValueList(expression($0)) }
+        return try changed(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
+            try row.coded()
+        }
     }
 
     /// Changes columns in all rows of a query, and returns several values from each changed row, as a tuple.
@@ -89,11 +94,12 @@ extension Connection {
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws -> [(repeat each Value)] {
         let list = query.returned { columns in
-            var selected = SelectedColumns()
-            for expression in repeat each expressions(columns) { selected.append(expression) }
-            return selected.list
+            let expressions = expressions(columns)
+            return SQLValueList(repeat each expressions)
         }
-        return try changed(query.selection.clauses.update(Record.self, changes, returning: list)) { row in try row.values() }
+        return try changed(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
+            try list.read(row)
+        }
     }
 
     func changed<Element>(_ sql: SQL, _ read: @escaping (borrowing Row) throws -> Element) throws -> [Element] {
@@ -113,7 +119,7 @@ extension SQLQuery {
         return names.isEmpty ? "*" : "\(list: names.map { "\(identifier: $0)" })"
     }
 
-    fileprivate func returned(_ expressions: (SQLColumns<Record>) -> SQL) -> SQL {
+    fileprivate func returned(_ expressions: (SQLColumns<Record>) -> SQLValueList) -> SQLValueList {
         var clauses = selection.clauses
         clauses.sides[0].alias = clauses.sides[0].table.name
         return SQLScope.within(clauses) { expressions(clauses.columns(0)) }

@@ -10,6 +10,8 @@ public struct SQLColumnReader: ~Copyable {
     @usableFromInline let names: Unmanaged<ColumnNames>
     @usableFromInline var index: Int32
     @usableFromInline let end: Int32
+    /// The profiles of the columns, if some have their own.
+    @usableFromInline var own: UnsafePointer<UnsafePointer<ValueProfile>?>?
 
     /// Reads the columns that a row finds by name: all, or those of one side of a join.
     @inlinable
@@ -20,6 +22,12 @@ public struct SQLColumnReader: ~Copyable {
         let range = names._withUnsafeGuaranteedRef { $0.range }
         index = Int32(truncatingIfNeeded: range.lowerBound)
         end = Int32(truncatingIfNeeded: range.upperBound)
+    }
+
+    @usableFromInline
+    init(_ row: borrowing Row, _ type: any Any.Type, _ profiles: [String: ValueProfile]) {
+        self.init(row)
+        own = names.takeUnretainedValue().profiles(type, profiles)
     }
 
     @inlinable
@@ -33,7 +41,8 @@ public struct SQLColumnReader: ~Copyable {
     @inlinable
     @inline(__always)
     public mutating func next<T: SQLValueConvertible>(_ type: T.Type = T.self) throws(DatabaseError) -> T {
-        try Row.Column(handle, advance()).read(as: T.self)
+        let index = try advance()
+        return try Row.Column(handle, index, own?[Int(index)]).read(as: T.self)
     }
 
     /// The value of the next column for a type that codes itself: from a single value, or from JSON as text or JSONB. NULL is nil
@@ -45,9 +54,10 @@ public struct SQLColumnReader: ~Copyable {
         let index = try advance()
         let state = names.takeUnretainedValue().decoding
         let key = ColumnKey(Row.Column(handle, index).name)
-        let former = state.row.pointee
+        let former = (state.row.pointee, state.own)
         state.row.pointee = handle
-        defer { state.row.pointee = former }
+        state.own = own
+        defer { (state.row.pointee, state.own) = former }
         do { return try ColumnDecoder(state: state, index: index, codingPath: [key]).any(type) } catch {
             throw state.error(error, type)
         }

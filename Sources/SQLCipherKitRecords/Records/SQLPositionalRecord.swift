@@ -51,7 +51,8 @@ extension SQLPositionalRecord {
 
     @inlinable
     public static func readSQL(from row: borrowing Row) throws -> Self {
-        var columns = SQLColumnReader(row)
+        let profiles = columnProfiles
+        var columns = profiles.isEmpty ? SQLColumnReader(row) : SQLColumnReader(row, Self.self, profiles)
         let record = try Self(columns: &columns)
         if !columns.isAtEnd { throw columns.misuse(Self.self) }
         return record

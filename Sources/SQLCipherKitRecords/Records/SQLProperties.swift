@@ -10,7 +10,7 @@ public struct SQLProperties<Record: SQLRecord> {
         SQLColumn(
             property: AnyProperty(keyPath),
             name: Record._recordColumns?.positions.column(keyPath)?.name ?? PropertyName.of(keyPath) ?? "", type: .of(Value.self),
-            isNotNull: !(Value.self is any SQLNullable.Type))
+            isNotNull: !(Value.self is any SQLNullable.Type), holdsDates: SQLColumn.holdsDates(Value.self))
     }
 }
 
@@ -22,6 +22,20 @@ struct AnyProperty: Hashable, Sendable {
 
     static func == (a: AnyProperty, b: AnyProperty) -> Bool { a.keyPath == b.keyPath }
     func hash(into hasher: inout Hasher) { keyPath.hash(into: &hasher) }
+}
+
+extension SQLColumn {
+    /// Whether a type is a date, or wraps one.
+    fileprivate static func holdsDates(_ type: any Any.Type) -> Bool {
+        switch type {
+        case let type as any SQLNullable.Type: holdsDates(type.wrapped)
+        case is Date.Type, is ColumnDefault<Date>.Type: true
+        case let type as any RawRepresentable.Type: holdsDates(rawValueOf: type)
+        default: false
+        }
+    }
+
+    private static func holdsDates<T: RawRepresentable>(rawValueOf type: T.Type) -> Bool { holdsDates(T.RawValue.self) }
 }
 
 extension SQLColumn.DeclaredType {

@@ -114,17 +114,15 @@ extension SQLQueryable {
     public func select<Value: SQLValueConvertible>(
         _ expression: (Columns) -> SQLExpression<Value>
     ) -> SQLSelection<Value> {
-        let (query, expression) = with(expression)
-        return SQLSelection(query.selection.clauses, SelectedColumns(expression), read: { row in try row.get(0, as: Value.self) })
+        let (query, list) = with { SQLValueList(expression($0)) }
+        return SQLSelection(query.selection.clauses, list, read: { row in try list.read(row) })
     }
 
     /// Selects a value of a type that codes itself, such as an enumeration or a document.
     @_disfavoredOverload
     public func select<Value: Decodable & Sendable>(_ expression: (Columns) -> SQLExpression<Value>) -> SQLSelection<Value> {
-        let (query, expression) = with(expression)
-        return SQLSelection(
-            query.selection.clauses, SelectedColumns(expression),
-            read: { row in try row.coded() })
+        let (query, list) = with { SQLValueList(expression($0)) }
+        return SQLSelection(query.selection.clauses, list, read: { row in try row.coded() })
     }
 
     /// Selects several values instead of records, as a tuple.
@@ -135,14 +133,13 @@ extension SQLQueryable {
     public func select<each Value: SQLValueConvertible>(
         _ expressions: (Columns) -> (repeat SQLExpression<each Value>)
     ) -> SQLSelection<(repeat each Value)> {
-        let (made, selected) = with { columns in
-            var selected = SelectedColumns()
-            for expression in repeat each expressions(columns) { selected.append(expression) }
-            return selected
+        let (made, list) = with { columns in
+            let expressions = expressions(columns)
+            return SQLValueList(repeat each expressions)
         }
         var query = made
-        if selected.parts.isEmpty { query.selection.clauses.failure = .misuse("the closure of a select returned no expressions") }
-        return SQLSelection(query.selection.clauses, selected, read: { row in try row.values() })
+        if list.isEmpty { query.selection.clauses.failure = .misuse("the closure of a select returned no expressions") }
+        return SQLSelection(query.selection.clauses, list, read: { row in try list.read(row) })
     }
 
     /// Whether the query has any rows, as a condition in another query.

@@ -36,8 +36,8 @@ public protocol SQLRecord: Codable, SQLSource {
     static var table: SQLTable { get }
 
     /// How individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
-    /// ``DatabaseConfiguration/values``. It applies whenever the record is written and in its queries; your own SQL uses the
-    /// connection's profile. If a name does not match a column exactly, writing a record throws. Default: empty.
+    /// ``DatabaseConfiguration/values``. It applies whenever the record is read and written and in its queries; values in your own
+    /// SQL have the connection's profile. If a name does not match a column exactly, writing a record throws. Default: empty.
     /// ```swift
     /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
     /// ```
@@ -66,8 +66,10 @@ extension SQLRecord {
         return table
     }
 
-    @inlinable
-    public static func readSQL(from row: borrowing Row) throws -> Self { try row.decode(Self.self) }
+    public static func readSQL(from row: borrowing Row) throws -> Self {
+        let profiles = columnProfiles
+        return profiles.isEmpty ? try row.decode(Self.self) : try row.decode(Self.self, profiles: profiles)
+    }
 }
 
 extension String {

@@ -5,11 +5,7 @@ public struct SQLSelection<Element>: Sendable {
     /// Receives the first row of a result, and returns a closure that reads each row.
     typealias Reader = @Sendable (borrowing Row) throws -> (borrowing Row) throws -> Element
 
-    /// How one of its columns is stored.
-    struct Form: Sendable {
-        let type: any Any.Type
-        let profile: ValueProfile?
-    }
+    typealias Form = SQLValueList.Form
 
     var clauses: SQLClauses
     /// The expressions to read; nil for all columns of the tables.
@@ -28,8 +24,8 @@ public struct SQLSelection<Element>: Sendable {
     }
 
     /// A query for the values of expressions.
-    init(_ clauses: SQLClauses, _ columns: SelectedColumns, read: @escaping @Sendable (borrowing Row) throws -> Element) {
-        self.init(clauses, columns.list, columns.forms.map { Form(type: $0.type, profile: $0.profile) }, reader: { _ in read })
+    init(_ clauses: SQLClauses, _ columns: SQLValueList, read: @escaping @Sendable (borrowing Row) throws -> Element) {
+        self.init(clauses, columns.sql, columns.forms, reader: { _ in read })
     }
 
     /// The query as part of another statement.

@@ -30,6 +30,8 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     /// Its declared type.
     public let type: DeclaredType
     let property: AnyProperty?
+    /// Whether it is the column of a property that is a date.
+    let holdsDates: Bool
     private(set) var isNotNull = false
     private(set) var isPrimaryKey = false
     private(set) var isGenerated = false
@@ -51,12 +53,14 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
         self.name = name
         self.type = type
         property = nil
+        holdsDates = false
     }
 
     public init(stringLiteral name: String) { self.init(name) }
 
-    init(property: AnyProperty, name: String, type: DeclaredType, isNotNull: Bool) {
+    init(property: AnyProperty, name: String, type: DeclaredType, isNotNull: Bool, holdsDates: Bool) {
         self.property = property
+        self.holdsDates = holdsDates
         self.name = name
         self.type = type
         self.isNotNull = isNotNull
@@ -99,6 +103,10 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     }
 
     /// The column's default value, as an expression such as `"CURRENT_TIMESTAMP"`.
+    ///
+    /// For a property that is a `Date`, creating the table throws ``DatabaseError/Reason/invalidArgument`` if the expression gives
+    /// values of another form than the property's, which SQL would compare wrongly. `CURRENT_TIMESTAMP` and `datetime()` fit
+    /// ``DateStrategy/timestamp``, the default; `unixepoch()` fits ``DateStrategy/integerSeconds``.
     public func `default`(sql: SQL) -> SQLColumn { changed { $0.defaultValue = .expression("(\(sql))") } }
 
     /// A condition that each row must satisfy.
@@ -141,6 +149,9 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     }
 
     private func constrained(_ constraint: SQL) -> SQLColumn { changed { $0.constraints.append(constraint) } }
+
+    /// The default that is given as SQL.
+    var defaultExpression: SQL? { if case .expression(let sql)? = defaultValue { sql } else { nil } }
 
     /// The default as SQL, with values as literals in the form that the profile would bind.
     func defaultSQL(in profile: ValueProfile) throws(DatabaseError) -> SQL? {

@@ -38,6 +38,7 @@ extension Schema {
     /// - Throws: ``DatabaseError``.
     public func addColumn(_ column: SQLColumn, to table: String) throws(DatabaseError) {
         let isStrict = try form(of: table)?.isStrict ?? false
+        try column.checkDateDefault(in: connection.profile, of: table, connection)
         try alter(table, "ADD COLUMN \(try column.definition(isStrict: isStrict, connection.profile))")
     }
 
@@ -90,7 +91,7 @@ extension Schema {
 extension Connection {
     /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
-        let statements = try table.creation(ifNotExists: ifNotExists, values: profile)
+        let statements = try table.creation(ifNotExists: ifNotExists, on: self)
         try savepoint { db in for sql in statements { try db.execute(sql) } }
     }
 }

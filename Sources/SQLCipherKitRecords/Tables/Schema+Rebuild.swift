@@ -37,7 +37,7 @@ extension Schema {
         try live()
         var table = table
         table.schema = name
-        let statements = try table.creation(values: connection.profile)
+        let statements = try table.creation(on: connection)
         try rebuild(table.name, statements[0], indexes: Array(statements.dropFirst()), values)
     }
 

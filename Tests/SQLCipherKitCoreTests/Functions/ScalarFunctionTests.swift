@@ -40,7 +40,7 @@ import TestSupport
         for value: SQLValue in [.null, .integer(.min), .real(-0.5), .text("é"), .blob(Data([255]))] {
             #expect(try db.fetchOne(SQLValue.self, "SELECT v(?)", [value]) == value)
         }
-        #expect(try db.fetchOne(String.self, "SELECT d()") == "1970-01-01T00:00:00.000Z")
+        #expect(try db.fetchOne(String.self, "SELECT d()") == "1970-01-01 00:00:00.000")
         var configuration = DatabaseConfiguration()
         configuration.values.dates = .integerSeconds
         let other = try Connection(.memory, configuration: configuration)

@@ -47,15 +47,102 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try real.fetchOne(SQLValue.self, "SELECT ?", [date(.nan)]) }
     }
 
-    @Test(arguments: [DateStrategy.iso8601, .realSeconds, .integerSeconds]) func allFormsAreRead(_ strategy: DateStrategy) throws {
+    @Test(arguments: [
+        DateStrategy.timestamp, .iso8601, .realSeconds, .integerSeconds, .milliseconds, .secondsSince2001, .julianDays,
+        .custom(Days.self),
+    ]) func allTextFormsAreRead(_ strategy: DateStrategy) throws {
         let db = try connection(strategy)
-        #expect(try db.fetchOne(Date.self, "SELECT 86400") == date(86400))
-        #expect(try db.fetchOne(Date.self, "SELECT 86400.5") == date(86400.5))
         for text in [
             "1970-01-02", "1970-01-02 00:00", "1970-01-02T00:00:00", "1970-01-02 00:00:00.000", "1970-01-02T00:00:00Z",
             "1970-01-02 02:00:00+02:00", "1970-01-01T22:30:00.000-01:30", "1970-01-02 00:00 z",
         ] { #expect(try db.fetchOne(Date.self, "SELECT ?", [text]) == date(86400), "\(text)") }
         #expect(try db.fetchOne(Date.self, "SELECT datetime('1970-01-02')") == date(86400))
+    }
+
+    /// A form of the caller's own: days, as a blob of their digits, which no other form is.
+    enum Days: DateForm {
+        static func stored(_ date: Date) throws(DatabaseError) -> SQLValue {
+            guard date.timeIntervalSince1970 >= 0 else { throw .invalidArgument("before 1970") }
+            return .blob(Data("\(Int(date.timeIntervalSince1970) / 86400)".utf8))
+        }
+        static func date(_ value: SQLValue) -> Date? {
+            guard case .blob(let bytes) = value, let days = Int(String(decoding: bytes, as: UTF8.self)) else { return nil }
+            return Date(timeIntervalSince1970: Double(days) * 86400)
+        }
+    }
+
+    @Test func whatANumberMeansIsTheStrategys() throws {
+        let cases: [(DateStrategy, SQLValue, Double?)] = [
+            (.timestamp, 86400, 86400), (.timestamp, 86400.5, 86400.5), (.realSeconds, 86400, 86400), (.integerSeconds, 1.5, 1.5),
+            (.milliseconds, 1_795_249_800_250, 1_795_249_800.25), (.milliseconds, -250.0, -0.25),
+            (.secondsSince2001, 816_942_600.25, 1_795_249_800.25), (.secondsSince2001, 0, 978_307_200),
+            (.julianDays, 2_440_587.5, 0), (.julianDays, 0, -210_866_760_000), (.julianDays, 5_373_484.5, nil), (.julianDays, -1, nil),
+            (.custom(Days.self), 5, nil), (.custom(Days.self), .blob(Data("5".utf8)), 432_000), (.timestamp, .blob(Data("5".utf8)), nil),
+        ]
+        for (strategy, value, seconds) in cases {
+            let db = try connection(strategy)
+            let read = try? db.fetchOne(Date.self, "SELECT ?", [value])
+            #expect(read == seconds.map(date), "\(strategy) \(value)")
+            #expect(Date(sqlValue: value, in: db.configuration.values) == seconds.map(date), "\(strategy) \(value)")
+        }
+        // SQLite's own functions agree.
+        let days = try connection(.julianDays), milliseconds = try connection(.milliseconds)
+        #expect(try days.fetchOne(Date.self, "SELECT julianday('2026-11-21 08:30:00.250')") == date(1_795_249_800.25))
+        #expect(try days.fetchOne(String.self, "SELECT datetime(?, 'subsec')", [date(-0.75)]) == "1969-12-31 23:59:59.250")
+        #expect(try milliseconds.fetchOne(SQLValue.self, "SELECT ?", [date(1.2345)]) == 1235)
+        for (db, seconds) in [(days, 253_402_300_800.0), (days, -210_866_760_001), (milliseconds, 1e30)] {
+            #expect(throws: DatabaseError.self) { try db.fetchOne(SQLValue.self, "SELECT ?", [date(seconds)]) }
+        }
+        let own = try connection(.custom(Days.self))
+        #expect(throws: DatabaseError.self) { try own.fetchOne(SQLValue.self, "SELECT ?", [date(-1)]) }
+    }
+
+    @Test func theDefaultComparesWithSQLitesOwnTimes() throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE t(at TEXT DEFAULT CURRENT_TIMESTAMP)")
+        try db.execute("INSERT INTO t DEFAULT VALUES")
+        #expect(try db.fetchOne(Bool.self, "SELECT at > ? AND at < ? FROM t", [Date() - 60, Date() + 60]) == true)
+        let now = Date()
+        #expect(try db.fetchOne(Bool.self, "SELECT date(?) <= ? AND ? < date(?, '+1 day')", [now, now, now, now]) == true)
+        var random = SeededGenerator()
+        for _ in 0..<500 {
+            // Within a day, where another separator would decide.
+            let start = Double(Int.random(in: -2_000_000_000..<4_000_000_000, using: &random))
+            let a = start + Double(Int.random(in: 0..<86_400_000, using: &random)) / 1000
+            let b = start + Double(Int.random(in: 0..<86400, using: &random))
+            if abs(a - b) < 1 { continue }
+            let text = try #require(try db.fetchOne(String.self, "SELECT datetime(\(Int(b)), 'unixepoch')"))
+            #expect(try db.fetchOne(Bool.self, "SELECT \(date(a)) < \(text)") == (a < b), "\(a) \(b)")
+            #expect(try db.fetchOne(Bool.self, "SELECT \(date(a)) < datetime(\(b), 'unixepoch', 'subsec')") == (a < b), "\(a) \(b)")
+        }
+    }
+
+    @Test func whatReadsANumberKnowsTheConnectionsStrategy() throws {
+        struct Row: SQLRow {
+            let at: Date
+            init(row: borrowing SQLCipherKitCore.Row) throws { at = try row["at"] }
+        }
+        struct Coded: Codable { let at: Date, maybe: Date? }
+        struct Wrapped: RawRepresentable, SQLValueConvertible, Equatable { let rawValue: Date }
+        let strategies: [DateStrategy] = [.milliseconds, .secondsSince2001, .julianDays, .realSeconds, .timestamp, .iso8601]
+        for strategy in strategies {
+            let db = try connection(strategy), at = date(1_795_249_800.25)
+            try db.execute("CREATE TABLE t(at, maybe)")
+            try db.execute("INSERT INTO t VALUES (\(at), \(at))")
+            let sql: SQL = "SELECT at, maybe FROM t"
+            #expect(try db.fetchOne(Row.self, sql)?.at == at)
+            #expect(try db.fetchOne((Date, Date?).self, sql)?.1 == at)
+            #expect(try db.fetchOne(Wrapped.self, sql) == Wrapped(rawValue: at))
+            let copy = try #require(try db.fetchOne(RowCopy.self, sql))
+            let copied: (Date, Date?) = (try copy["at"], try copy[1])
+            #expect(copied.0 == at && copied.1 == at)
+            try db.forEach(sql) { row in
+                let coded = try row.decode(Coded.self), first: Date? = try row[0]
+                #expect(coded.at == at && coded.maybe == at && first == at)
+            }
+            try db.register(.function("later", .deterministic) { (date: Date) in date + 1 })
+            #expect(try db.fetchOne(Date.self, "SELECT later(at) FROM t") == at + 1)
+        }
     }
 
     @Test(arguments: [

@@ -30,6 +30,11 @@ import TestSupport
             ("createdAt INTEGER", "(1795249800)", .dates, [.date(.integerSeconds)], false),
             ("created REAL", "(1795249800.25)", .dates, [.date(.realSeconds)], false),
             ("x", "('2026-11-21T08:30:00Z'), (1795249800)", .dates, [.date(.integerSeconds), .date(.text(.iso8601Seconds))], true),
+            ("created INTEGER", "(1795249800250)", .dates, [.date(.milliseconds)], false),
+            ("created REAL", "(816942600.25)", .dates, [.date(.secondsSince2001)], false),
+            ("created", "(2461365.8541667)", .dates, [.date(.julianDays)], false),
+            ("size INTEGER", "(1795249800250)", .numbers, [.integer], false),
+            ("x", "('{\"$date\":{\"$numberLong\":\"1795249800250\"}}')", .dates, [.extendedJSONDate], false),
             ("bytes_written INTEGER", "(1795249800)", .numbers, [.integer], false),
             ("id TEXT", "('0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0')", .uuids, [.uuid(.uppercaseText)], false),
             ("id TEXT", "('0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0')", .uuids, [.uuid(.lowercaseText)], false),
@@ -84,9 +89,13 @@ import TestSupport
         func values() throws -> [SQLValue] { try db.fetchAll("SELECT x FROM t ORDER BY id") }
         let before = try values()
         // A fraction that the form has no room for is kept.
-        #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "x", in: "t", to: .dates(.integerSeconds)) }
+        #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "x", in: "t", to: .dates(.integerSeconds, numbers: .realSeconds)) }
         #expect(try values() == before)
-        #expect(try db.main.convertValues(of: "X", in: "T", to: .dates(.iso8601)) == 4)
+        // Numbers are not guessed.
+        let asked = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "x", in: "t", to: .dates(.iso8601)) }
+        #expect(asked?.message.contains("numbers:") == true)
+        #expect(try values() == before)
+        #expect(try db.main.convertValues(of: "X", in: "T", to: .dates(.iso8601, numbers: .realSeconds)) == 4)
         #expect(try values() == [
             "2026-11-21T08:30:00.000Z", "2026-11-21T08:30:01.000Z", "2026-11-21T08:30:02.500Z", nil, "2026-11-21T08:30:03.250Z",
         ])
@@ -97,6 +106,10 @@ import TestSupport
         try db.execute("INSERT INTO t(x) VALUES ('tomorrow')")
         let error = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "x", in: "t", to: .dates(.iso8601)) }
         #expect(error?.reason == .invalidArgument && error?.message.contains("tomorrow") == false)
+        let known = #expect(throws: DatabaseError.self) {
+            try db.main.convertValues(of: "x", in: "t", to: .dates(.iso8601, numbers: .integerSeconds))
+        }
+        #expect(known?.reason == .invalidArgument && known?.message.contains("1 values") == true)
         #expect(try values().first == 1_795_249_800)
         for (column, table) in [("y", "t"), ("x", "u")] {
             #expect(throws: DatabaseError.self) { try db.main.convertValues(of: column, in: table, to: .booleans) }
@@ -140,5 +153,84 @@ import TestSupport
             try db.main.convertValues(of: "author", in: "book", to: .uuids(.blob))
         }
         #expect(try db.fetchAll(Int.self, "SELECT count(*) FROM author JOIN book ON author = id WHERE typeof(id) = 'blob'") == [1])
+    }
+
+    @Test func filesOfOtherLibraries() throws {
+        try db.execute(SQLScript("""
+            CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+            CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+            CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY, ZSENT TIMESTAMP, ZSIZE INTEGER);
+            INSERT INTO ZNOTE VALUES (1, 816942600.25, 5), (2, 0, 6);
+            """))
+        let report = try db.main.valueReport()
+        #expect(report.origin == .coreData && report.profileNames == ["coreData"])
+        let sent = try #require(report["ZNOTE", "ZSENT"])
+        #expect(sent.forms.map(\.form) == [.date(.secondsSince2001)] && sent.reason?.contains("Core Data") == true)
+        #expect(sent.reason?.hasPrefix("a guess") == false && report["ZNOTE", "ZSIZE"]?.reason == nil)
+        // Not even here is a number taken for a date without being told.
+        #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "ZSENT", in: "ZNOTE", to: .dates(.iso8601)) }
+        let conversion = ValueConversion.dates(.iso8601, numbers: .secondsSince2001)
+        #expect(try db.main.convertValues(of: "ZSENT", in: "ZNOTE", to: conversion) == 2)
+        #expect(try db.fetchAll(String.self, "SELECT ZSENT FROM ZNOTE") == ["2026-11-21T08:30:00.250Z", "2001-01-01T00:00:00.000Z"])
+
+        let room = try Connection(.memory)
+        try room.execute(SQLScript("""
+            CREATE TABLE room_master_table(id INTEGER PRIMARY KEY, identity_hash TEXT);
+            CREATE TABLE note(id INTEGER PRIMARY KEY, createdAt INTEGER NOT NULL);
+            INSERT INTO note VALUES (1, 1795249800250);
+            """))
+        let found = try room.main.valueReport()
+        #expect(found.origin == .room && found["note", "createdAt"]?.reason?.hasPrefix("a guess") == true)
+        #expect(found["note", "createdAt"]?.forms.map(\.form) == [.date(.milliseconds)])
+    }
+
+    /// What `NSKeyedArchiver` writes for an `NSDate` on a Mac.
+    private func archive(_ seconds: Double) throws -> Data {
+        try PropertyListSerialization.data(
+            fromPropertyList: [
+                "$archiver": "NSKeyedArchiver", "$version": 100_000, "$top": ["root": 1],
+                "$objects": ["$null", ["NS.time": seconds], ["$classname": "NSDate", "$classes": ["NSDate", "NSObject"]]] as [Any],
+            ] as [String: Any], format: .binary, options: 0)
+    }
+
+    @Test func archivesAndExtendedJSON() throws {
+        let found = try column("sent", "(x'\(archive(816_942_600.25).map { String(format: "%02x", $0) }.joined())')")
+        #expect(found.content == .dates && found.forms.map(\.form) == [.archivedDate] && found.reason == nil)
+        try db.execute("""
+            INSERT INTO t VALUES ('{"$date":"2026-11-21T08:30:00.250Z"}'), ('{"$date":{"$numberLong":"1795249800250"}}'),
+                ('{"$date":1795249800250}')
+            """)
+        #expect(try db.main.convertValues(of: "sent", in: "t", to: .dates(.timestamp)) == 4)
+        #expect(try db.fetchAll(String.self, "SELECT DISTINCT sent FROM t") == ["2026-11-21 08:30:00.250"])
+        // What is none is refused, and damages nothing.
+        for other in [Data("bplist00".utf8), Data("bplist00".utf8) + Data(repeating: 255, count: 200), try archive(.infinity)] {
+            try db.execute("DELETE FROM t")
+            try db.execute("INSERT INTO t VALUES (\(other))")
+            #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "sent", in: "t", to: .dates(.timestamp)) }
+            #expect(try db.fetchAll(Data.self, "SELECT sent FROM t") == [other])
+        }
+        for text in ["{}", "{\"$date\":1,\"a\":2}", "{\"$date\":\"soon\"}", "{\"$date\":{\"$numberLong\":\"x\"}}"] {
+            try db.execute("DELETE FROM t")
+            try db.execute("INSERT INTO t VALUES (\(text))")
+            #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "sent", in: "t", to: .dates(.timestamp)) }
+        }
+    }
+
+    /// Each strategy's numbers, told, become the same date in each other's form.
+    @Test func everyStrategyConverts() throws {
+        let strategies: [DateStrategy] = [
+            .timestamp, .iso8601, .text(.currentTimestamp), .realSeconds, .integerSeconds, .milliseconds, .secondsSince2001,
+            .julianDays,
+        ]
+        let date = Date(timeIntervalSince1970: 1_795_249_800)
+        for from in strategies {
+            for to in strategies {
+                try db.execute("DROP TABLE IF EXISTS t")
+                try db.execute("CREATE TABLE t(x)")
+                try db.execute("INSERT INTO t VALUES (\(try date.sqlValue(from)))")
+                try db.main.convertValues(of: "x", in: "t", to: .dates(to, numbers: from))
+                #expect(try db.fetchOne(SQLValue.self, "SELECT x FROM t") == date.sqlValue(to), "\(from) \(to)")
+            }
+        }
     }
 }

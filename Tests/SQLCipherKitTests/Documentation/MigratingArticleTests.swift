@@ -45,9 +45,10 @@ import TestSupport
         }
         #expect(report.mixedColumns.map(\.name) == ["created"])
         try db.main.convertValues(
-            of: "created", in: "note", to: .dates(.iso8601))
+            of: "created", in: "note",
+            to: .dates(.timestamp, numbers: .integerSeconds))
         #expect(try db.fetchAll(String.self, "SELECT created FROM note")
-            == ["2026-11-21T08:30:00.000Z", "2026-11-21T08:30:01.000Z"])
+            == ["2026-11-21 08:30:00.000", "2026-11-21 08:30:01.000"])
         try fromGRDB()
     }
 

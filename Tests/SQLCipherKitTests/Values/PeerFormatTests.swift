@@ -116,7 +116,7 @@ import TestSupport
         let other = try db.attach(.file(folder.path("peer.db")), as: "other", key: .plaintext)
         try db.execute("INSERT INTO event SELECT * FROM other.event")
         try other.detach()
-        try db.main.convertValues(of: "created", in: "event", to: .dates(.iso8601))
+        try db.main.convertValues(of: "created", in: "event", to: .dates(.timestamp, numbers: .realSeconds))
         try db.main.convertValues(of: "id", in: "event", to: .uuids(.blob))
         try db.main.convertValues(of: "price", in: "event", to: .decimals(.number))
         #expect(try db.count(Event.filter { $0.id == Self.uuid(3) && $0.created == Self.date(3) && $0.price > 3 }) == 1)

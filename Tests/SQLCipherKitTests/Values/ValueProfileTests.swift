@@ -18,7 +18,11 @@ import TestSupport
     }
 
     static let profiles = [
-        Expected(profile: .standard, date: "2026-11-21T08:30:00.250Z"),
+        Expected(profile: .standard, date: "2026-11-21 08:30:00.250"),
+        Expected(profile: .iso8601, date: "2026-11-21T08:30:00.250Z"),
+        Expected(profile: .coreData, date: 816_942_600.25),
+        Expected(profile: .room, date: 1_795_249_800_250, uuid: .text(uuid.uuidString.lowercased()), price: "12.5"),
+        Expected(profile: ValueProfile(dates: .julianDays), date: .real(1_795_249_800.25 / 86400 + 2_440_587.5)),
         Expected(profile: .sqlite, date: "2026-11-21 08:30:00"),
         Expected(profile: .sap, date: 1_795_249_800, uuid: .text(uuid.uuidString)),
         Expected(profile: .dataLiteCore, date: "2026-11-21T08:30:00Z", uuid: .text(uuid.uuidString)),
