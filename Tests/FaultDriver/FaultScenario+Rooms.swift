@@ -49,7 +49,7 @@ extension FaultScenario {
                 lines[3].x = "changed"
                 try db.update(lines[3])
                 try db.delete(lines[4])
-                let rows = try db.fetchAll(decoding: Line.self, "SELECT * FROM t").count
+                let rows = try db.fetchAll(Line.self, "SELECT * FROM t").count
                 guard rows == 69 else { throw Untrue("\(rows) rows") }
             }
         },

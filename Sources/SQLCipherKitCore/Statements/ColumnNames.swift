@@ -13,20 +13,25 @@ package final class ColumnNames {
     /// The columns that can be found by name.
     @usableFromInline package let range: Range<Int>
     private let utf8: UnsafeMutablePointer<UnsafeMutableBufferPointer<UInt8>>
-    private var profiles: [(type: ObjectIdentifier, profiles: ColumnProfiles)] = []
+    /// The parts of the row that were asked for; see ``Row/part(_:as:)``.
+    var parts: [(name: String, names: ColumnNames)] = []
+    /// How the rows were read so far; see RowReading.
+    var readings: [RowReading] = []
+    /// The last of them, without reference counting.
+    @usableFromInline @exclusivity(unchecked) var lastReading: Unmanaged<RowReading>?
     /// The state of decoding rows with these columns into Codable types.
     @usableFromInline package private(set) lazy var decoding = RowDecodingState(self)
 
     /// - Parameter range: the columns that can be found by name; nil for all.
     package init(_ handle: OpaquePointer, only range: Range<Int>? = nil) {
         count = Int(sqlite3_column_count(handle))
-        let range = range ?? 0..<count
-        self.range = range
-        names = (0..<count).map { index in
+        let names = (0..<count).map { index in
             // No column name contains a NUL character, so this one is never found.
-            if !range.contains(index) { return "\0" }
+            if let range, !range.contains(index) { return "\0" }
             return sqlite3_column_name(handle, Int32(index)).map { String(cString: $0) } ?? ""
         }
+        self.names = names
+        self.range = range ?? 0..<(names.firstIndex { $0.hasPrefix(Self.partPrefix) } ?? count)
         // One slot more than there are columns: `next` may point past the last one, or at the only slot of a row without columns.
         literals = .allocate(capacity: count + 1)
         literals.initialize(repeating: nil, count: count + 1)
@@ -45,15 +50,6 @@ package final class ColumnNames {
         utf8.deallocate()
         next.deallocate()
         literals.deallocate()
-    }
-
-    /// The profiles of a record's columns, which a type gives by their names. They stay as long as these names do.
-    package func profiles(_ type: any Any.Type, _ own: [String: ValueProfile]) -> UnsafePointer<UnsafePointer<ValueProfile>?> {
-        let id = ObjectIdentifier(type)
-        for known in profiles where known.type == id { return known.profiles.pointers }
-        let made = ColumnProfiles(names.map { own[$0] })
-        profiles.append((id, made))
-        return made.pointers
     }
 
     /// The index of the column with this name, or -1.
@@ -88,10 +84,25 @@ package final class ColumnNames {
     }
 
     private func first(_ name: UnsafeBufferPointer<UInt8>, caseSensitive: Bool) -> Int? {
-        (0..<count).first { index in
+        range.first { index in
             let column = utf8[index]
             guard column.count == name.count else { return false }
             return zip(column, name).allSatisfy { caseSensitive ? $0 == $1 : $0.lowercasedASCII == $1.lowercasedASCII }
         }
+    }
+}
+
+extension ColumnNames {
+    /// What the name of the column before a part begins with.
+    package static let partPrefix = "sqlcipherkit_part_"
+
+    /// The columns of a part; nil if there is none of this name.
+    package func part(_ name: String, _ handle: OpaquePointer) -> ColumnNames? {
+        if let known = parts.first(where: { $0.name.isSameText(as: name) }) { return known.names }
+        guard let marker = names.firstIndex(ofText: Self.partPrefix + name) else { return nil }
+        let end = names[(marker + 1)...].firstIndex { $0.hasPrefix(Self.partPrefix) } ?? names.count
+        let made = ColumnNames(handle, only: marker + 1..<end)
+        parts.append((name, made))
+        return made
     }
 }

@@ -28,7 +28,7 @@ public struct Row: ~Copyable {
     }
 
     @usableFromInline
-    var names: ColumnNames { unretainedNames.takeUnretainedValue() }
+    package var names: ColumnNames { unretainedNames.takeUnretainedValue() }
 
     /// Whether all columns that can be found by name are NULL.
     @usableFromInline
@@ -105,7 +105,7 @@ public struct Row: ~Copyable {
 
     @usableFromInline
     @inline(never)
-    func noColumn(_ name: String) -> DatabaseError {
+    package func noColumn(_ name: String) -> DatabaseError {
         DatabaseError(
             code: .range, reason: .noSuchColumn,
             message: "no column named \(name); there is \(names.names.joined(separator: ", "))",
@@ -113,7 +113,11 @@ public struct Row: ~Copyable {
     }
 }
 
-/// A type that is initialised from a row: the fast way to read records.
+/// A type that is read from a row. Every call that fetches or observes rows takes it: `fetchAll`, `fetchOne` and `cursor`, with SQL
+/// or with a query.
+///
+/// A record (``SQLRecord``, `@Record`) is one without writing anything, and a plain `Decodable` type needs no conformance. Write
+/// ``init(row:)`` for the fastest reading, or for a type that is not made of its columns:
 /// ```swift
 /// struct Note: SQLRow {
 ///     var id: Int
@@ -128,4 +132,11 @@ public struct Row: ~Copyable {
 public protocol SQLRow {
     /// Creates the value from the row's columns.
     init(row: borrowing Row) throws
+}
+
+/// Nil is a row whose columns are all NULL, as an outer join gives for a table without a match.
+extension Optional: SQLRow where Wrapped: SQLRow {
+    /// Reads the value; nil if all columns are NULL.
+    @inlinable
+    public init(row: borrowing Row) throws { self = row.isAllNull ? nil : try Wrapped(row: row) }
 }

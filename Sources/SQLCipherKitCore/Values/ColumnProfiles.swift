@@ -1,5 +1,24 @@
 import CSQLCipher
 
+/// A `Codable` type that stores dates, UUIDs and decimals of some columns in forms of their own, as an ``SQLRecord`` can.
+public protocol ColumnProfiled {
+    /// How individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
+    /// ``DatabaseConfiguration/values``. It applies whenever the type is read and written, and in a record's queries; values in
+    /// your own SQL have the connection's profile. If a name does not match a column exactly, writing a record throws. Default:
+    /// empty.
+    /// ```swift
+    /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
+    /// ```
+    static var columnProfiles: [String: ValueProfile] { get }
+}
+
+extension ColumnProfiled {
+    public static var columnProfiles: [String: ValueProfile] { [:] }
+}
+
+/// The profiles that a type has for columns.
+func columnProfiles(of type: any Any.Type) -> [String: ValueProfile] { (type as? any ColumnProfiled.Type)?.columnProfiles ?? [:] }
+
 /// The profiles of those columns of a result that have their own, in memory that does not move: a column that is lent to be read
 /// points to it.
 // Nothing changes it after its initialiser, so any thread may read it.
@@ -21,6 +40,70 @@ package final class ColumnProfiles: @unchecked Sendable {
     deinit {
         storage.deallocate()
         pointers.deallocate()
+    }
+}
+
+/// How rows with some columns are read as one type of record, found out at the first row.
+@usableFromInline
+package final class RowReading {
+    @usableFromInline let type: ObjectIdentifier
+    /// Whether the record reads its columns in order. Otherwise it is decoded, and asks for them by name.
+    @usableFromInline let isPositional: Bool
+    /// The names of the record's columns, in its order; empty if it is decoded.
+    package let properties: [String]
+    /// The number of these.
+    @usableFromInline package let count: Int32
+    /// The column of each; -1 if the row has none. Nil if they are the row's first columns, in order.
+    @usableFromInline package let order: UnsafePointer<Int32>?
+    /// The profiles of the row's columns, if some have their own.
+    @usableFromInline package let own: UnsafePointer<UnsafePointer<ValueProfile>?>?
+    private let profiles: ColumnProfiles?
+
+    init(_ names: ColumnNames, _ type: ObjectIdentifier, _ columns: [String]?, _ profiles: [String: ValueProfile]) {
+        let properties = columns ?? []
+        self.type = type
+        isPositional = columns != nil
+        self.properties = properties
+        count = Int32(properties.count)
+        self.profiles = profiles.isEmpty ? nil : ColumnProfiles(names.names.map { profiles[$0] })
+        own = self.profiles?.pointers
+        let isInOrder = names.range.count == properties.count
+            && zip(names.range, properties).allSatisfy { names.names[$0].isSameName(as: $1) }
+        if isInOrder || properties.isEmpty {
+            order = nil
+        } else {
+            let order = UnsafeMutablePointer<Int32>.allocate(capacity: properties.count)
+            for (place, name) in properties.enumerated() { (order + place).initialize(to: names.index(of: name)) }
+            self.order = UnsafePointer(order)
+        }
+    }
+
+    deinit { order?.deallocate() }
+}
+
+extension ColumnNames {
+    /// What was found out for the type that was read last, if it is this one.
+    @inlinable
+    @inline(__always)
+    package func known(_ type: ObjectIdentifier, isPositional: Bool) -> Unmanaged<RowReading>? {
+        guard let lastReading,
+            lastReading._withUnsafeGuaranteedRef({ $0.type == type && $0.isPositional == isPositional })
+        else { return nil }
+        return lastReading
+    }
+
+    /// How rows are read as a type of record, found out the first time. They are the types that one statement is read as: few.
+    /// - Parameter columns: the record's columns in its order; nil for a type that is decoded.
+    package func learn(_ type: any Any.Type, _ columns: [String]?) -> Unmanaged<RowReading> {
+        let id = ObjectIdentifier(type)
+        if let known = readings.first(where: { $0.type == id && $0.isPositional == (columns != nil) }) {
+            lastReading = Unmanaged.passUnretained(known)
+            return Unmanaged.passUnretained(known)
+        }
+        let made = RowReading(self, id, columns, columnProfiles(of: type))
+        readings.append(made)
+        lastReading = Unmanaged.passUnretained(made)
+        return Unmanaged.passUnretained(made)
     }
 }
 

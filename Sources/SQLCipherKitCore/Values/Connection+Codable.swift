@@ -1,34 +1,5 @@
-/// Reading and writing rows as `Codable` types.
+/// Writing rows from `Encodable` types.
 extension Connection {
-    /// Fetches each row as a `Decodable` type, with its coding keys as the columns' names; see ``Row/decode(_:)``.
-    /// ```swift
-    /// struct Note: Codable { var id: Int; var title: String?; var tags: [String] }
-    /// let notes = try db.fetchAll(decoding: Note.self, "SELECT * FROM note")
-    /// ```
-    /// - Throws: ``DatabaseError``, or any error that the type's own decoding throws.
-    @inlinable
-    public func fetchAll<T: Decodable>(
-        decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws -> [T] {
-        try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(decoding: type, arguments) }
-    }
-
-    /// The first row as a `Decodable` type, or nil if there is no row.
-    /// - Throws: ``DatabaseError``, or any error that the type's own decoding throws.
-    @inlinable
-    public func fetchOne<T: Decodable>(
-        decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws -> T? {
-        try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(decoding: type, arguments) }
-    }
-
-    /// A cursor over rows as a `Decodable` type.
-    public func cursor<T: Decodable>(
-        decoding type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> RowCursor<T> {
-        RowCursor(try openCursor(sql, arguments)) { row in try row.decode(type) }
-    }
-
     /// Inserts a record, with its coding keys as the columns' names.
     /// ```swift
     /// try db.insert(Note(id: 1, title: "Plan", tags: ["work"]), into: "note")
@@ -55,13 +26,11 @@ extension Connection {
             if try insertion.run(record) { return }
         }
         // The record has keys that were not seen before, or a different set of them.
-        let collected = try RowEncodingState.collect(record)
-        let sql = target.sql(collected.map(\.name))
-        try changeRows(SQL(raw: sql, StatementArguments(collected.map(\.value))))
-        if cache.insertions.find(target) == nil {
-            let encoding = RowEncodingState(profile, keys: collected.map(\.name))
-            cache.insertions.add(EncodedStatement(try prepareKept(sql), encoding), target)
-        }
+        let keys = try RowEncodingState.collect(record).map(\.name)
+        let encoding = RowEncodingState(profile, keys: keys, profiles: columnProfiles(of: T.self))
+        let made = EncodedStatement(try cached(SQL(raw: target.sql(keys))), encoding)
+        if cache.insertions.find(target) == nil { cache.insertions.add(made, target) }
+        if try !made.run(record) { throw DatabaseError.misuse("\(T.self) encodes different keys each time") }
     }
 }
 
@@ -77,29 +46,6 @@ public enum ConflictResolution: String, Hashable, Sendable, CaseIterable {
     case replace = "REPLACE"
     /// The whole transaction is rolled back.
     case rollback = "ROLLBACK"
-}
-
-extension Statement {
-    /// Each row as a `Decodable` type; see ``Row/decode(_:)``.
-    @inlinable
-    public func fetchAll<T: Decodable>(decoding type: T.Type, _ arguments: StatementArguments = []) throws -> [T] {
-        let handle = try beginUse()
-        defer { endUse(handle) }
-        try bindAll(arguments, handle)
-        return try collect(handle) { try $0.decode(type) }
-    }
-
-    /// The first row as a `Decodable` type, or nil if there is no row.
-    @inlinable
-    public func fetchOne<T: Decodable>(decoding type: T.Type, _ arguments: StatementArguments = []) throws -> T? {
-        let handle = try beginUse()
-        defer { endUse(handle) }
-        try bindAll(arguments, handle)
-        guard try advance(handle) else { return nil }
-        let value = try Row(handle, names(handle)).decode(type)
-        try finish(handle)
-        return value
-    }
 }
 
 /// The prepared statements that insert `Codable` values.

@@ -120,7 +120,7 @@ public protocol DateForm: Sendable {
     static func date(_ value: SQLValue) -> Date?
 }
 
-/// Stored according to the connection's ``ValueProfile/dates``, or those of the column of a record (``SQLRecord/columnProfiles``).
+/// Stored according to the connection's ``ValueProfile/dates``, or those of a record's column (``ColumnProfiled/columnProfiles``).
 /// Without a connection, ``sqlValue`` gives ``DateStrategy/timestamp``.
 ///
 /// Read from TEXT in the ISO 8601 forms that SQLite knows (<https://sqlite.org/lang_datefunc.html>: date alone, `T` or a

@@ -154,7 +154,18 @@ extension Row {
             }
             return DatabaseError(
                 code: .mismatch, reason: .typeMismatch,
-                message: "column \(label) holds \(storage.rawValue) that cannot be read as \(type) without loss", sql: sql)
+                message: "column \(label) holds \(storage.rawValue) that cannot be read as \(type) without loss"
+                    + hint(storage, type),
+                sql: sql)
+        }
+
+        /// Why there may be a number where text was written: a column that is declared as STRING, say, has numeric affinity
+        /// (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
+        private func hint(_ storage: StorageClass, _ type: String) -> String {
+            guard type == "String", storage == .integer || storage == .real,
+                let declared = sqlite3_column_decltype(handle, index).map({ String(cString: $0) })
+            else { return "" }
+            return ": its declared type, \(declared), makes numbers of text in digits, so declare it as TEXT"
         }
 
         /// The name for errors, with the table's name if it is a table's column

@@ -65,22 +65,23 @@ extension Row {
     ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, or any error that the type's own decoding
     ///   throws. A `DecodingError` becomes a ``DatabaseError/Reason/typeMismatch``.
     @inlinable
-    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T { try decode(type, nil) }
-
-    /// The same, for a type whose columns have profiles of their own.
-    package func decode<T: Decodable>(_ type: T.Type, profiles: [String: ValueProfile]) throws -> T {
-        try decode(type, names.profiles(type, profiles))
-    }
-
-    @inlinable
-    func decode<T: Decodable>(_ type: T.Type, _ own: UnsafePointer<UnsafePointer<ValueProfile>?>?) throws -> T {
+    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
         let state = names.decoding
+        let id = ObjectIdentifier(type)
+        let known = unretainedNames._withUnsafeGuaranteedRef { $0.known(id, isPositional: false) } ?? learn(type)
         let former = (state.row.pointee, state.own)
         state.row.pointee = handle
-        state.own = own
+        state.own = known._withUnsafeGuaranteedRef { $0.own }
         defer { (state.row.pointee, state.own) = former }
         do { return try T(from: RowDecoder(state)) } catch { throw state.error(error, type) }
     }
+}
+
+extension Row {
+    /// Finds out the profiles of a type's columns.
+    @usableFromInline
+    @inline(never)
+    func learn(_ type: any Any.Type) -> Unmanaged<RowReading> { names.learn(type, nil) }
 }
 
 @usableFromInline
@@ -168,7 +169,24 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
             sql: sqlite3_sql(handle).map { String(cString: $0) })
     }
 
-    func contains(_ key: Key) -> Bool { present.map { index(key, $0) >= 0 } ?? false }
+    func contains(_ key: Key) -> Bool {
+        guard let handle = present else { return false }
+        return index(key, handle) >= 0 || part(key, handle) != nil
+    }
+
+    /// The columns of a part of the row; see ``Row/part(_:as:)``.
+    @inline(never)
+    private func part(_ key: Key, _ handle: OpaquePointer) -> ColumnNames? { state(handle).names.part(key.stringValue, handle) }
+
+    /// A property that is a part of the row.
+    @inline(never)
+    private func decodePart<T: Decodable>(_ type: T.Type, _ key: Key, _ handle: OpaquePointer) throws -> T {
+        guard let part = part(key, handle) else { throw noColumn(key, handle) }
+        let row = Row(handle, Unmanaged.passUnretained(part))
+        // A record reads itself in its own way.
+        if let own = type as? any SQLRow.Type, let value = try own.init(row: row) as? T { return value }
+        return try row.decode(type)
+    }
 
     func decodeNil(forKey key: Key) throws -> Bool { try column(key).storageClass == .null }
 
@@ -218,14 +236,20 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         // A cast takes longer than all the rest.
         if T.self == Data.self { return unsafeBitCast(try value(key) as Data, to: T.self) }
-        let column = try column(key)
-        return try ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key]).any(type)
+        let handle = try live()
+        let index = index(key, handle)
+        if index < 0 { return try decodePart(type, key, handle) }
+        return try ColumnDecoder(state: state(handle), index: index, codingPath: [key]).any(type)
     }
 
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
         let handle = try live()
         let index = index(key, handle)
-        guard index >= 0, sqlite3_column_type(handle, index) != SQLITE_NULL else { return nil }
+        if index < 0 {
+            guard let part = part(key, handle), !Row(handle, Unmanaged.passUnretained(part)).isAllNull else { return nil }
+            return try decodePart(type, key, handle)
+        }
+        guard sqlite3_column_type(handle, index) != SQLITE_NULL else { return nil }
         if T.self == Data.self { return unsafeBitCast(try value(key) as Data, to: T.self) }
         return try ColumnDecoder(state: state(handle), index: index, codingPath: [key]).any(type)
     }

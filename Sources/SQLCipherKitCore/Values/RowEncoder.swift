@@ -224,12 +224,16 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
 extension RowEncodingState {
     package static func collect(_ record: some Encodable) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
-        // The profile does not matter here, as the values are bound later.
+        // The connection's profile does not matter here, as the values are bound later.
         let state = RowEncodingState(.standard)
         try RowEncoder.encode(record, state)
         guard !state.collected.isEmpty else {
             throw DatabaseError.misuse("\(type(of: record)) has no coding keys that could be columns")
         }
-        return state.collected
+        let own = columnProfiles(of: type(of: record))
+        if own.isEmpty { return state.collected }
+        return try state.collected.map { name, value in
+            (name, try own[name].flatMap { try value?.sqlValue(in: $0) } ?? value)
+        }
     }
 }

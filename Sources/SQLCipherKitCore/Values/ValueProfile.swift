@@ -10,7 +10,7 @@
 /// ```
 /// ``Schema/valueReport(sampling:)`` reports which profile fits a database, and
 /// ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column. For a single column of a record, see
-/// ``SQLRecord/columnProfiles``.
+/// ``ColumnProfiled/columnProfiles``.
 public struct ValueProfile: Hashable, Sendable {
     /// How a `Date` is stored. Default: ``DateStrategy/timestamp``, text in UTC with milliseconds as SQLite writes it.
     public var dates: DateStrategy

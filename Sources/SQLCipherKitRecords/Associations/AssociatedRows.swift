@@ -2,9 +2,9 @@ import SQLCipherKitCore
 
 /// Fetches the records at the far end of an association, with one statement for all records at the near end.
 struct AssociatedRows<Target: SQLRecord> {
-    private let path: AssociationPath
-    private let base: SQLTable
-    private let clauses: SQLClauses
+    let path: AssociationPath
+    let base: SQLTable
+    let clauses: SQLClauses
 
     /// - Parameter base: the table at the near end. The other tables are those of the same database, as with foreign keys.
     init(_ path: AssociationPath, _ query: SQLQuery<Target>, _ base: SQLTable) {
@@ -14,7 +14,7 @@ struct AssociatedRows<Target: SQLRecord> {
         self.clauses = clauses
     }
 
-    private var target: SQLTable { clauses.sides[0].table }
+    var target: SQLTable { clauses.sides[0].table }
 
     /// The base's columns that identify the associated records.
     func nearColumns(_ db: Connection) throws(DatabaseError) -> [String] {
@@ -35,7 +35,7 @@ struct AssociatedRows<Target: SQLRecord> {
             let sides = try SQLSide.all(row, beside.isEmpty ? 2 : 3)
             return { row in
                 numbers.append(try row.get(0, as: Int.self))
-                records.append(try sides[1].withRow(row, Target.readSQL))
+                records.append(try sides[1].read(row, as: Target.self))
                 if !beside.isEmpty { try sides[2].appendKeys(row, to: &further) }
             }
         }
@@ -45,7 +45,7 @@ struct AssociatedRows<Target: SQLRecord> {
         return list.numbers.map { number in number.map { groups[$0] } ?? [] }
     }
 
-    private var alias: String { clauses.sides[0].alias }
+    var alias: String { clauses.sides[0].alias }
 
     /// For each row: the number of its key, the record, and the record's keys for further associations.
     private func sql(_ keys: AssociationKeys, _ beside: [String], _ db: Connection) throws(DatabaseError) -> SQL {
@@ -103,14 +103,14 @@ struct AssociatedRows<Target: SQLRecord> {
         }
     }
 
-    private func columns(_ key: SQL, _ beside: [String]) -> SQL {
+    func columns(_ key: SQL, _ beside: [String]) -> SQL {
         let separator: SQL = "NULL AS \(identifier: SQLSide.separator)"
         let records: SQL = "\(key), \(separator), \(clauses.sides[0].columns)"
         if beside.isEmpty { return records }
         return "\(records), \(separator), \(list: beside.map { "\(identifier: alias).\(identifier: $0)" })"
     }
 
-    private static var key: String { "sqlcipherkit_key" }
+    static var key: String { "sqlcipherkit_key" }
     private static var place: String { "sqlcipherkit_place" }
 }
 

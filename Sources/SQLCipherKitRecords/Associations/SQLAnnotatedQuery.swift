@@ -76,7 +76,7 @@ extension SQLQuery {
                 clauses, columns,
                 reader: { row in
                     let sides = try SQLSide.all(row, 2)
-                    return { row in try read(try sides[0].withRow(row, Record.readSQL), row, list, sides[1].range.lowerBound) }
+                    return { row in try read(try sides[0].read(row, as: Record.self), row, list, sides[1].range.lowerBound) }
                 }))
     }
 }

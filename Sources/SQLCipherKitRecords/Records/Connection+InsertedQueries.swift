@@ -30,7 +30,7 @@ extension Connection {
         returning type: Record.Type
     ) throws -> [Record] {
         let sql = try insertion(query, conflict, schema, returning: query.returnedColumns)
-        return try changed(sql) { row in try Record.readSQL(from: row) }
+        return try changed(sql) { row in try Record(row: row) }
     }
 
     private func insertion<Record: SQLRecord>(

@@ -10,7 +10,7 @@ extension Connection {
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         try statement.bindAll(arguments, handle)
-        return try statement.collect(handle) { try Record.readSQL(from: $0) }
+        return try statement.collect(handle) { try Record(row: $0) }
     }
 
     /// The first row of a query, or nil if there is none.
@@ -22,7 +22,7 @@ extension Connection {
         defer { statement.endUse(handle) }
         try statement.bindAll(arguments, handle)
         guard try statement.advance(handle) else { return nil }
-        return try Record.readSQL(from: Row(handle, statement.names(handle)))
+        return try Record(row: Row(handle, statement.names(handle)))
     }
 
     @usableFromInline

@@ -76,7 +76,7 @@ extension Connection {
             for index in written.indices {
                 let action = RecordAction.insert(conflict, returning: true)
                 try statements.run(action, written[index], db) {
-                    written[index] = try Record.readSQL(from: $0)
+                    written[index] = try Record(row: $0)
                     count += 1
                 }
             }
@@ -193,7 +193,7 @@ extension Connection {
     ///   throws.
     public func refresh<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
         var fresh: Record?
-        try statements(schema).run(.refresh, record, self) { fresh = try Record.readSQL(from: $0) }
+        try statements(schema).run(.refresh, record, self) { fresh = try Record(row: $0) }
         guard let fresh else { throw DatabaseError.noRecord(Record.self) }
         record = fresh
     }
@@ -224,7 +224,7 @@ extension Connection {
             defer { statement.endUse(handle) }
             try statement.bindAll(arguments, handle)
             guard try statement.advance(handle) else { return nil }
-            let record = try Record.readSQL(from: Row(handle, statement.names(handle)))
+            let record = try Record(row: Row(handle, statement.names(handle)))
             try statement.finish(handle)
             return record
         }
@@ -276,7 +276,7 @@ extension Connection {
     func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws -> Bool {
         let statements = try statements(schema)
         var written: Record?
-        try savepoint { db in try statements.run(action, record, db) { written = try Record.readSQL(from: $0) } }
+        try savepoint { db in try statements.run(action, record, db) { written = try Record(row: $0) } }
         if let written { record = written }
         return written != nil
     }

@@ -9,7 +9,7 @@ extension Connection {
     /// ```
     /// - Throws: the errors of ``deleteAll(_:)``, or any error that the record's own decoding throws; then nothing is deleted.
     public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>, returning type: Record.Type) throws -> [Record] {
-        try changed(query.deletion(query.returnedColumns)) { row in try Record.readSQL(from: row) }
+        try changed(query.deletion(query.returnedColumns)) { row in try Record(row: row) }
     }
 
     /// Deletes the rows of a query, and returns one value from each row.
@@ -57,7 +57,7 @@ extension Connection {
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws -> [Record] {
         let sql = try query.selection.clauses.update(type, changes, returning: query.returnedColumns)
-        return try changed(sql) { row in try Record.readSQL(from: row) }
+        return try changed(sql) { row in try Record(row: row) }
     }
 
     /// Changes columns in all rows of a query, and returns one value from each changed row.

@@ -30,7 +30,7 @@ extension Connection {
         var found = [Record?](repeating: nil, count: list.count)
         try forEachRow(of: sql) { row in
             let sides = try SQLSide.all(row, 2)
-            return { row in found[try row.get(0, as: Int.self)] = try sides[1].withRow(row, Record.readSQL) }
+            return { row in found[try row.get(0, as: Int.self)] = try sides[1].read(row, as: Record.self) }
         }
         return list.numbers.compactMap { number in
             guard let number else { return nil }

@@ -5,7 +5,9 @@ enum DocumentTypes {
     private static let others = TypeMemo()
 
     /// The type that a type codes itself as; nil if it is a document.
-    static func stored(_ type: any Decodable.Type) -> (any SQLValueConvertible.Type)? { FormProbe.stored(type) }
+    static func stored(_ type: any Decodable.Type) -> (any SQLValueConvertible.Type)? {
+        FormProbe.ask(type).asked.last as? any SQLValueConvertible.Type
+    }
 
     static func contains(_ type: any Any.Type) -> Bool {
         if others.contains(type) { return false }
@@ -24,26 +26,23 @@ enum DocumentTypes {
     }
 }
 
-/// Asks a type by starting to decode it whether it consists of a single value.
-private struct FormProbe: Decoder, SingleValueDecodingContainer {
-    private final class Answer {
+/// Asks a type by starting to decode it whether it consists of a single value, and of which type.
+struct FormProbe: Decoder, SingleValueDecodingContainer {
+    final class Answer {
         var isDocument = false
-        var stored: (any SQLValueConvertible.Type)?
+        /// The simple types that were asked for, in order.
+        var asked: [any Any.Type] = []
     }
     private struct Enough: Error {}
 
     private let answer = Answer()
 
-    static func stored(_ type: any Decodable.Type) -> (any SQLValueConvertible.Type)? {
-        let probe = FormProbe()
-        _ = try? type.init(from: probe)
-        return probe.answer.stored
-    }
+    static func isDocument(_ type: any Decodable.Type) -> Bool { ask(type).isDocument }
 
-    static func isDocument(_ type: any Decodable.Type) -> Bool {
+    static func ask(_ type: any Decodable.Type) -> Answer {
         let probe = FormProbe()
         _ = try? type.init(from: probe)
-        return probe.answer.isDocument
+        return probe.answer
     }
 
     var codingPath: [any CodingKey] { [] }
@@ -57,7 +56,7 @@ private struct FormProbe: Decoder, SingleValueDecodingContainer {
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         if let stored = type as? any SQLValueConvertible.Type {
             answer.isDocument = stored._isJSONDocument
-            answer.stored = stored
+            answer.asked.append(type)
             throw Enough()
         }
         return try type.init(from: self)

@@ -24,15 +24,25 @@ final class PropertyProbe {
 
     private struct Source: Decoder {
         let probe: PropertyProbe?
+        var depth = 0
         var codingPath: [any CodingKey] { [] }
         var userInfo: [CodingUserInfoKey: Any] { [:] }
 
         func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-            KeyedDecodingContainer(Keys<Key>(probe: probe))
+            KeyedDecodingContainer(Keys<Key>(probe: probe, depth: depth))
         }
 
         func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw Unknown() }
-        func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Unknown() }
+        func singleValueContainer() throws -> any SingleValueDecodingContainer { Single(depth: depth) }
+    }
+
+    /// A type that consists of a single value.
+    private struct Single: SingleValueDecodingContainer {
+        let depth: Int
+        var codingPath: [any CodingKey] { [] }
+
+        func decodeNil() -> Bool { false }
+        func decode<T: Decodable>(_ type: T.Type) throws -> T { try PropertyProbe.value(type, depth: depth + 1) }
     }
 
     private static let candidates: [SQLValue] = [
@@ -41,19 +51,22 @@ final class PropertyProbe {
     ]
 
     /// An invented value of a column's type.
-    private static func value<T: Decodable>(_ type: T.Type) throws -> T {
+    static func value<T: Decodable>(_ type: T.Type, depth: Int = 0) throws -> T {
+        // A type that asks for itself would never end.
+        if depth > 10 { throw Unknown() }
         if let type = type as? any SQLValueConvertible.Type {
             for value in candidates { if let value = type.init(sqlValue: value) as? T { return value } }
         }
         if let type = type as? any RangeReplaceableCollection.Type, let value = type.init() as? T { return value }
         if let type = type as? any CaseIterable.Type, let value = first(type) as? T { return value }
-        return try type.init(from: Source(probe: nil))
+        return try type.init(from: Source(probe: nil, depth: depth))
     }
 
     private static func first<T: CaseIterable>(_ type: T.Type) -> Any? { type.allCases.first }
 
     private struct Keys<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let probe: PropertyProbe?
+        let depth: Int
         var codingPath: [any CodingKey] { [] }
         var allKeys: [Key] { [] }
 
@@ -80,7 +93,7 @@ final class PropertyProbe {
 
         func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
             note(key, type)
-            return try PropertyProbe.value(type)
+            return try PropertyProbe.value(type, depth: depth + 1)
         }
 
         func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {

@@ -29,7 +29,7 @@ final class RecordFinder {
             index += 1
         }
         guard try statement.advance(handle) else { return nil }
-        let record = try Record.readSQL(from: Row(handle, statement.names(handle)))
+        let record = try Record(row: Row(handle, statement.names(handle)))
         try statement.finish(handle)
         return record
     }

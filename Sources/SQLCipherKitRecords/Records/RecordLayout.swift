@@ -31,10 +31,19 @@ struct RecordLayout {
         guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
         try Self.check(profiles, found.map(\.name), table)
         columns = nil
-        key = found.primaryKey.map(\.name)
+        key = try Self.key(found, table, db)
         generated = found.filter(\.isGenerated).map(\.name).nameSet
         keyDefaults = Self.only(
             key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
+    }
+
+    /// The primary key. A view declares none: there, the column `id` identifies a row.
+    private static func key(_ columns: [TableColumn], _ table: SQLTable, _ db: Connection) throws(DatabaseError) -> [String] {
+        let key = columns.primaryKey.map(\.name)
+        guard key.isEmpty, let id = columns.first(where: { $0.name.isSameName(as: "id") }),
+            try db.schema(of: table).form(of: table.name)?.kind == .view
+        else { return key }
+        return [id.name]
     }
 
     /// Throws for a profile whose name is not a column's: it would silently have no effect.

@@ -8,26 +8,33 @@ import SQLCipherKitCore
 public struct SQLColumnReader: ~Copyable {
     @usableFromInline let handle: OpaquePointer
     @usableFromInline let names: Unmanaged<ColumnNames>
-    @usableFromInline var index: Int32
-    @usableFromInline let end: Int32
+    // The names keep it alive.
+    @usableFromInline let reading: Unmanaged<RowReading>
+    /// The column of each property; nil if they are those from `start` on.
+    @usableFromInline let order: UnsafePointer<Int32>?
     /// The profiles of the columns, if some have their own.
-    @usableFromInline var own: UnsafePointer<UnsafePointer<ValueProfile>?>?
+    @usableFromInline let own: UnsafePointer<UnsafePointer<ValueProfile>?>?
+    @usableFromInline let start: Int32
+    /// The property that is read next.
+    @usableFromInline var index: Int32 = 0
+    @usableFromInline let end: Int32
 
-    /// Reads the columns that a row finds by name: all, or those of one side of a join.
+    /// Reads the columns of a record: of all that a row finds by name, or of those of one side of a join.
     @inlinable
     @inline(__always)
-    init(_ row: borrowing Row) {
+    init<Record: SQLPositionalRecord>(_ row: borrowing Row, _ type: Record.Type) {
         handle = row.handle
         names = row.unretainedNames
-        let range = names._withUnsafeGuaranteedRef { $0.range }
-        index = Int32(truncatingIfNeeded: range.lowerBound)
-        end = Int32(truncatingIfNeeded: range.upperBound)
+        let known = names._withUnsafeGuaranteedRef { $0.known(ObjectIdentifier(type), isPositional: true) }
+        reading = known ?? Self.learn(row, type)
+        (order, own, end) = reading._withUnsafeGuaranteedRef { ($0.order, $0.own, $0.count) }
+        start = names._withUnsafeGuaranteedRef { Int32(truncatingIfNeeded: $0.range.lowerBound) }
     }
 
     @usableFromInline
-    init(_ row: borrowing Row, _ type: any Any.Type, _ profiles: [String: ValueProfile]) {
-        self.init(row)
-        own = names.takeUnretainedValue().profiles(type, profiles)
+    @inline(never)
+    static func learn<Record: SQLPositionalRecord>(_ row: borrowing Row, _ type: Record.Type) -> Unmanaged<RowReading> {
+        row.names.learn(type, Record.recordColumns.names)
     }
 
     @inlinable
@@ -35,14 +42,15 @@ public struct SQLColumnReader: ~Copyable {
         @inline(__always) get { index == end }
     }
 
-    /// The value of the next column.
+    /// The value of the next column. An optional value without a column is nil.
     /// - Throws: ``DatabaseError/Reason/unexpectedNull``, ``DatabaseError/Reason/typeMismatch``, or
-    ///   ``DatabaseError/Reason/noSuchColumn`` after the last one.
+    ///   ``DatabaseError/Reason/noSuchColumn`` after the last one and for one that the row does not have.
     @inlinable
     @inline(__always)
     public mutating func next<T: SQLValueConvertible>(_ type: T.Type = T.self) throws(DatabaseError) -> T {
-        let index = try advance()
-        return try Row.Column(handle, index, own?[Int(index)]).read(as: T.self)
+        let column = try advance()
+        if column < 0 { return try absent(type) }
+        return try Row.Column(handle, column, own?[Int(column)]).read(as: T.self)
     }
 
     /// The value of the next column for a type that codes itself: from a single value, or from JSON as text or JSONB. NULL is nil
@@ -52,8 +60,9 @@ public struct SQLColumnReader: ~Copyable {
     @_disfavoredOverload
     public mutating func next<T: Decodable>(_ type: T.Type = T.self) throws -> T {
         let index = try advance()
+        if index < 0, !(type is any SQLNullable.Type) { throw noColumn() }
         let state = names.takeUnretainedValue().decoding
-        let key = ColumnKey(Row.Column(handle, index).name)
+        let key = ColumnKey(index < 0 ? "" : Row.Column(handle, index).name)
         let former = (state.row.pointee, state.own)
         state.row.pointee = handle
         state.own = own
@@ -63,18 +72,45 @@ public struct SQLColumnReader: ~Copyable {
         }
     }
 
-    /// The value of the next column for a property with a default: it is set, to nil where the column is NULL.
+    /// The value of the next column for a property with a default: it is set, to nil where the column is NULL, unless the row has
+    /// no such column.
     public mutating func next<T: SQLValueConvertible>(_ type: ColumnDefault<T>.Type = ColumnDefault<T>.self) throws(DatabaseError)
         -> ColumnDefault<T>
-    { ColumnDefault(wrappedValue: try next(T?.self)) }
+    {
+        let column = try advance()
+        if column < 0 { return ColumnDefault() }
+        return ColumnDefault(wrappedValue: try Row.Column(handle, column, own?[Int(column)]).read(as: T?.self))
+    }
 
+    /// The same for a type that codes itself.
+    @_disfavoredOverload
+    public mutating func next<T: Decodable>(_ type: ColumnDefault<T>.Type = ColumnDefault<T>.self) throws -> ColumnDefault<T> {
+        let isThere = index >= end || order.map { $0[Int(index)] >= 0 } ?? true
+        let value = try next(T?.self)
+        return isThere ? ColumnDefault(wrappedValue: value) : ColumnDefault()
+    }
+
+    /// The next property's column; -1 if the row has none.
     @inlinable
     @inline(__always)
     mutating func advance() throws(DatabaseError) -> Int32 {
         let current = index
         if current >= end { throw pastEnd() }
         index = current &+ 1
-        return current
+        return order.map { $0[Int(current)] } ?? start &+ current
+    }
+
+    @usableFromInline
+    @inline(never)
+    borrowing func absent<T: SQLValueConvertible>(_ type: T.Type) throws(DatabaseError) -> T {
+        guard type is any SQLNullable.Type, let value = T(sqlValue: .null) else { throw noColumn() }
+        return value
+    }
+
+    /// The error for the property that was read last, for which the row has no column.
+    @inline(never)
+    private borrowing func noColumn() -> DatabaseError {
+        Row(handle, names).noColumn(reading.takeUnretainedValue().properties[Int(index) - 1])
     }
 
     @usableFromInline

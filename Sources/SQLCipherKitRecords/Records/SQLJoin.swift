@@ -14,7 +14,7 @@ extension SQLJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource {
                 clauses,
                 reader: { row in
                     let sides = try SQLSide.all(row, 2)
-                    return { row in (try sides[0].withRow(row, A.readSQL), try sides[1].withRow(row, B.readSQL)) }
+                    return { row in (try sides[0].read(row, as: A.self), try sides[1].read(row, as: B.self)) }
                 })
         }
         set { clauses = newValue.clauses }
@@ -83,8 +83,8 @@ extension SQLThreeWayJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSo
                     let sides = try SQLSide.all(row, 3)
                     return { row in
                         (
-                            try sides[0].withRow(row, A.readSQL), try sides[1].withRow(row, B.readSQL),
-                            try sides[2].withRow(row, C.readSQL)
+                            try sides[0].read(row, as: A.self), try sides[1].read(row, as: B.self),
+                            try sides[2].read(row, as: C.self)
                         )
                     }
                 })

@@ -1,9 +1,10 @@
 import SQLCipherKitCore
 
-/// A record that reads and writes its columns by position, without `Codable`.
+/// A record that reads and writes its columns by position, without `Codable`: what the macro `@Record` makes of a record.
 ///
-/// It says its columns once, in order, and reads and writes them in that order. Everything that takes an ``SQLRecord`` then uses
-/// these two methods: inserting, updating, fetching by a key, queries and joins. That takes about a third of the time of `Codable`.
+/// Without the macro, a type says its columns once, in order, and reads and writes them in that order. Everything that takes an
+/// ``SQLRecord`` then uses these two methods: inserting, updating, fetching by a key, queries and joins. That takes about a third of
+/// the time of `Codable`.
 /// ```swift
 /// struct Album: SQLPositionalRecord {
 ///     var id: Int64?
@@ -29,7 +30,7 @@ import SQLCipherKitCore
 /// stored as that, any other as JSON or as the single value that it codes, and a ``ColumnDefault`` takes its column's default until
 /// it is set. A description in ``SQLRecord/table`` uses the names of ``recordColumns`` and needs no ``SQLColumn/named(_:)``.
 ///
-/// Rows of your own SQL are read by ``Row/decode(_:)``, which goes by coding keys: where you use that, name them as the columns.
+/// Rows of your own SQL may have the columns in any order, and others beside them. An optional property without a column is nil.
 public protocol SQLPositionalRecord: SQLRecord {
     /// The columns, in the order in which ``init(columns:)`` reads and ``write(to:)`` writes them. Keep it in a `static let`: it is
     /// asked for often.
@@ -49,12 +50,11 @@ extension SQLPositionalRecord {
 
     public func _write(to columns: inout SQLColumnWriter) throws { try write(to: &columns) }
 
+    /// Reads the record from the columns of its names.
     @inlinable
-    public static func readSQL(from row: borrowing Row) throws -> Self {
-        let profiles = columnProfiles
-        var columns = profiles.isEmpty ? SQLColumnReader(row) : SQLColumnReader(row, Self.self, profiles)
-        let record = try Self(columns: &columns)
+    public init(row: borrowing Row) throws {
+        var columns = SQLColumnReader(row, Self.self)
+        self = try Self(columns: &columns)
         if !columns.isAtEnd { throw columns.misuse(Self.self) }
-        return record
     }
 }

@@ -52,8 +52,27 @@ extension SQLColumn.DeclaredType {
         case let type as any RawRepresentable.Type: rawValue(type)
         // A type that defines how it is stored may do so differently for each value.
         case is any SQLValueConvertible.Type: .any
+        case let type as any Decodable.Type: coded(type)
         // JSON.
         default: .text
+        }
+    }
+
+    /// The column type for a type that codes itself: that of the single value which it consists of; none where values differ in
+    /// theirs, as another affinity would turn a value into one that the type does not read; or text, for JSON.
+    private static func coded(_ type: any Decodable.Type) -> Self {
+        let answer = FormProbe.ask(type)
+        guard let first = answer.asked.first else { return .text }
+        let declared = of(first)
+        if answer.isDocument, declared != .text { return .any }
+        guard answer.asked.allSatisfy({ of($0) == declared }) else { return .any }
+        // What it writes decides, as far as that is known.
+        guard let example = (try? PropertyProbe.value(type)) as? any Encodable,
+            let stored = try? ColumnEncoder.encode(example, [])?.sqlValue
+        else { return declared }
+        return switch (stored.storageClass, declared) {
+        case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob), (.null, _): declared
+        default: .any
         }
     }
 

@@ -18,7 +18,7 @@ public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
     public var selection: SQLSelection<Record> {
         get {
             if let reading { return reading.selection }
-            return SQLSelection(content.clauses, reader: { _ in { row in try Record.readSQL(from: row) } })
+            return SQLSelection(content.clauses, reader: { _ in { row in try Record(row: row) } })
         }
         set {
             content = SharedClauses(newValue.clauses)

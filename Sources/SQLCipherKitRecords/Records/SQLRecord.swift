@@ -26,22 +26,15 @@ import SQLCipherKitCore
 /// }
 /// try db.create(Note.table)
 /// ```
-/// Values are read and written as by ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)``.
-public protocol SQLRecord: Codable, SQLSource {
+/// It is read wherever rows are (``SQLRow``), by SQL too: `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values are read
+/// and written as by ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)``.
+public protocol SQLRecord: Codable, SQLSource, ColumnProfiled {
     /// The table's name. Default: the type's name with its first letter or initials in lowercase: `note` for `Note`, `httpRequest`
     /// for `HTTPRequest`.
     static var tableName: String { get }
 
     /// The table's description. Default: the name alone; keys, defaults and generated columns are then read from the database.
     static var table: SQLTable { get }
-
-    /// How individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
-    /// ``DatabaseConfiguration/values``. It applies whenever the record is read and written and in its queries; values in your own
-    /// SQL have the connection's profile. If a name does not match a column exactly, writing a record throws. Default: empty.
-    /// ```swift
-    /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
-    /// ```
-    static var columnProfiles: [String: ValueProfile] { get }
 
     // What an ``SQLPositionalRecord`` answers. Default: nil, and nothing is written, as `Codable` is used.
     static var _recordColumns: SQLRecordColumns? { get }
@@ -52,8 +45,6 @@ extension SQLRecord {
     public static var tableName: String { "\(Self.self)".withSmallInitials }
 
     public static var table: SQLTable { SQLTable(tableName) }
-
-    public static var columnProfiles: [String: ValueProfile] { [:] }
 
     public static var _recordColumns: SQLRecordColumns? { nil }
     public func _write(to columns: inout SQLColumnWriter) throws {}
@@ -66,10 +57,8 @@ extension SQLRecord {
         return table
     }
 
-    public static func readSQL(from row: borrowing Row) throws -> Self {
-        let profiles = columnProfiles
-        return profiles.isEmpty ? try row.decode(Self.self) : try row.decode(Self.self, profiles: profiles)
-    }
+    /// Reads the record by its coding keys, as by ``Row/decode(_:)``, with ``columnProfiles``.
+    public init(row: borrowing Row) throws { self = try row.decode(Self.self) }
 }
 
 extension String {
@@ -83,25 +72,14 @@ extension String {
     }
 }
 
-/// The value that a query reads from one of its tables: a record, or an optional record where an outer join may find none.
+/// What a query reads from one of its tables: a record, or an optional record where an outer join may find none.
 ///
-/// ``SQLRecord`` and optionals of such types conform to it.
-public protocol SQLSource: Sendable {
+/// ``SQLRecord`` and optionals of such types conform to it; you need not.
+public protocol SQLSource: SQLRow, Sendable {
     /// The type to read where an outer join may find no row.
     associatedtype SQLOptional = Self?
-
-    /// Reads the record from a row of a query's result. Default: as by ``Row/decode(_:)``.
-    /// - Parameter row: the row. If the query joins tables, only this table's columns can be found by name.
-    /// - Throws: any error from reading the columns.
-    static func readSQL(from row: borrowing Row) throws -> Self
 }
 
 extension Optional: SQLSource where Wrapped: SQLRecord {
     public typealias SQLOptional = Wrapped?
-
-    /// Reads the record; nil if all of its columns are NULL, as when an outer join has found no row.
-    @inlinable
-    public static func readSQL(from row: borrowing Row) throws -> Wrapped? {
-        row.isAllNull ? nil : try Wrapped.readSQL(from: row)
-    }
 }

@@ -19,9 +19,9 @@ where A: SQLSource, B: SQLSource, C: SQLSource, D: SQLSource, E: SQLSource, F: S
                     let sides = try SQLSide.all(row, 6)
                     return { row in
                         (
-                            try sides[0].withRow(row, A.readSQL), try sides[1].withRow(row, B.readSQL),
-                            try sides[2].withRow(row, C.readSQL), try sides[3].withRow(row, D.readSQL),
-                            try sides[4].withRow(row, E.readSQL), try sides[5].withRow(row, F.readSQL)
+                            try sides[0].read(row, as: A.self), try sides[1].read(row, as: B.self),
+                            try sides[2].read(row, as: C.self), try sides[3].read(row, as: D.self),
+                            try sides[4].read(row, as: E.self), try sides[5].read(row, as: F.self)
                         )
                     }
                 })

@@ -114,7 +114,7 @@ extension Connection {
         var written: Record?
         try savepoint { db in
             let sql = try statements.upsert(given, conflict, db)
-            try db.forEachRow(of: sql) { _ in { row in written = try Record.readSQL(from: row) } }
+            try db.forEachRow(of: sql) { _ in { row in written = try Record(row: row) } }
         }
         if let written { record = written }
         return written != nil

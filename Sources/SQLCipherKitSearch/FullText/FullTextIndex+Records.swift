@@ -27,12 +27,13 @@ extension FullTextIndex {
 
     /// Returns the hits with their records, read as a `Decodable` type whose coding keys are the columns' names; see
     /// ``Row/decode(_:)``.
+    @_disfavoredOverload
     public func records<Record: Decodable>(
-        decoding type: Record.Type, of hits: [FullTextSearch.Hit]
+        _ type: Record.Type, of hits: [FullTextSearch.Hit]
     ) throws -> [FullTextSearch.Match<Record>] {
         let sql = try recordSQL()
         return try hits.compactMap { hit in
-            try connection.fetchOne(decoding: type, sql, [hit.rowID]).map { FullTextSearch.Match(record: $0, hit: hit) }
+            try connection.fetchOne(type, sql, [hit.rowID]).map { FullTextSearch.Match(record: $0, hit: hit) }
         }
     }
 

@@ -58,7 +58,7 @@ import Testing
         let (db, statement) = (db, try db.prepare(sql))
         return [
             { _ = try db.fetchOne(Int.self, sql, [0]) }, { _ = try db.fetchOne((Int, Int).self, sql, [0]) },
-            { _ = try db.fetchOne(Named.self, sql, [0]) }, { _ = try db.fetchOne(decoding: Named.self, sql, [0]) },
+            { _ = try db.fetchOne(Named.self, sql, [0]) }, { _ = try db.fetchOne(Named.self, sql, [0]) },
             { _ = try statement.fetchOne(Int.self, [0]) }, { _ = try statement.fetchOne((Int, Int).self, [0]) },
             { _ = try statement.fetchOne(Int.self, binding: 0) }, { _ = try statement.fetchOne(Named.self, binding: 0) },
             {
@@ -97,7 +97,7 @@ import Testing
             { _ = try db.fetchOne(Int.self, sql) }, { _ = try db.fetchAll(Int.self, sql) },
             { _ = try db.fetchOne(Refusing.self, sql) },
             { _ = try db.fetchAll(Refusing.self, sql) }, { _ = try db.fetchOne((Int, Int).self, sql) },
-            { _ = try db.fetchOne(decoding: Named.self, sql) }, { try db.forEach(sql) { _ in throw Refusal() } },
+            { _ = try db.fetchOne(Named.self, sql) }, { try db.forEach(sql) { _ in throw Refusal() } },
             { _ = try statement.fetchAll(Int.self) }, { try statement.forEach { _ in throw Refusal() } },
         ]
         for (number, use) in uses.enumerated() {

@@ -37,7 +37,7 @@ private struct Keeper: Codable {
                 try db.execute("CREATE TABLE t(a INTEGER, b TEXT)")
                 try db.insert(Keeper(a: 1), into: "t")
                 try db.insert(Keeper(a: 2), into: "t")
-                #expect(try db.fetchAll(decoding: Keeper.self, "SELECT a, 'x' AS b FROM t").map(\.a) == [1, 2])
+                #expect(try db.fetchAll(Keeper.self, "SELECT a, 'x' AS b FROM t").map(\.a) == [1, 2])
                 try expectNothing()
             }
             try expectNothing()

@@ -41,53 +41,53 @@ import TestSupport
         #expect(stored[0] == (.text("fancy"), .text(#"["x","é"]"#)))
         #expect(try db.fetchOne(String.self, "SELECT typeof(data) || typeof(uuid) || typeof(made) || typeof(stars) FROM note") == "blobblobtextnull")
         #expect(try db.fetchOne(String.self, "SELECT address ->> '$.city' FROM note") == "Rom")
-        #expect(try db.fetchAll(decoding: Note.self, "SELECT * FROM note") == [note])
-        #expect(try db.fetchOne(decoding: Note.self, "SELECT * FROM note WHERE id = ?", [1]) == note)
-        #expect(try db.fetchOne(decoding: Note.self, "SELECT * FROM note WHERE id = 2") == nil)
-        let cursor = try db.cursor(decoding: Note.self, "SELECT * FROM note")
+        #expect(try db.fetchAll(Note.self, "SELECT * FROM note") == [note])
+        #expect(try db.fetchOne(Note.self, "SELECT * FROM note WHERE id = ?", [1]) == note)
+        #expect(try db.fetchOne(Note.self, "SELECT * FROM note WHERE id = 2") == nil)
+        let cursor = try db.cursor(Note.self, "SELECT * FROM note")
         #expect(try cursor.next() == note)
         #expect(try cursor.next() == nil)
         var seen: [Note] = []
         try db.forEach("SELECT * FROM note") { seen.append(try $0.decode()) }
         #expect(seen == [note])
         let statement = try db.prepare("SELECT * FROM note WHERE id = ?")
-        #expect(try statement.fetchAll(decoding: Note.self, [1]) == [note])
-        #expect(try statement.fetchOne(decoding: Note.self, [1]) == note)
+        #expect(try statement.fetchAll(Note.self, [1]) == [note])
+        #expect(try statement.fetchOne(Note.self, [1]) == note)
     }
 
     struct Pair: Codable, Equatable { var a: Int; var b: String? }
 
     @Test func columnsInAnyOrderAndMore() throws {
-        #expect(try db.fetchAll(decoding: Pair.self, "SELECT 'x' AS b, 5 AS more, 1 AS a UNION ALL SELECT NULL, 6, 2") == [.init(a: 1, b: "x"), .init(a: 2, b: nil)])
-        #expect(try db.fetchAll(decoding: Pair.self, "SELECT 3 AS A") == [.init(a: 3, b: nil)])
-        let missing = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Pair.self, "SELECT 'x' AS b") }
+        #expect(try db.fetchAll(Pair.self, "SELECT 'x' AS b, 5 AS more, 1 AS a UNION ALL SELECT NULL, 6, 2") == [.init(a: 1, b: "x"), .init(a: 2, b: nil)])
+        #expect(try db.fetchAll(Pair.self, "SELECT 3 AS A") == [.init(a: 3, b: nil)])
+        let missing = #expect(throws: DatabaseError.self) { try db.fetchAll(Pair.self, "SELECT 'x' AS b") }
         #expect(missing?.reason == .noSuchColumn && missing?.message.contains("column named a") == true)
-        let null = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Pair.self, "SELECT NULL AS a") }
+        let null = #expect(throws: DatabaseError.self) { try db.fetchAll(Pair.self, "SELECT NULL AS a") }
         #expect(null?.reason == .unexpectedNull && null?.message.contains("a") == true)
-        let text = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Pair.self, "SELECT 1 AS a, 5 AS b") }
+        let text = #expect(throws: DatabaseError.self) { try db.fetchAll(Pair.self, "SELECT 1 AS a, 5 AS b") }
         #expect(text?.reason == .typeMismatch)
-        #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Pair.self, "SELECT 3.5 AS a") }
+        #expect(throws: DatabaseError.self) { try db.fetchAll(Pair.self, "SELECT 3.5 AS a") }
     }
 
     @Test func theShapeOfAStatementMayChange() throws {
         try db.execute("CREATE TABLE t(a, b)")
         try db.execute("INSERT INTO t VALUES (1, 'x')")
-        #expect(try db.fetchAll(decoding: Pair.self, "SELECT * FROM t") == [.init(a: 1, b: "x")])
+        #expect(try db.fetchAll(Pair.self, "SELECT * FROM t") == [.init(a: 1, b: "x")])
         try db.execute("DROP TABLE t")
         try db.execute("CREATE TABLE t(c, b, a)")
         try db.execute("INSERT INTO t VALUES ('c', 'y', 2)")
-        #expect(try db.fetchAll(decoding: Pair.self, "SELECT * FROM t") == [.init(a: 2, b: "y")])
+        #expect(try db.fetchAll(Pair.self, "SELECT * FROM t") == [.init(a: 2, b: "y")])
     }
 
     @Test func singleValuesDictionariesAndKeysOfOtherKinds() throws {
-        #expect(try db.fetchAll(decoding: Kind.self, "SELECT 'plain'") == [.plain])
-        #expect(try db.fetchAll(decoding: [String: Int].self, "SELECT 1 AS x, 2 AS y UNION ALL SELECT 3, 4") == [["x": 1, "y": 2], ["x": 3, "y": 4]])
-        #expect(throws: (any Error).self) { try db.fetchAll(decoding: Kind.self, "SELECT 'unknown'") }
+        #expect(try db.fetchAll(Kind.self, "SELECT 'plain'") == [.plain])
+        #expect(try db.fetchAll([String: Int].self, "SELECT 1 AS x, 2 AS y UNION ALL SELECT 3, 4") == [["x": 1, "y": 2], ["x": 3, "y": 4]])
+        #expect(throws: (any Error).self) { try db.fetchAll(Kind.self, "SELECT 'unknown'") }
         struct Renamed: Codable, Equatable {
             var title: String
             enum CodingKeys: String, CodingKey { case title = "note_title" }
         }
-        #expect(try db.fetchAll(decoding: Renamed.self, "SELECT 'a' AS note_title") == [Renamed(title: "a")])
+        #expect(try db.fetchAll(Renamed.self, "SELECT 'a' AS note_title") == [Renamed(title: "a")])
         struct Wide: Codable, Equatable {
             struct Key: CodingKey {
                 var stringValue: String
@@ -102,7 +102,7 @@ import TestSupport
             }
             func encode(to encoder: any Encoder) throws {}
         }
-        #expect(try db.fetchAll(decoding: Wide.self, "SELECT 'a' AS x, 'b' AS y UNION ALL SELECT 'c', 'd'").map(\.values) == [["a", "b"], ["c", "d"]])
+        #expect(try db.fetchAll(Wide.self, "SELECT 'a' AS x, 'b' AS y UNION ALL SELECT 'c', 'd'").map(\.values) == [["a", "b"], ["c", "d"]])
     }
 
     class Base: Codable {
@@ -132,7 +132,7 @@ import TestSupport
             value.b = "\(i)"
             try db.insert(value, into: "t")
         }
-        let back = try db.fetchAll(decoding: Derived.self, "SELECT b, a FROM t ORDER BY a")
+        let back = try db.fetchAll(Derived.self, "SELECT b, a FROM t ORDER BY a")
         #expect(back.map(\.a) == [1, 2, 3] && back.map(\.b) == ["1", "2", "3"])
     }
 
@@ -146,7 +146,7 @@ import TestSupport
                 Self.container = try decoder.container(keyedBy: Kind.Key.self)
             }
         }
-        _ = try db.fetchAll(decoding: Thief.self, "SELECT 1 AS a")
+        _ = try db.fetchAll(Thief.self, "SELECT 1 AS a")
         let decoder = try #require(Thief.stolen)
         let container = try #require(Thief.container)
         Thief.stolen = nil
@@ -163,11 +163,11 @@ import TestSupport
     @Test func errorsOfTheTypeItself() throws {
         struct Refusal: Error {}
         struct Picky: Decodable { init(from decoder: any Decoder) throws { throw Refusal() } }
-        #expect(throws: Refusal.self) { try db.fetchAll(decoding: Picky.self, "SELECT 1") }
+        #expect(throws: Refusal.self) { try db.fetchAll(Picky.self, "SELECT 1") }
         struct Nested: Decodable { var list: [Int] }
-        #expect(try db.fetchAll(decoding: Nested.self, "SELECT '[1,2]' AS list").map(\.list) == [[1, 2]])
-        let malformed = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Nested.self, "SELECT 'no json' AS list") }
+        #expect(try db.fetchAll(Nested.self, "SELECT '[1,2]' AS list").map(\.list) == [[1, 2]])
+        let malformed = #expect(throws: DatabaseError.self) { try db.fetchAll(Nested.self, "SELECT 'no json' AS list") }
         #expect(malformed?.reason == .typeMismatch && malformed?.message.contains("column list") == true)
-        #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Nested.self, "SELECT 5 AS list") }
+        #expect(throws: DatabaseError.self) { try db.fetchAll(Nested.self, "SELECT 5 AS list") }
     }
 }

@@ -19,7 +19,7 @@ import TestSupport
 
     @Test func inserting() throws {
         for i in 0..<50 { try db.insert(Item(id: i % 3 == 0 ? 1000 + i : nil, name: "n\(i)", size: i % 2 == 0 ? Double(i) : nil), into: "item") }
-        let items = try db.fetchAll(decoding: Item.self, "SELECT * FROM item ORDER BY rowid")
+        let items = try db.fetchAll(Item.self, "SELECT * FROM item ORDER BY rowid")
         #expect(items.count == 50)
         #expect(items.first { $0.name == "n3" }?.id == 1003)
         #expect(items.filter { $0.size == nil }.count == 25)
@@ -141,7 +141,7 @@ import TestSupport
         let item = Item(id: 7, name: "a", size: nil)
         try db.insert(item, into: "item")
         try db.execute("UPDATE item SET name = :name || '!', size = :size WHERE id = :id", StatementArguments(encoding: Item(id: 7, name: "b", size: 2)))
-        #expect(try db.fetchOne(decoding: Item.self, "SELECT * FROM item") == Item(id: 7, name: "b!", size: 2))
+        #expect(try db.fetchOne(Item.self, "SELECT * FROM item") == Item(id: 7, name: "b!", size: 2))
         let error = #expect(throws: DatabaseError.self) { try db.execute("UPDATE item SET name = :name", StatementArguments(encoding: item)) }
         #expect(error?.reason == .parameters)
         #expect(throws: DatabaseError.self) { try StatementArguments(encoding: 5) }
@@ -167,7 +167,7 @@ import TestSupport
         try other.execute("CREATE TABLE event(at)")
         for _ in 0..<2 { try other.insert(Event(at: Date(timeIntervalSince1970: 0.5)), into: "event") }
         #expect(try other.fetchAll(SQLValue.self, "SELECT at FROM event") == [.real(0.5), .real(0.5)])
-        #expect(try other.fetchAll(decoding: Event.self, "SELECT at FROM event").map(\.at.timeIntervalSince1970) == [0.5, 0.5])
+        #expect(try other.fetchAll(Event.self, "SELECT at FROM event").map(\.at.timeIntervalSince1970) == [0.5, 0.5])
     }
 
     @Test func closedConnections() throws {

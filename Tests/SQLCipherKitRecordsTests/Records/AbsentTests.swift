@@ -103,7 +103,7 @@ import TestSupport
         try db.insert(Defaulted(id: 5), into: "t")
         #expect(try row(5) == [0, "none"])
         // A column that was not read is not written either.
-        let read = try db.fetchAll(decoding: Defaulted.self, "SELECT id, a FROM t WHERE id = 4")
+        let read = try db.fetchAll(Defaulted.self, "SELECT id, a FROM t WHERE id = 4")
         #expect(read.map(\.$b.isSet) == [false])
         try db.update(read[0])
         #expect(try row(4) == [9, "x"])
@@ -160,7 +160,7 @@ import TestSupport
             switch way {
             case 0: try target.insertAll(plain)
             case 1: for record in plain { try target.upsert(record) }
-            case 2: try target.insertAll(try db.fetchAll(decoding: Defaulted.self, "SELECT * FROM t"))
+            case 2: try target.insertAll(try db.fetchAll(Defaulted.self, "SELECT * FROM t"))
             case 3: for record in plain { try target.insert(record, into: "t") }
             default:
                 var records = plain

@@ -17,7 +17,7 @@ import TestSupport
         #expect(try dump(db, "by_position") == rows, sourceLocation: location)
         let codable = try db.fetchAll(ByCodable.order { $0.id })
         #expect(try db.fetchAll(ByPosition.order { $0.id }).map(\.row) == codable, sourceLocation: location)
-        #expect(try db.fetchAll(decoding: ByCodable.self, "SELECT * FROM by_position ORDER BY id") == codable, sourceLocation: location)
+        #expect(try db.fetchAll(ByCodable.self, "SELECT * FROM by_position ORDER BY id") == codable, sourceLocation: location)
     }
 
     @Test(arguments: ValueProfile.named.map(\.name))

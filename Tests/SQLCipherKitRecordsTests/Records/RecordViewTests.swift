@@ -34,6 +34,13 @@ private struct ABTest: SQLRecord { var id: Int64? }
 private struct X: SQLRecord { var id: Int64? }
 private struct JSON: SQLRecord { var id: Int64? }
 
+/// Not described: the view's column `id` is its key.
+private struct Undescribed: SQLRecord, Equatable {
+    static let tableName = "titles"
+    var id: Int64
+    var title: String
+}
+
 /// What writing a record says of the row that it has met, or not.
 @Suite struct RecordViewTests {
     private func make(_ trigger: String) throws -> Connection {
@@ -51,6 +58,19 @@ private struct JSON: SQLRecord { var id: Int64? }
                 END;
                 """))
         return db
+    }
+
+    @Test func aViewThatIsNotDescribedIsWrittenByItsId() throws {
+        let db = try make("UPDATE note SET title = new.title WHERE id = old.id")
+        var record = try #require(try db.fetchOne(Undescribed.self, id: 1))
+        record.title = "b"
+        try db.update(record)
+        try db.refresh(&record)
+        #expect(try db.exists(Undescribed.self, id: 1) && record.title == "b")
+        #expect(throws: DatabaseError.self) { try db.update(Undescribed(id: 9, title: "")) }
+        try db.save(&record)
+        #expect(try db.delete(Undescribed.self, id: 1))
+        #expect(try db.count(Undescribed.all) == 0)
     }
 
     @Test func aViewWithTriggersIsWrittenLikeATable() throws {

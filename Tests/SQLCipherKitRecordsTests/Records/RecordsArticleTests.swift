@@ -229,6 +229,31 @@ extension RecordsArticleTests {
         #expect(archived.map(\.name) == ["Monk"])
     }
 
+    @Test func rowsOfSQL() throws {
+        let (db, _) = try written()
+        let late = try db.fetchAll(Album.self, """
+            SELECT * FROM album WHERE year > \(1960) ORDER BY year
+            """)
+        struct Line: Decodable {
+            var title: String
+            var age: Int
+        }
+        let lines = try db.fetchAll(Line.self, """
+            SELECT title, 2000 - year AS age FROM album ORDER BY age
+            """)
+        struct Credit: Decodable {
+            var album: Album
+            var artist: Artist?
+        }
+        let credits = try db.fetchAll(Credit.self, """
+            SELECT \(columns: Album.self, of: "b", as: "album"),
+                \(columns: Artist.self, of: "a", as: "artist")
+            FROM album AS b LEFT JOIN artist AS a ON a.id = b.artist
+            """)
+        #expect(late.map(\.title) == ["Underground"] && lines.map(\.age) == [32, 42])
+        #expect(credits.map(\.artist?.name) == ["Monk", "Monk"] && credits.map(\.album.title) == ["Misterioso", "Underground"])
+    }
+
     struct Sleeve: SQLPositionalRecord {
         var id: Int64?
         var front: String

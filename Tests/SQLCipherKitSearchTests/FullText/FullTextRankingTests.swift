@@ -87,7 +87,7 @@ import Testing
             var year: Int
         }
         let hits = try fts.hits(FullTextSearch(exactly: "needle", filter: "id = 7"))
-        #expect(try fts.records(decoding: Plain.self, of: hits).map(\.record) == [Plain(id: 7, year: 2003)])
+        #expect(try fts.records(Plain.self, of: hits).map(\.record) == [Plain(id: 7, year: 2003)])
         try db.execute("CREATE TABLE keyed(id TEXT PRIMARY KEY, title TEXT)")
         try db.create(FTS5Table("kfts", columns: ["title"], content: .external(table: "keyed")))
         try db.execute("INSERT INTO keyed VALUES ('x', 'hay'), ('y', 'needle')")

@@ -45,7 +45,7 @@ import TestSupport
             var body: String?
         }
         let notes = try db.fetchAll(
-            decoding: Note.self, "SELECT id, title, body FROM note")
+            Note.self, "SELECT id, title, body FROM note")
         #expect(notes.map(\.title) == titles && notes[1].body == nil)
 
         try db.forEach("SELECT title FROM note") { row in

@@ -35,7 +35,7 @@ import TestSupport
         let db = try Connection(.file(path), key: .passphrase("correct horse"))
         try db.execute("INSERT INTO note(title, created) VALUES ('Bakery', '2026-11-21 08:30:00'), ('Mill', 1795249801)")
         let notes = try db.fetchAll(
-            decoding: Note.self,
+            Note.self,
             "SELECT id, title FROM note WHERE title LIKE \(pattern)")
         #expect(notes.map(\.title) == ["Bakery"])
         let report = try db.main.valueReport()

@@ -143,10 +143,10 @@ import TestSupport
         for form in forms {
             try db.execute("DELETE FROM note")
             try db.execute("INSERT INTO note VALUES (1, \(form))")
-            #expect(try db.fetchAll(decoding: Meta.self, "SELECT * FROM note").map(\.meta) == [Self.outer])
-            #expect(try db.fetchAll(decoding: Optionals.self, "SELECT * FROM note").map(\.meta) == [Self.outer])
-            #expect(try db.fetchAll(decoding: Columns.self, "SELECT * FROM note").map(\.meta.value) == [Self.outer])
-            #expect(try db.fetchAll(decoding: [String: JSONColumn<Outer>].self, "SELECT meta FROM note").map { $0["meta"]?.value }
+            #expect(try db.fetchAll(Meta.self, "SELECT * FROM note").map(\.meta) == [Self.outer])
+            #expect(try db.fetchAll(Optionals.self, "SELECT * FROM note").map(\.meta) == [Self.outer])
+            #expect(try db.fetchAll(Columns.self, "SELECT * FROM note").map(\.meta.value) == [Self.outer])
+            #expect(try db.fetchAll([String: JSONColumn<Outer>].self, "SELECT meta FROM note").map { $0["meta"]?.value }
                 == [Self.outer])
             #expect(try db.fetchAll(JSONColumn<Outer>.self, "SELECT meta FROM note").map(\.value) == [Self.outer])
             #expect(JSONColumn<Outer>(sqlValue: form)?.value == Self.outer)
@@ -170,7 +170,7 @@ import TestSupport
         try db.insert(row, into: "t")
         #expect(try db.fetchOne(String.self, "SELECT typeof(a) || typeof(b) || typeof(c) || typeof(d) FROM t")
             == "blobblobblobtext")
-        #expect(try db.fetchAll(decoding: Row.self, "SELECT * FROM t") == [row])
+        #expect(try db.fetchAll(Row.self, "SELECT * FROM t") == [row])
     }
 
     @Test func aNumberIsNoDateOfText() throws {
@@ -181,7 +181,7 @@ import TestSupport
             #expect(throws: DecodingError.self) { try JSONBDecoder().decode([Event].self, fromText: text) }
             try db.execute("DELETE FROM note")
             try db.execute("INSERT INTO note VALUES (1, \(text))")
-            let row = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Row.self, "SELECT * FROM note") }
+            let row = #expect(throws: DatabaseError.self) { try db.fetchAll(Row.self, "SELECT * FROM note") }
             let column = #expect(throws: DatabaseError.self) {
                 try db.fetchAll(JSONColumn<[Event]>.self, "SELECT meta AS m FROM note")
             }
@@ -220,7 +220,7 @@ import TestSupport
         func message(_ suit: SQLValue, _ cards: SQLValue, _ sql: SQL = "SELECT * FROM game") throws -> String {
             try db.execute("DELETE FROM game")
             try db.execute("INSERT INTO game VALUES (1, \(suit), \(cards), 0.5)")
-            let error = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Game.self, sql) }
+            let error = #expect(throws: DatabaseError.self) { try db.fetchAll(Game.self, sql) }
             #expect(error?.reason == .typeMismatch && error?.sql != nil)
             #expect(error?.message.contains("secret") == false && error?.message.contains("77") == false)
             return error?.message ?? ""
@@ -233,7 +233,7 @@ import TestSupport
         #expect(try message("hearts", "[{}]", "SELECT id, suit, cards, score FROM (SELECT * FROM game)").contains("no member suit"))
         #expect(try message("hearts", .blob(Data([0xff, 0, 0x12]))).contains("column cards of game"))
         #expect(try message("hearts", .integer(5)).contains("column cards of game holds integer"))
-        let nothing = #expect(throws: DatabaseError.self) { try db.fetchAll(decoding: Suit.self, "SELECT 'secret' AS x") }
+        let nothing = #expect(throws: DatabaseError.self) { try db.fetchAll(Suit.self, "SELECT 'secret' AS x") }
         #expect(nothing?.message.contains("secret") == false)
 
         // On the way in.
@@ -278,14 +278,14 @@ import TestSupport
         for value in [Anything.text("plain"), .list([.text("a"), .list([])]), .object(["k": .list([.none])]), .none] {
             try db.execute("DELETE FROM note")
             try db.insert(Row(meta: value), into: "note")
-            #expect(try db.fetchAll(decoding: Row.self, "SELECT meta FROM note") == [Row(meta: value)])
+            #expect(try db.fetchAll(Row.self, "SELECT meta FROM note") == [Row(meta: value)])
         }
         struct Empty: Codable, Equatable {}
         struct Hollow: Codable, Equatable { var meta: Empty? }
         for value in [Hollow(meta: Empty()), Hollow(meta: nil)] {
             try db.execute("DELETE FROM note")
             try db.insert(value, into: "note")
-            #expect(try db.fetchAll(decoding: Hollow.self, "SELECT meta FROM note") == [value])
+            #expect(try db.fetchAll(Hollow.self, "SELECT meta FROM note") == [value])
         }
     }
 

@@ -116,7 +116,7 @@ import TestSupport
         try db.upsert(Record(1, [(a, 11), (b, 21)]), onConflict: [b])
         try db.upsert(Record(9, [(a, 11), (b, 22)]), onConflict: [a])
         #expect(try row(1) == [1, 11, 22])
-        let read = try #require(try db.fetchOne(decoding: Record.self, "SELECT * FROM record WHERE id = 1"))
+        let read = try #require(try db.fetchOne(Record.self, "SELECT * FROM record WHERE id = 1"))
         #expect(utf8(read.values.map(\.key)) == utf8([a, b]) && read.values.map(\.value) == [11, 22])
         for (number, name) in [a, b].enumerated() {
             try db.execute("CREATE TABLE \(identifier: name)(id)")

@@ -16,7 +16,7 @@ struct KitLayer {
         try db.execute("INSERT INTO note(title, created) VALUES (\(title), \(created))")
     }
 
-    func notes() throws -> [Note] { try db.fetchAll(decoding: Note.self, "SELECT title, created FROM note ORDER BY created") }
+    func notes() throws -> [Note] { try db.fetchAll(Note.self, "SELECT title, created FROM note ORDER BY created") }
 
     func search(_ word: String) throws -> [String] {
         try db.fetchAll(String.self, "SELECT title FROM note_fts WHERE note_fts MATCH ?", [word])

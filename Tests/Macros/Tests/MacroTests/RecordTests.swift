@@ -61,7 +61,7 @@ import Testing
             #expect(try db.fetchOne(CodableAlbum.self, id: album.id) == CodableAlbum(album))
             // By coding keys, which have the columns' names.
             let id = try #require(album.id)
-            let decoded = try #require(try db.fetchOne(decoding: Album.self, "SELECT * FROM album WHERE id = \(id)"))
+            let decoded = try #require(try db.fetchOne(Album.self, "SELECT * FROM album WHERE id = \(id)"))
             #expect(CodableAlbum(decoded) == CodableAlbum(album))
         }
         #expect(try db.fetchAll(Album.order { $0.id }).map { CodableAlbum($0) } == db.fetchAll(CodableAlbum.order { $0.id }))
