@@ -61,6 +61,7 @@ struct AssociatedRows<Target: SQLRecord> {
             ON \(SQLClauses.equal(pairs, alias, Self.key))
             """
         guard limit != nil || offset > 0 else { return try clauses.tail(of: "SELECT \(columns(key, beside)) \(from)") }
+        if let sql = try correlated(keys, beside, limit, offset, db) { return sql }
 
         // The inner query numbers the rows of each key. The outer one keeps the rows with numbers within the limit.
         let order: SQL = clauses.orderings.isEmpty ? "" : " ORDER BY \(list: clauses.orderings)"

@@ -177,7 +177,8 @@ extension Connection {
     func statements(_ body: () throws -> Void) throws -> [String] {
         var texts: [String] = []
         let token = try addTraceHook { event in
-            if case .started = event.kind, !event.sql.hasPrefix("BEGIN"), !event.sql.hasPrefix("COMMIT") { texts.append(event.sql) }
+            guard case .started = event.kind, !["BEGIN", "COMMIT", "PRAGMA"].contains(where: event.sql.hasPrefix) else { return }
+            texts.append(event.sql)
         }
         try body()
         token.remove()
