@@ -206,6 +206,24 @@ static long long update_mixed(void) {
 
 static long long finish_update(void) { return number(CHECK_MIXED); }
 
+static void fill_talks(void) {
+    execute(CREATE_TALKS);
+    execute(FILL_TALKS);
+    fill(CREATE_LINES, FILL_LINES, rows(TALK_LINES));
+    execute(INDEX_LINES);
+    statement = prepare(SELECT_LATEST);
+}
+
+static long long including_latest(void) {
+    long long sum = 0;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        for (int i = 1; i < 6; i += 4) free(copied(sqlite3_column_text(statement, i), sqlite3_column_bytes(statement, i)));
+        sum += sqlite3_column_int64(statement, 0) + sqlite3_column_int64(statement, 2) + sqlite3_column_int64(statement, 4);
+    }
+    check(sqlite3_reset(statement));
+    return sum;
+}
+
 /* No table: what the text costs is the point. */
 static void prepare_nothing(void) {}
 
@@ -281,6 +299,14 @@ const struct workload workloads[] = {
     {"insert-mixed-data", create_mixed, insert_mixed, finish_insert_mixed},
     {"insert-codable-ints", create_ints, insert_ints, finish_insert_ints},
     {"insert-codable-mixed", create_mixed, insert_mixed, finish_insert_mixed},
+    {"fetch-plain-ints", fill_ints, fetch_ints_struct, 0},
+    {"fetch-plain-mixed", fill_mixed, fetch_mixed, 0},
+    {"fetch-plain-sql", fill_ints, fetch_ints_struct, 0},
+    {"insert-plain-ints", create_ints, insert_ints, finish_insert_ints},
+    {"insert-plain-mixed", create_mixed, insert_mixed, finish_insert_mixed},
+    {"lookup-plain-id", fill_lookup, lookup_pk, 0},
+    {"lookup-plain-query", fill_lookup, lookup_pk, 0},
+    {"including-latest", fill_talks, including_latest, 0},
     {"fetch-ints-record", fill_ints, fetch_ints_struct, 0},
     {"fetch-mixed-record", fill_mixed, fetch_mixed, 0},
     {"insert-record-ints", create_ints, insert_ints, finish_insert_ints},

@@ -84,3 +84,19 @@ func insertCodableMixed(_ settings: Settings) throws -> Workload {
         }
     }
 }
+
+func lookUpRecords(_ settings: Settings) throws -> Workload {
+    let queue = try DatabaseQueue()
+    let range = Int64(settings.rows(FETCH_ROWS))
+    try queue.fill(CREATE_MIXED, FILL_MIXED, Int(range))
+    let count = Int64(settings.rows(LOOKUPS))
+    return Workload {
+        try queue.read { db in
+            var sum: Int64 = 0
+            for n in 0..<count {
+                if let row = try CodableMixed.fetchOne(db, key: lookup_key(n, range)) { sum &+= row.checkNumber }
+            }
+            return sum
+        }
+    }
+}

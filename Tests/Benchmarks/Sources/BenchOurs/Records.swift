@@ -21,7 +21,7 @@ func fetchIntsAsCodable(_ settings: Settings) throws -> Workload {
     try db.fill(CREATE_INTS, FILL_INTS, settings.rows(FETCH_ROWS))
     let statement = try db.prepare(SQL(raw: SELECT_INTS))
     return Workload {
-        let rows = try statement.fetchAll(decoding: CodableIntegers.self)
+        let rows = try statement.fetchAll(CodableIntegers.self)
         return rows.reduce(0) { $0 &+ $1.i0 &+ $1.i9 }
     }
 }
@@ -31,7 +31,7 @@ func fetchMixedAsCodable(_ settings: Settings) throws -> Workload {
     try db.fill(CREATE_MIXED, FILL_MIXED, settings.rows(FETCH_ROWS))
     let statement = try db.prepare(SQL(raw: SELECT_MIXED))
     return Workload {
-        try statement.fetchAll(decoding: CodableMixed.self).reduce(0) { $0 &+ $1.checkNumber }
+        try statement.fetchAll(CodableMixed.self).reduce(0) { $0 &+ $1.checkNumber }
     }
 }
 
