@@ -27,6 +27,9 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
         profile = .of(row.handle)
     }
 
+    /// The values by their columns' names. Of several columns of one name, the first counts.
+    public var dictionary: [String: SQLValue] { Dictionary(zip(columnNames, values), uniquingKeysWith: { first, _ in first }) }
+
     /// Whether column names and values are the same. Names and texts are compared byte for byte.
     public static func == (a: RowCopy, b: RowCopy) -> Bool {
         a.values == b.values && a.columnNames.elementsEqual(b.columnNames) { $0.isSameText(as: $1) }
