@@ -21,6 +21,9 @@ extension Connection {
     /// Nil means NULL, even in a column that has a default. Only in the primary key does it mean that the database chooses the
     /// value: a row id or the column's default. A column gets its default if the record does not encode its key: a property marked
     /// with ``ColumnDefault`` is not encoded until it is set, and your own `encode(to:)` may omit keys as well.
+    ///
+    /// An AUTOINCREMENT key numbers rows from 1: there 0 means the same as nil, so that `var id: Int64 = 0` can mark a new record.
+    /// Inserting, upserting and saving go by that. In any other key 0 is a value: let the property be optional there.
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
     ///   - schema: the database. Default: nil, for the first one that has the table.

@@ -41,7 +41,7 @@ extension Connection {
     }
 
     /// Updates the row with the record's key, or inserts the record if there is no such row, and reads back the values that the
-    /// database has filled in.
+    /// database has filled in. A record without a key yet is inserted: nil, or 0 in an AUTOINCREMENT key.
     ///
     /// ``upsert(_:onConflict:in:)-53o3j`` does the same in one statement. Unlike it, `save` also works for views with `INSTEAD OF`
     /// triggers and for virtual tables, for which SQLite has no upsert.
@@ -50,7 +50,8 @@ extension Connection {
         let statements = try statements(schema)
         var saved = record
         try savepoint { db in
-            guard try db.isThere(saved, statements) else { return try db.insert(&saved, in: schema) }
+            let isThere = try !statements.isNew(saved, db) && db.isThere(saved, statements)
+            guard isThere else { return try db.insert(&saved, in: schema) }
             if try statements.hasMoreThanKey(saved, db) { try db.update(saved, in: schema) }
             try db.refresh(&saved, in: schema)
         }
@@ -71,6 +72,14 @@ extension AssociationKey {
 }
 
 extension RecordStatements {
+    /// Whether a record has no number yet, although its property cannot be nil.
+    fileprivate func isNew<Record: SQLRecord>(_ record: Record, _ db: Connection) throws -> Bool {
+        let table = table(Record.self)
+        guard let key = try layout(Record.self, table, db).autoincrement else { return false }
+        let number = try stored(record, table, db).first { SQLName($0.name) == SQLName(key) }?.value
+        return try number?.sqlValue(in: db.profile) == .integer(0)
+    }
+
     /// Whether a record has columns that an update can change.
     fileprivate func hasMoreThanKey<Record: SQLRecord>(_ record: Record, _ db: Connection) throws -> Bool {
         let table = table(Record.self)

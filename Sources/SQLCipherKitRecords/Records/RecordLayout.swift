@@ -8,8 +8,10 @@ struct RecordLayout {
     let key: [String]
     /// The generated columns.
     let generated: Set<SQLName>
+    /// The key's column whose numbers SQLite chooses and never gives again. They begin with 1: a record with 0 there is new.
+    let autoincrement: String?
     /// The defaults of the key's columns as SQL expressions, by their names.
-    let keyDefaults: [SQLName: String]
+    private let keyDefaults: [SQLName: String]
 
     /// Derives the layout from a description.
     init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ profile: ValueProfile) throws(DatabaseError) {
@@ -17,6 +19,7 @@ struct RecordLayout {
         columns = table.columns.map(\.name)
         key = table.primaryKeyColumns
         generated = table.columns.filter(\.isGenerated).map(\.name).nameSet
+        autoincrement = table.columns.first(where: \.isAutoincrement)?.name
         var defaults: [(String, String)] = []
         for column in table.columns {
             guard let value = try column.defaultSQL(in: profiles[column.name] ?? profile) else { continue }
@@ -27,12 +30,15 @@ struct RecordLayout {
 
     /// Reads the layout from the database.
     init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ db: Connection) throws(DatabaseError) {
-        let found = try db.schema(of: table).columns(of: table.name)
+        let schema = try db.schema(of: table)
+        let found = try schema.columns(of: table.name)
         guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
         try Self.check(profiles, found.map(\.name), table)
         columns = nil
         key = try Self.key(found, table, db)
         generated = found.filter(\.isGenerated).map(\.name).nameSet
+        let definition = key.count == 1 ? try schema.definition(of: table.name) : nil
+        autoincrement = definition?.isAutoincrement == true ? key[0] : nil
         keyDefaults = Self.only(
             key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
     }
@@ -71,6 +77,14 @@ struct RecordLayout {
             }
             return key
         }
+    }
+
+    /// How a column's value is inserted. Nil is NULL, except in the key, as NULL identifies no row: there the database fills in the
+    /// default, just as it fills in a row id.
+    func inserted(_ column: String) -> String {
+        let name = SQLName(column)
+        if let autoincrement, SQLName(autoincrement) == name { return "nullif(?, 0)" }
+        return keyDefaults[name].map { "coalesce(?, \($0))" } ?? "?"
     }
 
     static func condition(_ key: [String], _ values: [any SQLValueConvertible]) -> SQL {
@@ -141,14 +155,11 @@ struct RecordSQL {
         }
     }
 
-    /// Nil is NULL, except in the key, as NULL identifies no row: there the database fills in the default, just as it fills in a
-    /// row id.
     static func insertion(
         _ table: SQLTable, _ layout: RecordLayout, _ keys: [String], _ conflict: ConflictResolution?
     ) -> String {
         let names = keys.map(\.quotedSQLIdentifier).joined(separator: ", ")
-        let values = keys.map { key in layout.keyDefaults[SQLName(key)].map { "coalesce(?, \($0))" } ?? "?" }
-            .joined(separator: ", ")
+        let values = keys.map(layout.inserted).joined(separator: ", ")
         return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(table.qualifiedName)(\(names)) VALUES (\(values))"
     }
 }

@@ -39,7 +39,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     private(set) var reference: SQLForeignKey?
     /// The constraints other than those above, in order.
     private var constraints: [SQL] = []
-    private var primaryKeyOptions = ""
+    private(set) var isAutoincrement = false
 
     private enum Default {
         case value(any SQLValueConvertible), expression(SQL)
@@ -83,12 +83,12 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 
     /// Makes the column the whole primary key. For a key of several columns, see ``SQLConstraint/primaryKey(_:)``. An integer key
     /// is the row id, which SQLite chooses if it is NULL.
-    /// - Parameter autoincrement: whether the number of a deleted row is never reused (<https://sqlite.org/autoinc.html>). Default:
-    ///   false.
+    /// - Parameter autoincrement: whether the number of a deleted row is never reused (<https://sqlite.org/autoinc.html>). The
+    ///   numbers begin with 1: a record whose key is 0 counts as new when it is written, like one whose key is nil. Default: false.
     public func primaryKey(autoincrement: Bool = false) -> SQLColumn {
         changed {
             $0.isPrimaryKey = true
-            $0.primaryKeyOptions = autoincrement ? " AUTOINCREMENT" : ""
+            $0.isAutoincrement = autoincrement
         }
     }
 
@@ -162,13 +162,16 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
         }
     }
 
+    static var nameless: DatabaseError {
+        .invalidArgument(
+            "a column has no name: give a property that is computed or observed, or has an unknown coding key, one with named(_:)")
+    }
+
     func definition(isStrict: Bool, _ profile: ValueProfile) throws(DatabaseError) -> SQL {
-        if name.isEmpty {
-            throw .invalidArgument("a column has no name: give a computed or observed property one with named(_:)")
-        }
+        if name.isEmpty { throw Self.nameless }
         var sql: SQL = "\(identifier: name)"
         if type != .any || isStrict { sql = "\(sql) \(raw: type.rawValue)" }
-        if isPrimaryKey { sql = "\(sql) PRIMARY KEY\(raw: primaryKeyOptions)" }
+        if isPrimaryKey { sql = "\(sql) PRIMARY KEY\(raw: isAutoincrement ? " AUTOINCREMENT" : "")" }
         if isNotNull { sql = "\(sql) NOT NULL" }
         if let value = try defaultSQL(in: profile) { sql = "\(sql) DEFAULT \(value)" }
         for constraint in constraints { sql = "\(sql) \(constraint)" }

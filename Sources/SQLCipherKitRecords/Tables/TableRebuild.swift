@@ -153,7 +153,7 @@ struct TableRebuild {
     }
 
     private func keep(_ sequence: Int64?, _ count: Int) throws {
-        guard try schema.table(table)?.sql.isAutoincrement ?? false else { return }
+        guard try schema.definition(of: table)?.isAutoincrement == true else { return }
         let sequences = schema.qualified("sqlite_sequence")
         guard let sequence else {
             // Copying no rows has recorded a number that did not exist before.
@@ -184,12 +184,18 @@ struct TableRebuild {
 }
 
 extension Schema {
+    /// The text of a table; nil if there is none.
+    func definition(of table: String) throws(DatabaseError) -> String? {
+        let sql = "SELECT sql FROM \(qualified("sqlite_schema")) WHERE type = 'table' AND lower(name) = lower(?)"
+        return try connection.fetchOne(String.self, SQL(raw: sql, [table]))
+    }
+
     var isTemporary: Bool { sqlite3_stricmp(name, "temp") == 0 }
 }
 
 extension String {
     /// Whether a table's text has the keyword; SQLite does not report this in any other way.
-    fileprivate var isAutoincrement: Bool {
+    var isAutoincrement: Bool {
         var tokens = SQLTokens(self)
         while let token = tokens.next() {
             if tokens.isWord(token, "AUTOINCREMENT") { return true }
