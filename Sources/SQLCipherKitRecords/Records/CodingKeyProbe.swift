@@ -33,8 +33,13 @@ struct CodingKeyProbe: Decoder {
     /// another name, it is another property's key.
     private func isKey<Key: CodingKey>(_ type: Key.Type) -> Bool {
         guard let key = Key(stringValue: name), key.stringValue.isSameText(as: name) else { return false }
-        guard Mirror(reflecting: key).displayStyle == .enum, let label = caseName(key) else { return true }
-        return String(cString: label).isSameText(as: name)
+        return Self.property(of: key)?.isSameText(as: name) ?? true
+    }
+
+    /// The name of the property that has a coding key; nil if the key does not reveal it.
+    static func property<Key: CodingKey>(of key: Key) -> String? {
+        guard Mirror(reflecting: key).displayStyle == .enum else { return nil }
+        return caseName(key).map { String(cString: $0) }
     }
 }
 

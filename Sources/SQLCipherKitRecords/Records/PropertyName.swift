@@ -12,26 +12,26 @@ enum PropertyName {
 
     private static let known = Lock<[AnyProperty: Known]>([:])
 
-    /// The name of a key path's stored property, if it is also the property's coding key; otherwise nil.
+    /// The coding key of a key path's stored property; nil if it is not known.
     static func of<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> String? {
         if case .name(let name) = look(keyPath) { name } else { nil }
     }
 
-    /// The names of the stored properties of a longer key path, if each is also the property's coding key in its type; otherwise
-    /// nil.
+    /// The coding keys of the stored properties of a longer key path; nil if one is not known.
     static func path<Root>(of keyPath: PartialKeyPath<Root> & Sendable) -> [String]? {
         if let name = of(keyPath) { return [name] }
         let (description, prefix) = (keyPath.debugDescription, "\\\(Root.self).")
         guard description.hasTextPrefix(prefix) else { return nil }
         let names = String(decoding: description.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
             .split(separator: ".").map { String($0.replacing("?", with: "")) }
-        var type: any Any.Type = Root.self
+        var type: any Any.Type = Root.self, keys: [String] = []
         for (index, name) in names.enumerated() {
-            guard !name.isEmpty, !name.utf8.contains(where: { "<[(!".utf8.contains($0) }), CodingKeyProbe.allows(name, type) else {
+            guard !name.isEmpty, !name.utf8.contains(where: { "<[(!".utf8.contains($0) }), let key = key(of: name, in: type) else {
                 return nil
             }
-            if index == names.count - 1 { return names }
-            guard let whole = type as? any Decodable.Type, var part = PropertyProbe.type(of: name, in: whole) else { return nil }
+            keys.append(key)
+            if index == names.count - 1 { return keys }
+            guard let whole = type as? any Decodable.Type, var part = PropertyProbe.type(of: key, in: whole) else { return nil }
             while let optional = part as? any SQLNullable.Type { part = optional.wrapped }
             type = part
         }
@@ -54,12 +54,17 @@ enum PropertyName {
             """)
     }
 
+    private static func key(of name: String, in type: any Any.Type) -> String? {
+        if CodingKeyProbe.allows(name, type) { return name }
+        return (type as? any Decodable.Type).flatMap { PropertyProbe.name(of: name, in: $0) }
+    }
+
     private static func look<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> Known {
         let property = AnyProperty(keyPath)
         if let found = known.withLock({ $0[property] }) { return found }
         let result: Known
         if let name = read(keyPath.debugDescription, "\(Root.self)") {
-            result = CodingKeyProbe.allows(name, Root.self) ? .name(name) : .otherKey(name)
+            result = key(of: name, in: Root.self).map(Known.name) ?? .otherKey(name)
         } else {
             result = .none
         }

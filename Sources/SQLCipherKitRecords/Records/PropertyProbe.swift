@@ -6,18 +6,26 @@ import SQLCipherKitCore
 final class PropertyProbe {
     private var names: [String] = []
     private var types: [any Any.Type] = []
+    private var properties: [String?] = []
 
     /// The type of the property with a coding key; nil if the probe does not come as far.
     static func type(of name: String, in type: any Decodable.Type) -> (any Any.Type)? {
-        let probe = PropertyProbe()
-        _ = try? type.init(from: Source(probe: probe))
+        let probe = asked(type)
         return probe.names.firstIndex(ofText: name).map { probe.types[$0] }
     }
 
-    static func names(of type: any Decodable.Type) -> [String] {
+    static func names(of type: any Decodable.Type) -> [String] { asked(type).names }
+
+    /// The coding key of a property; nil if it was not found.
+    static func name(of property: String, in type: any Decodable.Type) -> String? {
+        let probe = asked(type)
+        return probe.properties.firstIndex { $0.isSameText(as: property) }.map { probe.names[$0] }
+    }
+
+    private static func asked(_ type: any Decodable.Type) -> PropertyProbe {
         let probe = PropertyProbe()
         _ = try? type.init(from: Source(probe: probe))
-        return probe.names
+        return probe
     }
 
     private struct Unknown: Error {}
@@ -78,6 +86,7 @@ final class PropertyProbe {
             } else {
                 probe.names.append(name)
                 probe.types.append(type)
+                probe.properties.append(CodingKeyProbe.property(of: key))
             }
         }
 

@@ -24,8 +24,8 @@ extension SQLExpression {
     /// let romans = try db.fetchAll(Note.filter { $0.meta.json(\.city) == "Roma" })
     /// // ("note"."meta" ->> '$.city') = ?
     /// ```
-    /// The property must be a stored one with its own name as its coding key, and so must those on the way to it: `\.address.city`,
-    /// `\.address?.city`. Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Its type must be a
+    /// The property must be a stored one, and so must those on the way to it: `\.address.city`, `\.address?.city`. Each is found under
+    /// its coding key. Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Its type must be a
     /// ``SQLJSONScalar``. For elements of arrays and other types, see ``json(_:as:)``.
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
     where Value == JSONColumn<Root> { value(property) }
@@ -67,8 +67,8 @@ extension SQLExpression {
         guard let names = PropertyName.path(of: property) else {
             let error = DatabaseError.invalidArgument(
                 """
-                \(property) names no property of the JSON of \(Root.self): each of its parts must be stored, with its name as the \
-                coding key. Otherwise use json("…", as:)
+                \(property) names no property of the JSON of \(Root.self): each of its parts must be stored in it, under a coding \
+                key that can be found out. Otherwise use json("…", as:)
                 """)
             return SQLExpression<T?>("\(RefusedValue(error))", .atom)
         }

@@ -4,8 +4,8 @@ import SQLCipherKitCore
 /// The properties of a record, as columns to describe.
 @dynamicMemberLookup
 public struct SQLProperties<Record: SQLRecord> {
-    /// The column of a property, with the property's name, the type that its values are stored as, and `NOT NULL` unless it is
-    /// optional. The name of a computed or observed property is unknown: set it with ``SQLColumn/named(_:)``.
+    /// The column of a property, with the name of its coding key, the type that its values are stored as, and `NOT NULL` unless it
+    /// is optional. The name of a computed or observed property is unknown: set it with ``SQLColumn/named(_:)``.
     public subscript<Value>(dynamicMember keyPath: KeyPath<Record, Value> & Sendable) -> SQLColumn {
         SQLColumn(
             property: AnyProperty(keyPath),

@@ -151,6 +151,7 @@ public struct SQLTable: Sendable {
     ///   - values: how dates, UUIDs and decimals are stored in default values.
     public func creation(ifNotExists: Bool = false, values: ValueProfile = .standard) throws(DatabaseError) -> [SQL] {
         guard !columns.isEmpty else { throw .invalidArgument("the table \(name) has no columns") }
+        if columns.contains(where: \.name.isEmpty) { throw SQLColumn.nameless }
         var seen: Set<SQLName> = []
         for column in columns where !seen.insert(SQLName(column.name)).inserted {
             throw .invalidArgument("the table \(name) has two columns named \(column.name)")

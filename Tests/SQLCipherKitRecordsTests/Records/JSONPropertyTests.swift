@@ -190,14 +190,13 @@ private struct MetaVisit: SQLRecord, Hashable {
         #expect(try db.count(MetaVisit.filter { $0.later == nil && $0.perhaps == nil }) == 1)
     }
 
-    /// What has no name in the JSON, or another one, is not looked for under a wrong one.
-    @Test func aPropertyWithAnotherNameIsRefused() throws {
+    /// What has another name in the JSON is looked for under that one, and what has none is refused.
+    @Test func aPropertyHasTheNameOfItsCodingKey() throws {
         let db = try Connection(.memory)
         try db.create(MetaVisit.table)
-        let queries = [
-            MetaVisit.filter { $0.meta.json(\.renamed) == 1 }, MetaVisit.filter { $0.plain.json(\.summary) == "" },
-            MetaVisit.filter { $0.meta.json(\.city.count) == 1 },
-        ]
+        let renamed = try db.sql(of: MetaVisit.filter { $0.meta.json(\.renamed) == 1 })
+        #expect(renamed.text == (try db.sql(of: MetaVisit.filter { $0.meta.json("other", as: Int.self) == 1 }).text))
+        let queries = [MetaVisit.filter { $0.plain.json(\.summary) == "" }, MetaVisit.filter { $0.meta.json(\.city.count) == 1 }]
         for query in queries {
             let error = #expect(throws: DatabaseError.self) { try db.fetchAll(query) }
             #expect(error?.reason == .invalidArgument && error?.message.contains("names no property of the JSON of Meta") == true)
