@@ -29,7 +29,7 @@ package final class AtomicFile {
         Self.removeLocked(path)
         let file = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
-            let error = Self.failure(.cannotOpen, "the new file cannot be made", temporaryPath)
+            let error = Self.failure(.cannotOpen, "the new file cannot be made", path)
             lock?.unlock()
             lock = nil
             throw error
@@ -53,7 +53,7 @@ package final class AtomicFile {
         // Only root can keep the owner; other users own what they write.
         if let original, geteuid() == 0 { _ = fchown(file, original.st_uid, original.st_gid) }
         guard file >= 0, original.map({ fchmod(file, $0.st_mode & 0o7777) }) ?? 0 == 0, Self.sync(file) else {
-            throw Self.failure(.ioError, "the new file cannot be flushed to disk", temporaryPath)
+            throw Self.failure(.ioError, "the new file cannot be flushed to disk", path)
         }
     }
 
@@ -103,6 +103,6 @@ package final class AtomicFile {
         let error = errno
         return DatabaseError(
             code: error == ENOSPC || error == EFBIG ? .full : code, reason: code == .cannotOpen ? .cannotOpen : .engine,
-            message: "\(what): \(String(cString: strerror(error))); nothing has changed", path: path)
+            message: "\(what): \(path): \(String(cString: strerror(error))); nothing has changed", path: path)
     }
 }

@@ -53,10 +53,10 @@ extension Connection {
         let rc = sqlcipherkit_open(location.name, &opened, flags)
         handle = opened
         guard rc == SQLITE_OK, let opened else {
-            let error = DatabaseError(rc: rc, database: opened)
+            let error = DatabaseError(rc: rc, database: opened), reason = DatabaseFile.reason(error, opened)
             let name = location.path ?? location.name
             throw DatabaseError(
-                code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, error.message).message, path: name)
+                code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, reason).message, path: name)
         }
         try check(profile.attach(to: opened))
         watchRollbacks(opened)
@@ -105,7 +105,7 @@ extension Connection {
                 code: error.code, reason: .cannotOpen,
                 message: "\(path) has the journal of an interrupted change: open it for writing to undo that", path: path)
         }
-        throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, error.message) : error
+        throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, DatabaseFile.reason(error, handle)) : error
     }
 
     private func isEmptyFile() throws(DatabaseError) -> Bool {
