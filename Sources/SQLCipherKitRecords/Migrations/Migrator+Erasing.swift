@@ -10,9 +10,9 @@ extension Migrator {
     }
 
     private func hasChanged(_ db: Connection) throws -> Bool {
-        if try applied(in: db).isEmpty { return false }
+        if try recorded(in: db).isEmpty { return false }
         let position: Position
-        do throws(DatabaseError) { position = try self.position(in: db) } catch {
+        do { position = try self.position(in: db) } catch let error as DatabaseError {
             guard error.reason == .migration else { throw error }
             return true
         }
@@ -27,7 +27,7 @@ extension Migrator {
         let empty = try Connection(.memory, configuration: configuration)
         defer { empty.close() }
         var migrator = self
-        (migrator.erasesOnSchemaChange, migrator.onForeignKeyViolations) = (false, nil)
+        (migrator.erasesOnSchemaChange, migrator.onForeignKeyViolations, migrator.adoptions) = (false, nil, [])
         if count > 0 { try migrator.migrate(empty, through: names[count - 1]) }
         return try Self.schema(of: empty)
     }

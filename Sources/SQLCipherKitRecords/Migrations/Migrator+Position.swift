@@ -10,11 +10,11 @@ extension Migrator {
     }
 
     /// - Throws: the same errors as ``pending(in:)``.
-    func position(in db: Connection) throws(DatabaseError) -> Position {
+    func position(in db: Connection) throws -> Position {
         let known = try knownNames()
         let applied = try applied(in: db)
         if let unknown = applied.first(where: { !known.contains(ExactText($0)) }) {
-            throw .migration("the database is newer than this program, which does not know its migration \(unknown)")
+            throw DatabaseError.migration("the database is newer than this program, which does not know its migration \(unknown)")
         }
         var position = Position()
         var rest = applied[...]
@@ -25,7 +25,7 @@ extension Migrator {
                 rest.removeFirst()
             } else if former.isEmpty || !former.last.isSameText(as: migration.merged.last ?? "") {
                 if let next = rest.first {
-                    throw .migration(
+                    throw DatabaseError.migration(
                         "the migration \(migration.name) comes before \(next), which is done already: add new ones at the end")
                 }
                 position.former = former
@@ -34,7 +34,7 @@ extension Migrator {
             position.done += 1
         }
         // A former migration is out of order.
-        if let next = rest.first { throw .migration("the migration \(next) of the database is out of order") }
+        if let next = rest.first { throw DatabaseError.migration("the migration \(next) of the database is out of order") }
         return position
     }
 

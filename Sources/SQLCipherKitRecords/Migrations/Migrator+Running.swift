@@ -2,7 +2,8 @@ import SQLCipherKitConcurrency
 import SQLCipherKitCore
 
 extension Migrator {
-    /// Runs all pending migrations, each in its own transaction. If there are none, nothing is written.
+    /// Runs all pending migrations, each in its own transaction. If there are none, nothing is written, but those that the database
+    /// adopts (``adopt(through:when:)``).
     ///
     /// Several processes may do this at the same time: each migration still runs only once.
     /// - Parameters:
@@ -14,6 +15,7 @@ extension Migrator {
     @discardableResult
     public func migrate(_ db: Connection, through last: String? = nil) throws -> [String] {
         if erasesOnSchemaChange { try eraseIfChanged(db) }
+        try adopt(db)
         var finished: [String] = []
         while let migration = try next(in: db, through: last) {
             var report: MigrationViolations?
@@ -40,6 +42,7 @@ extension Migrator {
         // Foreign key enforcement cannot be switched inside the transaction that all migrations share.
         let foreignKeys: ForeignKeys = last.allSatisfy { $0.foreignKeys == .enforced } ? .enforced : .checkedAtEnd
         _ = try run(db, foreignKeys) { db, isEnforcing -> TransactionEnd<Void> in
+            try record(adopting(db), in: db)
             for migration in last {
                 if let report = try perform(migration, db, isEnforcing) { reports.append(report) }
             }
@@ -49,10 +52,10 @@ extension Migrator {
         return pending
     }
 
-    private func next(in db: Connection, through last: String?) throws(DatabaseError) -> Migration? {
+    private func next(in db: Connection, through last: String?) throws -> Migration? {
         let pending = try pending(in: db)
         guard let last else { return migrations.suffix(pending.count).first }
-        guard let end = names.firstIndex(ofText: last) else { throw .invalidArgument("there is no migration \(last)") }
+        guard let end = names.firstIndex(ofText: last) else { throw DatabaseError.invalidArgument("there is no migration \(last)") }
         let index = migrations.count - pending.count
         return index <= end ? migrations[index] : nil
     }
@@ -80,14 +83,20 @@ extension Migrator {
         let former = try position(in: db).former
         try migration.body(db, former)
         let report = try before.flatMap { try compare(migration, $0, ForeignKeyState(of: db.main), isEnforcing) }
+        for name in former { try db.execute("DELETE FROM main.sqlcipherkit_migration WHERE name = \(name)") }
+        try record([migration.name], in: db)
+        return report
+    }
+
+    /// Records that migrations are done.
+    func record(_ names: [String], in db: Connection) throws(DatabaseError) {
+        if names.isEmpty { return }
         try db.execute(
             """
             CREATE TABLE IF NOT EXISTS main.sqlcipherkit_migration(
                 position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, done TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)
             """)
-        for name in former { try db.execute("DELETE FROM main.sqlcipherkit_migration WHERE name = \(name)") }
-        try db.execute("INSERT INTO main.sqlcipherkit_migration(name) VALUES (\(migration.name))")
-        return report
+        for name in names { try db.execute("INSERT INTO main.sqlcipherkit_migration(name) VALUES (\(name))") }
     }
 
     private func compare(

@@ -39,6 +39,8 @@ public struct Migrator: Sendable {
 
     static let table = "sqlcipherkit_migration"
     private(set) var migrations: [Migration] = []
+    /// What finds the migrations whose effect a database has without them: see ``adopt(through:when:)``.
+    var adoptions: [Adoption] = []
 
     /// Whether to erase a database with all its rows before migrating it, if its schema differs from the one that its migrations
     /// create. Default: false.
@@ -96,9 +98,16 @@ public struct Migrator: Sendable {
     /// The names of all migrations, in order.
     public var names: [String] { migrations.map(\.name) }
 
-    /// The names of the migrations that a database has had, in order, including former ones that were merged since.
-    /// - Throws: ``DatabaseError``.
-    public func applied(in db: Connection) throws(DatabaseError) -> [String] {
+    /// The names of the migrations that a database has had, in order, including former ones that were merged since. Those that it
+    /// is to adopt count.
+    /// - Throws: ``DatabaseError``, and what the conditions of ``adopt(through:when:)`` throw.
+    public func applied(in db: Connection) throws -> [String] {
+        let recorded = try recorded(in: db)
+        return try recorded.isEmpty ? adopted(in: db) : recorded
+    }
+
+    /// The names of the migrations that the database has a record of.
+    func recorded(in db: Connection) throws(DatabaseError) -> [String] {
         // Without the table, there were no migrations.
         guard try db.main.hasTable(Self.table) else { return [] }
         return try db.fetchAll(String.self, "SELECT name FROM main.sqlcipherkit_migration ORDER BY position")
@@ -107,8 +116,9 @@ public struct Migrator: Sendable {
     /// The names of the pending migrations, in order.
     /// - Throws: ``DatabaseError/Reason/migration`` if the database has one that this program does not know, from a newer version
     ///   of it, or if a migration was added before one that is already done; ``DatabaseError/Reason/invalidArgument`` for two
-    ///   migrations of the same name, including merged ones, and for an empty name.
-    public func pending(in db: Connection) throws(DatabaseError) -> [String] {
+    ///   migrations of the same name, including merged ones, and for an empty name. Also what the conditions of
+    ///   ``adopt(through:when:)`` throw.
+    public func pending(in db: Connection) throws -> [String] {
         Array(names.dropFirst(try position(in: db).done))
     }
 }

@@ -53,6 +53,11 @@ import Testing
                 """)
         }
 
+        migrator.adopt(userVersions: [1: "authors and books", 2: "pages"])
+        migrator.adopt(through: "authors and books") { db in
+            try db.main.hasTable("book")
+        }
+
         let pending = try migrator.pending(in: db)
         try migrator.dryRun(db)              // does them, and undoes them
         #expect(pending == ["authors without books go"])
