@@ -69,6 +69,15 @@ extension KeyValueStore {
         try connection.savepoint { _ in for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
+    /// Sets keys to values of different types in one savepoint: if one fails, none of them is set.
+    /// ```swift
+    /// try settings.setAll(["volume": 7, "theme": "dark", "window": frame])
+    /// ```
+    @_disfavoredOverload
+    public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws {
+        try connection.savepoint { _ in for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    }
+
     @inlinable
     @inline(__always)
     func put(

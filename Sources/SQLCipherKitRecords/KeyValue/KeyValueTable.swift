@@ -39,9 +39,10 @@ final class KeyValueTable: Sendable {
             """)
     }
 
-    /// For purging, created with the first row that expires.
+    /// For purging, created with the first row that expires. Tables and indexes share one space of names, and no store's table
+    /// begins like this one.
     var expiryIndex: SQL {
-        let index = "\(schemaName.quotedSQLIdentifier).\("\(tableName)_expires".quotedSQLIdentifier)"
+        let index = "\(schemaName.quotedSQLIdentifier).\("expires_\(tableName)".quotedSQLIdentifier)"
         return SQL(raw: """
             CREATE INDEX IF NOT EXISTS \(index) ON \(tableName.quotedSQLIdentifier)(expires) WHERE expires IS NOT NULL
             """)

@@ -14,11 +14,12 @@ import SQLCipherKitCore
 /// }
 /// for try await theme in settings.observe("theme", as: String.self) { show(theme ?? "light") }
 /// ```
-/// Each call is a separate read or transaction. ``KeyValueStore`` describes which values it takes and how it stores them.
+/// It has the calls of a ``KeyValueStore``, which describes the values that it takes and how it stores them. Each call is a
+/// separate read or transaction, and has an asynchronous form.
 public struct SharedKeyValueStore: Sendable {
     /// The database that contains the store.
     public let schema: SharedSchema
-    private let table: KeyValueTable
+    let table: KeyValueTable
 
     /// Creates a store in a database of a queue or a pool, without reading or writing anything yet.
     /// - Parameters:
@@ -65,61 +66,6 @@ public struct SharedKeyValueStore: Sendable {
     public func write<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
         try await database.write { [table] db in try body(table.store(db)) }
     }
-
-    // MARK: One key
-
-    /// The value of a key, or nil if there is none.
-    /// - Throws: the same errors as ``KeyValueStore``'s `get(_:as:)` and `read`.
-    public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws -> T? {
-        try read { store in try store.get(key, as: type) }
-    }
-
-    /// The value of a key, decoded, or nil if there is none.
-    @_disfavoredOverload
-    public func get<T: Decodable & Sendable>(_ key: String, as type: T.Type = T.self) throws -> T? {
-        try read { store in try store.get(key, as: type) }
-    }
-
-    /// The value of a key, or nil if there is none, read asynchronously.
-    public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) async throws -> T? {
-        try await read { store in try store.get(key, as: type) }
-    }
-
-    /// The value of a key, decoded, or nil if there is none, read asynchronously.
-    @_disfavoredOverload
-    public func get<T: Decodable & Sendable>(_ key: String, as type: T.Type = T.self) async throws -> T? {
-        try await read { store in try store.get(key, as: type) }
-    }
-
-    /// The value of a key, or `value` if there is none.
-    public func get<T: Codable & Sendable>(_ key: String, default value: T) throws -> T {
-        try read { store in try store.get(key, default: value) }
-    }
-
-    /// The value of a key, or `value` if there is none, read asynchronously.
-    public func get<T: Codable & Sendable>(_ key: String, default value: T) async throws -> T {
-        try await read { store in try store.get(key, default: value) }
-    }
-
-    /// Sets the value of a key and replaces any earlier value.
-    /// - Throws: the same errors as ``KeyValueStore``'s `set(_:to:expires:)` and `write`.
-    public func set<T: Codable & Sendable>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
-        try write { store in try store.set(key, to: value, expires: expiry) }
-    }
-
-    /// Sets the value of a key and replaces any earlier value, asynchronously.
-    public func set<T: Codable & Sendable>(_ key: String, to value: T, expires expiry: Date? = nil) async throws {
-        try await write { store in try store.set(key, to: value, expires: expiry) }
-    }
-
-    /// Removes a key.
-    /// - Returns: whether it existed.
-    @discardableResult
-    public func remove(_ key: String) throws -> Bool { try write { store in try store.remove(key) } }
-
-    /// Removes a key, asynchronously.
-    @discardableResult
-    public func remove(_ key: String) async throws -> Bool { try await write { store in try store.remove(key) } }
 
     // MARK: Observation
 

@@ -57,7 +57,7 @@ struct KeyValueStep: Step {
                     "CREATE TABLE IF NOT EXISTS \(table)(key TEXT PRIMARY KEY NOT NULL, value, json BLOB, expires INTEGER) WITHOUT ROWID")
             }
             if expires {
-                let index = "main." + "\(name)_expires".quotedSQLIdentifier
+                let index = "main." + "expires_\(name)".quotedSQLIdentifier
                 _ = try reference.must(
                     "CREATE INDEX IF NOT EXISTS \(index) ON \(name.quotedSQLIdentifier)(expires) WHERE expires IS NOT NULL")
             }

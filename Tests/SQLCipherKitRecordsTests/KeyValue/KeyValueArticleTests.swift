@@ -29,12 +29,12 @@ import TestSupport
         try settings.remove("nickname")
         #expect(nickname == .some(nil) && missing == nil)
 
-        try settings.setAll(["volume": 7, "brightness": 3])
+        try settings.setAll(["volume": 7, "mode": "night"])
         try db.transaction { _ in
             try settings.set("theme", to: "dark")
             try settings.remove("volume")
         }
-        #expect(try settings.keys() == ["brightness", "launches", "theme", "window"])
+        #expect(try settings.keys() == ["launches", "mode", "theme", "window"])
 
         try settings.setAll(["color.text": "black", "color.page": "white"])
         let colors = try settings.all(as: String.self, prefix: "color.")

@@ -54,6 +54,61 @@ import TestSupport
         #expect(try store.read { try $0.keys() } == [])
     }
 
+    /// Every call of a `KeyValueStore` is one of a shared store, with the same arguments, synchronous and asynchronous.
+    @Test func itHasTheCallsOfAStore() throws {
+        func calls(_ file: String) throws -> [String] {
+            let text = try String(contentsOf: Repository.file("Sources/SQLCipherKitRecords/KeyValue/\(file)"), encoding: .utf8)
+            return text.components(separatedBy: "public func ").dropFirst().compactMap { declaration in
+                // Without what makes a value one that tasks may share.
+                let head = (declaration.components(separatedBy: " {").first ?? "").replacing(#/\s+/#, with: " ")
+                    .replacing(" & Sendable", with: "").replacing("sending @escaping ", with: "")
+                    .replacing("( ", with: "(").replacing(" )", with: ")")
+                guard let call = head.firstMatch(of: #/^(\w+)(?:<.*?>)?(\(.*\)) (async )?throws/#) else { return nil }
+                return "\(call.1)\(call.2)\(call.3 == nil ? "" : " async")"
+            }
+        }
+        let own = try ["KeyValueStore+Reading", "KeyValueStore+Writing", "KeyValueStore+Iteration"].flatMap { try calls("\($0).swift") }
+        let shared = try calls("SharedKeyValueStore+Calls.swift")
+        #expect(own.count >= 20 && own.contains("keys(prefix: String = \"\")"))
+        #expect(shared.filter { !$0.hasSuffix(" async") }.sorted() == own.sorted())
+        #expect(shared.filter { $0.hasSuffix(" async") }.sorted() == own.map { "\($0) async" }.sorted())
+    }
+
+    @Test(arguments: Store.allCases) func allKeysAtOnce(kind: Store) async throws {
+        let store = try SharedKeyValueStore("settings", in: kind.open(folder))
+        try await store.setAll(["a": 1, "b": 2])
+        try await store.setAll(["c.x": 7, "c.y": "dark", "c.z": Frame(x: 3), "c.nil": Int?.none])
+        try await store.setAll(["d": Frame(x: 4)])
+        #expect(try await store.keys() == ["a", "b", "c.nil", "c.x", "c.y", "c.z", "d"])
+        #expect(try await store.count(prefix: "c.") == 4)
+        #expect(try await store.contains("c.nil"))
+        #expect(try await store.get("c.y", default: "light") == "dark")
+        #expect(try await store.get("c.nil", as: Int?.self) == .some(nil))
+        #expect(try await store.all(as: Frame.self, prefix: "d").map(\.value) == [Frame(x: 4)])
+        try await store.forEach(prefix: "d") { entry in #expect(entry.key == "d") }
+        // All or nothing, of any types.
+        await #expect(throws: DatabaseError.self) { try await store.setAll(["e": 1, "f": "x", "g": Double.nan, "h": Frame(x: 1)]) }
+        #expect(try await store.count() == 7)
+        try allSynchronously(store)
+        try await store.set("old", to: 1, expires: Date(timeIntervalSinceNow: -1))
+        #expect(try await store.purgeExpired() == 1)
+        try await store.removeAll(prefix: "c.")
+        #expect(try await store.keys() == ["a", "b", "d"])
+    }
+
+    private func allSynchronously(_ store: SharedKeyValueStore) throws {
+        try store.setAll(["a": 3, "b": 4])
+        try store.setAll(["c.x": 8, "c.z": Frame(x: 5)])
+        try store.setAll(["d": Frame(x: 6)])
+        #expect(try store.keys(prefix: "c.") == ["c.nil", "c.x", "c.y", "c.z"] && store.count() == 7 && store.contains("a"))
+        #expect(try store.get("c.z", default: Frame(x: 0)) == Frame(x: 5) && store.get("none", default: 1) == 1)
+        #expect(try store.all(as: Int.self, prefix: "a").map(\.value) == [3])
+        var seen: [String] = []
+        try store.forEach(prefix: "c.") { entry in seen.append(entry.key) }
+        #expect(seen.count == 4)
+        #expect(try store.purgeExpired() == 0)
+    }
+
     @Test(arguments: Store.allCases) func inAnAttachedDatabase(kind: Store) async throws {
         let database = try kind.open(folder)
         let archive = try await database.attach(.file(folder.path("archive.db")), as: "archive", key: .plaintext)

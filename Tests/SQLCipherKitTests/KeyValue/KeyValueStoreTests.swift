@@ -256,7 +256,29 @@ import TestSupport
         try store.remove("at no end")
         #expect(try store.get("far") == 6)
         let plan = try db.fetchAll(RowCopy.self, "EXPLAIN QUERY PLAN DELETE FROM kv_settings WHERE expires <= 5")
-        #expect("\(plan)".contains("kv_settings_expires"))
+        #expect("\(plan)".contains("expires_kv_settings"))
+    }
+
+    /// Whatever stores are named, no table or index of one is in the way of another.
+    @Test func namesThatLookLikePartsOfOthers() throws {
+        for names in [["session", "session_expires"], ["session_expires", "session"], ["a", "expires_a", "expires_kv_a"]] {
+            let db = try Connection(.memory)
+            for name in names + names {
+                try KeyValueStore(name, in: db).set("key", to: name, expires: .distantFuture)
+            }
+            #expect(try KeyValueStore.names(in: db) == names.sorted())
+            for name in names { #expect(try KeyValueStore(name, in: db).get("key") == name) }
+        }
+    }
+
+    @Test func valuesOfSeveralTypesAtOnce() throws {
+        struct Frame: Codable, Equatable { var x: Int }
+        let db = try Connection(.memory), store = try KeyValueStore("settings", in: db)
+        try store.setAll(["volume": 7, "theme": "dark", "window": Frame(x: 1), "mode": Level.high, "nil": String?.none])
+        #expect(try store.get("volume") == 7 && store.get("theme") == "dark" && store.get("window") == Frame(x: 1))
+        #expect(try store.get("mode") == Level.high && store.get("nil", as: String?.self) == .some(nil))
+        #expect(throws: DatabaseError.self) { try store.setAll(["volume": 8, "theme": "light", "bad": Double.nan]) }
+        #expect(try store.get("volume") == 7 && store.count() == 5)
     }
 
     @Test func changeOfKey() throws {
