@@ -29,8 +29,9 @@ public struct DatabaseConfiguration: Sendable {
     public var createsFolders = false
     /// Whether a path may be a symbolic link; if not, `SQLITE_OPEN_NOFOLLOW` is set. Default: true.
     public var followsSymbolicLinks = true
-    /// Whether SQLite guards the connection with a mutex. None is needed, because this package's types ensure that only one thread
-    /// uses a connection at a time. Default: false.
+    /// Whether SQLite guards the connection with a mutex (`SQLITE_OPEN_FULLMUTEX`). None is needed, because this package's types
+    /// ensure that only one thread uses a connection at a time, and it does not make a ``Connection`` safe to share: for several
+    /// threads there are `DatabaseQueue` and `DatabasePool`. Default: false.
     public var usesMutex = false
     /// How long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``. Default: 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
