@@ -209,6 +209,7 @@ if !hasAll {
 } else if isDevelopment {
     package.targets += [
         .executableTarget(name: "BothEngines", dependencies: ["SQLCipher", "SQLCipherKit"], path: "Tests/BothEngines"),
+        .executableTarget(name: "PlainSweep", dependencies: ["KillPoints", "SQLCipher"], path: "Tests/PlainSweep"),
         .executableTarget(name: "Soak", dependencies: ["SQLCipherKit"], path: "Tests/Proofs/Soak"),
     ]
 }

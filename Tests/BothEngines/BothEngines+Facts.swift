@@ -24,6 +24,33 @@ extension BothEngines {
         print("by name:", try second.run("SELECT count(*) FROM t"))
     }
 
+    /// What programs ask to find out whether a key fits, and what they can do after an error.
+    static func answers(_ folder: String) throws {
+        let path = folder + "/a.db", old = folder + "/old.db"
+        let quick = "PRAGMA kdf_iter = 1"
+        let db = try Plain(path, key: passphrase)
+        try db.run("\(quick); CREATE TABLE t(x); BEGIN; INSERT INTO t VALUES (1)")
+        print("in a transaction:", Result { try db.change(key: "new") })
+        print("rows:", try db.run("COMMIT; SELECT count(*) FROM t"))
+        let wrong = try Plain(path, key: "wrong")
+        print("status:", try wrong.run("\(quick); PRAGMA cipher_status"), Result { try wrong.run("SELECT * FROM t") })
+        print("status:", try wrong.run("PRAGMA cipher_status"))
+        try wrong.set(key: passphrase)
+        print("status:", try wrong.run("\(quick); INSERT INTO t VALUES (2); PRAGMA cipher_status"))
+        // A folder is where the new file would be.
+        let third = try Plain(old, key: passphrase)
+        try third.run("PRAGMA cipher_compatibility = 3; CREATE TABLE t(x)")
+        try FileManager.default.createDirectory(atPath: old + "-migrated", withIntermediateDirectories: false)
+        let migrated = try Plain(old, key: passphrase)
+        print("migrated:", try migrated.run("PRAGMA cipher_migrate"), try migrated.run("INSERT INTO t VALUES (3); SELECT * FROM t"))
+        print("not migrated:", try Plain(path, key: "wrong").run("PRAGMA cipher_migrate"))
+        var message: UnsafeMutablePointer<CChar>?
+        print("extensions:", sqlite3_enable_load_extension(db.handle, 1), sqlite3_load_extension(db.handle, "x", nil, &message),
+            message.map { String(cString: $0) } ?? "")
+        sqlite3_free(message)
+        print("shared cache:", sqlite3_enable_shared_cache(1), sqlite3_enable_shared_cache(0))
+    }
+
     /// One connection, used by eight threads at once, as GRDB's users, C code and other wrappers may.
     static func threads(_ path: String) throws {
         let plain = try Plain(path, key: passphrase)

@@ -9,6 +9,7 @@ import SQLCipherKit
         switch (command, Array(arguments.dropFirst())) {
         case ("options", []): options()
         case ("facts", []): try facts()
+        case ("answers", let rest) where rest.count == 1: try answers(rest[0])
         case ("turns", let rest) where rest.count == 1: try turns(rest[0])
         case ("threads", let rest) where rest.count == 1: try threads(rest[0])
         case ("fill-plain", let rest) where rest.count == 2: try fillPlain(rest[0], Int(rest[1]) ?? 0)

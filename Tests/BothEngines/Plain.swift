@@ -16,6 +16,10 @@ final class Plain: @unchecked Sendable {
         if let key { try check(sqlite3_key(handle, key, Int32(key.utf8.count))) }
     }
 
+    func set(key: String) throws { try check(sqlite3_key(handle, key, Int32(key.utf8.count))) }
+
+    func change(key: String) throws { try check(sqlite3_rekey(handle, key, Int32(key.utf8.count))) }
+
     deinit { sqlite3_close_v2(handle) }
 
     private func check(_ code: Int32) throws {

@@ -22,13 +22,25 @@ static long left = -1;
 static int mode = 0;
 static int refused = 0;
 
-enum kind { SYNC, WRITE, NAME };
+enum kind { SYNC, WRITE, NAME, READ };
+
+/* The kinds that each mode counts, as bits. */
+static const int counted[] = {
+    [KILLPOINTS_ALL] = 1 << WRITE | 1 << NAME, [KILLPOINTS_NAMES] = 1 << NAME,
+    [KILLPOINTS_FAIL] = 1 << SYNC | 1 << WRITE | 1 << NAME, [KILLPOINTS_READ] = 1 << READ, [KILLPOINTS_FULL] = 1 << WRITE,
+};
 
 /* Whether the call shall fail. */
 static int point(enum kind kind) {
-    if (left < 0 || (mode == KILLPOINTS_NAMES && kind != NAME) || (mode != KILLPOINTS_FAIL && kind == SYNC)) return 0;
+    if (left < 0 || !(counted[mode] & 1 << kind)) return 0;
+    if (mode == KILLPOINTS_FULL) {
+        if (left > 1) left--;
+        else left = 0;
+        errno = ENOSPC;
+        return left == 0;
+    }
     if (left-- != 1) return 0;
-    if (mode != KILLPOINTS_FAIL) kill(getpid(), SIGKILL);
+    if (mode != KILLPOINTS_FAIL && mode != KILLPOINTS_READ) kill(getpid(), SIGKILL);
     errno = EIO;
     return 1;
 }
@@ -158,6 +170,14 @@ OPEN(open64)
 WRITES(pwrite, off_t)
 WRITES(pwrite64, off64_t)
 
+#define READS(name, offset_type)                                                     \
+    ssize_t name(int file, void *bytes, size_t count, offset_type offset) {          \
+        REAL_OF_TYPE(ssize_t, #name, int, void *, size_t, offset_type);              \
+        return point(READ) ? -1 : real(file, bytes, count, offset);                  \
+    }
+READS(pread, off_t)
+READS(pread64, off64_t)
+
 int fsync(int file) {
     REAL("fsync", int);
     if (point(SYNC)) return -1;
@@ -251,7 +271,7 @@ int killpoints_run(long number, int how, int (*body)(void *), void *context) {
         left = number > 0 ? number : -1;
         mode = how;
         int result = body(context);
-        if (how == KILLPOINTS_FAIL && number > 0 && left < 1) result |= KILLPOINTS_STRUCK;
+        if (how >= KILLPOINTS_FAIL && number > 0 && left < 1) result |= KILLPOINTS_STRUCK;
         left = -1;
         fflush(NULL);
         _exit(result);

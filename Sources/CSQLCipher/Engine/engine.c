@@ -73,14 +73,15 @@
 #include "reads.h"
 #include "free_pages.h"
 #include "full_text.h"
+#include "rekey.h"
 #include "replaced_rows.h"
 #include "altered_tables.h"
 #include "snippets.h"
 #include "word_letters.h"
 #include "words.h"
-#include "shared_cache.h"
-#pragma GCC diagnostic pop
 #include "start.h"
+#include "opening.h"
+#pragma GCC diagnostic pop
 #include "fork.h"
 
 /* The functions that the Swift layer calls. */
@@ -92,7 +93,6 @@
 #include "columns.h"
 #include "primitives.h"
 #include "keys.h"
-#include "rekey.h"
 #include "page_counts.h"
 #include "replay.h"
 #include "query_only.h"
@@ -125,9 +125,9 @@
 
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 #include "../Provider/Plug/plug.h"
+#endif
 /* sqlite3Codec is an override: if it is unused, it no longer replaces SQLCipher's. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "codec.h"
 #pragma GCC diagnostic pop
-#endif

@@ -37,6 +37,10 @@ struct sqlite3_file;
 static int unixRead(struct sqlite3_file *, void *, int, long long);
 #define unixRead(file, bytes, count, offset) sqlcipherkit_sqlite_unix_read(file, bytes, count, offset)
 
+/* Lowers or releases a lock: reads.h has ours, for which a lock that cannot be lowered is no error. */
+static int unixUnlock(struct sqlite3_file *, int);
+#define unixUnlock(file, level) sqlcipherkit_sqlite_unix_unlock(file, level)
+
 /* Removes a file: reads.h has ours, for which a folder that cannot be flushed is no error. */
 struct sqlite3_vfs;
 static int unixDelete(struct sqlite3_vfs *, const char *, int);
@@ -49,11 +53,34 @@ static int sqlcipherkit_read_salt(void *);
 #define SQLCIPHERKIT_SALT_codec_ctx sqlcipherkit_sqlcipher_read_salt(codec_ctx
 #define SQLCIPHERKIT_SALT_ctx sqlcipherkit_read_salt(ctx
 
-#ifdef SQLCIPHERKIT_OWN_PROVIDER
 /* The function that the pager calls for each page: codec.h has ours. */
 static void *sqlite3Codec(void *, void *, unsigned int, int);
 #define sqlite3Codec(codec, data, number, mode) sqlcipherkit_sqlcipher_codec(codec, data, number, mode)
-#endif
+
+/* SQLCipher's start and stop: start.h has ours, which can fail and be tried again. The start's argument distinguishes the call from
+ * the definition, as the empty parenthesis does for the stop. */
+static int sqlcipherkit_start_cipher(const char *);
+static void sqlcipherkit_stop_cipher(void);
+#define sqlcipher_extra_init(argument) SQLCIPHERKIT_START_##argument)
+#define SQLCIPHERKIT_START_const sqlcipherkit_sqlcipher_start(const
+#define SQLCIPHERKIT_START_0 sqlcipherkit_start_cipher(0
+#define sqlcipher_extra_shutdown(none) SQLCIPHERKIT_STOP_##none
+#define SQLCIPHERKIT_STOP_void sqlcipherkit_sqlcipher_stop(void)
+#define SQLCIPHERKIT_STOP_ sqlcipherkit_stop_cipher()
+
+/* Changes the key: rekey.h has ours, after whose failures the database still has its old key. */
+struct sqlite3;
+static int sqlcipherkit_change_key(struct sqlite3 *, const char *, const void *, int);
+#define sqlite3_rekey_v2(first, ...) SQLCIPHERKIT_REKEY_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_REKEY_sqlite3 sqlcipherkit_sqlcipher_rekey(sqlite3
+#define SQLCIPHERKIT_REKEY_db sqlcipherkit_change_key(db
+
+/* Runs SQLCipher's pragmas: codec.h has ours, which knows what was forgiven. */
+struct Parse;
+static int sqlcipherkit_codec_pragma(struct sqlite3 *, int, struct Parse *, const char *, const char *);
+#define sqlcipher_codec_pragma(first, ...) SQLCIPHERKIT_CODEC_PRAGMA_##first, __VA_ARGS__)
+#define SQLCIPHERKIT_CODEC_PRAGMA_sqlite3 sqlcipherkit_sqlcipher_codec_pragma(sqlite3
+#define SQLCIPHERKIT_CODEC_PRAGMA_db sqlcipherkit_codec_pragma(db
 
 /* How integrity_check examines a full-text index: full_text.h says why it is replaced. */
 struct sqlite3_vtab;
@@ -100,7 +127,7 @@ static struct Table *sqlcipherkit_look_up(struct Parse *, struct SrcList *);
 #define SQLCIPHERKIT_LOOK_UP_Parse sqlcipherkit_sqlite_look_up(Parse
 #define SQLCIPHERKIT_LOOK_UP_pParse sqlcipherkit_look_up(pParse
 
-/* Parses the name of every database: shared_cache.h has ours, which refuses the shared cache. */
+/* Parses the name of every database: opening.h has ours, which refuses the shared cache. */
 struct sqlite3_vfs;
 static int sqlcipherkit_parse_uri(const char *, const char *, unsigned int *, struct sqlite3_vfs **, char **, char **);
 #define sqlite3ParseUri(first, ...) SQLCIPHERKIT_URI_##first, __VA_ARGS__)

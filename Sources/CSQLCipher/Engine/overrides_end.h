@@ -12,10 +12,24 @@
 #undef SQLCIPHERKIT_READ_pPg
 #undef pageReinit
 #undef unixRead
+#undef unixUnlock
 #undef unixDelete
 #undef sqlcipher_codec_ctx_init_kdf_salt
 #undef SQLCIPHERKIT_SALT_codec_ctx
 #undef SQLCIPHERKIT_SALT_ctx
+#undef sqlite3Codec
+#undef sqlcipher_extra_init
+#undef SQLCIPHERKIT_START_const
+#undef SQLCIPHERKIT_START_0
+#undef sqlcipher_extra_shutdown
+#undef SQLCIPHERKIT_STOP_void
+#undef SQLCIPHERKIT_STOP_
+#undef sqlite3_rekey_v2
+#undef SQLCIPHERKIT_REKEY_sqlite3
+#undef SQLCIPHERKIT_REKEY_db
+#undef sqlcipher_codec_pragma
+#undef SQLCIPHERKIT_CODEC_PRAGMA_sqlite3
+#undef SQLCIPHERKIT_CODEC_PRAGMA_db
 #undef sqlite3ParseUri
 #undef SQLCIPHERKIT_URI_const
 #undef SQLCIPHERKIT_URI_zVfs
@@ -35,9 +49,15 @@ SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_read_page);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_reinit_page);
 #if SQLITE_OS_UNIX
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_read);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_unlock);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_unix_delete);
 #endif
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_read_salt);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_start);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_stop);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_rekey);
+SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec_pragma);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_parse_uri);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_integrity);
 SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlite_fts5_destroy);
@@ -61,11 +81,6 @@ static void sqlcipher_fini(void) {}
 #endif
 static void *sqlcipherkit_sqlcipher_memset_is_defined(void *, unsigned char, unsigned long long)
     __attribute__((alias(SQLCIPHERKIT_MEMSET_SYMBOL), unused));
-#endif
-
-#ifdef SQLCIPHERKIT_OWN_PROVIDER
-#undef sqlite3Codec
-SQLCIPHERKIT_IS_REPLACED(sqlcipherkit_sqlcipher_codec);
 #endif
 
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS

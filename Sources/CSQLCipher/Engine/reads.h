@@ -5,8 +5,8 @@
  * that reads it, and the next statement works. SQLite's and SQLCipher's functions are sqlcipherkit_sqlite_read_page and
  * sqlcipherkit_sqlcipher_read_salt here.
  *
- * After damage, SQLite commits nothing of an open transaction. Errors while a page is encrypted, or read from a journal, are left
- * to SQLCipher: they make the database unusable, so that nothing wrong is written.
+ * After damage, SQLite commits nothing of an open transaction. codec.h has the other half: what an error of the codec does to what
+ * is written.
  */
 
 #if SQLITE_OS_UNIX
@@ -14,6 +14,13 @@
 static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
     int rc = sqlcipherkit_sqlite_unix_read(file, bytes, count, offset);
     return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
+}
+
+/* A lock is lowered after a commit. If the system refuses that, the lock stays as it was until it is released, and the commit is
+ * done all the same. */
+static int unixUnlock(sqlite3_file *file, int level) {
+    int rc = sqlcipherkit_sqlite_unix_unlock(file, level);
+    return level == SHARED_LOCK && (rc == SQLITE_IOERR_RDLOCK || rc == SQLITE_IOERR_UNLOCK) ? SQLITE_OK : rc;
 }
 
 /* The removal of a journal commits. If the folder cannot be flushed then, as on some network file systems, the commit is done all
@@ -47,14 +54,21 @@ static int sqlcipherkit_read_raw_page(PgHdr *page) {
     return rc;
 }
 
-/* Reads the salt from the file. Only a file that is too short to have one gets a new salt. */
+/* Reads the salt from the file, or from the log if that has the first page: a change of key may have set another salt, and the file
+ * keeps the old one until a checkpoint. Only a file that is too short to have one gets a new salt. */
 static int sqlcipherkit_read_salt(void *argument) {
     codec_ctx *codec = argument;
     if (SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HAS_KDF_SALT)) return SQLITE_OK;
-    sqlite3_file *file = sqlite3PagerFile(sqlite3BtreePager(codec->pBt));
+    Pager *pager = sqlite3BtreePager(codec->pBt);
+    sqlite3_file *file = sqlite3PagerFile(pager);
     if (file != NULL && file->pMethods != NULL) {
         unsigned char salt[FILE_HEADER_SZ];
-        int rc = sqlite3OsRead(file, salt, codec->kdf_salt_sz, 0);
+        u32 frame = 0;
+        int rc = pagerUseWal(pager) && pager->eState >= PAGER_READER ? sqlite3WalFindFrame(pager->pWal, 1, &frame) : SQLITE_OK;
+        if (rc == SQLITE_OK) {
+            rc = frame != 0 ? sqlite3WalReadFrame(pager->pWal, frame, codec->kdf_salt_sz, salt)
+                            : sqlite3OsRead(file, salt, codec->kdf_salt_sz, 0);
+        }
         if (rc == SQLITE_OK) {
             memcpy(codec->kdf_salt, salt, codec->kdf_salt_sz);
             SQLCIPHER_FLAG_SET(codec->flags, CIPHER_FLAG_HAS_KDF_SALT);
@@ -75,7 +89,7 @@ static int sqlcipherkit_authenticate(codec_ctx *codec, Pgno number, unsigned cha
     unsigned char mac[64];
     const int skipped = number > 1 ? 0 : codec->plaintext_header_sz ? codec->plaintext_header_sz : FILE_HEADER_SZ;
     const int size = codec->page_sz - codec->reserve_sz + codec->iv_sz - skipped;
-    if (codec->hmac_sz > (int)sizeof mac || size < codec->iv_sz) return SQLITE_ERROR;
+    if (codec->hmac_sz > (int)sizeof mac || size < codec->iv_sz || skipped < 0) return SQLITE_ERROR;
     bytes += skipped;
     if (sqlcipher_page_hmac(codec, codec->read_ctx, number, bytes, size, mac) != SQLITE_OK) return SQLITE_NOMEM;
     return sqlcipher_memcmp(bytes + size, mac, codec->hmac_sz) == 0 ? SQLITE_OK : SQLITE_CORRUPT;
@@ -126,12 +140,25 @@ static int sqlcipherkit_is_forged_zero(codec_ctx *codec, PgHdr *page) {
 
 static int sqlcipherkit_is_free_page(codec_ctx *codec, PgHdr *page);
 
+/* Of our own, beside SQLCipher's: the first page was read last with a key that does not fit. */
+#define SQLCIPHERKIT_FLAG_KEY_REFUSED (1u << 24)
+_Static_assert((DEFAULT_CIPHER_FLAGS & SQLCIPHERKIT_FLAG_KEY_REFUSED) == 0, "a bit that SQLCipher does not use");
+
+static int sqlcipherkit_note_first_page(codec_ctx *codec, Pager *pager, int rc) {
+    if (rc == SQLITE_NOTADB) SQLCIPHER_FLAG_SET(codec->flags, SQLCIPHERKIT_FLAG_KEY_REFUSED);
+    if (rc == SQLITE_OK) SQLCIPHER_FLAG_UNSET(codec->flags, SQLCIPHERKIT_FLAG_KEY_REFUSED);
+    /* The cache is not used after a failure. */
+    if (rc != SQLITE_OK) memset(pager->dbFileVers, 0xff, sizeof pager->dbFileVers);
+    return rc;
+}
+
 /* The pager calls this to read a page. */
 static int sqlcipherkit_read_page(PgHdr *page) {
     Pager *pager = page->pPager;
     codec_ctx *codec = pager->xCodec ? pager->pCodec : NULL;
     if (codec == NULL) return sqlcipherkit_sqlite_read_page(page);
-    int rc = codec->error;
+    /* As SQLCipher reports a setting that it did not accept. */
+    int rc = codec->error == SQLITE_ERROR ? SQLITE_NOTADB : codec->error;
     if (rc == SQLITE_OK) rc = sqlcipherkit_ensure_key(codec);
     if (rc == SQLITE_OK) rc = sqlcipherkit_read_raw_page(page);
     if (rc != SQLITE_OK) return rc;
@@ -143,6 +170,5 @@ static int sqlcipherkit_read_page(PgHdr *page) {
         memset(page->pData, 0, (size_t)codec->page_sz);
         rc = SQLITE_OK;
     }
-    if (rc != SQLITE_OK && page->pgno == 1) memset(pager->dbFileVers, 0xff, sizeof pager->dbFileVers);
-    return rc;
+    return page->pgno == 1 ? sqlcipherkit_note_first_page(codec, pager, rc) : rc;
 }

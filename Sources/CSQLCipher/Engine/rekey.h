@@ -1,4 +1,9 @@
-/* Changes the key of every page. Only engine.c includes this, after the amalgamation. */
+/* Changes the key of every page. Only engine.c includes this, after the amalgamation.
+ *
+ * SQLCipher's own function leaves the new key set for writing when it fails: the next write then puts a page under the new key
+ * among those under the old one, and no key opens the file. Here the new key is set only between the start and the end of one
+ * transaction; whatever ends that, setting the keys after it cannot fail.
+ */
 #include "../include/rekey.h"
 #include "../include/wipe.h"
 
@@ -44,35 +49,93 @@ static int sqlcipherkit_journal_damaged_pages(Pager *pager) {
     return rc > 0 ? rc : SQLITE_OK;
 }
 
+static void sqlcipherkit_free_key(codec_ctx *codec, cipher_ctx *key) {
+    if (key != NULL) sqlcipher_cipher_ctx_free(codec, &key);
+}
+
+/* Derives a key and makes two of it, as a codec has one for reading and one for writing. This may set another salt, which both
+ * share. On an error the caller frees what there is of the two. */
+static int sqlcipherkit_new_keys(codec_ctx *codec, const void *key, int count, cipher_ctx *both[2]) {
+    int rc = sqlcipher_cipher_ctx_init(codec, &both[0]);
+    if (rc == SQLITE_OK) rc = sqlcipher_cipher_ctx_init(codec, &both[1]);
+    if (rc == SQLITE_OK) rc = sqlcipher_cipher_ctx_set_pass(both[0], key, count);
+    if (rc == SQLITE_OK) both[0]->derive_key = 1;
+    if (rc == SQLITE_OK) rc = sqlcipher_cipher_ctx_key_derive(codec, both[0]);
+    if (rc == SQLITE_OK && !codec->store_pass) rc = sqlcipher_cipher_ctx_set_pass(both[0], NULL, 0);
+    if (rc == SQLITE_OK) rc = sqlcipher_cipher_ctx_copy(codec, both[1], both[0]);
+    return rc;
+}
+
+/* The transaction that changes the key. */
+static int sqlcipherkit_rekey_codec(Btree *btree, codec_ctx *codec, const void *key, int count,
+                                    int (*progress)(void *, unsigned int, unsigned int), void *argument) {
+    Pager *pager = sqlite3BtreePager(btree);
+    cipher_ctx *fresh[2] = {NULL, NULL}, *const old = codec->write_ctx;
+    unsigned char salt[FILE_HEADER_SZ];
+    int rc = sqlite3BtreeBeginTrans(btree, 1, 0);
+    if (rc != SQLITE_OK) return rc;
+    /* A database in memory may not have used its key yet. */
+    rc = sqlcipherkit_ensure_key(codec);
+    memcpy(salt, codec->kdf_salt, sizeof salt);
+    /* The first page goes to the journal before the new key is set. Otherwise the journal would have the old page under the new
+     * salt, and after a rollback the passphrase could not open the database. */
+    if (rc == SQLITE_OK) rc = sqlcipherkit_journal_page(pager, 1);
+    if (rc == SQLITE_OK) rc = sqlcipherkit_journal_damaged_pages(pager);
+    if (rc == SQLITE_OK) rc = sqlcipherkit_new_keys(codec, key, count, fresh);
+    if (rc == SQLITE_OK) {
+        codec->write_ctx = fresh[0];
+        rc = sqlcipherkit_rewrite_pages(pager, progress, argument);
+        if (rc == SQLITE_OK) rc = sqlite3BtreeCommit(btree);
+    }
+    if (rc == SQLITE_OK) {
+        sqlcipherkit_free_key(codec, old);
+        sqlcipherkit_free_key(codec, codec->read_ctx);
+        codec->read_ctx = fresh[1];
+        return SQLITE_OK;
+    }
+    codec->write_ctx = old;
+    memcpy(codec->kdf_salt, salt, sizeof salt);
+    sqlcipherkit_free_key(codec, fresh[0]);
+    sqlcipherkit_free_key(codec, fresh[1]);
+    sqlite3BtreeRollback(btree, SQLITE_ABORT_ROLLBACK, 0);
+    return rc;
+}
+
 int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int count,
                        int (*progress)(void *, unsigned int, unsigned int), void *argument) {
-    int index = sqlite3FindDbName(db, schema);
-    if (index < 0 || key == NULL || count <= 0) return SQLITE_MISUSE;
+    if (db == NULL || key == NULL || count <= 0) return SQLITE_MISUSE;
     sqlite3_mutex_enter(db->mutex);
-    int rc = SQLITE_MISUSE;
-    Btree *btree = db->aDb[index].pBt;
+    const int index = sqlite3FindDbName(db, schema);
+    Btree *btree = index < 0 ? NULL : db->aDb[index].pBt;
     codec_ctx *codec = sqlcipherkit_codec_of(btree);
-    if (codec != NULL) {
-        /* Deriving the new key may set a new salt, which both keys share. */
-        unsigned char salt[FILE_HEADER_SZ];
-        memcpy(salt, codec->kdf_salt, sizeof salt);
-        rc = sqlite3BtreeBeginTrans(btree, 1, 0);
-        /* The first page goes to the journal before the new key is set. Otherwise the journal would have the old page under
-         * the new salt, and after a rollback the passphrase could not open the database. */
-        if (rc == SQLITE_OK) rc = sqlcipherkit_journal_page(sqlite3BtreePager(btree), 1);
-        if (rc == SQLITE_OK) rc = sqlcipherkit_journal_damaged_pages(sqlite3BtreePager(btree));
-        if (rc == SQLITE_OK) rc = codec_set_pass_key(db, index, key, count, CIPHER_WRITE_CTX);
-        if (rc == SQLITE_OK) rc = sqlcipherkit_rewrite_pages(sqlite3BtreePager(btree), progress, argument);
-        if (rc == SQLITE_OK) rc = sqlite3BtreeCommit(btree);
-        if (rc == SQLITE_OK) {
-            rc = sqlcipher_codec_key_copy(codec, CIPHER_WRITE_CTX);
-        } else {
-            sqlite3BtreeRollback(btree, SQLITE_ABORT_ROLLBACK, 0);
-            sqlcipher_codec_key_copy(codec, CIPHER_READ_CTX);
-            memcpy(codec->kdf_salt, salt, sizeof salt);
-        }
+    int rc = SQLITE_MISUSE;
+    if (codec != NULL && !db->autoCommit) {
+        /* A failure would take what the transaction has written before, and the transaction would go on without it. */
+        sqlite3ErrorWithMsg(db, rc = SQLITE_ERROR, "the key cannot be changed within a transaction");
+    } else if (codec != NULL) {
+        Pager *pager = sqlite3BtreePager(btree);
+        const int journal = sqlite3PagerGetJournalMode(pager);
+        const int is_unsafe = journal == PAGER_JOURNALMODE_OFF || journal == PAGER_JOURNALMODE_MEMORY;
+        /* Callers forget the old key when this returns, whatever a power failure does then, and must not lose the database if the
+         * process ends before. */
+        if (is_unsafe) sqlite3PagerSetJournalMode(pager, PAGER_JOURNALMODE_DELETE);
+        sqlite3BtreeSetPagerFlags(btree, PAGER_SYNCHRONOUS_EXTRA | (db->flags & PAGER_FLAGS_MASK));
+        rc = sqlcipherkit_rekey_codec(btree, codec, key, count, progress, argument);
+        sqlite3BtreeSetPagerFlags(btree, db->aDb[index].safety_level | (db->flags & PAGER_FLAGS_MASK));
+        /* A journal that a failure has left behind is still to be rolled back. */
+        if (is_unsafe && !isOpen(sqlite3PagerJrnlFile(pager))) sqlite3PagerSetJournalMode(pager, journal);
     }
     sqlite3_mutex_leave(db->mutex);
     sqlcipherkit_wipe_traces();
     return rc;
+}
+
+/* Replaces sqlite3_rekey_v2 where the engine calls it: by sqlite3_rekey and by the pragmas. */
+static int sqlcipherkit_change_key(sqlite3 *db, const char *schema, const void *key, int count) {
+    if (key != NULL && count < 0) count = sqlite3Strlen30(key);
+    return sqlcipherkit_rekey(db, schema == NULL || *schema == 0 ? "main" : schema, key, count, NULL, NULL);
+}
+
+SQLITE_API int sqlite3_rekey_v2(sqlite3 *db, const char *schema, const void *key, int count) {
+    return sqlcipherkit_change_key(db, schema, key, count);
 }

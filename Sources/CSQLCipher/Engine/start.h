@@ -3,7 +3,28 @@
  * SQLite's own start reads plain variables before it takes a lock: if two threads open their first databases at the same time, one
  * may read what the other is writing, and on a CPU with weak memory ordering may see only half of it. So the first threads go
  * through one lock, and later threads see that the start is complete.
+ *
+ * SQLCipher's start needs random bytes. When the system refuses them, it frees the memory that its provider lies in, and calls the
+ * provider; and SQLite does not run it again. Here the provider has memory of its own, and each opening of a database tries again.
  */
+static sqlcipher_provider sqlcipherkit_provider;
+
+/* Replaces sqlcipher_extra_init. */
+static int sqlcipherkit_start_cipher(const char *none) {
+    extern int SQLCIPHER_PROVIDER_SETUP(sqlcipher_provider *);
+    sqlite3_mutex *mutex = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_MAIN);
+    int rc = SQLITE_OK;
+    sqlite3_mutex_enter(mutex);
+    if (default_provider == NULL) {
+        memset(&sqlcipherkit_provider, 0, sizeof sqlcipherkit_provider);
+        rc = SQLCIPHER_PROVIDER_SETUP(&sqlcipherkit_provider);
+        if (rc == SQLITE_OK && sqlcipherkit_provider.init != NULL) rc = sqlcipherkit_provider.init();
+        if (rc == SQLITE_OK) default_provider = &sqlcipherkit_provider;
+    }
+    sqlite3_mutex_leave(mutex);
+    return rc == SQLITE_OK ? sqlcipherkit_sqlcipher_start(none) : rc;
+}
+
 #if SQLITE_OS_UNIX
 static pthread_mutex_t sqlcipherkit_start_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int sqlcipherkit_is_started;
@@ -12,10 +33,29 @@ static int sqlcipherkit_start(void) {
     if (__atomic_load_n(&sqlcipherkit_is_started, __ATOMIC_ACQUIRE)) return SQLITE_OK;
     pthread_mutex_lock(&sqlcipherkit_start_mutex);
     int rc = sqlite3_initialize();
+    if (rc == SQLITE_OK && !sqlcipher_init) rc = sqlcipherkit_start_cipher(NULL);
     if (rc == SQLITE_OK) __atomic_store_n(&sqlcipherkit_is_started, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&sqlcipherkit_start_mutex);
     return rc;
 }
 #else
-static int sqlcipherkit_start(void) { return sqlite3_initialize(); }
+static int sqlcipherkit_is_started;
+static int sqlcipherkit_start(void) {
+    const int rc = sqlite3_initialize();
+    return rc == SQLITE_OK && !sqlcipher_init ? sqlcipherkit_start_cipher(NULL) : rc;
+}
 #endif
+
+/* Replaces sqlcipher_extra_shutdown, which frees every provider of its list. */
+static void sqlcipherkit_stop_cipher(void) {
+    if (sqlcipher_init && !sqlcipher_shutdown) {
+        sqlcipher_provider **link = &default_provider;
+        while (*link != NULL && *link != &sqlcipherkit_provider) link = &(*link)->next;
+        if (*link != NULL) {
+            *link = sqlcipherkit_provider.next;
+            if (sqlcipherkit_provider.shutdown != NULL) sqlcipherkit_provider.shutdown();
+        }
+    }
+    __atomic_store_n(&sqlcipherkit_is_started, 0, __ATOMIC_RELEASE);
+    sqlcipherkit_sqlcipher_stop();
+}

@@ -55,6 +55,24 @@ struct BothEnginesTests {
         ])
     }
 
+    @Test func programsLearnWhetherAKeyFitsAndGoOnAfterAnError() throws {
+        let refusal = "loading extensions is not part of this engine"
+        #expect(try run("answers", folder.url.path) == [
+            "in a transaction: failure(1 the key cannot be changed within a transaction)", "rows: 1",
+            "status: 1 failure(26 file is not a database)", "status: 0", "status: 1", "migrated: 14 3", "not migrated: 26",
+            "extensions: 1 1 \(refusal)", "shared cache: 1 0",
+        ])
+    }
+
+    /// Each system call of a change of key fails, or ends the process; pages are damaged; others hold locks. The file always opens
+    /// with just one of the keys, and has all its rows, also after the write of a program that did not look at the error.
+    @Test(arguments: ["delete", "wal", "truncate", "persist", "off", "memory"], ["kill", "fail", "read", "full", "damage", "busy"])
+    func aChangeOfKeyLeavesOneKey(journal: String, how: String) throws {
+        let result = try Command.run(
+            try BuildProducts.executable("PlainSweep"), [folder.url.path, journal, how, LongTests.areOn ? "1" : "9"])
+        #expect(result.status == 0 && result.output.contains("bad 0"), "\(result)")
+    }
+
     /// What differs between the two engines is what `options.h` says.
     @Test func theOptionsAreThoseOfTheOtherEngine() throws {
         let plain = Set(try run("options").map(String.init))
