@@ -46,6 +46,17 @@ struct FaultDriver {
                 do { try db.execute("INSERT INTO t VALUES ('after')") } catch { say("write refused") }
                 throw error
             }
+        case "start":
+            // The first opening of the process, whose n-th random bytes are refused, once or for good; then the next one.
+            for length in [Fault.Length.once, .forGood] where length.rawValue == arguments[1] {
+                Fault.random.choose(Int(arguments[0]) ?? 1, length)
+            }
+            do { _ = try Connection(.file(path), key: .passphrase("k", cipher: quick)) } catch {
+                say("\((error as? DatabaseError)?.reason ?? .engine)")
+            }
+            Fault.none()
+            let db = try Connection(.file(path), key: .passphrase("k", cipher: quick))
+            try db.execute("CREATE TABLE IF NOT EXISTS t(x)")
         case "append":
             // Prints each number once it is committed, until the first error other than a lock.
             let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)

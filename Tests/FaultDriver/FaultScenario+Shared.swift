@@ -14,6 +14,16 @@ extension FaultScenario {
                 }
             }
         },
+        pool("timeouts") { pool, outcome in
+            await withTaskGroup(of: Void.self) { tasks in
+                for number in 0..<3 {
+                    tasks.addTask {
+                        await outcome.write(pool, "timed \(number)", timeout: .seconds(2))
+                        await outcome.note { _ = try await pool.read(timeout: .seconds(2)) { try $0.fetchOne(Int.self, "SELECT 1") } }
+                    }
+                }
+            }
+        },
         pool("observation") { pool, outcome in
             let counts = pool.observe { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1 }
             await outcome.note {
@@ -40,9 +50,9 @@ extension FaultScenario {
             do { try await body() } catch { first = first ?? error }
         }
 
-        func write(_ pool: DatabasePool, _ text: String) async {
+        func write(_ pool: DatabasePool, _ text: String, timeout: Duration? = nil) async {
             do {
-                try await pool.write { try $0.execute("INSERT INTO t(x) VALUES (\(text))") }
+                try await pool.write(timeout: timeout) { try $0.execute("INSERT INTO t(x) VALUES (\(text))") }
                 written += 1
             } catch {
                 if (error as? DatabaseError)?.reason == .unknownOutcome { unknown += 1 }

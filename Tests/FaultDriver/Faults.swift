@@ -6,6 +6,8 @@ enum Fault: Int32, CaseIterable {
     case memory, open, read, write, sync, truncate, rename, unlink, stat
     /// A disk without room, and a process that may open no further file.
     case full, descriptors
+    /// What a container or a sandbox refuses: threads, random bytes, memory, memory that is not swapped, locks.
+    case thread, random, map, pin, lock
 
     /// Whether only one call fails, or all later calls of the kind as well.
     enum Length: String, CaseIterable { case once, forGood }

@@ -1,6 +1,7 @@
 /* Lets system calls fail. A test compiles it to a library and starts the fault driver with it in LD_PRELOAD: its functions stand
  * before those of the C library, count the calls of each kind, and let one of them, or all from one on, fail with EIO; or with
- * ENOSPC, after half of the bytes if the disk stays full; or with EMFILE.
+ * ENOSPC, after half of the bytes if the disk stays full; or with EMFILE. What a container or a sandbox refuses has kinds, too:
+ * threads, random bytes, memory from the system, memory that stays in it, and locks.
  * Nothing is counted while no kind is chosen. Files 0 to 2, /proc and /dev never fail.
  *
  * With FAULT_SECTOR, the number of a file's inode and an offset, the 512 bytes there cannot be read. */
@@ -8,14 +9,20 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum kind { kind_none, kind_open, kind_read, kind_write, kind_sync, kind_truncate, kind_rename, kind_unlink, kind_stat, kind_full, kind_descriptors };
+enum kind {
+    kind_none, kind_open, kind_read, kind_write, kind_sync, kind_truncate, kind_rename, kind_unlink, kind_stat, kind_full,
+    kind_descriptors, kind_thread, kind_random, kind_map, kind_pin, kind_lock,
+};
 
 static atomic_int chosen;
 static atomic_long first, calls;
@@ -38,7 +45,11 @@ static int fails(enum kind kind) {
     if (chosen != (int)kind) return 0;
     const long call = ++calls, number = first;
     if (number == 0 || (call != number && !(lasting && call > number))) return 0;
-    errno = kind == kind_full ? ENOSPC : kind == kind_descriptors ? EMFILE : EIO;
+    static const int errors[] = {
+        [kind_full] = ENOSPC, [kind_descriptors] = EMFILE, [kind_thread] = EAGAIN, [kind_random] = EPERM, [kind_map] = ENOMEM,
+        [kind_pin] = ENOMEM, [kind_lock] = ENOLCK,
+    };
+    errno = (size_t)kind < sizeof errors / sizeof *errors && errors[kind] ? errors[kind] : EIO;
     return 1;
 }
 
@@ -93,6 +104,49 @@ ssize_t write(int file, const void *bytes, size_t count) {
     REAL(write);
     return real(file, bytes, (size_t)most);
 }
+
+/* Threads of Swift's own pool are not refused: what starts them tries for ever. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *context) {
+    Dl_info caller;
+    const int is_swifts = dladdr(__builtin_return_address(0), &caller) && strstr(caller.dli_fname, "libdispatch") != NULL;
+    if (!is_swifts && fails(kind_thread)) return EAGAIN;
+    REAL(pthread_create);
+    return real(thread, attributes, body, context);
+}
+
+ssize_t getrandom(void *bytes, size_t count, unsigned flags) {
+    if (fails(kind_random)) return -1;
+    REAL(getrandom);
+    return real(bytes, count, flags);
+}
+
+void *mmap(void *place, size_t size, int protection, int flags, int file, off_t offset) {
+    if (fails(kind_map)) return MAP_FAILED;
+    REAL(mmap);
+    return real(place, size, protection, flags, file, offset);
+}
+
+int mlock(const void *place, size_t size) {
+    if (fails(kind_pin)) return -1;
+    REAL(mlock);
+    return real(place, size);
+}
+
+/* Only what locks: unlocking cannot be refused for want of locks. */
+#define FCNTL(name)                                                                                                   \
+    int name(int file, int command, ...) {                                                                            \
+        va_list rest;                                                                                                 \
+        va_start(rest, command);                                                                                      \
+        void *argument = va_arg(rest, void *);                                                                        \
+        va_end(rest);                                                                                                 \
+        const int locks = (command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW) && \
+                          ((struct flock *)argument)->l_type != F_UNLCK;                                              \
+        if (locks && fails(kind_lock)) return -1;                                                                     \
+        REAL(name);                                                                                                   \
+        return real(file, command, argument);                                                                         \
+    }
+FCNTL(fcntl)
+FCNTL(fcntl64)
 
 int fsync(int file) {
     if (fails(kind_sync)) return -1;

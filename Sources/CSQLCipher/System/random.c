@@ -57,20 +57,19 @@ static int fill(uint8_t *out, size_t size) {
 #endif
 }
 
+/* SQLCipher passes on that there was an error, but not which. */
+static _Thread_local int refusal = 0;
+
 int sqlcipherkit_system_random(void *out, size_t size) {
-    if (fill(out, size) != 0) {
-        sqlcipherkit_wipe(out, size);
-        return -1;
-    }
-    return 0;
+    errno = EIO; /* Apple's generator does not set it */
+    if (fill(out, size) == 0) return 0;
+    refusal = errno;
+    sqlcipherkit_wipe(out, size);
+    return -1;
 }
 
-int sqlcipherkit_random_refusal(void) {
-#if defined(SQLCIPHERKIT_OPENSSL)
-    return 0;
-#else
-    uint8_t byte;
-    errno = EIO; /* Apple's generator does not set it */
-    return fill(&byte, sizeof byte) == 0 ? 0 : errno;
-#endif
+int sqlcipherkit_take_random_refusal(void) {
+    const int taken = refusal;
+    refusal = 0;
+    return taken;
 }

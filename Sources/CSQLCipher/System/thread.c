@@ -7,7 +7,10 @@
 #ifdef __linux__
 #include <sched.h>
 #endif
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../include/thread.h"
@@ -48,6 +51,47 @@ uintptr_t sqlcipherkit_stack_limit(void) {
     static _Thread_local uintptr_t known = 0;
     if (known == 0) known = find_limit();
     return known;
+}
+
+struct start {
+    void (*body)(void *);
+    void *context;
+    char name[16];
+};
+
+static void *begin(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+#if defined(__APPLE__)
+    pthread_setname_np(start.name);
+#elif defined(__linux__)
+    pthread_setname_np(pthread_self(), start.name);
+#endif
+    start.body(start.context);
+    return NULL;
+}
+
+int sqlcipherkit_start_thread(const char *name, size_t stack, void (*body)(void *), void *context) {
+#if defined(__wasi__)
+    (void)name, (void)stack, (void)body, (void)context;
+    return EAGAIN;
+#else
+    struct start *start = malloc(sizeof *start);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (start == NULL) return ENOMEM;
+    *start = (struct start){.body = body, .context = context};
+    strncpy(start->name, name, sizeof start->name - 1);
+    int error = pthread_attr_init(&attributes);
+    if (error == 0) {
+        error = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        if (error == 0 && stack > 0) error = pthread_attr_setstacksize(&attributes, stack);
+        if (error == 0) error = pthread_create(&thread, &attributes, begin, start);
+        pthread_attr_destroy(&attributes);
+    }
+    if (error != 0) free(start);
+    return error;
+#endif
 }
 
 int sqlcipherkit_processors(void) {

@@ -1,6 +1,7 @@
 /* Whether the system provides random bytes. */
 #pragma once
 
-/* 0, or the errno with which the system refuses random bytes (getrandom(2)): usually ENOSYS or EPERM, in a sandbox that does not
- * allow the call. Always 0 with OpenSSL's provider, which has its own sources. */
-int sqlcipherkit_random_refusal(void);
+/* The errno with which the system has refused random bytes to the calling thread (getrandom(2)), usually ENOSYS or EPERM, in a
+ * sandbox that does not allow the call; 0 if it has refused none since the last call of this function. Always 0 with OpenSSL's
+ * provider, which has its own sources. */
+int sqlcipherkit_take_random_refusal(void);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A number for the calling thread, never 0 to 15, that no other thread has while this one lives. */
@@ -21,6 +22,11 @@ static inline void sqlcipherkit_set_query_scope(const void *scope) { sqlcipherki
 /* The address that a recursion on the calling thread's stack must not go below, so that its last calls have room; 0 if the system
  * does not report it (pthread_getattr_np on Linux, pthread_get_stackaddr_np on Apple's systems). Cached after the first call. */
 uintptr_t sqlcipherkit_stack_limit(void);
+
+/* Runs `body` with `context` on a new thread, which nothing joins, with `stack` bytes (0 for the system's default) and a name of at
+ * most 15 bytes. Returns 0, or the errno with which the system refuses a thread, usually EAGAIN (pthread_create(3)); `body` is then
+ * never called. */
+int sqlcipherkit_start_thread(const char *name, size_t stack, void (*body)(void *context), void *context);
 
 /* The number of processors that the process may use: those of its affinity mask on Linux, and all of them elsewhere; at least 1
  * (sched_getaffinity). */

@@ -35,7 +35,8 @@ package final class DeadlineTimer: @unchecked Sendable {
     package var count: Int { condition.withLock { heap.count } }
 
     /// Calls `action` at a deadline, on the timer's thread, so `action` must be brief.
-    package func set(at deadline: Deadline, _ action: @escaping @Sendable () -> Void) -> Alarm {
+    /// - Throws: ``DatabaseError/Reason/noThread``; the action is never called then.
+    package func set(at deadline: Deadline, _ action: @escaping @Sendable () -> Void) throws(DatabaseError) -> Alarm {
         let alarm = Alarm(deadline, action)
         condition.lock()
         defer { condition.unlock() }
@@ -43,8 +44,11 @@ package final class DeadlineTimer: @unchecked Sendable {
         place(alarm, at: heap.count - 1)
         siftUp(alarm)
         if !isRunning {
+            do throws(DatabaseError) { try SystemThread.start { [self] in work() } } catch {
+                _ = remove(alarm)
+                throw error
+            }
             isRunning = true
-            Thread { [self] in work() }.start()
         } else if deadline < wakeUp {
             condition.signal()
         }
@@ -61,7 +65,7 @@ package final class DeadlineTimer: @unchecked Sendable {
     }
 
     private func work() {
-        while let action = nextAction() { action() }
+        while let action = nextAction() { SystemThread.withPool(action) }
     }
 
     /// Waits for the next alarm; returns nil if there has been none for a while.

@@ -20,11 +20,15 @@ final class IdleReaders: Sendable {
         state.withLock { state in
             guard state.alarm == nil, !state.isStopped else { return }
             let watched = Watched(readers: self, pool: pool)
-            state.alarm = DeadlineTimer.current.set(at: .after(period)) {
+            // Without a thread, the readers stay open until the next one is opened.
+            state.alarm = try? DeadlineTimer.current.set(at: .after(period)) {
                 // Closing may take too long for the timer's thread.
                 WorkerThreads.run(
                     Job {
                         if let readers = watched.readers, let pool = watched.pool { readers.closeIdle(pool) }
+                        return nil
+                    } refuse: { _ in
+                        watched.readers?.state.withLock { $0.alarm = nil }
                         return nil
                     })
             }

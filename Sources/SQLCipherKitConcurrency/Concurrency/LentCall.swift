@@ -23,12 +23,17 @@ final class LentCall: TaskExecutor, @unchecked Sendable {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
+        // Jobs after the first one are brief.
+        let isFirst = !hasWaited.exchange(true, ordering: .relaxed)
         let run = Job { [self] in
             job.runSynchronously(on: asUnownedTaskExecutor())
             return next.take()
+        } refuse: { [self] error in
+            let following = isFirst ? giveUp(error) : nil
+            globalConcurrentExecutor.enqueue(job)
+            return following
         }
-        // Jobs after the first one are brief.
-        if hasWaited.exchange(true, ordering: .relaxed) { return WorkerThreads.run(run) }
+        if !isFirst { return WorkerThreads.run(run) }
         let waiter = Waiter(wish) { [self] outcome in
             self.outcome = outcome
             return run
@@ -40,6 +45,17 @@ final class LentCall: TaskExecutor, @unchecked Sendable {
         } else if let error = cancellation.error {
             pool.abandon(waiter, error)
         }
+    }
+
+    /// Makes the call throw, on one of Swift's own threads, and passes its turn on.
+    private func giveUp(_ error: DatabaseError) -> Job? {
+        defer { outcome = .failure(error) }
+        switch outcome {
+        case .success(let slot?): return pool.release(slot)
+        case .success(nil): pool.releaseAll()
+        case .failure, nil: break
+        }
+        return nil
     }
 
     /// Runs `work` with the slot, and releases it. Must be called once, in the part of the task that runs here.

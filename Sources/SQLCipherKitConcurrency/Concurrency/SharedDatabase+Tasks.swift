@@ -32,7 +32,9 @@ extension SharedDatabase {
     ) async throws -> sending R {
         try checkCall()
         try Task.checkCancellation()
-        let alarm = deadline.map { DeadlineTimer.current.set(at: $0) { cancellation.cancel(DatabaseError.timeout) } }
+        let alarm = try deadline.map { deadline throws(DatabaseError) in
+            try DeadlineTimer.current.set(at: deadline) { cancellation.cancel(DatabaseError.timeout) }
+        }
         defer {
             if let alarm { DeadlineTimer.current.cancel(alarm) }
             // The handler holds the waiter, which holds the call, which holds the cancellation.
@@ -66,7 +68,7 @@ extension SharedDatabase {
     }
 }
 
-/// Lets a task block before it has a connection.
+/// Lets a task block before it has a connection. If the system refuses a thread, it blocks one of Swift's own.
 package final class BlockingExecutor: TaskExecutor {
     package static let shared = BlockingExecutor()
 
@@ -74,6 +76,9 @@ package final class BlockingExecutor: TaskExecutor {
         let job = UnownedJob(job)
         WorkerThreads.run(Job { [self] in
             job.runSynchronously(on: asUnownedTaskExecutor())
+            return nil
+        } refuse: { _ in
+            globalConcurrentExecutor.enqueue(job)
             return nil
         })
     }

@@ -1,9 +1,12 @@
 import Foundation
 import SQLCipherKitCore
 
-/// Work for a thread. It may return the next work for the same thread.
+/// Work for a thread.
 package struct Job: Sendable {
+    /// Does the work, and may return the next work for the same thread.
     let run: @Sendable () -> Job?
+    /// Called in its place if there is no thread for it. It may return the next work, which got the turn.
+    let refuse: @Sendable (DatabaseError) -> Job?
 }
 
 /// The threads on which tasks use connections, because SQLite blocks and Swift's own threads must not.
@@ -19,23 +22,26 @@ final class WorkerThreads: Sendable {
     /// Threads without work; the one that worked last is at the end.
     private let idle = Lock<[Worker]>([])
 
-    static func run(_ job: Job) { threads.current.run(job) }
+    /// Runs a job, or refuses it if the system refuses a thread: no job is lost, and with it the turn that it has.
+    static func run(_ job: Job) {
+        var next: Job? = job
+        while let job = next {
+            do throws(DatabaseError) { return try threads.current.run(job) } catch { next = job.refuse(error) }
+        }
+    }
 
-    private func run(_ job: Job) {
+    private func run(_ job: Job) throws(DatabaseError) {
         if let worker = idle.withLock({ $0.popLast() }) { return worker.give(job) }
         let worker = Worker()
         worker.give(job)
-        let thread = Thread { [self] in work(worker) }
-        thread.name = "SQLCipherKit"
-        thread.stackSize = Self.stackSize
-        thread.start()
+        try SystemThread.start(stackSize: Self.stackSize) { [self] in work(worker) }
     }
 
     private func work(_ worker: Worker) {
         while var job = worker.next(until: .after(Self.idleTime)) ?? retire(worker) {
-            while let following = job.run() { job = following }
+            while let following = SystemThread.withPool(job.run) { job = following }
             // Release what the job holds before waiting for the next one.
-            job = Job { nil }
+            job = Job(run: { nil }, refuse: { _ in nil })
             idle.withLock { $0.append(worker) }
         }
     }

@@ -5,7 +5,6 @@ import Foundation
 extension Connection {
     func open(key: Encryption?) throws {
         try location.refuseKey()
-        if let error = DatabaseError.refusalOfRandomBytes { throw error }
         let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
         let key = resolved.key
         if configuration.access != .readOnly { location.removeRemains() }
@@ -54,6 +53,7 @@ extension Connection {
         handle = opened
         guard rc == SQLITE_OK, let opened else {
             let error = DatabaseError(rc: rc, database: opened), reason = DatabaseFile.reason(error, opened)
+            if error.reason == .noRandomBytes { throw error }
             let name = location.path ?? location.name
             throw DatabaseError(
                 code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, reason).message, path: name)

@@ -31,8 +31,9 @@ extension DatabaseError {
         let isRefused = rc == SQLITE_AUTH && message.contains(" is refused")
             && ["PRAGMA ", "ATTACH ", "VACUUM ", "CHANGE "].contains { message.hasPrefix($0) }
         var reason = isRefused ? .refusedSQL : Self.reason(for: code)
-        // SQLite and SQLCipher have no such error, and report a missing salt or vector as a lack of memory.
-        if code.primary == .outOfMemory || code == .error, let refusal = Self.refusalOfRandomBytes {
+        // SQLite and SQLCipher have no such error, and report a missing salt or vector as a lack of memory, or without a message.
+        let isVague = code.primary == .outOfMemory || code == .error && message == String(cString: sqlite3_errstr(SQLITE_ERROR))
+        if let refusal = Self.refusalOfRandomBytes, isVague {
             (code, reason, message, offset) = (refusal.code, refusal.reason, refusal.message, nil)
         }
         self.init(
@@ -44,12 +45,17 @@ extension DatabaseError {
     package static let doubleQuotes = "should this be a string literal in single-quotes"
     private static let doubleQuotesAllowed = "DatabaseConfiguration.allowsDoubleQuotedStrings accepts one in double quotes"
 
-    /// The error to throw if the system refuses random bytes; nil if it does not.
-    static var refusalOfRandomBytes: DatabaseError? {
-        let number = sqlcipherkit_random_refusal()
+    /// The error to throw if the call that has just failed on this thread was refused random bytes; nil if it was not.
+    private static var refusalOfRandomBytes: DatabaseError? {
+        let number = sqlcipherkit_take_random_refusal()
         guard number != 0 else { return nil }
         let reason = String(cString: strerror(number))
         return DatabaseError(reason: .noRandomBytes, message: "the system refuses random bytes: \(reason)")
+    }
+
+    /// - Parameter number: the errno with which the system refused a thread.
+    package static func noThread(_ number: Int32) -> DatabaseError {
+        DatabaseError(reason: .noThread, message: "the system refuses another thread: \(String(cString: strerror(number)))")
     }
 
     /// Creates the error for one thrown by a closure that SQLite has called.

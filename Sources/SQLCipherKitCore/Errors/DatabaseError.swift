@@ -42,6 +42,10 @@ public struct DatabaseError: Error, Sendable {
         /// The system refuses random bytes, without which nothing can be encrypted. Usually a sandbox does not allow `getrandom`
         /// (<https://man7.org/linux/man-pages/man2/getrandom.2.html>). The message contains the system's error.
         case noRandomBytes
+        /// The system refuses another thread, as in a container with a limit of processes
+        /// (<https://man7.org/linux/man-pages/man3/pthread_create.3.html>). Nothing was run, and the next call may succeed. The message
+        /// contains the system's error.
+        case noThread
         /// The file could not be opened or created; the message contains its path.
         case cannotOpen
         /// SQLite has rolled back the transaction that a closure runs in, after the error in ``DatabaseError/underlyingError``.

@@ -13,7 +13,7 @@ import TestSupport
     func alarmsRingInTheOrderOfTheirDeadlines(_ count: Int) throws {
         let timer = DeadlineTimer(), begun = Deadline.now
         let isBusy = DispatchSemaphore(value: 0), mayGoOn = DispatchSemaphore(value: 0), isDone = DispatchSemaphore(value: 0)
-        _ = timer.set(at: begun) {
+        _ = try timer.set(at: begun) {
             isBusy.signal()
             mayGoOn.wait()
         }
@@ -21,28 +21,28 @@ import TestSupport
         var random = SeededGenerator(state: UInt64(count))
         let rung = Lock<[Int]>([])
         let times = (1...count).shuffled(using: &random)
-        let alarms = times.map { time in timer.set(at: begun + .nanoseconds(time)) { rung.withLock { $0.append(time) } } }
+        let alarms = try times.map { time in try timer.set(at: begun + .nanoseconds(time)) { rung.withLock { $0.append(time) } } }
         let cancelled = alarms.indices.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
         for index in cancelled { timer.cancel(alarms[index]) }
         // Again, which changes nothing.
         for index in cancelled { timer.cancel(alarms[index]) }
         #expect(timer.count == count - cancelled.count)
-        _ = timer.set(at: begun + .nanoseconds(count + 1)) { isDone.signal() }
+        _ = try timer.set(at: begun + .nanoseconds(count + 1)) { isDone.signal() }
         mayGoOn.signal()
         #expect(isDone.wait(timeout: .now() + 60) == .success)
         #expect(rung.withLock { $0 } == Set(times).subtracting(cancelled.map { times[$0] }).sorted())
         #expect(timer.count == 0)
     }
 
-    @Test func anAlarmThatIsCancelledHoldsNothing() {
+    @Test func anAlarmThatIsCancelledHoldsNothing() throws {
         let timer = DeadlineTimer()
         weak var held: Held?
-        func set() -> DeadlineTimer.Alarm {
+        func set() throws -> DeadlineTimer.Alarm {
             let object = Held()
             held = object
-            return timer.set(at: .now + .seconds(3600)) { withExtendedLifetime(object) {} }
+            return try timer.set(at: .now + .seconds(3600)) { withExtendedLifetime(object) {} }
         }
-        let alarm = set()
+        let alarm = try set()
         #expect(held != nil)
         timer.cancel(alarm)
         #expect(held == nil && timer.count == 0)

@@ -12,13 +12,14 @@ import TestSupport
         "restore", "salvage", "convert", "encrypt", "decrypt", "migrate", "new file", "rekey", "rekey with a log",
         "new file with a log", "write", "slots create", "slots add", "slots revoke", "slots rotate", "slots rotate by file",
         "records", "json", "key-value", "blob", "attach and write", "full-text rows", "full-text upkeep", "change log",
-        "change log, receiving", "pool with tasks", "observation", "hooks", "migration",
+        "change log, receiving", "pool with tasks", "timeouts", "observation", "hooks", "migration",
     ]
 
     @Test(arguments: LongTests.sample(3, of: scenarios)) func aFault(scenario: String) throws {
         let kinds: [(String, Int)] = [
             ("memory", 10), ("open", 2), ("read", 5), ("write", 4), ("sync", 2), ("truncate", 1), ("rename", 2), ("unlink", 2),
             ("stat", 2), ("full", 3), ("descriptors", 2),
+            ("thread", 2), ("random", 5), ("map", 3), ("pin", 1), ("lock", 3),
         ]
         for (kind, few) in kinds {
             for length in LongTests.areOn || few > 2 || kind == "stat" ? ["once", "forGood"] : ["once"] {
@@ -29,6 +30,20 @@ import TestSupport
                     environment: ["LD_PRELOAD": kind == "memory" ? "" : FaultLibrary.path()])
                 #expect(outcome.status == 0 && !outcome.output.contains("FAILED"),
                     "\(scenario), \(kind), \(length):\n\(outcome.output)\(outcome.errors)")
+            }
+        }
+    }
+
+    /// The engine's start needs random bytes. A refusal is an error, and the next opening succeeds.
+    @Test func theStartWithoutRandomBytes() throws {
+        for number in 1...8 {
+            for length in ["once", "forGood"] {
+                let folder = try TemporaryFolder()
+                let outcome = try Command.run(
+                    BuildProducts.executable("FaultDriver"), ["start", folder.path("a.db"), "\(number)", length],
+                    environment: ["LD_PRELOAD": FaultLibrary.path()])
+                let expected = number > 5 ? ["done\n", "noRandomBytes\ndone\n"] : ["noRandomBytes\ndone\n"]
+                #expect(expected.contains(outcome.output), "\(number) \(length): \(outcome)")
             }
         }
     }
