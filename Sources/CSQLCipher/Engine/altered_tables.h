@@ -5,6 +5,13 @@
  * trigger seem to belong to that one: a column that they use can be dropped, and is not renamed in them. The index then no longer
  * fits its table (https://sqlite.org/lang_altertable.html). Theirs is a table of their own schema, as when the schema is read.
  */
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+/* Whether a statement must not change that table: slot_mark.h has it. */
+static int sqlcipherkit_refuses_table(Parse *, const Table *);
+#else
+#define sqlcipherkit_refuses_table(parse, table) 0
+#endif
+
 static Table *sqlcipherkit_look_up(Parse *parse, SrcList *list) {
     SrcItem *item = list->a;
     const int schema = parse->db->init.iDb;
@@ -13,5 +20,6 @@ static Table *sqlcipherkit_look_up(Parse *parse, SrcList *list) {
         item->u4.pSchema = parse->db->aDb[schema].pSchema;
         item->fg.fixedSchema = 1;
     }
-    return sqlcipherkit_sqlite_look_up(parse, list);
+    Table *table = sqlcipherkit_sqlite_look_up(parse, list);
+    return table != NULL && sqlcipherkit_refuses_table(parse, table) ? NULL : table;
 }

@@ -2,6 +2,8 @@
 #include "../include/slot_mark.h"
 
 static const char sqlcipherkit_mark_refusal[] = "CHANGE of " SQLCIPHERKIT_SLOT_MARK " is refused: KeySlots alone writes it";
+static const char sqlcipherkit_schema_refusal[] =
+    "CHANGE of sqlite_schema is refused: it says where the database keeps " SQLCIPHERKIT_SLOT_MARK ", which KeySlots alone writes";
 
 int sqlcipherkit_is_slot_mark(const char *name) { return name != NULL && sqlite3_stricmp(name, SQLCIPHERKIT_SLOT_MARK) == 0; }
 
@@ -12,6 +14,18 @@ static int sqlcipherkit_is_kept(Parse *parse, const char *name) {
     if (db->init.busy || (db->mDbFlags & DBFLAG_Vacuum) != 0 || !sqlcipherkit_is_slot_mark(name)) return 0;
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     return guard != NULL && guard->mark_writers == 0;
+}
+
+/* Refuses a statement of a caller, and no part of a CREATE, DROP or ALTER, that changes the schema's own table, as PRAGMA
+ * writable_schema allows, of a database that has a mark: its row would lead to another table, or to none. */
+static int sqlcipherkit_refuses_table(Parse *parse, const Table *table) {
+    if (parse->nested > 0 || table->tnum != 1 || !sqlcipherkit_is_kept(parse, SQLCIPHERKIT_SLOT_MARK)) return 0;
+    const int index = sqlite3SchemaToIndex(parse->db, table->pSchema);
+    /* VACUUM writes views and triggers into its copy. */
+    if (sqlcipherkit_vacuumed.db == parse->db && index == sqlcipherkit_vacuumed.attached) return 0;
+    if (sqlite3FindTable(parse->db, SQLCIPHERKIT_SLOT_MARK, parse->db->aDb[index].zDbSName) == NULL) return 0;
+    sqlcipherkit_refuse(parse, sqlcipherkit_schema_refusal);
+    return 1;
 }
 
 /* Replaces sqlite3AuthCheck, which is called for everything that a statement does, with or without an authorizer. */
@@ -59,6 +73,22 @@ static int sqlcipherkit_prepare_mark(sqlite3 *db, const char *schema, sqlite3_st
     return rc;
 }
 
+/* Whether the mark's page is that of another table or index, too, under whose name SQL could write it. Such a row may have been
+ * written before there was a mark. */
+static int sqlcipherkit_has_alias(sqlite3 *db, const char *schema) {
+    const Table *mark = sqlite3FindTable(db, SQLCIPHERKIT_SLOT_MARK, schema);
+    if (mark == NULL) return 0;
+    for (HashElem *each = sqliteHashFirst(&mark->pSchema->tblHash); each != NULL; each = sqliteHashNext(each)) {
+        const Table *table = sqliteHashData(each);
+        if (table != mark && table->tnum == mark->tnum) return 1;
+    }
+    for (HashElem *each = sqliteHashFirst(&mark->pSchema->idxHash); each != NULL; each = sqliteHashNext(each)) {
+        const Index *index = sqliteHashData(each);
+        if (index->tnum == mark->tnum) return 1;
+    }
+    return 0;
+}
+
 static int sqlcipherkit_write_mark(sqlite3 *db, const char *schema, const void *id, sqlite3_int64 generation, const void *change,
                                    const void *slots, int slots_count) {
     sqlite3_stmt *statement = NULL;
@@ -74,6 +104,7 @@ static int sqlcipherkit_write_mark(sqlite3 *db, const char *schema, const void *
         }
         if (rc == SQLITE_OK) rc = sqlcipherkit_prepare_mark(db, schema, &statement);
     }
+    if (rc == SQLITE_OK && sqlcipherkit_has_alias(db, schema)) rc = SQLITE_CORRUPT;
     if (rc == SQLITE_OK) rc = sqlite3_bind_blob(statement, 1, id, 16, SQLITE_STATIC);
     if (rc == SQLITE_OK) rc = sqlite3_bind_int64(statement, 2, generation);
     if (rc == SQLITE_OK && change != NULL) rc = sqlite3_bind_blob(statement, 3, change, 16, SQLITE_STATIC);

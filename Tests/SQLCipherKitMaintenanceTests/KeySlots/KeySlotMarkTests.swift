@@ -48,6 +48,19 @@ import TestSupport
         "INSERT INTO \(table) SELECT * FROM \(table) WHERE true ON CONFLICT DO UPDATE SET generation = 7",
         "CREATE TEMP TABLE \(table)(x)", "CREATE VIEW temp.\(table) AS SELECT 1",
         "PRAGMA writable_schema = ON; DROP TABLE \(table)",
+        "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = '\(table)'",
+        "PRAGMA writable_schema = ON; UPDATE main.sqlite_master SET name = 'x', tbl_name = 'x' WHERE name = '\(table)'",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name LIKE 'sqlcipherkit%'",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET type = 'view', sql = 'CREATE VIEW \(table) AS SELECT 1' WHERE name > 's'",
+        """
+        PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT type, 'alias', 'alias', rootpage, 'CREATE TABLE alias(one)'
+        FROM sqlite_schema WHERE name = '\(table)'
+        """,
+        "PRAGMA writable_schema = ON; REPLACE INTO main.sqlite_schema(rowid, type, name, tbl_name) VALUES (2, 'table', 'x', 'x')",
+        """
+        PRAGMA writable_schema = ON; CREATE TEMP TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM main.sqlite_schema; END;
+        INSERT INTO t(x) VALUES (1)
+        """,
         "CREATE TEMP TABLE o(x); ALTER TABLE o RENAME TO \(table)",
         "PRAGMA writable_schema = ON; CREATE TEMP TABLE o(x); ALTER TABLE temp.o RENAME TO \(table)",
         "CREATE VIRTUAL TABLE \(table) USING fts5(x)", "CREATE TABLE temp.\(table) AS SELECT 1",
