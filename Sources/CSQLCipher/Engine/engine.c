@@ -79,6 +79,7 @@
 #include "snippets.h"
 #include "word_letters.h"
 #include "words.h"
+#include "files.h"
 #include "start.h"
 #include "opening.h"
 #pragma GCC diagnostic pop

@@ -15,6 +15,7 @@ static int sqlcipherkit_start_cipher(const char *none) {
     sqlite3_mutex *mutex = sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_MAIN);
     int rc = SQLITE_OK;
     sqlite3_mutex_enter(mutex);
+    if (!sqlcipher_init) sqlcipherkit_guard_files();
     if (default_provider == NULL) {
         memset(&sqlcipherkit_provider, 0, sizeof sqlcipherkit_provider);
         rc = SQLCIPHER_PROVIDER_SETUP(&sqlcipherkit_provider);

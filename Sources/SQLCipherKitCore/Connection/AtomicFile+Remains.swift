@@ -49,7 +49,7 @@ extension AtomicFile {
         }
         if errno == EEXIST || errno == ENOENT { return -1 }
         // FAT and some network shares have neither: an empty file reserves the name.
-        let place = open(new, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let place = SystemFile.open(new, O_RDWR | O_CREAT | O_EXCL)
         guard place >= 0 else { return -1 }
         close(place)
         if rename(old, new) == 0 { return 0 }

@@ -27,7 +27,7 @@ package final class AtomicFile {
             if lock == nil { usleep(1000) }
         }
         Self.removeLocked(path)
-        let file = open(temporaryPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let file = SystemFile.open(temporaryPath, O_RDWR | O_CREAT | O_EXCL)
         guard file >= 0 else {
             let error = Self.failure(.cannotOpen, "the new file cannot be made", path)
             lock?.unlock()
@@ -48,7 +48,7 @@ package final class AtomicFile {
 
     /// Flushes the file to disk, with the permissions and, for root, the owner of `original`. No connection may have it open.
     package func flush(like original: stat? = nil) throws(DatabaseError) {
-        let file = open(temporaryPath, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        let file = SystemFile.open(temporaryPath, O_RDWR)
         defer { if file >= 0 { close(file) } }
         // Only root can keep the owner; other users own what they write.
         if let original, geteuid() == 0 { _ = fchown(file, original.st_uid, original.st_gid) }

@@ -22,6 +22,7 @@ package enum DatabaseFile {
         var info = stat()
         if stat(path, &info) == 0 {
             if info.st_mode & S_IFMT == S_IFDIR { throw cannotOpen(path, "it is a folder") }
+            guard info.st_mode & S_IFMT == S_IFREG else { throw cannotOpen(path, "it is not a regular file") }
             return false
         }
         let error = errno

@@ -15,7 +15,7 @@ struct FileLock {
     init?(for database: String) throws(DatabaseError) {
         path = Self.path(for: database)
         while true {
-            let file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            let file = SystemFile.open(path, O_RDWR | O_CREAT)
             guard file >= 0 else { throw Self.failure(database) }
             guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
                 close(file)

@@ -8,11 +8,8 @@ struct SlotFile: KeySlotStorage {
     let timeout: Duration
 
     func read() throws -> [UInt8]? {
-        guard let file = try open(path, O_RDONLY, ifMissing: true) else { return nil }
+        guard let file = try open(path, O_RDONLY, ifMissing: true, isAlone: false) else { return nil }
         defer { close(file) }
-        var info = stat()
-        guard fstat(file, &info) == 0 else { throw failure("cannot be read", errno) }
-        guard info.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file", 0) }
         // With one byte more than is allowed, a file that is too large differs from one that just fits.
         var bytes = [UInt8](repeating: 0, count: SlotTable.maximumBytes + 1)
         var count = 0
@@ -37,7 +34,7 @@ struct SlotFile: KeySlotStorage {
     func removeRemains() {
         var info = stat()
         guard lstat(path + ".tmp", &info) == 0 else { return }
-        let lock = systemOpen(path + ".lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
+        let lock = SystemFile.open(path + ".lock", O_RDWR)
         defer { if lock >= 0 { close(lock) } }
         if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { unlink(path + ".tmp") }
     }
@@ -45,7 +42,7 @@ struct SlotFile: KeySlotStorage {
     /// Gives the lock file the permissions of the slots, so that all users who may change the slots can lock them, such as a group
     /// that the owner has given access to. Only the owner can do this; for other users it does nothing.
     func shareLock() {
-        let lock = systemOpen(path + ".lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+        let lock = SystemFile.open(path + ".lock", O_RDWR)
         guard lock >= 0 else { return }
         takePermissions(of: path, lock)
         close(lock)
@@ -116,7 +113,8 @@ struct SlotFile: KeySlotStorage {
     /// The rename itself must survive a power failure.
     private func flushFolder() throws(DatabaseError) {
         let folder = (path as NSString).deletingLastPathComponent
-        guard let opened = try open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY, ifMissing: false) else { return }
+        let opened = openFolder(folder.isEmpty ? "." : folder)
+        guard opened >= 0 else { throw failure("cannot be opened", errno) }
         defer { close(opened) }
         if fsync(opened) != 0 { throw failure("cannot be written", errno) }
     }
@@ -135,11 +133,13 @@ struct SlotFile: KeySlotStorage {
         return fsync(file) == 0
     }
 
-    private func open(_ path: String, _ flags: Int32, ifMissing: Bool) throws(DatabaseError) -> Int32? {
-        // Refuses a link in its place, and does not block on a pipe.
-        let file = systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    private func open(
+        _ path: String, _ flags: Int32, ifMissing: Bool, isAlone: Bool = true
+    ) throws(DatabaseError) -> Int32? {
+        let file = SystemFile.open(path, flags, isAlone: isAlone)
         if file >= 0 { return file }
         if errno == ENOENT, ifMissing { return nil }
+        if errno == ENXIO { throw failure("is not a regular file", 0) }
         throw failure("cannot be opened", errno)
     }
 
@@ -152,7 +152,7 @@ struct SlotFile: KeySlotStorage {
 }
 
 // Under other names, because `SlotFile` has methods with the names of the system's functions.
-private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
+private func openFolder(_ path: String) -> Int32 { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
 
 private func systemRead(_ file: Int32, _ base: UnsafeMutableRawPointer?, _ offset: Int, _ count: Int) -> Int {
     guard let base else { return 0 }

@@ -34,7 +34,7 @@ final class DamagedFileCopy {
         guard rc == SQLITE_OK, let handle else {
             throw DatabaseFile.cannotOpen(source, DatabaseError(rc: rc, database: handle).message)
         }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+        let descriptor = SystemFile.open(path, O_WRONLY | O_CREAT | O_EXCL)
         guard descriptor >= 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
         defer { close(descriptor) }
         // No page is larger than this, and each begins at a multiple of its size.

@@ -200,6 +200,20 @@ import TestSupport
         }
     }
 
+    /// In a folder that others may write to, the lock's name may lead to a file of the user's that is not meant.
+    @Test func noOtherFileIsTakenForTheLock() throws {
+        let slots = try make(), other = folder.path("private"), lock = path + ".keys.lock"
+        #expect(FileManager.default.createFile(atPath: other, contents: Data("secret".utf8), attributes: [.posixPermissions: 0o400]))
+        for make in [{ link(other, lock) }, { symlink(other, lock) }, { mkfifo(lock, 0o600) }] as [() -> Int32] {
+            try FileManager.default.removeItem(atPath: lock)
+            #expect(make() == 0 && chmod(path + ".keys", 0o666) == 0)
+            let error = #expect(throws: DatabaseError.self) { try slots.add(.passphrase("two"), label: "x", derivation: .quick) }
+            #expect(error?.reason == .cannotOpen, "\(String(describing: error))")
+            let mode = try FileManager.default.attributesOfItem(atPath: other)[.posixPermissions] as? Int
+            #expect(mode == 0o400)
+        }
+    }
+
     // MARK: Other places
 
     @Test func slotsThatTheApplicationStores() throws {

@@ -1,0 +1,32 @@
+import Foundation
+
+/// Files that this package opens itself, all but databases: of those, SQLite has the locks.
+package enum SystemFile {
+    /// Opens a regular file. Never follows a link, and never waits for a pipe.
+    /// - Parameters:
+    ///   - flags: as for `open(2)`.
+    ///   - isAlone: whether to refuse a file that has another name too: a user who may write to the folder could have linked a
+    ///     file of this user's there, to have its content, its permissions or its owner changed.
+    ///   - isOwn: whether to refuse a file of another user, and one that others may read or write.
+    /// - Returns: the descriptor; less than 0 if there is none, with the reason in `errno`: `EMLINK` for another name, `EPERM` for
+    ///   another user's, `ENXIO` for what is not a regular file.
+    package static func open(_ path: String, _ flags: Int32, isAlone: Bool = true, isOwn: Bool = false) -> Int32 {
+        let file = Foundation.open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return file }
+        var info = stat()
+        var refusal: Int32 = 0
+        if fstat(file, &info) != 0 {
+            refusal = errno
+        } else if info.st_mode & S_IFMT != S_IFREG {
+            refusal = ENXIO
+        } else if isAlone, info.st_nlink > 1 {
+            refusal = EMLINK
+        } else if isOwn, info.st_mode & 0o077 != 0 || info.st_uid != geteuid() {
+            refusal = EPERM
+        }
+        if refusal == 0 { return file }
+        close(file)
+        errno = refusal
+        return -1
+    }
+}
