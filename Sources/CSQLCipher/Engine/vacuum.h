@@ -16,7 +16,51 @@ static int sqlcipherkit_is_copy(const sqlite3 *db, int index) {
     return sqlcipherkit_vacuumed.db == db && (db->mDbFlags & DBFLAG_Vacuum) && index == sqlcipherkit_vacuumed.attached;
 }
 
+/* The next token of a text that is no space and no comment; 0 at its end. */
+static int sqlcipherkit_next_token(const unsigned char **text) {
+    int kind = TK_SPACE;
+    while (**text != 0 && (kind == TK_SPACE || kind == TK_COMMENT)) *text += sqlite3GetToken(*text, &kind);
+    return kind == TK_SPACE || kind == TK_COMMENT ? 0 : kind;
+}
+
+/* Whether a text of the schema makes an object in the database that it is run for, and nothing else: VACUUM runs the texts of
+ * tables and indexes, and a file may have others. A temporary table would take the place of the one that is copied. */
+static int sqlcipherkit_makes_own_object(const unsigned char *text) {
+    int kind = sqlcipherkit_next_token(&text);
+    if (kind != TK_CREATE) return 0;
+    kind = sqlcipherkit_next_token(&text);
+    if (kind == TK_UNIQUE) kind = sqlcipherkit_next_token(&text);
+    if (kind != TK_TABLE && kind != TK_INDEX) return 0;
+    /* The name, without that of a schema before it. */
+    if (sqlcipherkit_next_token(&text) == 0 || sqlcipherkit_next_token(&text) == TK_DOT) return 0;
+    while ((kind = sqlcipherkit_next_token(&text)) != 0 && kind != TK_SEMI) {
+        if (kind == TK_ILLEGAL) return 0;
+    }
+    return sqlcipherkit_next_token(&text) == 0;
+}
+
+static int sqlcipherkit_may_vacuum(sqlite3 *db, char **error, int index) {
+    sqlite3_stmt *texts = NULL;
+    char *sql = sqlite3_mprintf(
+        "SELECT sql, type, name FROM \"%w\".sqlite_schema WHERE sql IS NOT NULL AND type IN ('table', 'index') AND "
+        "coalesce(rootpage, 1) > 0", db->aDb[index].zDbSName);
+    int rc = sql == NULL ? SQLITE_NOMEM : sqlite3_prepare_v2(db, sql, -1, &texts, NULL);
+    sqlite3_free(sql);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(texts)) == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(texts, 0);
+        rc = text == NULL ? SQLITE_NOMEM : SQLITE_OK;
+        if (rc != SQLITE_OK || sqlcipherkit_makes_own_object(text)) continue;
+        sqlite3SetString(error, db, "the schema's text for an object of this database creates something else: it is not run");
+        rc = SQLITE_CORRUPT;
+    }
+    sqlite3_finalize(texts);
+    return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 static int sqlcipherkit_vacuum(sqlite3 *db, char **error, int index, sqlite3_value *into) {
+    /* In a transaction, SQLite's own function says why not. */
+    const int allowed = db->autoCommit && db->nVdbeActive == 1 ? sqlcipherkit_may_vacuum(db, error, index) : SQLITE_OK;
+    if (allowed != SQLITE_OK) return allowed;
     /* The file that VACUUM INTO writes is no copy of this kind. */
     if (into != NULL) return sqlcipherkit_sqlite_vacuum(db, error, index, into);
     Btree *btree = db->aDb[index].pBt;

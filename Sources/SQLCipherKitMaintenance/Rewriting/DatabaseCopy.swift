@@ -21,9 +21,7 @@ struct DatabaseCopy {
     }
 
     func run() throws {
-        let entries = try schema.entries()
-        // Refuse any entry with text that does not match its claimed type or name before executing another one.
-        for entry in entries { _ = try entry.text() }
+        let entries = try schema.entriesToRun()
         // Allow names that begin with sqlite_, and strings in double quotes, which a schema may have from an engine that accepted
         // them.
         for pragma in ["foreign_keys = OFF", "writable_schema = ON"] { try copy.execute(SQL(raw: "PRAGMA \(pragma)")) }

@@ -17,6 +17,7 @@ struct Erasure {
         if schema.isSame(as: connection.temp) {
             throw DatabaseError.misuse("temporary tables are in memory: there is nothing to erase")
         }
+        try schema.entriesToRun()
         try requireItsPlace()
         var report = ErasureReport()
         let path = try schema.path
@@ -71,7 +72,7 @@ struct Erasure {
         try explaining(state) { _ = try schema.checkpoint(.truncate) }
         guard let path = try schema.path else { return }
         // SQLite takes no locks on this file, so closing it releases none.
-        let file = open(path + "-wal", O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        let file = SystemFile.open(path + "-wal", O_RDWR, isAlone: false)
         guard file >= 0 else { return }
         defer { close(file) }
         guard AtomicFile.sync(file) else {

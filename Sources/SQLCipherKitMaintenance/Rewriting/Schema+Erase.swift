@@ -24,8 +24,9 @@ extension Schema {
     /// - Returns: a report of what was rewritten and what could not be.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read, on a read-only database and for
     ///   `temp`, which is never in a file; ``DatabaseError/Reason/busy`` if another connection reads or writes for longer than the
-    ///   busy timeout; the message then says whether the pages have already been rewritten; ``DatabaseError/Reason/schemaName``; or
-    ///   an error from SQLite, for instance for an unknown tokenizer.
+    ///   busy timeout; the message then says whether the pages have already been rewritten; ``DatabaseError/Reason/schemaName``;
+    ///   ``DatabaseError/Reason/schemaText`` before anything is changed; or an error from SQLite, for instance for an unknown
+    ///   tokenizer.
     @discardableResult
     public func erase(progress: RewriteProgressHandler? = nil) throws -> ErasureReport {
         try connection.usingExclusively { try Erasure(of: self, progress).run() }

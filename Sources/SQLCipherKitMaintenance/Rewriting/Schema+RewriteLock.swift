@@ -93,6 +93,15 @@ extension Schema {
 
 /// Checks before a whole database is written. If one of these throws, nothing has changed.
 extension Schema {
+    /// The objects of the database. Every call that runs their texts gets them here, or has called this before.
+    /// - Throws: ``DatabaseError/Reason/schemaText`` if the text of any of them does not match its type and name.
+    @discardableResult
+    func entriesToRun() throws(DatabaseError) -> [SchemaEntry] {
+        let entries = try entries()
+        for entry in entries { _ = try entry.text() }
+        return entries
+    }
+
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read, or for a read-only database.
     func requireRewritable() throws(DatabaseError) {
         try live()

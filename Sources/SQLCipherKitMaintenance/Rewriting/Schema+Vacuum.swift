@@ -14,11 +14,13 @@ extension Schema {
     /// Deleted content in full-text indexes and in the samples of `ANALYZE` is copied along: to remove it, see
     /// ``erase(progress:)``.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,
-    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or an error from SQLite.
+    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/schemaText``, ``DatabaseError/Reason/busy``, or an error from
+    ///   SQLite.
     public func vacuum() throws(DatabaseError) {
         let rewrite = try connection.beginExclusiveUse()
         defer { rewrite?.end() }
         try requireRewritable()
+        try entriesToRun()
         let journal = try replaceJournal()
         defer { restoreJournal(journal) }
         try vacuumPages()

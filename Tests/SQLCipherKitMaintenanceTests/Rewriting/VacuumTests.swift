@@ -215,6 +215,29 @@ import TestSupport
         #expect(try db.fetchAll(Int.self, "SELECT rowid FROM t") == [1, 2, 3])
     }
 
+    /// A file of unknown origin may have any text in its schema; VACUUM would run it.
+    @Test(arguments: [
+        "CREATE TEMP TABLE kept(a)", "CREATE TABLE temp.kept(a)", "CREATE TABLE kept(a); PRAGMA user_version = 7",
+        "CREATE TRIGGER kept AFTER INSERT ON other BEGIN SELECT 1; END",
+    ]) func textThatCreatesSomethingElseIsNotRun(text: String) throws {
+        let location = DatabaseLocation.file(folder.path("theirs.db"))
+        do {
+            let db = try Connection(location, key: key)
+            try db.execute(SQLScript("CREATE TABLE kept(a); CREATE TABLE other(b); INSERT INTO kept VALUES (1); PRAGMA writable_schema = ON"))
+            try db.execute("UPDATE sqlite_schema SET sql = \(text) WHERE name = 'kept'")
+        }
+        // Some of these texts SQLite does not read at all.
+        guard let db = try? Connection(location, key: key) else { return }
+        for run in [{ try $0.main.vacuum() }, { _ = try $0.main.erase() }] as [(Connection) throws -> Void] {
+            let error = #expect(throws: DatabaseError.self) { try run(db) }
+            #expect(error?.code.primary == .corrupt, "\(String(describing: error))")
+        }
+        #expect(throws: DatabaseError.self) { try db.execute("VACUUM") }
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM main.sqlite_schema WHERE name = 'kept'") == 1)
+        #expect(try db.main.userVersion == 0 && db.fetchOne(Int.self, "SELECT count(*) FROM temp.sqlite_schema") == 0)
+        #expect(throws: Never.self) { try Connection(location, key: key) }
+    }
+
     @Test func refusals() throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.quick)
         try db.execute("CREATE TABLE t AS SELECT 1 AS x")
