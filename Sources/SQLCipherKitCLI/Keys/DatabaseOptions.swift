@@ -178,7 +178,7 @@ extension DatabaseConfiguration.Safeguards {
         var safeguards = Self()
         (safeguards.checksStructure, safeguards.isDefensive) = (false, false)
         (safeguards.allowsViews, safeguards.allowsTriggers) = (true, true)
-        safeguards.limits = [:]
+        (safeguards.limits, safeguards.time) = ([:], nil)
         return safeguards
     }
 }

@@ -33,7 +33,7 @@ public struct DatabaseError: Error, Sendable {
         /// Another connection held a lock for longer than the busy timeout.
         case busy
         /// A call of a queue or a pool took longer than its timeout, while it waited or while it ran; if it ran, it was rolled
-        /// back.
+        /// back. Or the checks of an untrusted file took longer than ``DatabaseConfiguration/Safeguards/time``.
         case timeout
         /// A queue or a pool is suspended (``SharedDatabase/suspend(timeout:)``): it takes no lock until it is resumed.
         case suspended

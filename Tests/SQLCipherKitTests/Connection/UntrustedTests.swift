@@ -45,6 +45,50 @@ import TestSupport
         #expect(try writer.fetchAll(String.self, "SELECT title FROM titles") == ["a", "b", "c"])
     }
 
+    /// A check of the structure computes what a column that cannot be NULL is made of: here half an hour's work.
+    @Test func checksThatDoNotEndAreEnded() async throws {
+        let path = folder.path("endless.db")
+        do {
+            let db = try Connection(.file(path))
+            try db.execute("CREATE TABLE t(x, y AS (length(replace(hex(zeroblob(2000000)), '0', 'a'))) NOT NULL)")
+            try db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) INSERT INTO t(x) SELECT i FROM n")
+        }
+        var quick = DatabaseConfiguration.untrusted
+        quick.safeguards?.time = .milliseconds(200)
+        let configuration = quick
+        let begun = ContinuousClock.now
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), configuration: configuration) }
+        #expect(error?.reason == .timeout, "\(String(describing: error))")
+        let db = try Connection(.memory)
+        #expect(throws: DatabaseError.self) {
+            try db.attach(.file(path), as: "theirs", key: .plaintext, safeguards: #require(configuration.safeguards))
+        }
+        #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
+        let task = Task.detached { () -> Bool in
+            do { _ = try Connection(.file(path), configuration: .untrusted) } catch { return error is CancellationError }
+            return false
+        }
+        try await Task.sleep(for: .milliseconds(100))
+        task.cancel()
+        #expect(await task.value)
+        #expect(ContinuousClock.now - begun < .seconds(30))
+    }
+
+    /// A pipe in place of a database, its journal or its log would be waited for.
+    @Test(arguments: ["", "-journal", "-wal"]) func pipesAreRefused(suffix: String) throws {
+        let path = folder.path("theirs.db")
+        if suffix == "" { try FileManager.default.removeItem(atPath: path) }
+        if suffix == "-wal" { try Connection(.file(path)).main.setJournalMode(.wal) }
+        #expect(mkfifo(path + suffix, 0o600) == 0)
+        for access in [DatabaseConfiguration.Access.readOnly, .readWrite] {
+            var configuration = DatabaseConfiguration()
+            configuration.access = access
+            #expect(throws: DatabaseError.self) {
+                try Connection(.file(path), configuration: configuration).fetchOne(Int.self, "SELECT count(*) FROM note")
+            }
+        }
+    }
+
     /// Found at opening, and not when a query happens to come by.
     @Test func aDamagedStructureDoesNotOpen() throws {
         let path = folder.path("theirs.db")
