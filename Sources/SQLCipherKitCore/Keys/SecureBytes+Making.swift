@@ -1,9 +1,14 @@
 import CSQLCipher
 
 extension SecureBytes {
-    /// Random bytes from the engine's provider, for a key.
-    package static func random(count: Int) throws(DatabaseError) -> SecureBytes {
-        try SecureBytes(count: count) { memory throws(DatabaseError) in
+    /// Random bytes from the system's generator, for a key: 32 bytes are a raw key (``Encryption``).
+    /// - Parameter count: the number of bytes, from 0 on. Default: 32.
+    /// - Throws: ``DatabaseError/Reason/noRandomBytes``, or ``DatabaseError/Reason/invalidArgument`` for a negative number.
+    public static func random(count: Int = 32) throws(DatabaseError) -> SecureBytes {
+        guard count >= 0, count <= Int(Int32.max) else {
+            throw .invalidArgument("\(count) random bytes, and 0 to \(Int32.max) are possible")
+        }
+        return try SecureBytes(count: count) { memory throws(DatabaseError) in
             let rc = sqlcipherkit_random(memory.baseAddress, Int32(count))
             if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
         }
