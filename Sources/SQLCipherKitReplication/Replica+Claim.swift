@@ -23,7 +23,7 @@ extension Replica {
             let opening = try await TermOpening.read(contents.place.term, store, names, key)
             former = Former(contents: contents, tail: tail, opening: opening)
             let known = ReplicaMemory(of: source.path, section: section.id).read(section.id)
-            held = known.last { $0.place.term == contents.place.term } ?? held ?? known.first { !$0.place.isNone }
+            held = known.first { $0.place.tag == tail.end.tag } ?? known.last { $0.place.term == contents.place.term } ?? held ?? known.first { !$0.place.isNone }
             isAhead = try await mayContinue(held, former)
             if !tail.isClosed { try await close(tail) }
             next = contents
@@ -121,12 +121,16 @@ extension Replica {
     }
 
     /// Writes down what the database holds.
-    func remember(isDurable: Bool) throws {
+    func remember(isDurable: Bool, orAlso place: ChainPlace? = nil) throws {
         guard let source, isClaimed else { return }
         // Another replica of this database may have taken over.
         let memory = ReplicaMemory(of: source.path, section: names.section)
         if let last = memory.read(names.section).last, last.place.term != term { return }
-        try memory.write([held(contents.place, contents.generation)], isDurable: isDurable)
+        var all = [held(contents.place, contents.generation)]
+        // The replica may end before it knows.
+        if let place = place ?? maybePlace { all.append(held(place, contents.generation)) }
+        if place != nil { maybePlace = place }
+        try memory.write(all, isDurable: isDurable)
     }
 
     private func held(_ place: ChainPlace, _ generation: UInt32) -> FollowerState.Held {

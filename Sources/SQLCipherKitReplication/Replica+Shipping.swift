@@ -152,8 +152,12 @@ extension Replica {
         let number = contents.place.link, name = names.link(number, of: term)
         do { try await put(name, link.bytes, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
             try await judgeLink(name, link.bytes)
+        } catch {
+            // It may have been stored. The database has it in either case.
+            try? remember(isDurable: false, orAlso: ChainPlace(term: term, link: number + 1, tag: Array(link.bytes.suffix(ReplicaKey.tagCount))))
+            throw error
         }
-        (pendingLink, sightings) = (nil, 0)
+        (pendingLink, maybePlace, sightings) = (nil, nil, 0)
         contents.place.link += 1
         if let block = link.block { apply(block) }
         // If it cannot be written, storing the head says so.

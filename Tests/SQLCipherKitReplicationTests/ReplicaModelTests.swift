@@ -143,8 +143,16 @@ private final class ReplicaModel {
         try await end()
     }
 
+    private func trace(_ text: @autoclosure () -> String) {
+        if ProcessInfo.processInfo.environment["SQLCIPHERKIT_MODEL_TRACE"] != nil { print("seed \(seed): \(text())") }
+    }
+
     private func step() async throws {
-        switch below(14) {
+        let kind = below(14)
+        let status = await replica.currentStatus
+        trace("step \(kind) pool \((try? state(pool)) ?? -1) followed \(followed) acknowledged \(acknowledged) isBack \(isBack) " +
+            "\(status.stored.map { "\($0)" } ?? "") \(status.isEnded) \(status.error.map { "\($0)" } ?? "")")
+        switch kind {
         case 0...3: for _ in 0..<(1 + below(4)) { try commit(pool) }
         case 4, 5: try await wait()
         case 6: store.behave(stale: below(30), failing: below(25))

@@ -165,23 +165,24 @@ def replication(colours):
 
 
 def replica_objects(colours):
-    p = Picture(440, 318, "The objects of a generation", colours)
+    p = Picture(440, 336, "The objects of a section", colours)
     p.text(10, 20, "Snapshots", 13, "soft", "start")
     p.box(10, 28, 96, 40, "Snapshot", "good")
     p.box(262, 28, 96, 40, "Snapshot", "good")
     p.text(10, 92, "Log", 13, "soft", "start")
-    p.box(10, 100, 178, 40, "Level 2", "cipher")
-    for index in range(2):
-        p.box(192 + index * 82, 100, 78, 40, "Level 1", "cipher")
+    for index in range(4):
+        p.box(10 + index * 87, 100, 83, 40, "24 links", "cipher")
     for index in range(5):
-        p.box(356 + index * 15, 100, 12, 40, "", "cipher")
-    p.text(393, 158, "Level 0", 13, "soft")
+        p.box(358 + index * 15, 100, 12, 40, "", "cipher")
+    p.text(393, 158, "Links", 13, "soft")
     p.arrow([(10, 166), (340, 166)])
-    p.text(172, 184, "commits, in order", 13, "soft")
-    p.box(10, 200, 420, 54, ["Manifest", "names the objects; the only one that is replaced"], "key")
+    p.text(172, 184, "one chain, in order", 13, "soft")
+    p.box(10, 200, 170, 40, "Page of the index", "key")
+    p.arrow([(262, 258), (180, 232)])
+    p.box(262, 220, 168, 54, ["Head", "the only one replaced"], "key")
     p.caption(
-        280, "A commit is restored from the last snapshot before it and",
-        "the log since. Sixteen objects are joined to one of the next level.")
+        298, "Pages of the index name the older objects, the head the newer ones.",
+        "What was stored since the head are the links after it.")
     return p
 
 
