@@ -173,12 +173,12 @@ enum Library {
 }
 
 extension Connection {
-    /// The statements that a closure runs, without those that begin and end transactions.
+    /// The statements that a closure runs, without those that begin and end transactions, and looks at the schema.
     func statements(_ body: () throws -> Void) throws -> [String] {
         var texts: [String] = []
         let token = try addTraceHook { event in
             guard case .started = event.kind, !["BEGIN", "COMMIT", "PRAGMA"].contains(where: event.sql.hasPrefix) else { return }
-            texts.append(event.sql)
+            if !event.sql.contains("pragma_"), !event.sql.contains("PRAGMA ") { texts.append(event.sql) }
         }
         try body()
         token.remove()
