@@ -23,7 +23,9 @@ extension Replica {
             let opening = try await TermOpening.read(contents.place.term, store, names, key)
             former = Former(contents: contents, tail: tail, opening: opening)
             let known = ReplicaMemory(of: source.path, section: section.id).read(section.id)
-            held = known.first { $0.place.tag == tail.end.tag } ?? known.last { $0.place.term == contents.place.term } ?? held ?? known.first { !$0.place.isNone }
+            held =
+                known.first { $0.place.tag == tail.end.tag } ?? known.last { $0.place.term == contents.place.term } ?? held
+                ?? known.first { !$0.place.isNone }
             isAhead = try await mayContinue(held, former)
             if !tail.isClosed { try await close(tail) }
             next = contents

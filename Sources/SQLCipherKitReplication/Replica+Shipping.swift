@@ -70,8 +70,16 @@ extension Replica {
         contents.generation = max(least, contents.generation) + 1
         (contents.frames, contents.commits, contents.snapshot, contents.logged) = (0, 0, nil, 0)
         (contents.pageSize, contents.mark, contents.latest) = (source.pageSize, source.position, options.time)
+        // A snapshot brings what no link has. So the generation itself is a link: a state that has it is at another place.
+        var block = ReplicaBlock(
+            kind: .log, generation: contents.generation, first: 0, pageSize: source.pageSize, predecessor: contents.place.tag,
+            time: options.time, age: clock.age, commits: 0)
+        source.position.append(to: &block.record)
+        let sealed = SealedBlock(block: block, bytes: try block.sealed(with: source.key), mark: source.position)
+        pendingLink = PendingLink(bytes: sealed.bytes, block: sealed, isJoined: false)
         needsGeneration = false
-        try beginSnapshot()
+        try beginSnapshot(after: sealed.tag)
+        try await finishPendingLink()
         // What a successor removes, should this process end.
         try await storeHead()
     }
@@ -154,7 +162,8 @@ extension Replica {
             try await judgeLink(name, link.bytes)
         } catch {
             // It may have been stored. The database has it in either case.
-            try? remember(isDurable: false, orAlso: ChainPlace(term: term, link: number + 1, tag: Array(link.bytes.suffix(ReplicaKey.tagCount))))
+            let tag = Array(link.bytes.suffix(ReplicaKey.tagCount))
+            try? remember(isDurable: false, orAlso: ChainPlace(term: term, link: number + 1, tag: tag))
             throw error
         }
         (pendingLink, maybePlace, sightings) = (nil, nil, 0)

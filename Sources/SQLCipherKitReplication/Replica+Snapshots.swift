@@ -32,14 +32,14 @@ extension Replica {
     }
 
     /// Begins a snapshot. Everything up to the source's position must have been read, and nothing may be queued.
-    func beginSnapshot() throws {
+    func beginSnapshot(after tag: [UInt8]) throws {
         guard let source else { return }
         let logged = try source.loggedPages(), lockPage = ReplicaSource.lockPage(source.pageSize)
         let pages = source.position.pages, number = nextNumber()
         snapshot = SnapshotRun(
-            number: number, first: contents.frames, commitsBefore: contents.commits, predecessor: contents.place.tag, pages: pages,
+            number: number, first: contents.frames, commitsBefore: contents.commits, predecessor: tag, pages: pages,
             logged: logged, loggedLeft: logged.frames.keys.filter { $0 <= pages && $0 != lockPage }.sorted(by: >),
-            tag: contents.place.tag)
+            tag: tag)
         if contents.begun.number != 0 {
             // One that was given up.
             contents.index.append(
@@ -53,7 +53,7 @@ extension Replica {
 
     func continueSnapshot() async throws {
         if snapshot == nil, isSnapshotDue {
-            try beginSnapshot()
+            try beginSnapshot(after: contents.place.tag)
             try await storeHead()
         }
         var stored = 0
