@@ -84,8 +84,8 @@ struct Failure: Error {
         case .notEncrypted:
             self.init(error.message + ": use --no-key to open it", status: .key)
         case .wrongKeyOrNotADatabase:
-            // A file with the settings of an older version fails in the same way as a wrong key.
-            let advice = "; if an older SQLCipher wrote the file, sqlcipherkit identify names the version, and migrate converts it"
+            // A file with other settings fails in the same way as a wrong key.
+            let advice = "; sqlcipherkit identify finds the settings that a key opens a file with, and migrate changes them"
             self.init(ToolWords.message(error.message) + advice, status: .key)
         case .emptyKey, .invalidKey, .keyProvider, .noSlotOpens, .replicaKeyChanged,
             .replicaDamaged where .notADatabase ~= error.code:

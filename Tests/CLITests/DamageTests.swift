@@ -76,7 +76,7 @@ import TestSupport
         #expect(outcome.status == 0
             && outcome.output.hasPrefix("encrypted by SQLCipher, with the settings of version 4\npage_size 4096\n"), "\(outcome)")
         #expect(try Tool.run(["identify", database, "--json"] + Tool.key).output == """
-            [{"kind":"encrypted","version":"4","page_size":4096,"kdf_algorithm":"SHA512","kdf_rounds":256000,"hmac_algorithm":"SHA512"}]
+            [{"kind":"encrypted","version":"4","page_size":4096,"kdf_algorithm":"SHA512","kdf_rounds":256000,"hmac_algorithm":"SHA512","plaintext_header":0,"options":""}]
 
             """)
         try Tool.run(["identify", database, "--key-env", "OTHER"], environment: ["OTHER": "wrong"]).expectFailure(3, "a.db")

@@ -36,9 +36,9 @@ import TestSupport
         #expect(outcome.output.hasPrefix("imported 3 rows into my_people in "))
         #expect(try rows("SELECT * FROM my_people") == [
             // A column of numbers only if nothing is lost by it; blanks are part of a field.
-            #"{"id":1,"name":"A, b","age":"12","zip":"007","column4":"x","note":""}"#,
-            #"{"id":2,"name":" C ","age":"1.50","zip":"-0","column4":null,"note":null}"#,
-            #"{"id":3,"name":"two\nlines, \"quoted\"","age":"-3","zip":"1e5","column4":"é","note":"12345678901234567890"}"#,
+            #"{"id":1,"name":"A, b","age":12.0,"zip":"007","column4":"x","note":""}"#,
+            #"{"id":2,"name":" C ","age":1.5,"zip":"-0","column4":null,"note":null}"#,
+            #"{"id":3,"name":"two\nlines, \"quoted\"","age":-3.0,"zip":"1e5","column4":"é","note":"12345678901234567890"}"#,
         ])
     }
 

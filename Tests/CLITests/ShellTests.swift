@@ -64,7 +64,7 @@ import TestSupport
         outcome.expectFailure(1, "no such column: nope")
         #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n3\n")
         try script(".frob").expectFailure(64, ".frob", ".help")
-        try script(".mode").expectFailure(64, ".mode FORMAT")
+        try script(".timer").expectFailure(64, ".timer on|off")
         try script("DELETE FROM t;", "--read-only").expectFailure(1, "readonly")
         #expect(try script("BEGIN; DELETE FROM t;").errors.contains("rolled back"))
         #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n3\n")
@@ -145,7 +145,7 @@ import TestSupport
         try script("SELECT 1;\n\n-- a comment; with a semicolon\nSELECT 2; SELECT\n  nope;\n").errors.expectLine(5, "no such column: nope")
         try script("CREATE TRIGGER g AFTER INSERT ON t BEGIN\nSELECT 1;\nEND;\n/* ;\n*/ SELECT 'a;\nb';\nDROP TABLE nope;").errors
             .expectLine(7, "no such table: nope")
-        try script("SELECT 1;\n.mode nope\n").errors.expectLine(2, ".mode FORMAT")
+        try script("SELECT 1;\n.mode nope\n").errors.expectLine(2, "there is no format nope: there are table, box")
         let part = folder.path("part.sql")
         try Data("SELECT 1;\nSELECT nope;\n".utf8).write(to: URL(fileURLWithPath: part))
         let outcome = try script("\n.read \(part)\n")
@@ -197,7 +197,7 @@ import TestSupport
             one
             two
             01067
-            10115
+            "10115"
             zip
             INSERT INTO "u"("id", "name") VALUES (1, 'one');
             INSERT INTO "u"("id", "name") VALUES (2, 'two');

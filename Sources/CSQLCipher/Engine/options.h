@@ -117,6 +117,12 @@
 /* 125 is the highest number of attached databases that the engine allows. */
 #define SQLITE_MAX_ATTACHED 125
 
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+/* One more than the usual 2,000, which the Swift layer's connections have as their limit: whatever copies a table of 2,000 columns
+ * reads its row id beside them. */
+#define SQLITE_MAX_COLUMN 2001
+#endif
+
 /* Room for long `IN` lists and many-row inserts; Debian and Ubuntu ship the same number. */
 #define SQLITE_MAX_VARIABLE_NUMBER 250000
 

@@ -7,7 +7,8 @@ struct RecoverCommand: FileCommand {
         commandName: "recover",
         abstract: "Copy the readable part of a damaged database into a new one.",
         discussion: """
-            Copies every row that is on an intact page. If anything is lost, it is listed and the status is 4. The damaged file is \
+            Copies every row that is on an intact page. Damaged pages are listed; the status is 4 if rows, tables or other objects \
+            are lost, and not if the pages held only indexes or nothing. The damaged file is \
             never written to; other programs must not have it open. The new file has the same key unless --new-key gives it another.
 
             EXAMPLES
@@ -88,9 +89,11 @@ struct RecoverCommand: FileCommand {
 struct IdentifyCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "identify",
-        abstract: "Tell whether a file is a database, and with which version of SQLCipher the key opens it.",
+        abstract: "Tell whether a file is a database, and with which settings of SQLCipher the key opens it.",
         discussion: """
-            The file is only read. The status is 3 if the file is not plaintext and the key does not open it.
+            Tries all that SQLCipher can write: versions 1 to 4, each page size, with and without page authentication, and with a \
+            plaintext header if --salt or a raw key gives the salt. Prints the options for the other commands. The file is only \
+            read. The status is 3 if the file is not plaintext and the key does not open it.
 
             EXAMPLES
               sqlcipherkit identify old.db
@@ -100,14 +103,15 @@ struct IdentifyCommand: FileCommand {
             \(form)
             """)
 
-    private static let form = JSONForm.rows("kind", "version", "page_size", "kdf_algorithm", "kdf_rounds", "hmac_algorithm")
+    private static let form = JSONForm.rows(
+        "kind", "version", "page_size", "kdf_algorithm", "kdf_rounds", "hmac_algorithm", "plaintext_header", "options")
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let key = try file.unlock(.readOnly)
+        let key = try file.unlock(.readOnly, settled: false)
         switch try DatabaseConverter.identify(fileAt: file.path, key: key) {
         case .empty: try show("empty", "empty")
         case .plaintext: try show("plaintext", "plaintext SQLite database")
@@ -117,13 +121,21 @@ struct IdentifyCommand: FileCommand {
             Output.line("page_size \(settings.pageSize)")
             Output.line("key_derivation PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations) rounds")
             Output.line("page_authentication \(settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none")")
+            if settings.plaintextHeaderSize > 0 { Output.line("plaintext_header \(settings.plaintextHeaderSize) bytes") }
+            Output.line("options \(settings.options.isEmpty ? "none needed" : settings.options)")
             for weakness in settings.weaknesses {
                 if case .keyDerivation = weakness, file.key.isRaw { continue }
                 Output.line("weakness \(weakness)")
             }
+        case .plaintextHeader:
+            throw Failure(
+                "\(file.path) begins like a plaintext database, and is encrypted by SQLCipher with a plaintext header: "
+                    + (key == nil ? "give its key, and its salt with --salt"
+                        : "the key does not open it, or its salt is missing (--salt, or a raw key with the salt in it)"),
+                status: .key)
         case .unknown:
             throw Failure(
-                "\(file.path) is not a plaintext database, and the key opens it with no version of SQLCipher: "
+                "\(file.path) is not a plaintext database, and the key opens it with no settings of SQLCipher: "
                     + "the key is wrong, or the file is not a database",
                 status: .key)
         }
@@ -135,6 +147,7 @@ struct IdentifyCommand: FileCommand {
             .text(kind), version.map { .text($0) } ?? .null, settings.map { .integer(Int64($0.pageSize)) } ?? .null,
             settings.map { .text($0.kdfAlgorithm.rawValue) } ?? .null, settings.map { .integer(Int64($0.kdfIterations)) } ?? .null,
             settings.map { $0.usesHMAC ? .text($0.hmacAlgorithm.rawValue) : .null } ?? .null,
+            settings.map { .integer(Int64($0.plaintextHeaderSize)) } ?? .null, settings.map { .text($0.options) } ?? .null,
         ]
         try output.write(Self.form.keys, [values])
     }

@@ -44,14 +44,16 @@ struct DiffCommand: FileCommand {
     func run() throws {
         let (db, key) = try file.openWithKey(.readOnly)
         try second.attach(to: db, key, checksStructure: true)
-        let diff = try DatabaseDiff(from: db.main, to: db.schema("other"))
+        var diff = try DatabaseDiff(from: db.main, to: db.schema("other"))
+        diff.leavesOutOtherModules = true
+        for name in try diff.otherModules() { Output.error(OtherModules.said(name)) }
         if writesSQL {
             let sql = try diff.sql()
             if sql.isEmpty {
                 if output.format != nil { try output.write(["sql"], []) }
                 return
             }
-            if output.format == nil { Output.line(String(sql.dropLast())) } else { try output.write(["sql"], [[.text(sql)]]) }
+            if output.format == nil { Output.data(String(sql.dropLast())) } else { try output.write(["sql"], [[.text(sql)]]) }
             throw Self.different
         }
         let tables = try diff.summary().filter { !$0.isSame }

@@ -7,7 +7,9 @@ struct DumpCommand: FileCommand {
         abstract: "Write a database as SQL that recreates it.",
         discussion: """
             The script holds everything in the database, in plaintext, and is one transaction. create --script, shell and SQLite's \
-            own shell read it. Full-text indexes are included as they are.
+            own shell read it. Full-text indexes are included as they are. Texts with characters that a terminal would act on, or \
+            that some reader would drop, are written as expressions. A virtual table whose module is not here is left out, and \
+            named.
 
             EXAMPLES
               sqlcipherkit dump notes.db > notes.sql
@@ -24,9 +26,9 @@ struct DumpCommand: FileCommand {
 
     func run() throws {
         let db = try file.open(.readOnly)
-        guard report.json else { return try DatabaseDump.write(db) { Output.line($0) } }
+        guard report.json else { return try DatabaseDump.write(db) }
         let writer = JSONWriter(Self.form.keys)
-        try DatabaseDump.write(db) { try writer.write([.text($0)]) }
+        try DatabaseDump.statements(db) { try writer.write([SQLValue.text(String(decoding: $0, as: UTF8.self) + ";")]) }
         writer.finish()
     }
 }

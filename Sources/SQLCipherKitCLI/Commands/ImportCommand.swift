@@ -16,17 +16,20 @@ struct ImportCommand: FileCommand {
             since the last import, it replaces its row. Only UTF-8 counts as text. Binary, large and hidden files are left out \
             and counted, and symbolic links are not followed.
 
-            The rows of a CSV file (.csv, .tsv) and the objects of JSON lines (.jsonl, .ndjson) or of a JSON array (.json) go \
-            into a table named after the file, with a column for each name. The table is created if it does not exist. The \
+            The rows of a CSV file (.csv, .tsv) and the objects of JSON lines (.jsonl, .ndjson) or of a JSON array (.json), or of \
+            any JSON with --table, go into a table named after the file, with a column for each name. The table is created if it \
+            does not exist. The \
             system's gzip unpacks a file that gzip has compressed.
 
-            The form of a CSV file (delimiter, quote, whether the first line has names, encoding) is detected and reported; \
-            options override what is detected. An empty field is NULL, and an empty field in quotes is empty text.
+            The form of a CSV file (delimiter, quote, whether the first line has names, encoding, comments at its beginning) is \
+            detected and reported; options override what is detected. --dry-run shows what was understood and the first rows, and \
+            writes nothing. An empty field is NULL, and an empty field in quotes is empty text.
 
-            A CSV column is numeric only if each of its fields is a number in its usual form. With 01067, 1.10, +1, 1e5 or a \
-            field in quotes, the column is text, so that nothing is lost. A later value that a numeric column would change makes \
-            the column text. --types overrides this. In JSON, objects and arrays inside an object become JSON text, and true and \
-            false become 1 and 0; a column with texts and numbers keeps both.
+            A CSV column is numeric if each of its fields is a number and says no more than the number does. With 01067, +1, a \
+            field in quotes, or more digits than a number holds, the column is text, so that nothing is lost; with \
+            --strict-numbers also with 1.10 and 1e5, which return as 1.1 and 100000.0. A later value that a numeric column would \
+            change makes the column text, or lets it hold both. --types overrides this. In JSON, objects and arrays inside an \
+            object become JSON text, and true and false become 1 and 0; a column with texts and numbers keeps both.
 
             EXAMPLES
               sqlcipherkit import notes.db ~/Documents
@@ -57,7 +60,27 @@ struct ImportCommand: FileCommand {
         var prefixes: [Int] { self == .trigram ? [] : [2, 3] }
     }
 
-    enum SourceFormat: String, CaseIterable, ExpressibleByArgument { case csv, json, jsonl, text }
+    enum SourceFormat: String, CaseIterable, ExpressibleByArgument {
+        case csv, json, jsonl, text
+
+        /// The format of the rows that a file has by its name and, for JSON, by its beginning; nil if it has none.
+        /// - Parameter isTable: whether the user has named a table for it.
+        init?(ofRowsIn name: String, isTable: Bool = true) throws {
+            let base = name.lowercased().hasSuffix(".gz") ? String(name.dropLast(3)) : name
+            switch (base as NSString).pathExtension.lowercased() {
+            case "csv", "tsv": self = .csv
+            case "jsonl", "ndjson": self = .jsonl
+            case "json":
+                var info = stat()
+                guard stat(name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
+                let start = try ByteReader(name).sample
+                // One object alone is a text like any other, unless it is meant for a table.
+                guard isTable || JSONReader.isArray(start) || JSONReader.hasLines(start) else { return nil }
+                self = .json
+            default: return nil
+            }
+        }
+    }
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
@@ -83,6 +106,12 @@ struct ImportCommand: FileCommand {
     @Flag(help: "Import files again, even those that were imported before or have changed since.")
     var again = false
 
+    @Flag(help: "Drop the tables that an earlier import made for these files, and import the files from scratch.")
+    var fresh = false
+
+    @Flag(help: "Show how each file is read, the columns and the first rows, and write nothing.")
+    var dryRun = false
+
     @Option(help: ArgumentHelp("The number of rows in a transaction.", valueName: "rows"))
     var batch = 10_000
 
@@ -107,7 +136,9 @@ struct ImportCommand: FileCommand {
 
     func run() throws {
         // Problems with the sources are reported before the user types a key.
-        let imports = try sources.flatMap(FilePattern.files).map(source)
+        var seen: Set<[UInt8]> = []
+        let imports = try sources.flatMap(FilePattern.files).map { try source($0, &seen) }
+        if dryRun { return try preview(imports) }
         let isNew = !FileOptions.exists(path)
         // A process that was killed in its first batch leaves an empty file.
         let db = try isNew || FileOptions.isEmpty(path)
@@ -152,15 +183,9 @@ struct ImportCommand: FileCommand {
 
     private enum Source { case folder(FolderImport), file(FileImport) }
 
-    private func source(_ name: String) throws -> Source {
+    private func source(_ name: String, _ seen: inout Set<[UInt8]>) throws -> Source {
         let base = name.lowercased().hasSuffix(".gz") ? String(name.dropLast(3)) : name
-        let kind: SourceFormat
-        switch (base as NSString).pathExtension.lowercased() {
-        case "csv", "tsv": kind = format ?? .csv
-        case "jsonl", "ndjson": kind = format ?? .jsonl
-        case "json": kind = try format ?? (holdsArray(name) ? .json : .text)
-        default: kind = format ?? .text
-        }
+        let kind = try format ?? SourceFormat(ofRowsIn: name, isTable: rows.table != nil) ?? .text
         var info = stat()
         let isThere = stat(name, &info) == 0
         if kind == .text || (isThere && info.st_mode & S_IFMT == S_IFDIR) {
@@ -170,19 +195,11 @@ struct ImportCommand: FileCommand {
             return .folder(
                 try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror, tokenizer: tokenizer))
         }
-        let usual: UInt8 = base.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
-        let written: FileImport.Format = kind == .csv ? .csv(try rows.options(for: name), usual: usual) : .json
-        return .file(
-            try FileImport(
-                name, table: rows.table ?? Self.tableName(base), format: written,
-                encoding: rows.encoding, plan: rows.plan(), again: again))
-    }
-
-    /// Whether a file begins with the bracket of a JSON array.
-    private func holdsArray(_ name: String) throws -> Bool {
-        var info = stat()
-        guard stat(name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return false }
-        return JSONReader.isArray(try ByteReader(name).sample)
+        var file = try rows.file(name, table: rows.table ?? Self.tableName(base), kind, again: again)
+        // The first file for a table makes it, and the others add to it.
+        file.plan.isFresh = fresh && !seen.contains(file.table.sqlName)
+        seen.insert(file.table.sqlName)
+        return .file(file)
     }
 
     /// The file's name without its extension, with letters, digits and underscores only.
@@ -194,6 +211,37 @@ struct ImportCommand: FileCommand {
     }
 
     // MARK: Running
+
+    /// Imports the beginning of each file into a database in memory, and shows what came of it.
+    private func preview(_ imports: [Source]) throws {
+        var done: [JSONValue] = []
+        for source in imports {
+            switch source {
+            case .folder(let folder):
+                if !report.json { Output.line("\(folder.path.onOneLine): its text files become rows of document") }
+            case .file(var file):
+                let db = try Connection(.memory)
+                file.limit = 1000
+                file.plan.isFresh = false
+                let found = try file.run(db, BatchWriter(db, rowsPerBatch: batch), isLast: false)
+                for warning in found.warnings { Output.error("\(file.path.onOneLine): \(warning.onOneLine)") }
+                done.append(Self.sourceForm.object(found.values(file)))
+                if report.json { continue }
+                Output.line("\(file.path), into the table \(file.table)".onOneLine)
+                for line in found.reading(file) { Output.line(line.onOneLine) }
+                guard !found.columns.isEmpty else { continue }
+                let names = found.columns.map(\.name.quotedSQLIdentifier).joined(separator: ", ")
+                let writer = TableWriter(found.columns.map(\.name), indentation: "  ")
+                try db.forEach(SQL(raw: "SELECT \(names) FROM \(file.table.quotedSQLIdentifier) LIMIT 5")) { row in
+                    try writer.write(row)
+                }
+                writer.finish()
+            }
+        }
+        guard report.json else { return }
+        try report.write(
+            Self.form, [.string(path), 0, .bool(!file.key.isPlain), 0, .strings([]), .array(done)])
+    }
 
     /// What was done, for `--json`.
     private struct Done {
@@ -217,6 +265,7 @@ struct ImportCommand: FileCommand {
                 if case .file(let other) = other { other.table.sqlName == file.table.sqlName } else { false }
             }
             let found = try file.run(db, writer, isLast: isLast)
+            for warning in found.warnings { Output.error("\(file.path.onOneLine): \(warning.onOneLine)") }
             if let name = try index(file.table, db) { done.indexes.append(name) }
             done.sources.append(Self.sourceForm.object(found.values(file)))
             if !report.json { for line in found.lines(file) { Output.line(line.onOneLine) } }

@@ -75,7 +75,7 @@ struct KeyValueGet: FileCommand {
         guard let value = try values.shown(key) else { throw store.missing(key) }
         if report.json { return try report.write(Self.form, [.string(store.store), .string(key), value.json]) }
         let text = try value.text(json: form == .json)
-        Output.line(Invocation.current.output.isTerminal ? text.onItsLines : text)
+        Output.data(text)
     }
 }
 

@@ -2,11 +2,21 @@ import Foundation
 import SQLCipherKit
 
 /// The values of `--param`.
-enum ParameterValues {
-    static func arguments(_ texts: [String], for statement: Statement) throws -> StatementArguments {
+struct ParameterValues {
+    private let texts: [String]
+    /// Whether several statements use them: each takes those that it names.
+    var isShared = false
+
+    init(_ texts: [String]) throws { self.texts = texts }
+
+    func arguments(for statement: Statement) throws -> StatementArguments {
         // `?7` is a position, not a name.
-        let isNamed = statement.parameterNames.contains { $0.map { !$0.hasPrefix("?") } ?? false }
-        guard isNamed else { return StatementArguments(texts.map { literal($0) }) }
+        let names = statement.parameterNames.compactMap { $0 }.filter { !$0.hasPrefix("?") }
+        if isShared, statement.parameterNames.isEmpty { return StatementArguments() }
+        if isShared, names.isEmpty {
+            throw Failure("several statements need named parameters, such as :name, for --param NAME=VALUE", status: .usage)
+        }
+        guard !names.isEmpty else { return StatementArguments(texts.map { Self.literal($0) }) }
         var values: [String: (any SQLValueConvertible)?] = [:]
         for text in texts {
             guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
@@ -14,7 +24,8 @@ enum ParameterValues {
             }
             let name = String(text[..<equals])
             guard values[name] == nil else { throw Failure("--param gives \(name) twice", status: .usage) }
-            values[name] = literal(String(text[text.index(after: equals)...]))
+            if isShared, !names.contains(where: { $0 == name || $0.dropFirst() == name }) { continue }
+            values[name] = Self.literal(String(text[text.index(after: equals)...]))
         }
         return StatementArguments(values)
     }

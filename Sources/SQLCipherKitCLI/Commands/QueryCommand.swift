@@ -5,30 +5,32 @@ import SQLCipherKit
 struct QueryCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
-        abstract: "Run an SQL statement and show its rows.",
+        abstract: "Run SQL statements and show their rows.",
         discussion: """
-            The database is opened for reading only unless --write is given.
+            The database is opened for reading only unless --write is given. Several statements, with semicolons between them, are \
+            one transaction, unless one of them is BEGIN, COMMIT, ROLLBACK, PRAGMA, ATTACH or VACUUM.
 
             --param gives the values of the statement's parameters, in order, or as --param NAME=VALUE if the parameters are \
             named. A value is read as SQL would read it (a number, 'text', x'blob' or NULL), or else as plain text. A number that \
             would lose a zero, such as 01067 or 1.10, is text too.
 
             Blobs are shown as x'…' in hexadecimal. The formats table, box, markdown and lines show JSONB as JSON text. In CSV, \
-            NULL is an empty field, and empty text is an empty field in quotes.
+            NULL is an empty field, empty text is an empty field in quotes, and so is text that looks like a number. Infinity is \
+            9e999 in CSV and JSON.
 
             EXAMPLES
               sqlcipherkit query notes.db "SELECT * FROM note WHERE id > ?" --param 3
               sqlcipherkit query notes.db "DELETE FROM note WHERE id = 7" --write
               sqlcipherkit query notes.db "SELECT * FROM old.note" --attach old=old.db
 
-            \(JSONForm.rows(with: "the columns of the statement; an empty array if it has none"))
+            \(JSONForm.rows(with: "the columns of the statement, for each statement; an empty array if it has none"))
             """)
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
     @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
-    @Argument(help: ArgumentHelp("The SQL statement; - reads it from standard input.", valueName: "sql"))
+    @Argument(help: ArgumentHelp("The SQL; - reads it from standard input.", valueName: "sql"))
     var sql: String
 
     @Option(
@@ -38,7 +40,7 @@ struct QueryCommand: FileCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Allow the statement to change the database.")
+    @Flag(help: "Allow the statements to change the database.")
     var write = false
 
     func run() throws {
@@ -49,14 +51,34 @@ struct QueryCommand: FileCommand {
     private func show() throws {
         let text = try sql == "-" ? StandardInput.text("the SQL") : sql
         let db = try attachments.open(file, write ? .readWrite : .readOnly)
-        let statement = try db.prepare(SQL(raw: text))
-        let arguments = try ParameterValues.arguments(parameters, for: statement)
+        try db.register(SQLExtension.regularExpressions(matching: .contains))
+        let statements = try ScriptRunner.statements(of: text)
+        guard statements.count > 1 else { return try run(text, db, try ParameterValues(parameters)) }
+        var values = try ParameterValues(parameters)
+        values.isShared = true
+        // What one statement changes is undone if a later one fails.
+        if write, !statements.contains(where: Self.endsTransactions) {
+            try db.transaction { db in for statement in statements { try run(statement, db, values) } }
+        } else {
+            for statement in statements { try run(statement, db, values) }
+        }
+    }
+
+    /// Whether a statement cannot run in a transaction.
+    private static func endsTransactions(_ sql: String) -> Bool {
+        let first = SQLWords.tokens(String(sql.prefix(1000))).words.first?.lowercased() ?? ""
+        return ["begin", "commit", "end", "rollback", "vacuum", "pragma", "attach", "detach"].contains(first)
+    }
+
+    private func run(_ sql: String, _ db: Connection, _ values: ParameterValues) throws {
+        let statement = try db.prepare(SQL(raw: sql))
+        let arguments = try values.arguments(for: statement)
         let columns = statement.columnNames
         if columns.isEmpty {
             try statement.execute(arguments)
             if output.format == .json { JSONWriter([]).finish() }
         } else {
-            let writer = (output.format ?? .table).writer(of: text, columns)
+            let writer = (output.format ?? .table).writer(of: sql, columns)
             try statement.forEach(arguments) { row in try writer.write(row) }
             writer.finish()
         }

@@ -51,7 +51,7 @@ struct EncryptCommand: FileCommand {
         abstract: "Encrypt a plaintext SQLite database.",
         discussion: """
             The encrypted file replaces the plaintext one once it is complete and on disk. Plaintext may remain in free blocks of \
-            the disk.
+            the disk. Pages keep their size if SQLCipher allows it, from 1,024 bytes on.
 
             EXAMPLES
               sqlcipherkit encrypt notes.db
@@ -60,7 +60,7 @@ struct EncryptCommand: FileCommand {
             \(form)
             """)
 
-    private static let form = JSONForm.object("file", "encrypted")
+    private static let form = JSONForm.object("file", "encrypted", "options")
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
@@ -71,17 +71,19 @@ struct EncryptCommand: FileCommand {
         guard let key = try file.key.newKey(for: file.path) else {
             throw Failure("encrypt needs a key, and --no-key says there is none", status: .usage)
         }
+        let settings: CipherConfiguration
         do {
-            // The settings that every command expects, whatever the page size was.
-            try DatabaseConverter.encrypt(
-                fileAt: file.path, key: key.with(cipher: .sqlCipher4), progress: ProgressBar.rewriting("Encrypting"))
+            settings = try DatabaseConverter.encrypt(
+                fileAt: file.path, key: key, configuration: .ofRewriting, progress: ProgressBar.rewriting("Encrypting"))
         } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
             throw Failure(
                 "\(file.path) is not a plaintext database: it is encrypted already, or another kind of file "
                     + "(sqlcipherkit identify tells)",
                 status: .key)
         }
-        try report.write(Self.form, [.string(file.path), true], "\(file.path.onOneLine) is encrypted")
+        try report.write(
+            Self.form, [.string(file.path), true, .string(settings.options)],
+            "\(file.path.onOneLine) is encrypted" + (settings.options.isEmpty ? "" : "; open it with " + settings.options))
     }
 }
 
@@ -103,13 +105,18 @@ struct DecryptCommand: FileCommand {
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @Option(help: ArgumentHelp("The size of the plaintext file's pages; by default it stays.", valueName: "bytes"))
+    var pageSize: Int?
+
     @OptionGroup var report: ReportOptions
 
     func run() throws {
         guard let key = try file.unlock() else {
             throw Failure("decrypt needs the key, and --no-key says there is none", status: .usage)
         }
-        try DatabaseConverter.decrypt(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Decrypting"))
+        try DatabaseConverter.convert(
+            fileAt: file.path, from: key, to: .plaintext, pageSize: pageSize, configuration: .ofRewriting,
+            progress: ProgressBar.rewriting("Decrypting"))
         try report.write(Self.form, [.string(file.path), false], "\(file.path.onOneLine) is plaintext")
         if try UnlockedKey.hasSlots(file.path) {
             Output.error("the key slots in \(file.path.onOneLine).keys no longer open anything; you can delete that file")
@@ -120,9 +127,9 @@ struct DecryptCommand: FileCommand {
 struct MigrateCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Convert a database of SQLCipher 1, 2 or 3 to version 4.",
+        abstract: "Convert a database of SQLCipher 1, 2 or 3, or with other settings, to those of version 4.",
         discussion: """
-            The key, which stays the same, tells which version the file is from. The new file replaces the old one once it is \
+            The key, which stays the same, tells which settings the file has. The new file replaces the old one once it is \
             complete and on disk.
 
             EXAMPLES
@@ -138,11 +145,23 @@ struct MigrateCommand: FileCommand {
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        guard let key = try file.unlock() else {
+        guard let key = try file.unlock(settled: false) else {
             throw Failure("migrate needs the key, and --no-key says there is none", status: .usage)
         }
-        let version = try DatabaseConverter.migrate(fileAt: file.path, key: key, progress: ProgressBar.rewriting("Migrating"))
-        let said = version == 4 ? "already is a database of SQLCipher 4" : "was converted from SQLCipher \(version) to 4"
-        try report.write(Self.form, [.string(file.path), .integer(Int64(version)), 4], "\(file.path.onOneLine) \(said)")
+        let version = try DatabaseConverter.migrate(
+            fileAt: file.path, key: key, configuration: .ofRewriting, progress: ProgressBar.rewriting("Migrating"))
+        let said = version == 4 ? "already is a database of SQLCipher 4"
+            : version.map { "was converted from SQLCipher \($0) to 4" } ?? "was converted to the settings of SQLCipher 4"
+        try report.write(
+            Self.form, [.string(file.path), version.map { .integer(Int64($0)) } ?? .null, 4], "\(file.path.onOneLine) \(said)")
+    }
+}
+
+extension DatabaseConfiguration {
+    /// Keeps schemas in which double quotes stand around strings, as older engines allow.
+    fileprivate static var ofRewriting: Self {
+        var configuration = Self()
+        configuration.allowsDoubleQuotedStrings = true
+        return configuration
     }
 }

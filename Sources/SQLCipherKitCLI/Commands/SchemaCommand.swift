@@ -27,12 +27,12 @@ struct SchemaCommand: FileCommand {
     func run() throws {
         let parts = try SchemaText.parts(attachments.open(file, .readOnly), names)
         guard report.json else {
-            for part in parts { Output.line(part.statement.onItsLines) }
+            for part in parts { Output.data(part.statement) }
             return
         }
         let writer = JSONWriter(Self.form.keys)
         for part in parts {
-            try writer.write([.text(part.database), .text(part.type), .text(part.name), .text(part.table), .text(part.sql)])
+            try writer.write([SQLValue.text(part.database), .text(part.type), .text(part.name), .text(part.table), .text(part.sql)])
         }
         writer.finish()
     }

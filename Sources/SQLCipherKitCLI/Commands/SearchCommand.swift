@@ -47,15 +47,16 @@ struct SearchCommand: FileCommand {
     }
 
     func run() throws {
-        let index = try SearchIndex(attachments.open(file, .readOnly), named: table, path: file.path)
+        let db = try attachments.open(file, .readOnly)
+        let index = try SearchIndex(db, named: table, path: file.path)
         let result = try index.search(words, limit: limit)
         let (hits, total) = (result.hits, result.total)
         if let format = output.format, format != .table {
             try output.write(index.rowColumns, hits.map(\.row))
-            if total == 0 { throw Self.nothing }
+            if total == 0 { throw nothing(db) }
             return
         }
-        if total == 0 { throw Self.nothing }
+        if total == 0 { throw nothing(db) }
         let style = Terminal.style
         for (index, hit) in hits.enumerated() {
             for line in hit.lines(index + 1, style) { Output.line(line) }
@@ -64,5 +65,21 @@ struct SearchCommand: FileCommand {
         Output.line(style.dim([result.note, shown].compactMap(\.self).joined(separator: "; ")))
     }
 
-    private static let nothing = Failure("nothing found")
+    /// Says so, and what may be the reason: an index of words has none of the parts of words that some scripts write together.
+    private func nothing(_ db: Connection) -> Failure {
+        let isOfParts = (try? db.main.fullTextIndexes())?.contains { index in
+            (table == nil || index.name.sqlName == table?.sqlName)
+                && ((try? db.main.table(index.name))??.sql ?? "").lowercased().contains("trigram")
+        }
+        let hasScript = words.joined().unicodeScalars.contains { scalar in
+            switch scalar.value {
+            case 0xe00..<0x1000, 0x1780..<0x1800, 0x3040..<0x3100, 0x3400..<0xa000, 0xac00..<0xd7b0, 0x20000..<0x30000: true
+            default: false
+            }
+        }
+        guard hasScript, isOfParts == false else { return Failure("nothing found") }
+        return Failure(
+            "nothing found: the index is one of words between blanks, and this script has none; import into a new database with "
+                + "--tokenizer trigram finds parts of words")
+    }
 }

@@ -9,8 +9,9 @@ struct ShellCommand: FileCommand {
         discussion: """
             Statements end with a semicolon and may span several lines; .help lists the commands that are not SQL. Control-C stops \
             the running statement but not the shell; control-D leaves the shell. The tab key completes keywords, the names of \
-            tables, columns and functions, and files; control-R searches what was typed. Results longer than the terminal go \
-            through $PAGER, or less.
+            tables, columns and functions, and files; control-R searches what was typed. Results larger than the terminal go \
+            through $PAGER, or less. If there is a file $XDG_CONFIG_HOME/sqlcipherkit/shellrc, or else \
+            ~/.config/sqlcipherkit/shellrc, its commands run first.
 
             Without a terminal, statements are read from standard input, and the first error ends the shell: the message names the \
             line, and uncommitted changes are rolled back. A transaction that is still open at the end is rolled back too, and is \
@@ -19,12 +20,41 @@ struct ShellCommand: FileCommand {
             What you type is forgotten when the shell ends, as it may hold what the database keeps secret. --history, or the \
             environment variable SQLCIPHERKIT_HISTORY, names a file that keeps it, except for statements that contain a key.
 
+            FROM SQLITE'S SHELL
+            \(Self.commands.map { "  \($0.theirs.padded(toColumns: 40))\($0.ours)" }.joined(separator: "\n"))
+
             EXAMPLES
               sqlcipherkit shell notes.db
               sqlcipherkit shell notes.db --key-file notes.key < changes.sql
 
             \(JSONForm.rows(with: "the columns of a statement, for each statement that has columns"))
             """)
+
+    /// What people type in SQLite's shell, and what they type here.
+    static let commands: [(theirs: String, ours: String)] = [
+        (".backup .restore .save .open", "the same"),
+        (".bail .changes .echo .headers .timer", "the same"),
+        (".clone FILE", ".save FILE"),
+        (".databases .tables .indexes .schema", "the same"),
+        (".dbinfo .dbtotxt .stats", "sqlcipherkit info, sqlcipherkit space"),
+        (".dump [TABLE]", "the same"),
+        (".eqp on, .explain", ".plan STATEMENT"),
+        (".excel", ".mode csv and .once FILE"),
+        (".exit .quit exit quit help .help", "the same"),
+        (".fullschema", ".schema, and sqlite_stat1"),
+        (".import --csv --skip 1 FILE TABLE", ".import FILE TABLE --skip 1"),
+        (".lint .expert .log .trace .load", "none: no program code is loaded"),
+        (".mode box csv column html json table", "the same"),
+        (".mode line list markdown quote tabs", "the same"),
+        (".nullvalue .separator .width", "the same"),
+        (".once FILE, .once |PROGRAM, .output", "the same"),
+        (".parameter .print .read .show", "the same"),
+        (".recover", "sqlcipherkit recover"),
+        (".sha3sum", "sqlcipherkit diff"),
+        (".shell .system", ".shell"),
+        ("sqldiff", "sqlcipherkit diff --sql"),
+        ("ATTACH … KEY …", ".attach NAME=PATH [SOURCE]"),
+    ]
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
@@ -43,16 +73,16 @@ struct ShellCommand: FileCommand {
     }
 
     func run() throws {
-        let isTerminal = Terminal.isTerminal(Invocation.current.input) && Invocation.current.output.isTerminal
+        let isTerminal = Terminal.isTerminal(Invocation.current.input) && Output.current.isTerminal
         let lines: any LineSource = isTerminal ? LineEditor(try History(file: history ?? Self.usualHistory)) : PlainLines()
         let (db, key) = try attachments.openWithKey(file, readOnly ? .readOnly : .readWrite)
-        let shell = Shell(db, key, lines, format: output.format ?? .table)
+        let shell = try Shell(db, file.path, key, lines, format: output.format ?? .table)
         defer { try? Output.redirect(to: nil) }
         guard isTerminal else { return try shell.run() }
         Interruption.ofStatements()
         Output.pager = Pager.usual
         let versions = "SQLCipher \(SQLCipherEngine.cipherVersion), SQLite \(SQLCipherEngine.sqliteVersion)"
         Output.line(versions + "; .help lists the commands that are not SQL")
-        try TerminalMode.givingKeys(Invocation.current.input) { try shell.run() }
+        try TerminalMode.givingKeys(Invocation.current.input, screen: Output.current.standard) { try shell.run() }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads the bytes of a file or of standard input in order, and holds only a piece in memory. It converts UTF-16 to UTF-8, unpacks
-/// compressed files, and leaves out a byte order mark.
+/// Reads the bytes of a file or of standard input in order, and holds only a piece in memory. It converts other encodings to UTF-8,
+/// unpacks compressed files, and leaves out a byte order mark.
 final class ByteReader {
     private static let capacity = 1 << 18
 
@@ -15,7 +15,9 @@ final class ByteReader {
     private var bufferStart = 0
     /// The position in the buffer up to which bytes were counted, and the bytes of UTF-16 that they stand for.
     private var counted = (position: 0, bytes: 0)
-    private var wide: UTF16Reader?
+    private var decoder: (any TextDecoder)?
+    /// Whether a text had bytes that the encoding found lacks.
+    private(set) var hasUnassignedBytes = false
     /// The encoding of the file; nil as long as everything read is ASCII.
     private(set) var encoding: TextEncoding?
     /// Whether the encoding was detected, not given.
@@ -25,7 +27,7 @@ final class ByteReader {
 
     /// The offset of the next byte in the input; for a compressed file, in its unpacked content.
     var offset: Int {
-        guard wide != nil else { return bufferStart + position }
+        guard decoder?.isSeekable == true else { return bufferStart + position }
         while counted.position < position {
             let byte = buffer[counted.position]
             counted.bytes += byte >= 0xf0 ? 4 : byte < 0x80 || byte >= 0xc0 ? 2 : 0
@@ -59,8 +61,29 @@ final class ByteReader {
     /// The bytes that come next, in UTF-8, without consuming them: at first, the first piece of the file.
     var sample: ArraySlice<UInt8> { buffer[position...] }
 
+    /// Whether the encoding is a guess that may be wrong.
+    var isEncodingGuessed: Bool { isEncodingFound && encoding == .windows1252 }
+
     /// Continues at another offset of the file.
     func seek(to offset: Int) throws {
+        if let decoder, !decoder.isSeekable {
+            // The offset is one in what has been decoded.
+            try seekInput(to: 0)
+            self.decoder = try decoder.again()
+            var left = offset
+            while left > 0 {
+                guard try fill() else { throw Failure("\(name) has become shorter") }
+                position = min(left, buffer.count)
+                left -= position
+            }
+            bufferStart = offset - position
+            return
+        }
+        try seekInput(to: offset)
+        decoder = try decoder?.again()
+    }
+
+    private func seekInput(to offset: Int) throws {
         if gzip != nil {
             let again = try GzipProcess(name)
             (gzip, descriptor) = (again, again.descriptor)
@@ -76,7 +99,6 @@ final class ByteReader {
             }
         }
         (buffer, position, bufferStart, counted, isAtEnd) = ([], 0, offset, (0, 0), false)
-        if let wide { self.wide = UTF16Reader(isBigEndian: wide.isBigEndian) }
     }
 
     @inline(__always)
@@ -92,6 +114,30 @@ final class ByteReader {
         return buffer[position]
     }
 
+    /// Appends the bytes up to one of `stops`, which is not consumed, or up to the end.
+    func append(to bytes: inout [UInt8], until stops: ByteSet) throws {
+        while try position < buffer.count || fill() {
+            let start = position
+            position = buffer.withUnsafeBufferPointer { buffer in
+                var position = start
+                while position < buffer.count, !stops.contains(buffer[position]) { position += 1 }
+                return position
+            }
+            bytes += buffer[start..<position]
+            if position < buffer.count { return }
+            try Self.requireFitting(bytes.count)
+        }
+    }
+
+    /// The most bytes that SQLite stores in a row (<https://sqlite.org/limits.html#max_length>).
+    private static let rowLimit = 1_000_000_000
+
+    /// Throws if a row cannot be stored: what goes on to the end of a large file is probably a quote that is not closed.
+    static func requireFitting(_ count: Int) throws {
+        guard count > rowLimit else { return }
+        throw Failure("it has more than 1,000,000,000 bytes, which SQLite cannot store: perhaps a quote is not closed")
+    }
+
     /// The bytes up to the next line feed, without the line feed; nil at the end.
     func line() throws -> [UInt8]? {
         var line: [UInt8] = []
@@ -102,23 +148,25 @@ final class ByteReader {
             line += buffer[position..<(feed ?? buffer.count)]
             position = feed.map { $0 + 1 } ?? buffer.count
             if feed != nil { break }
+            try Self.requireFitting(line.count)
         }
         return isEmpty ? nil : line
     }
 
     /// The text of bytes that were read. Bytes that are neither ASCII nor UTF-8 are Windows-1252, unless UTF-8 was seen before.
-    func text(_ bytes: [UInt8]) throws -> String {
+    func text(_ bytes: some RandomAccessCollection<UInt8>) throws -> String {
         switch encoding {
         case .windows1252, .latin1:
             let text = bytes.allSatisfy { $0 < 0x80 } ? nil : encoding?.text(ofSingleBytes: bytes)
             if let text {
+                if isEncodingGuessed, bytes.contains(where: TextEncoding.isUnassigned) { hasUnassignedBytes = true }
                 guard !isEncodingFound || String(validating: bytes, as: UTF8.self) == nil else {
                     throw Failure("this is UTF-8, but text before it is not: give the encoding of the file with --encoding")
                 }
                 return text
             }
             return String(decoding: bytes, as: UTF8.self)
-        case .utf8, .utf16LittleEndian, .utf16BigEndian:
+        case .utf8, .utf16LittleEndian, .utf16BigEndian, .other:
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw Failure("this is not UTF-8: give the encoding of the file with --encoding")
             }
@@ -148,7 +196,7 @@ final class ByteReader {
         } else if encoding == nil {
             encoding = TextEncoding.found(in: start[...])
         }
-        if let encoding, encoding.isWide { wide = UTF16Reader(isBigEndian: encoding == .utf16BigEndian) }
+        decoder = try encoding?.decoder()
         buffer = try decoded(start[bufferStart...])
         if isAtEnd { try checkEnd() }
     }
@@ -170,10 +218,11 @@ final class ByteReader {
     }
 
     private func checkEnd() throws {
-        if wide?.isInCharacter == true { throw Failure("\(name) is not UTF-16: its last character is cut off") }
+        guard decoder?.isInCharacter == true, let encoding else { return }
+        throw Failure("\(name) is not \(encoding.name): its last character is cut off")
     }
 
-    private func decoded(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] { try wide?.utf8(bytes) ?? Array(bytes) }
+    private func decoded(_ bytes: ArraySlice<UInt8>) throws -> [UInt8] { try decoder?.utf8(bytes) ?? Array(bytes) }
 
     private func pull(upTo limit: Int) throws -> Int {
         try Interruption.check()
@@ -190,6 +239,34 @@ final class ByteReader {
                 try gzip?.finish(name)
             }
             return count
+        }
+    }
+}
+
+/// A set of bytes.
+struct ByteSet {
+    private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    init(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes {
+            let bit = UInt64(1) << UInt64(byte & 63)
+            switch byte >> 6 {
+            case 0: words.0 |= bit
+            case 1: words.1 |= bit
+            case 2: words.2 |= bit
+            default: words.3 |= bit
+            }
+        }
+    }
+
+    @inline(__always)
+    func contains(_ byte: UInt8) -> Bool {
+        let bit = UInt64(1) << UInt64(byte & 63)
+        return switch byte >> 6 {
+        case 0: words.0 & bit != 0
+        case 1: words.1 & bit != 0
+        case 2: words.2 & bit != 0
+        default: words.3 & bit != 0
         }
     }
 }

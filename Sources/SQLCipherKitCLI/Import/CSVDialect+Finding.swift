@@ -1,6 +1,6 @@
 /// What the user says about a CSV file. Whatever is nil is detected.
 struct CSVOptions {
-    enum Quote { case none, byte(UInt8) }
+    enum Quote { case none, lenient, byte(UInt8) }
     enum Ragged: String, CaseIterable { case error, pad, skip }
 
     var delimiter: UInt8?
@@ -10,6 +10,14 @@ struct CSVOptions {
     var ragged = Ragged.error
     /// Whether every field is stored as text.
     var keepsText = false
+    /// The number of lines to leave out before the first record; nil is detected.
+    var skip: Int?
+    var comment: UInt8?
+    var escape: UInt8?
+    /// Fields without quotes that are NULL.
+    var nulls: [[UInt8]] = []
+    /// Whether columns get other names where several have the same.
+    var renames = false
 }
 
 extension CSVDialect {
@@ -18,37 +26,92 @@ extension CSVDialect {
     ///   - sample: UTF-8.
     ///   - isWhole: whether the sample is the whole file: otherwise its last record may be cut off.
     ///   - usual: the delimiter that the file's name suggests.
-    init(of sample: ArraySlice<UInt8>, isWhole: Bool, _ options: CSVOptions, usual: UInt8) {
-        let sample = Array(sample)
-        lineEnd = Self.lineEnd(of: sample)
-        let delimiters: [UInt8] = options.delimiter.map { [$0] }
-            ?? [usual] + ",;\t|".utf8.filter { $0 != usual }
-        let quotes: [UInt8?] = switch options.quote {
-        case nil: [0x22, 0x27]
-        case .some(.none): [nil]
-        case .byte(let byte): [byte]
+    init(of sample: ArraySlice<UInt8>, isWhole: Bool, _ options: CSVOptions, usual: UInt8) throws {
+        var options = options
+        var lines = SampleLines(sample)
+        // Excel's way to say what the delimiter is.
+        if options.skip == nil, let delimiter = lines.excelDelimiter {
+            options.delimiter = options.delimiter ?? delimiter
+            lines.skip(1)
         }
-        var best: Reading?
-        for quote in quotes {
-            for delimiter in delimiters {
-                var dialect = self
-                (dialect.delimiter, dialect.quote) = (delimiter, quote)
-                let isUsual = delimiter == delimiters[0] || options.ragged != .error
-                let reading = Reading(sample, isWhole: isWhole, isUsual: isUsual, dialect)
-                // An apostrophe is a quote only if nothing else explains the file: quotes are not part of the text.
-                if quote == 0x27, quotes.count > 1, let best, !reading.explainsMore(than: best) { continue }
-                if best.map({ reading.isBetter(than: $0) }) ?? true { best = reading }
-            }
-        }
-        guard let best else { return }
+        if let skip = options.skip { lines.skip(skip) }
+        let best = Reading.best(of: lines, isWhole, options, usual)
         self = best.dialect
-        hasHeader = options.hasHeader ?? best.hasHeader
+        if options.skip == nil, options.comment == nil, lines.first == UInt8(ascii: "#") {
+            // Comments before the names, unless the last of them has the names.
+            let (count, withNames) = lines.comments
+            var rest = lines
+            rest.skip(count)
+            let other = Reading.best(of: rest, isWhole, options, usual)
+            if count > 0, other.width > 1 || best.width <= 1 {
+                // A comment may have as many commas as there are columns: then what follows it begins with names.
+                let isClose = withNames.map { $0.count > 1 && $0[1] != 0x20 && $0[1] != 0x09 } ?? false
+                let isName = withNames.map { Reading($0, isWhole: true, isUsual: true, other.dialect).width } == other.width
+                    && (isClose || !other.dialect.hasHeader)
+                rest = lines
+                rest.skip(isName && other.width > 1 ? count - 1 : count)
+                self = Reading.best(of: rest, isWhole, options, usual).dialect
+                if !isName { comment = UInt8(ascii: "#") }
+                lines = rest
+            }
+        } else if best.width <= 1, options.skip == nil, options.delimiter == nil {
+            try Reading.requireOneColumn(lines, isWhole, options, usual)
+        }
+        skippedLines = lines.skipped
+        lineEnd = lines.lineEnd
+    }
+}
+
+/// The beginning of a file, line by line.
+private struct SampleLines {
+    let bytes: [UInt8]
+    let lineEnd: UInt8
+    private(set) var skipped = 0
+    private var start = 0
+
+    init(_ sample: ArraySlice<UInt8>) {
+        bytes = Array(sample)
+        lineEnd = CSVDialect.lineEnd(of: bytes)
+    }
+
+    var rest: [UInt8] { Array(bytes[start...]) }
+    var first: UInt8? { start < bytes.count ? bytes[start] : nil }
+
+    mutating func skip(_ count: Int) {
+        for _ in 0..<count where start < bytes.count {
+            start = bytes[start...].firstIndex(of: lineEnd).map { $0 + 1 } ?? bytes.count
+            skipped += 1
+        }
+    }
+
+    private func line(at start: Int) -> ArraySlice<UInt8> {
+        let end = bytes[start...].firstIndex(of: lineEnd) ?? bytes.count
+        return bytes[start..<end].last == 0x0d ? bytes[start..<(end - 1)] : bytes[start..<end]
+    }
+
+    /// The delimiter of a first line such as `sep=;`.
+    var excelDelimiter: UInt8? {
+        var line = Array(line(at: start))
+        if line.first == 0x22, line.last == 0x22, line.count > 2 { line = Array(line.dropFirst().dropLast()) }
+        guard line.count == 5, line[..<4].map({ $0 | 0x20 }) == Array("sep=".utf8).map({ $0 | 0x20 }) else { return nil }
+        return line[4]
+    }
+
+    /// The number of lines that begin with `#`, and the last of them.
+    var comments: (count: Int, last: [UInt8]?) {
+        var lines = self, count = 0, last: [UInt8]?
+        while lines.first == UInt8(ascii: "#") {
+            last = Array(lines.line(at: lines.start)) + [0x0a]
+            lines.skip(1)
+            count += 1
+        }
+        return (count, last)
     }
 }
 
 extension CSVDialect {
     /// A line feed, unless only carriage returns occur outside of quotes.
-    private static func lineEnd(of sample: [UInt8]) -> UInt8 {
+    fileprivate static func lineEnd(of sample: [UInt8]) -> UInt8 {
         var isInQuotes = false
         var hasReturn = false
         for byte in sample {
@@ -62,17 +125,64 @@ extension CSVDialect {
 
 /// The beginning of a file, read in one of the dialects.
 private struct Reading {
-    let dialect: CSVDialect
+    private(set) var dialect: CSVDialect
     /// Whether several columns in the first line are sufficient evidence.
     private let isUsual: Bool
     private var records: [[CSVField]] = []
     private var isBroken = false
 
+    /// The reading that fits best.
+    static func best(of lines: SampleLines, _ isWhole: Bool, _ options: CSVOptions, _ usual: UInt8) -> Reading {
+        let sample = lines.rest
+        let delimiters: [UInt8] = options.delimiter.map { [$0] } ?? [usual] + ",;\t|".utf8.filter { $0 != usual }
+        let quotes: [UInt8?] = switch options.quote {
+        case nil: [0x22, 0x27]
+        case .some(.none): [nil]
+        case .lenient: [0x22]
+        case .byte(let byte): [byte]
+        }
+        var plain = CSVDialect()
+        (plain.lineEnd, plain.comment, plain.escape) = (lines.lineEnd, options.comment, options.escape)
+        if case .lenient? = options.quote { plain.isLenient = true }
+        var best: Reading?
+        for quote in quotes {
+            for delimiter in delimiters {
+                var dialect = plain
+                (dialect.delimiter, dialect.quote) = (delimiter, quote)
+                let isUsual = delimiter == delimiters[0] || options.ragged != .error
+                let reading = Reading(sample, isWhole: isWhole, isUsual: isUsual, dialect)
+                // An apostrophe is a quote only if nothing else explains the file: quotes are not part of the text.
+                if quote == 0x27, quotes.count > 1, let best, !reading.explainsMore(than: best) { continue }
+                if best.map({ reading.isBetter(than: $0) }) ?? true { best = reading }
+            }
+        }
+        var found = best ?? Reading(sample, isWhole: isWhole, isUsual: true, plain)
+        found.dialect.hasHeader = options.hasHeader ?? found.hasHeader
+        return found
+    }
+
+    /// Throws if the file has several columns once some lines at its beginning are left out.
+    static func requireOneColumn(_ lines: SampleLines, _ isWhole: Bool, _ options: CSVOptions, _ usual: UInt8) throws {
+        var rest = lines
+        for count in 1...20 {
+            rest.skip(1)
+            if rest.first == nil { return }
+            let other = best(of: rest, isWhole, options, usual)
+            guard other.width > 1, other.isEven, other.records.count >= 3 else { continue }
+            throw Failure(
+                "its first \(count.counted("line")) \(count == 1 ? "has" : "have") no columns, and what follows has "
+                    + "\(other.width.grouped): use --skip \(count), or --delimiter if all of it is one column", status: .usage)
+        }
+    }
+
     init(_ sample: [UInt8], isWhole: Bool, isUsual: Bool, _ dialect: CSVDialect) {
         (self.dialect, self.isUsual) = (dialect, isUsual)
         var scanner = CSVScanner(ByteReader(sample), dialect)
+        var record = CSVRecord()
         do {
-            while records.count < 1000, let record = try scanner.record() { records.append(record) }
+            while records.count < 1000, try scanner.next(&record) {
+                records.append(record.fields.indices.map { CSVField(record.field($0), record.fields[$0].isQuoted) })
+            }
             if !isWhole, records.count > 1, records.count < 1000 { records.removeLast() }
         } catch {
             // A sample may end inside a quoted field.
@@ -80,7 +190,7 @@ private struct Reading {
         }
     }
 
-    private var width: Int { records.first?.count ?? 0 }
+    var width: Int { records.first?.count ?? 0 }
     /// The fraction of records that have as many fields as the first one.
     private var evenness: Double { Double(records.count { $0.count == width }) / Double(max(1, records.count)) }
     private var isEven: Bool { !isBroken && evenness == 1 }
@@ -125,9 +235,15 @@ private struct Reading {
     }
 }
 
-extension CSVField {
+/// A field of CSV.
+private struct CSVField {
+    let bytes: [UInt8]
+    let isQuoted: Bool
+
+    init(_ bytes: ArraySlice<UInt8>, _ isQuoted: Bool) { (self.bytes, self.isQuoted) = (Array(bytes), isQuoted) }
+
     /// Whether the field consists of digits and the signs that numbers, dates and times have between them.
-    fileprivate var looksLikeData: Bool {
+    var looksLikeData: Bool {
         !isQuoted && bytes.contains { (0x30...0x39).contains($0) }
             && bytes.allSatisfy { (0x30...0x39).contains($0) || "+-.,:/ TZeE%".utf8.contains($0) }
     }

@@ -8,7 +8,9 @@ final class CSVReader: RecordReader {
     private let options: CSVOptions
     let dialect: CSVDialect
     private var names = ColumnList([])
-    private var first: [CSVField]?
+    private var record = CSVRecord()
+    /// Whether the current record was read to find the columns, and is a row.
+    private var hasFirst = false
     /// The number of records that were left out because their number of fields differs.
     private(set) var skipped = 0
     var line: Int { scanner.line }
@@ -17,62 +19,110 @@ final class CSVReader: RecordReader {
     var columns: [String]? { names.names }
     let keepsNumbersApart = false
     var isCompressed: Bool { bytes.isCompressed }
+    /// Names that were given to columns in place of their own.
+    private var renamed: [String] = []
 
     /// - Parameter usual: the delimiter that the file's name suggests.
     init(_ bytes: ByteReader, _ options: CSVOptions, usual: UInt8) throws {
         (self.bytes, self.options) = (bytes, options)
         let sample = bytes.sample.prefix(1 << 16)
         let isWhole = bytes.isAtEnd && sample.count == bytes.sample.count
-        let dialect = CSVDialect(of: sample, isWhole: isWhole, options, usual: usual)
+        let dialect = try CSVDialect(of: sample, isWhole: isWhole, options, usual: usual)
         self.dialect = dialect
         scanner = CSVScanner(bytes, dialect)
-        guard let record = try scanner.record() else { return }
+        try scanner.skipLines(dialect.skippedLines)
+        guard try scanner.next(&record) else { return }
         if dialect.hasHeader {
-            names = ColumnList(
-                try record.enumerated().map { index, field in
-                    let name = try bytes.text(field.bytes)
-                    return name.isEmpty ? "column\(index + 1)" : name
-                })
+            var names = try record.fields.indices.map { index in
+                let name = try bytes.text(record.field(index))
+                return name.isEmpty ? "column\(index + 1)" : name
+            }
+            if names.contains(where: { $0.utf8.contains(0) }) {
+                throw Failure("its first line has NUL characters: it is no CSV, or in an encoding that --encoding must name")
+            }
+            if options.renames { names = renaming(names) }
+            self.names = ColumnList(names)
         } else {
-            names = ColumnList(record.indices.map { "column\($0 + 1)" })
-            first = record
+            names = ColumnList(record.fields.indices.map { "column\($0 + 1)" })
+            hasFirst = true
+        }
+    }
+
+    /// Gives columns whose names are there already other ones.
+    private func renaming(_ names: [String]) -> [String] {
+        var taken = Set(names.map(\.sqlName))
+        var seen: Set<[UInt8]> = []
+        return names.map { name in
+            if seen.insert(name.sqlName).inserted { return name }
+            var number = 2
+            while taken.contains("\(name)_\(number)".sqlName) { number += 1 }
+            let other = "\(name)_\(number)"
+            taken.insert(other.sqlName)
+            seen.insert(other.sqlName)
+            renamed.append(other)
+            return other
         }
     }
 
     func resume(at offset: Int, line: Int) throws {
         try scanner.resume(at: offset, line: line)
-        first = nil
+        hasFirst = false
     }
 
     func next() throws -> ImportRecord? {
         while true {
-            guard let record = try first ?? scanner.record() else { return nil }
-            first = nil
-            if record.count == names.names.count { return ImportRecord(list: names, values: try record.map(value)) }
+            if !hasFirst, try !scanner.next(&record) { return nil }
+            hasFirst = false
+            if record.count == names.names.count { return ImportRecord(list: names, values: try values()) }
             switch options.ragged {
             case .skip: skipped += 1
-            case .pad: return try padded(record)
+            case .pad: return try padded()
             case .error:
                 throw Failure(
                     "it has \(record.count.counted("field")), and the first line has \(names.names.count.grouped): "
-                        + "use --ragged pad, --ragged skip or another --delimiter")
+                        + "use --ragged pad, --ragged skip or another --delimiter"
+                        + (dialect.skippedLines == 0 && line < 30 ? ", or --skip if the file begins with other lines" : ""))
             }
         }
     }
 
     /// Missing fields are NULL, and surplus fields go into further columns.
-    private func padded(_ record: [CSVField]) throws -> ImportRecord {
+    private func padded() throws -> ImportRecord {
         let missing = Array(repeating: ImportValue.null, count: max(0, names.names.count - record.count))
-        let values = try record.map(value) + missing
+        let values = try values() + missing
         guard record.count > names.names.count else { return ImportRecord(list: names, values: values) }
         let further = (names.names.count..<record.count).map { "column\($0 + 1)" }
         return ImportRecord(list: ColumnList(names.names + further), values: values)
     }
 
-    private func value(_ field: CSVField) throws -> ImportValue {
-        if field.bytes.isEmpty { return field.isQuoted ? .value(.text("")) : .null }
-        let text = try bytes.text(field.bytes)
-        return field.isQuoted || options.keepsText ? .value(.text(text)) : .field(text)
+    private func values() throws -> [ImportValue] {
+        var values: [ImportValue] = []
+        values.reserveCapacity(record.count)
+        for index in record.fields.indices {
+            let field = record.fields[index], content = record.field(index)
+            if field.isNull || content.isEmpty && !field.isQuoted {
+                values.append(.null)
+            } else if !field.isQuoted, !options.nulls.isEmpty, options.nulls.contains(where: { content.elementsEqual($0) }) {
+                values.append(.null)
+            } else {
+                let text = try bytes.text(content)
+                values.append(field.isQuoted || options.keepsText ? .value(.text(text)) : .field(text))
+            }
+        }
+        return values
+    }
+
+    var warnings: [String] {
+        var warnings: [String] = []
+        if bytes.hasUnassignedBytes {
+            warnings.append(
+                "its bytes are not UTF-8, and some are no characters of Windows-1252, as which it was read: give its --encoding, "
+                    + "such as CP437, CP850, ISO-8859-2, SHIFT_JIS or GB18030")
+        } else if bytes.isEncodingGuessed {
+            warnings.append("its bytes are not UTF-8: it was read as Windows-1252; if letters are wrong, give its --encoding")
+        }
+        if !renamed.isEmpty { warnings.append("columns with the name of another: now \(renamed.joined(separator: ", "))") }
+        return warnings
     }
 
     var description: String {
@@ -84,20 +134,16 @@ final class CSVReader: RecordReader {
         }
         let quote = dialect.quote.map { "quoted with " + String(UnicodeScalar($0)) } ?? "without quotes"
         let header = dialect.hasHeader ? "names in the first line" : "no line of names"
-        return "CSV with \(delimiter), \(quote), \(header), \(bytes.encodingName)"
+        let columns = names.names.count == 1 ? "CSV with one column" : "CSV with \(delimiter)"
+        let left = dialect.skippedLines == 0 ? "" : ", \(dialect.skippedLines.counted("line")) left out before it"
+        return "\(columns), \(quote), \(header)\(left), \(bytes.encodingName)"
     }
 }
 
 extension ByteReader {
     /// The encoding of the input, for people.
     var encodingName: String {
-        let name = switch encoding {
-        case nil: "ASCII"
-        case .utf8: "UTF-8"
-        case .utf16LittleEndian, .utf16BigEndian: "UTF-16"
-        case .windows1252: "Windows-1252"
-        case .latin1: "Latin-1"
-        }
-        return name + (hasMark ? " with a byte order mark" : "") + (isCompressed ? ", compressed" : "")
+        (encoding?.name ?? "ASCII")
+            + (hasMark ? " with a byte order mark" : "") + (isCompressed ? ", compressed" : "")
     }
 }

@@ -5,78 +5,155 @@ struct CSVDialect: Equatable {
     var quote: UInt8? = UInt8(ascii: "\"")
     var lineEnd: UInt8 = 0x0a
     var hasHeader = true
+    /// The byte that begins a line which is no record.
+    var comment: UInt8?
+    /// The byte that makes the next one an ordinary one, or `n`, `t`, `r` and `0` a line feed, a tab, a carriage return and NUL.
+    var escape: UInt8?
+    /// Whether quotes that do not fit are ordinary characters.
+    var isLenient = false
+    /// The number of lines before the first record that are no records.
+    var skippedLines = 0
 }
 
-/// A field of CSV.
-struct CSVField {
-    var bytes: [UInt8] = []
-    var isQuoted = false
+/// A record of CSV: the bytes of its fields, one after the other.
+struct CSVRecord {
+    fileprivate(set) var bytes: [UInt8] = []
+    /// Where each field ends, whether it was in quotes, and whether it is the `\N` of a file with escapes.
+    fileprivate(set) var fields: [(end: Int, isQuoted: Bool, isNull: Bool)] = []
+
+    var count: Int { fields.count }
+
+    func field(_ index: Int) -> ArraySlice<UInt8> { bytes[(index == 0 ? 0 : fields[index - 1].end)..<fields[index].end] }
+
+    fileprivate mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
+    }
 }
 
-/// Parses CSV (RFC 4180 and its variants) byte by byte: a file may be larger than memory, and an import must know the byte at
-/// which to continue.
+/// Parses CSV (RFC 4180 and its variants): a file may be larger than memory, and an import must know the byte at which to continue.
 struct CSVScanner {
     let bytes: ByteReader
     let dialect: CSVDialect
     /// The line on which the last record began, counted from 1.
     private(set) var line = 0
     private(set) var nextLine = 1
+    private let stops: ByteSet
+    private let quotedStops: ByteSet
 
-    init(_ bytes: ByteReader, _ dialect: CSVDialect) { (self.bytes, self.dialect) = (bytes, dialect) }
+    init(_ bytes: ByteReader, _ dialect: CSVDialect) {
+        (self.bytes, self.dialect) = (bytes, dialect)
+        let special = [dialect.quote, dialect.escape].compactMap(\.self)
+        stops = ByteSet([dialect.lineEnd, dialect.delimiter, 0x0d] + special)
+        quotedStops = ByteSet([dialect.lineEnd] + special)
+    }
 
     mutating func resume(at offset: Int, line: Int) throws {
         try bytes.seek(to: offset)
         nextLine = line
     }
 
-    /// The fields of the next line that is not empty.
-    mutating func record() throws -> [CSVField]? {
-        var record: [CSVField] = []
-        var field = CSVField()
+    /// Leaves out lines that are no records.
+    mutating func skipLines(_ count: Int) throws {
+        for _ in 0..<count { try skipLine() }
+    }
+
+    private mutating func skipLine() throws {
+        while let byte = try bytes.next() {
+            guard byte == dialect.lineEnd else { continue }
+            nextLine += 1
+            return
+        }
+    }
+
+    private mutating func beginLine() throws {
+        while let comment = dialect.comment, try bytes.peek() == comment { try skipLine() }
         line = nextLine
+    }
+
+    /// Reads the fields of the next line that is not empty.
+    /// - Returns: false at the end.
+    mutating func next(_ record: inout CSVRecord) throws -> Bool {
+        record.removeAll()
+        try beginLine()
+        var start = 0, isQuoted = false, isNull = false
+        func end(_ record: inout CSVRecord) { record.fields.append((record.bytes.count, isQuoted, isNull)) }
         while true {
+            try bytes.append(to: &record.bytes, until: stops)
             let byte = try bytes.next()
             switch byte {
             case dialect.lineEnd, nil:
                 if byte != nil { nextLine += 1 }
                 // An empty line is not a row of one empty field.
-                if record.isEmpty && field.bytes.isEmpty && !field.isQuoted {
-                    if byte == nil { return nil }
-                    line = nextLine
+                if record.fields.isEmpty && record.bytes.isEmpty && !isQuoted && !isNull {
+                    if byte == nil { return false }
+                    try beginLine()
                     continue
                 }
-                record.append(field)
-                return record
+                end(&record)
+                return true
             case dialect.delimiter:
-                record.append(field)
-                field = CSVField()
+                end(&record)
+                (start, isQuoted, isNull) = (record.bytes.count, false, false)
             case 0x0d where try dialect.lineEnd == 0x0a && bytes.peek() == 0x0a: continue
             case let byte? where byte == dialect.quote:
-                guard field.bytes.isEmpty, !field.isQuoted else {
-                    throw Failure(
-                        "there is a quote in the middle of a field: quote the whole field and double the quotes in it, "
-                            + "or use --quote none if quotes are ordinary characters")
+                guard record.bytes.count == start, !isQuoted else {
+                    guard dialect.isLenient else {
+                        throw Failure(
+                            "there is a quote in the middle of a field: use --quote lenient to take it as an ordinary character, "
+                                + "or --quote none if all quotes are")
+                    }
+                    record.bytes.append(byte)
+                    continue
                 }
-                try readQuoted(byte, &field)
-            case let byte?: field.bytes.append(byte)
+                isQuoted = true
+                try readQuoted(byte, &record.bytes)
+            case let byte? where byte == dialect.escape:
+                if try record.bytes.count == start && bytes.peek() == UInt8(ascii: "N") {
+                    _ = try bytes.next()
+                    isNull = true
+                } else {
+                    try readEscaped(&record.bytes)
+                }
+            case let byte?: record.bytes.append(byte)
             }
         }
     }
 
-    private mutating func readQuoted(_ quote: UInt8, _ field: inout CSVField) throws {
-        field.isQuoted = true
-        while let byte = try bytes.next() {
+    private mutating func readEscaped(_ field: inout [UInt8]) throws {
+        guard let byte = try bytes.next() else { return }
+        switch byte {
+        case UInt8(ascii: "n"): field.append(0x0a)
+        case UInt8(ascii: "t"): field.append(0x09)
+        case UInt8(ascii: "r"): field.append(0x0d)
+        case UInt8(ascii: "0"): field.append(0)
+        default:
+            if byte == dialect.lineEnd { nextLine += 1 }
+            field.append(byte)
+        }
+    }
+
+    private mutating func readQuoted(_ quote: UInt8, _ field: inout [UInt8]) throws {
+        while true {
+            try bytes.append(to: &field, until: quotedStops)
+            guard let byte = try bytes.next() else { break }
             if byte == quote {
-                guard try bytes.peek() == quote else {
-                    if let next = try bytes.peek(), next != dialect.delimiter, next != 0x0a, next != 0x0d {
-                        throw Failure("there is text between a closing quote and the next field")
+                switch try bytes.peek() {
+                case quote?: _ = try bytes.next()
+                case nil, dialect.delimiter?, 0x0a?, 0x0d?: return
+                default:
+                    guard dialect.isLenient else {
+                        throw Failure(
+                            "there is text between a closing quote and the next field: use --quote lenient to take the quote as an "
+                                + "ordinary character, or --escape '\\' if a backslash is before such quotes")
                     }
-                    return
                 }
-                _ = try bytes.next()
+            } else if byte == dialect.escape {
+                try readEscaped(&field)
+                continue
             }
             if byte == dialect.lineEnd { nextLine += 1 }
-            field.bytes.append(byte)
+            field.append(byte)
         }
         throw Failure("a quote is not closed")
     }

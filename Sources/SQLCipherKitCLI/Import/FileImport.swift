@@ -6,7 +6,8 @@ struct FileImport {
     enum Format {
         /// CSV, and the delimiter that the file's name suggests.
         case csv(CSVOptions, usual: UInt8)
-        case json
+        /// JSON, and whether each line is an object unless there is an array.
+        case json(hasLines: Bool)
     }
 
     struct Report {
@@ -21,13 +22,16 @@ struct FileImport {
         /// How the file was read, and into what.
         var reading = ""
         var columns: [RowTable.Column] = []
+        var warnings: [String] = []
     }
 
     let path: String
     let table: String
     let format: Format
     let encoding: TextEncoding?
-    let plan: RowPlan
+    var plan: RowPlan
+    /// How many records to read; nil for all.
+    var limit: Int?
     /// Whether to import again what an earlier run imported.
     let again: Bool
     private let bytes: Int
@@ -49,12 +53,13 @@ struct FileImport {
     func run(_ db: Connection, _ writer: BatchWriter, isLast: Bool) throws -> Report {
         let ledger = try ImportLedger(db)
         let source = ImportLedger.Source(path: path == "-" ? "-" : FilePath.absolute(path), bytes: bytes, modified: modified)
-        var entry = isStream || again ? nil : try ledger.entry(source, table)
+        var entry = isStream || again || plan.isFresh ? nil : try ledger.entry(source, table)
         if let found = entry, found.bytes != bytes || abs(found.modified.timeIntervalSince(modified)) >= 0.002 {
             guard plan.mode != .insert else {
                 throw Failure(
                     "\(path) has changed since \(found.rows.counted("row")) of it went into \(table): "
-                        + "--again imports all of it once more, --upsert and --mirror only the changes")
+                        + "--again imports all of it once more, --upsert and --mirror only the changes, --fresh makes the table "
+                        + "again")
             }
             entry = nil
         }
@@ -70,6 +75,7 @@ struct FileImport {
         let start = reader.offset
         let records = SampledRecords(reader)
         try writer.write {
+            if plan.isFresh { try dropTable(db, ledger) }
             let target = try at(max(1, records.place.began)) {
                 try RowTable(
                     db, table, wasMade: try ledger.hasMade(table), plan: plan, keepsNumbersApart: reader.keepsNumbersApart,
@@ -82,8 +88,8 @@ struct FileImport {
                 }
             }
             var last = start
-            while let record = try at(reader, { try records.next() }) {
-                try at(records.place.began) { try target.insert(record, line: records.place.began) }
+            while limit.map({ report.rows < $0 }) ?? true, let record = try at(reader, { try records.next() }) {
+                try at(records) { try target.insert(record, line: records.place.began) }
                 report.rows += 1
                 try writer.wrote(bytes: records.place.offset - last)
                 last = records.place.offset
@@ -105,44 +111,72 @@ struct FileImport {
         report.duration = rate.elapsed
         report.skipped = reader.skipped
         report.reading = reader.description
+        report.warnings = reader.warnings
         return report
+    }
+
+    /// Drops the table that an earlier import has made, and what that import has noted.
+    private func dropTable(_ db: Connection, _ ledger: ImportLedger) throws {
+        guard try db.main.table(table) != nil else { return }
+        guard try ledger.hasMade(table) else {
+            throw Failure("the table \(table) was not made by an import: --fresh does not drop it", status: .usage)
+        }
+        for index in try db.main.fullTextIndexes() where index.name.sqlName == (table + "_search").sqlName {
+            try db.execute(SQL(raw: "DROP TABLE \(index.name.quotedSQLIdentifier)"))
+        }
+        try db.execute(SQL(raw: "DROP TABLE \(table.quotedSQLIdentifier)"))
+        try ledger.forget(table)
     }
 
     private func makeReader() throws -> any RecordReader {
         let bytes = try ByteReader(path, encoding: encoding)
         switch format {
         case .csv(let options, let usual): return try at(1) { try CSVReader(bytes, options, usual: usual) }
-        case .json: return try at(1) { try JSONReader(bytes) }
+        case .json(let hasLines): return try at(1) { try JSONReader(bytes, hasLines: hasLines) }
         }
     }
 
     /// Adds to an error where in the file it is: in the record that the reader has begun.
     private func at<R>(_ reader: any RecordReader, _ body: () throws -> R) throws -> R {
-        do { return try body() } catch { throw located(error, reader.line) }
+        do { return try body() } catch { throw located(error, SampledRecords.place(of: reader).name) }
+    }
+
+    private func at<R>(_ records: SampledRecords, _ body: () throws -> R) throws -> R {
+        do { return try body() } catch { throw located(error, records.place.name) }
     }
 
     private func at<R>(_ line: Int, _ body: () throws -> R) throws -> R {
-        do { return try body() } catch { throw located(error, line) }
+        do { return try body() } catch { throw located(error, "line \(line)") }
     }
 
-    private func located(_ error: any Error, _ line: Int) -> any Error {
+    private func located(_ error: any Error, _ place: String) -> any Error {
         if Interruption.isWanted { return error }
         let failure = Failure(describing: error)
-        return failure.status == .usage ? failure : Failure("\(path), line \(line): \(failure.message)", status: failure.status)
+        let message = failure.status == .usage ? "\(path): \(failure.message)" : "\(path), \(place): \(failure.message)"
+        return Failure(message, status: failure.status)
     }
 }
 
 extension FileImport.Report {
     /// What was done, for people.
     func lines(_ file: FileImport) -> [String] {
-        if isNothingNew { return ["\(file.path) was imported before, \(earlier.counted("row")): --again imports it once more"] }
+        if isNothingNew {
+            return [
+                "\(file.path) was imported before, \(earlier.counted("row")): --again imports it once more, --fresh makes the "
+                    + "table again, with other options perhaps",
+            ]
+        }
         let before = earlier == 0 ? "" : ", after \(earlier.grouped) of an earlier run"
         var lines = ["imported \(rows.counted("row")) into \(file.table) in \(duration.readable)" + before]
         if skipped > 0 { lines.append("left out \(skipped.counted("line")) with a different number of fields") }
         if removed > 0 { lines.append("removed \(removed.counted("row")) that the input does not contain") }
-        lines.append("read as " + reading)
-        if !columns.isEmpty { lines.append("columns: " + columns.map(\.description).joined(separator: ", ")) }
-        return lines
+        return lines + self.reading(file)
+    }
+
+    /// How the file was read, for people.
+    func reading(_ file: FileImport) -> [String] {
+        let columns = columns.map(\.description).joined(separator: ", ")
+        return ["read as " + reading] + (columns.isEmpty ? [] : ["columns: " + columns])
     }
 }
 
@@ -172,6 +206,11 @@ final class SampledRecords {
         var began: Int
         var offset: Int
         var resumeLine: Int
+        /// The number of the element of an array of JSON; nil where the line tells more.
+        var element: Int?
+
+        /// The place, for people.
+        var name: String { "line \(began)" + (element.map { ", element \($0.grouped)" } ?? "") }
     }
 
     private static let records = 5000
@@ -188,15 +227,19 @@ final class SampledRecords {
 
     init(_ reader: any RecordReader) {
         self.reader = reader
-        place = Place(began: reader.line, offset: reader.offset, resumeLine: reader.resumeLine)
+        place = Self.place(of: reader)
         let start = reader.offset
         do {
             while waiting.count < Self.records, reader.offset - start < Self.byteLimit, let record = try reader.next() {
-                waiting.append((record, Place(began: reader.line, offset: reader.offset, resumeLine: reader.resumeLine)))
+                waiting.append((record, Self.place(of: reader)))
             }
         } catch {
             self.error = error
         }
+    }
+
+    static func place(of reader: any RecordReader) -> Place {
+        Place(began: reader.line, offset: reader.offset, resumeLine: reader.resumeLine, element: reader.element)
     }
 
     func next() throws -> ImportRecord? {
@@ -209,7 +252,7 @@ final class SampledRecords {
         position = 0
         if let error { throw error }
         guard let record = try reader.next() else { return nil }
-        place = Place(began: reader.line, offset: reader.offset, resumeLine: reader.resumeLine)
+        place = Self.place(of: reader)
         return record
     }
 }

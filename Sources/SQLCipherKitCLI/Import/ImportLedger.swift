@@ -56,6 +56,9 @@ struct ImportLedger {
             ?? false
     }
 
+    /// Forgets what was imported into a table.
+    func forget(_ table: String) throws { try db.execute("DELETE FROM sqlcipherkit_import WHERE target = \(table) COLLATE NOCASE") }
+
     func note(_ source: Source, _ table: RowTable, _ place: SampledRecords.Place, rows: Int, isFinished: Bool) throws {
         try db.execute(
             """

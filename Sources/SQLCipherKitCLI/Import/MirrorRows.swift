@@ -20,7 +20,7 @@ final class MirrorRows {
 
     /// - Returns: the number of rows removed.
     func removeOthers() throws -> Int {
-        let kept = "SELECT id FROM \(Self.table) WHERE target = \(name.sqlText)"
+        let kept = "SELECT id FROM \(Self.table) WHERE target = \(name.quotedSQLLiteral)"
         try db.execute(SQL(raw: "DELETE FROM \(name.quotedSQLIdentifier) WHERE rowid NOT IN (\(kept))"))
         return Int(db.changes)
     }

@@ -43,8 +43,16 @@ protocol RecordReader: AnyObject {
     var skipped: Int { get }
     /// How the file is read, for people.
     var description: String { get }
+    /// The number of the last record, where its line does not tell which one it is.
+    var element: Int? { get }
+    /// What the user should look at.
+    var warnings: [String] { get }
     /// Continues after a record that an earlier run has read.
     func resume(at offset: Int, line: Int) throws
     /// - Throws: ``Failure`` that says what is wrong with the record, without the place.
     func next() throws -> ImportRecord?
+}
+
+extension RecordReader {
+    var element: Int? { nil }
 }

@@ -12,10 +12,41 @@ struct RowOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The delimiter between CSV fields: a character, or tab.", valueName: "character"))
     var delimiter: String?
 
-    @Option(help: ArgumentHelp("The quote around CSV fields: a character, or none.", valueName: "character"))
+    @Option(
+        help: ArgumentHelp(
+            "The quote around CSV fields: a character, none, or lenient for double quotes of which some are ordinary characters.",
+            valueName: "character"))
     var quote: String?
 
-    @Option(help: "The character encoding. By default it is detected.")
+    @Option(
+        help: ArgumentHelp(
+            "The character before quotes and delimiters that are ordinary characters, such as '\\'. \\N is then NULL.",
+            valueName: "character"))
+    var escape: String?
+
+    @Option(help: ArgumentHelp("The number of lines to leave out at the beginning of a CSV file.", valueName: "lines"))
+    var skip: Int?
+
+    @Option(
+        help: ArgumentHelp("Leave out CSV lines that begin with this character, such as '#'.", valueName: "character"))
+    var comment: String?
+
+    @Option(
+        name: .customLong("null"),
+        help: ArgumentHelp(
+            "Texts that stand for NULL in CSV when they are not in quotes, such as NA,n/a; may be given several times.",
+            valueName: "texts"))
+    var nulls: [String] = []
+
+    @Flag(help: "Give CSV columns with the name of another one a name with a number.")
+    var rename = false
+
+    @Flag(help: """
+        Take a CSV field for a number only if the number, written again, is the same text: not 1.10 or 1e5.
+        """)
+    var strictNumbers = false
+
+    @Option(help: ArgumentHelp(TextEncoding.help, valueName: "encoding"))
     var encoding: TextEncoding?
 
     @Flag(inversion: .prefixedNo, help: "Whether the first line of CSV has names. If not, columns are column1, column2 and so on.")
@@ -63,20 +94,44 @@ struct RowOptions: ParsableArguments {
     func options(for name: String) throws -> CSVOptions {
         CSVOptions(
             delimiter: try delimiter.map { try Self.byte($0, "--delimiter", word: "tab", 0x09) },
-            quote: try quote.map { $0 == "none" ? .none : .byte(try Self.byte($0, "--quote", word: "none", 0)) },
-            hasHeader: header, ragged: ragged, keepsText: text)
+            quote: try quote.map { word in
+                switch word {
+                case "none": .none
+                case "lenient": .lenient
+                default: .byte(try Self.byte(word, "--quote", word: "none", 0))
+                }
+            },
+            hasHeader: header, ragged: ragged, keepsText: text, skip: skip,
+            comment: try comment.map { try Self.byte($0, "--comment", word: nil, 0) },
+            escape: try escape.map { try Self.byte($0, "--escape", word: nil, 0) },
+            nulls: nulls.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { Array($0.utf8) },
+            renames: rename)
     }
 
-    private static func byte(_ text: String, _ option: String, word: String, _ meaning: UInt8) throws -> UInt8 {
+    /// A file to import with these options.
+    func file(_ path: String, table: String, _ kind: ImportCommand.SourceFormat, again: Bool) throws -> FileImport {
+        let base = path.lowercased().hasSuffix(".gz") ? String(path.dropLast(3)) : path
+        let usual: UInt8 = base.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
+        let format: FileImport.Format = switch kind {
+        case .csv: .csv(try options(for: path), usual: usual)
+        case .jsonl: .json(hasLines: true)
+        case .json, .text: .json(hasLines: false)
+        }
+        return try FileImport(path, table: table, format: format, encoding: encoding, plan: plan(), again: again)
+    }
+
+    private static func byte(_ text: String, _ option: String, word: String?, _ meaning: UInt8) throws -> UInt8 {
         if text == word { return meaning }
         guard text.utf8.count == 1, let byte = text.utf8.first, byte < 0x80, ![0x0a, 0x0d].contains(byte),
             option == "--quote" || byte != 0x22
-        else { throw ValidationError("\(option) is one ASCII character, or \(word)") }
+        else { throw ValidationError("\(option) is one ASCII character" + (word.map { ", or \($0)" } ?? "")) }
         return byte
     }
 
     func plan() throws -> RowPlan {
+        if let skip, skip < 0 { throw ValidationError("--skip takes a number of lines, 0 or more") }
         var plan = RowPlan(mode: mirror ? .mirror : replace ? .replace : upsert ? .upsert : .insert, key: Self.list(pk))
+        plan.isStrict = strictNumbers
         for part in Self.list(types) {
             guard let equals = part.lastIndex(of: "="),
                 let type = ColumnType(rawValue: part[part.index(after: equals)...].lowercased())

@@ -19,7 +19,7 @@ extension RowTable {
                 case .null: continue
                 case .value(let value): forms[place].formUnion(.of(value))
                 case .field(let text):
-                    let form = ValueForms.of(field: text)
+                    let form = ValueForms.of(field: text, strict: plan.isStrict)
                     if form == .text { noteText(text, place, line) }
                     forms[place].formUnion(form)
                 }
@@ -30,7 +30,9 @@ extension RowTable {
             throw Failure("--types names \(missing), but \(name) gets no such column", status: .usage)
         }
         for place in columns.indices where !columns[place].isFixed {
-            columns[place].type = ColumnType(forms[place], keepsNumbersApart: keepsNumbersApart)
+            // No number is stored yet: beside texts, each field is stored as it is written.
+            if forms[place].contains(.text) { forms[place].remove(.reshaped) }
+            columns[place].type = ColumnType(forms[place], keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
             columns[place].isEmpty = forms[place].isEmpty
         }
         try takeKey(plan.key)

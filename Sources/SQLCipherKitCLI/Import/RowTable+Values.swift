@@ -11,16 +11,18 @@ extension RowTable {
             return true
         case .field(let text):
             if column.type == .text && !column.isEmpty { return true }
-            forms = .of(field: text)
+            forms = .of(field: text, strict: plan.isStrict)
             if forms == .text { noteText(text, place, line) }
             if column.isFixed { try requireDigits(text, column) }
         case .value(let value): forms = .of(value)
         }
         if column.isFixed || !isMade { return true }
         defer { columns[place].isEmpty = false }
-        if column.isEmpty { return ColumnType(forms, keepsNumbersApart: keepsNumbersApart) == column.type }
+        if column.isEmpty { return ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue) == column.type }
         if column.type == .text { return forms == .text || !keepsNumbersApart }
-        return column.type.forms.isSuperset(of: forms) || keepsNumbersApart && column.type == .numeric && forms == .wholeReal
+        if isByValue, column.type == .real, forms == .integer { return true }
+        return column.type.forms.union(.reshaped).isSuperset(of: column.type == .real ? forms : forms.subtracting(.long))
+            || keepsNumbersApart && column.type == .numeric && forms == .wholeReal
     }
 
     func noteText(_ text: String, _ place: Int, _ line: Int) {
@@ -30,6 +32,8 @@ extension RowTable {
     /// A column that the user declares as numbers may drop zeros, but no other digit.
     private func requireDigits(_ text: String, _ column: Column) throws {
         guard isMade, column.type != .text, column.type != .any, Int64(text) == nil, Double(text) != nil else { return }
+        // All of its digits may be those of the number nearest to it.
+        guard ValueForms.of(field: text) == .text else { return }
         let digits = text.prefix { $0 != "e" && $0 != "E" }.filter(\.isNumber).drop { $0 == "0" }
         let significant = text.contains(".") ? String(digits.reversed().drop { $0 == "0" }) : String(digits)
         if significant.count > 15 {
@@ -45,11 +49,10 @@ extension RowTable {
         case .field(let text):
             // A column without a type, or of numbers, gets a number if the field is one; SQLite converts the rest.
             if column.type == .text { return .text(text) }
-            switch ValueForms.of(field: text) {
-            case .integer: return Int64(text).map { .integer($0) } ?? .text(text)
-            case .real, .wholeReal: return Double(text).map { .real($0) } ?? .text(text)
-            default: return .text(text)
-            }
+            let forms = ValueForms.of(field: text, strict: plan.isStrict)
+            if forms.contains(.integer) { return Int64(text).map { .integer($0) } ?? .text(text) }
+            if forms.contains(.text) { return .text(text) }
+            return Double(text).map { .real($0) } ?? .text(text)
         }
     }
 }

@@ -25,10 +25,10 @@ extension RowTable {
         var forms = try present(former)
         switch value {
         case .null: break
-        case .field(let text): forms.formUnion(.of(field: text))
+        case .field(let text): forms.formUnion(.of(field: text, strict: plan.isStrict))
         case .value(let value): forms.formUnion(.of(value))
         }
-        columns[place].type = ColumnType(forms, keepsNumbersApart: keepsNumbersApart)
+        columns[place].type = ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
         let names = try db.main.columns(of: name).map { $0.name.quotedSQLIdentifier }
         let values = names.map { $0 == column && columns[place].type == .text ? "CAST(\($0) AS TEXT)" : $0 }
         let other = "sqlcipherkit_import_wider"
@@ -57,8 +57,11 @@ extension RowTable {
         guard try has("\(name) IS NOT NULL") else { return [] }
         switch column.type {
         case .text: return .text
+        case .numeric where isByValue: return [.integer, .real, .reshaped, .long]
         case .any, .numeric: return column.type.forms
         case .integer: return .integer
+        // How they were written is not known.
+        case .real where isByValue: return [.real, .reshaped]
         case .real: return try has("\(name) = CAST(\(name) AS INTEGER)") ? [.real, .wholeReal] : .real
         }
     }

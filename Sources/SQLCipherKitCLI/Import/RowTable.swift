@@ -9,6 +9,10 @@ struct RowPlan {
     var key: [String] = []
     /// The column types that the user gives, by name.
     var types: [[UInt8]: ColumnType] = [:]
+    /// Whether a field is a number only if the number, written as text, is the field again.
+    var isStrict = false
+    /// Whether a table that an import has made is dropped, and made again.
+    var isFresh = false
     /// The names of these columns, as the user has written them.
     var typedNames: [String] = []
 }
@@ -16,7 +20,8 @@ struct RowPlan {
 /// The table that records go into.
 ///
 /// The records that are known when a column is created decide its type. A value that the type would change makes the type wider.
-/// Nothing is lost by that: numbers already in the column become the same text that they were imported from.
+/// Nothing is lost by that: numbers already in the column become the same text that they were imported from, or stay numbers where
+/// that text is not known.
 final class RowTable {
     struct Column {
         let name: String
@@ -35,6 +40,8 @@ final class RowTable {
     let plan: RowPlan
     let db: Connection
     let keepsNumbersApart: Bool
+    /// Whether numbers with the same value are the same, however they are written.
+    var isByValue: Bool { !keepsNumbersApart && !plan.isStrict }
     var columns: [Column] = []
     var places: [[UInt8]: Int] = [:]
     var layout: (list: ColumnList, places: [Int], insert: Statement)?
@@ -134,11 +141,11 @@ final class RowTable {
         var forms: ValueForms = column.isEmpty ? [] : column.type == .real ? .real : column.type.forms
         switch value {
         case .null: return
-        case .field(let text): forms.formUnion(.of(field: text))
+        case .field(let text): forms.formUnion(.of(field: text, strict: plan.isStrict))
         case .value(let value): forms.formUnion(.of(value))
         }
         column.isEmpty = false
-        column.type = ColumnType(forms, keepsNumbersApart: keepsNumbersApart)
+        column.type = ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
     }
 
     static func definition(_ column: Column) -> String { column.name.quotedSQLIdentifier + column.type.declaration }
@@ -146,7 +153,8 @@ final class RowTable {
     static func requireDistinct(_ columns: [String]) throws {
         var seen: Set<[UInt8]> = []
         for column in columns where !seen.insert(column.sqlName).inserted {
-            throw Failure("two values are named \(column), and a table cannot have two columns of one name")
+            throw Failure(
+                "two values are named \(column), and a table cannot have two columns of one name: --rename changes one in CSV")
         }
     }
 }

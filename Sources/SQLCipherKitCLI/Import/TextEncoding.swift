@@ -1,16 +1,48 @@
 import ArgumentParser
 import Foundation
+import ToolStart
 
 /// The character encoding of a CSV or JSON file.
-enum TextEncoding: String, CaseIterable, ExpressibleByArgument {
-    case utf8 = "utf-8"
-    case utf16LittleEndian = "utf-16le"
-    case utf16BigEndian = "utf-16be"
-    case windows1252 = "windows-1252"
-    case latin1 = "latin-1"
+enum TextEncoding: Equatable, ExpressibleByArgument {
+    case utf8, utf16LittleEndian, utf16BigEndian, windows1252, latin1
+    /// Another one, by a name that the system's iconv knows.
+    case other(String)
 
-    /// Whether a character takes two bytes or four.
-    var isWide: Bool { self == .utf16LittleEndian || self == .utf16BigEndian }
+    static let help = "The character encoding, by a name that iconv knows, such as utf-8, latin-1, windows-1252, utf-16le, CP437 "
+        + "or SHIFT_JIS. By default it is detected."
+
+    init?(argument name: String) {
+        switch name.lowercased() {
+        case "utf-8", "utf8": self = .utf8
+        case "utf-16le": self = .utf16LittleEndian
+        case "utf-16be": self = .utf16BigEndian
+        case "windows-1252", "cp1252": self = .windows1252
+        case "latin-1", "latin1", "iso-8859-1": self = .latin1
+        default:
+            guard IconvReader.knows(name) else { return nil }
+            self = .other(name)
+        }
+    }
+
+    /// The name for people.
+    var name: String {
+        switch self {
+        case .utf8: "UTF-8"
+        case .utf16LittleEndian, .utf16BigEndian: "UTF-16"
+        case .windows1252: "Windows-1252"
+        case .latin1: "Latin-1"
+        case .other(let name): name
+        }
+    }
+
+    /// What converts the file to UTF-8 as it is read; nil if its bytes are texts as they are, or each byte is a character.
+    func decoder() throws -> (any TextDecoder)? {
+        switch self {
+        case .utf16LittleEndian, .utf16BigEndian: UTF16Reader(isBigEndian: self == .utf16BigEndian)
+        case .other(let name): try IconvReader(name)
+        case .utf8, .windows1252, .latin1: nil
+        }
+    }
 
     /// The encoding that a byte order mark at the beginning names, and the mark's length in bytes.
     static func marked(_ start: ArraySlice<UInt8>) -> (TextEncoding, length: Int)? {
@@ -48,24 +80,41 @@ enum TextEncoding: String, CaseIterable, ExpressibleByArgument {
         return String(text)
     }
 
+    /// The bytes that Windows-1252 lacks: with one of them, a text is probably in another encoding.
+    static func isUnassigned(_ byte: UInt8) -> Bool {
+        (0x80..<0xa0).contains(byte) && upperControls[Int(byte) - 0x80] == UInt32(byte)
+    }
+
     private static let upperControls: [UInt32] = [
         0x20ac, 0x81, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8d, 0x017d, 0x8f,
         0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x9d, 0x017e, 0x0178,
     ]
 }
 
-/// Converts UTF-16 to UTF-8. A character that is cut off at the end of a piece waits for the next piece.
-struct UTF16Reader {
+/// Converts an encoding to UTF-8, piece by piece. A character that is cut off at the end of a piece waits for the next piece.
+protocol TextDecoder {
+    /// Whether the last character is incomplete.
+    var isInCharacter: Bool { get }
+    /// Whether an offset in UTF-8 can be turned into one in the input.
+    var isSeekable: Bool { get }
+    /// A decoder for the same encoding, at the beginning of a character.
+    func again() throws -> any TextDecoder
+    /// - Throws: ``Failure`` for bytes that are no characters.
+    mutating func utf8(_ piece: ArraySlice<UInt8>) throws -> [UInt8]
+}
+
+struct UTF16Reader: TextDecoder {
     let isBigEndian: Bool
+    let isSeekable = true
     private var rest: [UInt8] = []
 
     init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
 
-    /// Whether the last character is incomplete.
     var isInCharacter: Bool { !rest.isEmpty }
 
-    /// - Throws: ``Failure`` if half of a surrogate pair is missing.
-    mutating func utf8(_ piece: ArraySlice<UInt8>) throws(Failure) -> [UInt8] {
+    func again() -> any TextDecoder { UTF16Reader(isBigEndian: isBigEndian) }
+
+    mutating func utf8(_ piece: ArraySlice<UInt8>) throws -> [UInt8] {
         let bytes = rest + piece
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count)
@@ -92,5 +141,54 @@ struct UTF16Reader {
     private func unit(_ bytes: [UInt8], _ position: Int) -> UInt16 {
         let (first, second) = (UInt16(bytes[position]), UInt16(bytes[position + 1]))
         return isBigEndian ? first << 8 | second : second << 8 | first
+    }
+}
+
+/// Any encoding that the system's iconv knows.
+final class IconvReader: TextDecoder {
+    private let name: String
+    private let converter: iconv_t
+    let isSeekable = false
+    private var rest: [UInt8] = []
+
+    static func knows(_ name: String) -> Bool { (try? IconvReader(name)) != nil }
+
+    init(_ name: String) throws {
+        self.name = name
+        let opened = name.utf8.contains(0) ? nil : iconv_open("UTF-8", name)
+        guard let opened, Int(bitPattern: opened) != -1 else { throw Failure("the system knows no encoding \(name)") }
+        converter = opened
+    }
+
+    deinit { iconv_close(converter) }
+
+    var isInCharacter: Bool { !rest.isEmpty }
+
+    func again() throws -> any TextDecoder { try IconvReader(name) }
+
+    func utf8(_ piece: ArraySlice<UInt8>) throws -> [UInt8] {
+        var input = (rest + piece).map { CChar(bitPattern: $0) }
+        var text: [UInt8] = []
+        var isInvalid = false
+        rest = input.withUnsafeMutableBufferPointer { input in
+            var next = input.baseAddress, left = input.count
+            var output = [CChar](repeating: 0, count: 1 << 16)
+            while left > 0 {
+                var isFull = false
+                output.withUnsafeMutableBufferPointer { output in
+                    var place = output.baseAddress, room = output.count
+                    if iconv(converter, &next, &left, &place, &room) == -1 {
+                        isFull = errno == E2BIG
+                        isInvalid = errno == EILSEQ
+                    }
+                    text += output[..<(output.count - room)].lazy.map { UInt8(bitPattern: $0) }
+                }
+                // A character is cut off at the end of the piece, or its bytes are none.
+                if !isFull { break }
+            }
+            return input.suffix(left).map { UInt8(bitPattern: $0) }
+        }
+        if isInvalid { throw Failure("there are bytes that are no characters in \(name): give another encoding with --encoding") }
+        return text
     }
 }

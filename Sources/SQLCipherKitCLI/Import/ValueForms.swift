@@ -11,12 +11,18 @@ struct ValueForms: OptionSet {
     /// A number that is written with a fraction of zero, such as `2.0`.
     static let wholeReal = ValueForms(rawValue: 4)
     static let text = ValueForms(rawValue: 8)
+    /// A number that a column returns in another form than it was written, such as `9.50`.
+    static let reshaped = ValueForms(rawValue: 16)
+    /// An integer with more digits than a number with a fraction holds.
+    static let long = ValueForms(rawValue: 32)
 
-    /// The form of a field. It is a number only if the number, written as text, is the field again: no leading zero, no zero at
-    /// the end of a fraction, no plus sign, no exponent, and no more digits than a number in SQLite has.
-    static func of(field: String) -> ValueForms {
+    /// The form of a field: a number if the field says no more than the number does. Leading zeros, a plus sign and digits that a
+    /// number in SQLite does not hold say more.
+    /// - Parameter strict: whether only a field is a number that the number, written as text, is again: without a zero at the end
+    ///   of a fraction, and without an exponent.
+    static func of(field: String, strict: Bool = false) -> ValueForms {
         var field = field
-        return field.withUTF8 { form($0) }
+        return field.withUTF8 { of(field: UnsafeRawBufferPointer($0), strict: strict) }
     }
 
     static func of(_ value: SQLValue) -> ValueForms {
@@ -28,7 +34,61 @@ struct ValueForms: OptionSet {
         }
     }
 
-    private static func form(_ bytes: UnsafeBufferPointer<UInt8>) -> ValueForms {
+    static func of(field bytes: UnsafeRawBufferPointer, strict: Bool = false) -> ValueForms {
+        guard let start = bytes.first, start == 0x2d || (0x30...0x39).contains(start) else { return .text }
+        let canonical = canonicalForm(bytes)
+        if strict { return canonical }
+        switch canonical {
+        case .integer: return bytes.count > 15 ? [.integer, .long] : .integer
+        case .real, .wholeReal: return .real
+        default: return isNumber(bytes) ? [.real, .reshaped] : .text
+        }
+    }
+
+    /// Whether the field is a number with a fraction or an exponent, and says no more.
+    private static func isNumber(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var position = bytes.first == 0x2d ? 1 : 0, digits = 0, hasFraction = false, significant = 0
+        func isDigit(_ index: Int) -> Bool { index < bytes.count && (0x30...0x39).contains(bytes[index]) }
+        let whole = position
+        while isDigit(position) {
+            if significant > 0 || bytes[position] != 0x30 { significant += 1 }
+            position += 1
+        }
+        digits = position - whole
+        guard digits > 0, digits == 1 || bytes[whole] != 0x30 else { return false }
+        if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+            let fraction = position + 1
+            position = fraction
+            while isDigit(position) {
+                if significant > 0 || bytes[position] != 0x30 { significant += 1 }
+                position += 1
+            }
+            guard position > fraction else { return false }
+            hasFraction = true
+        }
+        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if position < bytes.count, [0x2b, 0x2d].contains(bytes[position]) { position += 1 }
+            let exponent = position
+            while isDigit(position) { position += 1 }
+            guard position > exponent else { return false }
+            hasFraction = true
+        }
+        guard hasFraction, position == bytes.count else { return false }
+        if significant <= 15 { return true }
+        // More digits are those of the number nearest to them, or they say more.
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let value = Double(text) else { return false }
+        return significantDigits(text) == significantDigits("\(value)")
+    }
+
+    private static func significantDigits(_ text: String) -> Substring {
+        let digits = text.prefix { $0 != "e" && $0 != "E" }.filter(\.isNumber)
+        let end = digits.lastIndex { $0 != "0" }.map(digits.index(after:)) ?? digits.startIndex
+        return digits[..<end].drop { $0 == "0" }
+    }
+
+    private static func canonicalForm(_ bytes: UnsafeRawBufferPointer) -> ValueForms {
         let digits = bytes.first == UInt8(ascii: "-") ? bytes[1...] : bytes[...]
         guard let first = digits.first, (0x30...0x39).contains(first), digits.count <= 19 else { return .text }
         let whole = digits.prefix { (0x30...0x39).contains($0) }
@@ -58,14 +118,19 @@ enum ColumnType: String, CaseIterable, ExpressibleByArgument {
     case any
 
     /// The type that holds values of these forms, and returns each unchanged.
-    /// - Parameter keepsNumbersApart: whether a number beside texts stays a number.
-    init(_ forms: ValueForms, keepsNumbersApart: Bool) {
+    /// - Parameters:
+    ///   - keepsNumbersApart: whether a number beside texts stays a number.
+    ///   - isByValue: whether numbers with the same value are the same, however they are written.
+    init(_ forms: ValueForms, keepsNumbersApart: Bool, isByValue: Bool) {
         if forms.contains(.text) {
-            self = forms != .text && keepsNumbersApart ? .any : .text
+            // Numbers that would return in another form stay numbers beside texts.
+            self = forms != .text && keepsNumbersApart || forms.contains(.reshaped) ? .any : .text
         } else {
-            switch forms {
+            switch forms.subtracting([.reshaped, .long]) {
             case []: self = .text
             case .integer: self = .integer
+            // An integer beside fractions is one of them, if it has no more digits.
+            case [.integer, .real] where isByValue && !forms.contains(.long): self = .real
             case [.integer, .real]: self = .numeric
             case .real, .wholeReal, [.real, .wholeReal]: self = .real
             // No numeric column tells 2 from 2.0: a CSV column becomes text; in JSON the number counts, not its form.

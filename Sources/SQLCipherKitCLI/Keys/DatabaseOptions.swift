@@ -55,11 +55,13 @@ struct FileOptions {
     }
 
     /// Gets the key of the existing file; nil for a plaintext one.
-    func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate) throws -> Encryption? {
+    /// - Parameter settled: whether to look for the settings that the file has, if none are given.
+    func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate, settled: Bool = true) throws -> Encryption? {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
-        return try key.access(to: path, configuration)?.key
+        guard let unlocked = try key.access(to: path, configuration) else { return nil }
+        return settled && unlocked.slots == nil ? unlocked.key.settled(for: path) : unlocked.key
     }
 
     /// Opens the existing file.
@@ -74,10 +76,22 @@ struct FileOptions {
         configuration.safeguards = .ofTheTool
         return try key.reference.retrying { isAgain in
             let unlocked = try key.access(to: path, configuration, asking: asking || isAgain)
-            let db = try Connection(
-                .file(path), key: unlocked?.slots.map { .slots($0) } ?? unlocked?.key, configuration: configuration)
+            let (db, found) = try open(unlocked, configuration)
             try Interruption.stop(db)
-            return (db, unlocked?.key)
+            return (db, found)
+        }
+    }
+}
+
+extension FileOptions {
+    fileprivate func open(
+        _ unlocked: UnlockedKey?, _ configuration: DatabaseConfiguration
+    ) throws -> (db: Connection, key: Encryption?) {
+        if let slots = unlocked?.slots {
+            return (try Connection(.file(path), key: .slots(slots), configuration: configuration), unlocked?.key)
+        }
+        return try (unlocked?.key ?? .plaintext).opening(path) { key in
+            (try Connection(.file(path), key: key, configuration: configuration), key.isPlaintext ? nil : key)
         }
     }
 }
@@ -159,15 +173,35 @@ struct Attachment {
     func attach(to db: Connection, _ mainKey: Encryption?, checksStructure: Bool = false) throws {
         // For a mistyped name, SQLite would create a new file.
         try FileOptions.requireDatabase(path)
-        let attachKey: Encryption? =
-            switch key {
-            case .same: mainKey
-            case .none: .plaintext
-            case .reference(let reference): try UnlockedKey(reference, to: path).key
-            }
         var safeguards = DatabaseConfiguration.Safeguards.ofTheTool
         safeguards.checksStructure = checksStructure
-        try db.attach(.file(path), as: name, key: attachKey, safeguards: safeguards)
+        guard let key = try encryption(mainKey) else {
+            try db.attach(.file(path), as: name, key: nil, safeguards: safeguards)
+            return
+        }
+        _ = try key.opening(path) { key in try db.attach(.file(path), as: name, key: key, safeguards: safeguards) }
+    }
+
+    private func encryption(_ mainKey: Encryption?) throws -> Encryption? {
+        switch key {
+        case .same: mainKey
+        case .none: .plaintext
+        case .reference(let reference): try UnlockedKey(reference, to: path).key
+        }
+    }
+
+    /// Lets a shell work on the database in place of its own.
+    func open(_ shell: Shell) throws {
+        try FileOptions.requireDatabase(path)
+        var configuration = DatabaseConfiguration()
+        configuration.access = try shell.db.main.isReadOnly ? .readOnly : .readWrite
+        configuration.safeguards = .ofTheTool
+        let key = try encryption(shell.key) ?? .plaintext
+        try key.opening(path) { key in
+            let db = try Connection(.file(path), key: key, configuration: configuration)
+            try Interruption.stop(db)
+            try shell.open(db, path, key.isPlaintext ? nil : key)
+        }
     }
 }
 

@@ -42,7 +42,39 @@ struct KeyOptions: ParsableArguments {
         help: "Continue if key slots, or a database with key slots, are not the latest, for instance after a restore.")
     var acceptsRollback = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Take the options that are not given here from a file of options, ~/.config/sqlcipherkit/profiles/NAME.",
+            valueName: "name"))
+    var profile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The settings of this version of SQLCipher, 1 to 4; the options below change them.", valueName: "version"))
+    var compatibility: Int?
+
+    @Option(
+        name: .customLong("cipher-page-size"),
+        help: ArgumentHelp("The size of an encrypted page, in bytes.", valueName: "bytes"))
+    var pageSize: Int?
+
+    @Option(help: ArgumentHelp("The rounds of PBKDF2 that turn the passphrase into a key.", valueName: "rounds"))
+    var kdfIterations: Int?
+
+    @Option(help: ArgumentHelp("The hash function of PBKDF2: sha1, sha256 or sha512.", valueName: "hash"))
+    var kdfAlgorithm: String?
+
+    @Option(help: ArgumentHelp("The hash function of the pages' authentication: sha1, sha256, sha512 or none.", valueName: "hash"))
+    var hmac: String?
+
+    @Option(help: ArgumentHelp("The number of bytes at the start of the file that are not encrypted.", valueName: "bytes"))
+    var plaintextHeader: Int?
+
+    @Option(help: ArgumentHelp("The salt of a file with a plaintext header: 32 hexadecimal digits.", valueName: "digits"))
+    var salt: String?
+
     func validate() throws {
+        if profile == nil { _ = try cipher }
         let given = [file != nil, variable != nil, descriptor != nil, credential != nil, isPlain].count { $0 }
         if given > 1 {
             throw ValidationError("only one of --key-file, --key-env, --key-fd, --key-credential and --no-key can be given")
@@ -61,11 +93,18 @@ struct KeyOptions: ParsableArguments {
     }
 
     var reference: KeyReference {
-        let place: KeyReference.Place =
-            if let file { .file(file) } else if let variable { .variable(variable) } else if let descriptor {
-                .descriptor(descriptor)
-            } else if let credential { .credential(credential) } else { Self.usualPlace(isRecoveryKey) }
-        return KeyReference(place: place, encoding: isRaw ? .hexadecimal : .passphrase)
+        get throws { try withProfile.ownReference }
+    }
+
+    private var ownReference: KeyReference {
+        get throws { KeyReference(place: place, encoding: isRaw ? .hexadecimal : .passphrase, cipher: try cipher) }
+    }
+
+    private var place: KeyReference.Place {
+        if let file { return .file(file) }
+        if let variable { return .variable(variable) }
+        if let descriptor { return .descriptor(descriptor) }
+        return credential.map { .credential($0) } ?? Self.usualPlace(isRecoveryKey)
     }
 
     /// The key for a new database; nil for a plaintext one.
@@ -121,8 +160,8 @@ struct UnlockedKey {
         asking: Bool = false,
         _ configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
-        if !asking, !isRecoveryKey, reference == KeyReference(), let kept = UnlockedFiles.key(of: path) {
-            (key, slots) = (kept, nil)
+        if !asking, !isRecoveryKey, reference.isUsual, let kept = UnlockedFiles.key(of: path) {
+            (key, slots) = (kept.with(cipher: reference.cipher), nil)
             return
         }
         let hasSlots = try Self.hasSlots(path)

@@ -3,7 +3,7 @@ import Foundation
 import SQLCipherKit
 
 /// Where a key comes from. In an option it is written `prompt`, `file:PATH`, `env:NAME`, `fd:NUMBER` or `credential:NAME`, with
-/// `raw:` before it for a raw key in hexadecimal.
+/// `raw:` before it for a raw key in hexadecimal, and `cipher:VERSION:` or `cipher:PROFILE:` before that for other settings.
 struct KeyReference: Equatable {
     enum Place: Equatable {
         case prompt
@@ -13,16 +13,30 @@ struct KeyReference: Equatable {
         case credential(String)
     }
 
-    static let grammar = "prompt, file:PATH, env:NAME, fd:NUMBER or credential:NAME, and raw: before it for 64 hexadecimal digits"
+    static let grammar = "prompt, file:PATH, env:NAME, fd:NUMBER or credential:NAME, raw: before it for 64 hexadecimal digits, and "
+        + "cipher:NAME: before that for the settings of a version of SQLCipher or of a profile"
 
     var place = Place.prompt
     var encoding = KeyEncoding.passphrase
+    /// The cipher settings; nil for SQLCipher 4's, or those that the file has.
+    var cipher: CipherConfiguration?
+
+    /// Whether nothing says where the key is.
+    var isUsual: Bool { place == .prompt && encoding == .passphrase }
 
     /// Parses the value of an option.
     /// - Throws: an error that does not repeat the text, as it may be a key that was given by mistake.
     static func parse(_ text: String, option: String) throws -> KeyReference {
         var rest = text[...]
         var reference = KeyReference()
+        if rest.hasPrefix("cipher:") {
+            let parts = rest.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3 else {
+                throw ValidationError("\(option) needs the key's place after cipher:NAME:, such as cipher:3:prompt")
+            }
+            reference.cipher = try CipherOptions.settings(String(parts[1]))
+            rest = parts[2]
+        }
         if rest.hasPrefix("raw:") {
             reference.encoding = .hexadecimal
             rest = rest.dropFirst(4)
@@ -85,6 +99,9 @@ struct KeyReference: Equatable {
                 (.credential(name, as: encoding), "there is no credential \(name): systemd's LoadCredential= gives it to a service")
             }
         guard let key = try source.key() else { throw Failure(missing ?? "there is no key", status: .key) }
-        return key
+        guard var cipher else { return key }
+        // A raw key with a salt needs no other.
+        if encoding == .hexadecimal, cipher.salt != nil, key.description.contains("salt") { cipher.salt = nil }
+        return key.with(cipher: cipher)
     }
 }

@@ -1,47 +1,67 @@
 import SQLCipherKit
 
-/// Comma-separated values with a header (RFC 4180, with the line ends of the system). NULL is an empty field, and empty
-/// text is an empty field in quotes.
+/// Comma-separated values with a header (RFC 4180, with the line ends of the system). NULL is an empty field, and empty text is an
+/// empty field in quotes. A text that looks like a number is in quotes, so that `import` reads a text again.
 final class CSVWriter: RowWriter {
-    private let delimiter: UInt8
+    private let delimiter: [UInt8]
+    private let lineEnd: [UInt8]
+    private let null: [UInt8]
     private let output = Output.current
 
-    init(_ columns: [String], delimiter: UInt8 = UInt8(ascii: ","), hasHeader: Bool = true) {
-        self.delimiter = delimiter
-        if hasHeader { write(columns.map { .text($0) }) }
+    init(_ columns: [String], delimiter: String = ",", layout: Layout = Layout()) {
+        self.delimiter = Array((layout.separator ?? delimiter).utf8)
+        lineEnd = Array((layout.rowSeparator ?? "\n").utf8)
+        null = Array((layout.null ?? "").utf8)
+        if layout.hasHeader { write(columns.map { .text($0) }) }
     }
 
     func write(_ row: [SQLValue]) {
         output.bytes { bytes in
-            for (index, value) in row.enumerated() { add(value, isFirst: index == 0, to: &bytes) }
-            bytes.append(0x0a)
+            for (index, value) in row.enumerated() {
+                if index > 0 { bytes += delimiter }
+                switch value {
+                case .null: bytes += null
+                case .integer(let value): SQLLiterals.append(value, to: &bytes)
+                case .real(let value): add(value, to: &bytes)
+                case .text(var text): text.withUTF8 { add(UnsafeRawBufferPointer($0), to: &bytes) }
+                case .blob(let blob): bytes += blob.sqlLiteral.utf8
+                }
+            }
+            bytes += lineEnd
         }
     }
 
     func write(_ row: borrowing Row) throws {
-        let count = row.count
-        for index in 0..<count {
-            let value = try row.shownValue(index)
-            output.bytes { add(value, isFirst: index == 0, to: &$0) }
+        let (handle, count) = (row.handle, Int32(row.count))
+        try output.bytes { bytes in
+            for index in 0..<count {
+                if index > 0 { bytes += delimiter }
+                switch try LentValue(handle, index) {
+                case .null: bytes += null
+                case .integer(let value): SQLLiterals.append(value, to: &bytes)
+                case .real(let value): add(value, to: &bytes)
+                case .text(let text): if text.isUTF8 { add(text, to: &bytes) } else { SQLLiterals.append(blob: text, to: &bytes) }
+                case .blob(let blob): SQLLiterals.append(blob: blob, to: &bytes)
+                }
+            }
+            bytes += lineEnd
         }
-        output.bytes { $0.append(0x0a) }
     }
 
     func finish() {}
 
-    private func add(_ value: SQLValue, isFirst: Bool, to output: inout [UInt8]) {
-        if !isFirst { output.append(delimiter) }
-        switch value {
-        case .null: break
-        case .text(var text): text.withUTF8 { add($0, to: &output) }
-        case .integer(let value): Self.add(value, to: &output)
-        case .real, .blob: output += value.plainText.utf8
-        }
+    /// Conversions of text to numbers, SQLite's among them, understand `9e999`, and not `inf`.
+    private func add(_ value: Double, to output: inout [UInt8]) {
+        output += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
     }
 
-    private func add(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+    private func add(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
         var needsQuotes = text.isEmpty
-        for byte in text where byte == delimiter || byte == 0x22 || byte == 0x0a || byte == 0x0d { needsQuotes = true }
+        for byte in text where byte == delimiter.first || byte == 0x22 || byte == 0x0a || byte == 0x0d { needsQuotes = true }
+        if !needsQuotes, let first = text.first, first == 0x2d || (0x30...0x39).contains(first) {
+            needsQuotes = ValueForms.of(field: text) != .text
+        }
+        if !needsQuotes, !null.isEmpty { needsQuotes = text.elementsEqual(null) }
         guard needsQuotes else {
             output += text
             return
@@ -52,21 +72,5 @@ final class CSVWriter: RowWriter {
             output.append(byte)
         }
         output.append(0x22)
-    }
-
-    private static func add(_ value: Int64, to output: inout [UInt8]) {
-        guard value.magnitude >= 10 else {
-            if value < 0 { output.append(UInt8(ascii: "-")) }
-            output.append(0x30 + UInt8(value.magnitude))
-            return
-        }
-        if value < 0 { output.append(UInt8(ascii: "-")) }
-        let start = output.count
-        var rest = value.magnitude
-        while rest > 0 {
-            output.append(0x30 + UInt8(rest % 10))
-            rest /= 10
-        }
-        output[start...].reverse()
     }
 }

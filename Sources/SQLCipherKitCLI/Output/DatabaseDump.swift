@@ -2,16 +2,41 @@ import SQLCipherKit
 
 /// A database as the SQL that creates it: its difference from an empty one.
 enum DatabaseDump {
-    /// Passes the statements of the script to `write`, one after the other.
-    static func write(_ db: Connection, to write: (String) throws -> Void) throws {
-        let empty = try Connection(.memory)
-        try empty.execute(SQL(raw: "PRAGMA encoding = '\(db.fetchOne(String.self, "PRAGMA main.encoding") ?? "UTF-8")'"))
-        let diff = try DatabaseDiff(from: empty.main, to: db.main)
-        for line in ["PRAGMA foreign_keys = OFF;", "PRAGMA writable_schema = ON;", "BEGIN IMMEDIATE;"] { try write(line) }
-        try diff.forEachStatement { statement in
-            try Interruption.check()
-            try write(statement + ";")
+    /// Writes the script. What it cannot hold is named in a comment and on standard error.
+    static func write(_ db: Connection, _ database: String = "main") throws {
+        try statements(db, database) { sql in
+            Output.current.bytes { output in
+                output += sql
+                output += ";\n".utf8
+            }
         }
-        for line in ["COMMIT;", "PRAGMA writable_schema = RESET;"] { try write(line) }
+    }
+
+    /// Passes the statements of the script to `write`, one after the other, in UTF-8 and without their semicolons.
+    static func statements(_ db: Connection, _ database: String = "main", to write: ([UInt8]) throws -> Void) throws {
+        let empty = try Connection(.memory)
+        let schema = try db.schema(database)
+        try empty.execute(SQL(raw: "PRAGMA encoding = '\(schema.pragma("encoding", as: String.self) ?? "UTF-8")'"))
+        var diff = try DatabaseDiff(from: empty.main, to: schema)
+        diff.leavesOutOtherModules = true
+        func add(_ sql: String) throws { try write(Array(sql.utf8)) }
+        for line in ["PRAGMA foreign_keys = OFF", "PRAGMA writable_schema = ON", "BEGIN IMMEDIATE"] { try add(line) }
+        for name in try diff.otherModules() {
+            let left = OtherModules.said(name)
+            Output.error(left)
+            try add("/* \(left.replacingOccurrences(of: "*/", with: "* /")) */ SELECT 1")
+        }
+        try diff.writeStatements { statement in
+            try Interruption.check()
+            try write(statement)
+        }
+        for line in ["COMMIT", "PRAGMA writable_schema = RESET"] { try add(line) }
+    }
+}
+
+/// Virtual tables of modules that this tool does not have.
+enum OtherModules {
+    static func said(_ table: String) -> String {
+        "left out the virtual table \(table.onOneLine): its module is not here; the tables that hold its content are not left out"
     }
 }

@@ -1,42 +1,69 @@
-import Foundation
 import SQLCipherKit
 
 /// An INSERT statement for each row.
 final class InsertWriter: RowWriter {
-    private let start: String
+    private let start: [UInt8]
+    private let output = Output.current
 
     init(_ columns: [String], table: String) {
-        start = "INSERT INTO \(table.quotedSQLIdentifier)(\(columns.map(\.quotedSQLIdentifier).joined(separator: ", "))) VALUES ("
+        let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
+        start = Array("INSERT INTO \(table.quotedSQLIdentifier)(\(names)) VALUES (".utf8)
     }
 
-    func write(_ row: [SQLValue]) { Output.line(start + row.map(\.sqlText).joined(separator: ", ") + ");") }
+    func write(_ row: [SQLValue]) {
+        output.bytes { sql in
+            sql += start
+            QuoteWriter.append(row, to: &sql)
+            sql += ");\n".utf8
+        }
+    }
+
+    func write(_ row: borrowing Row) throws {
+        let (handle, count) = (row.handle, Int32(row.count))
+        try output.bytes { sql in
+            sql += start
+            try QuoteWriter.append(handle, count, to: &sql)
+            sql += ");\n".utf8
+        }
+    }
 
     func finish() {}
 }
 
-extension SQLValue {
-    /// The value as SQL writes it.
-    var sqlText: String {
-        switch self {
-        case .null: "NULL"
-        case .integer(let value): "\(value)"
-        case .real(let value): value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)"
-        case .blob(let value): value.sqlLiteral
-        // A literal ends at a NUL character.
-        case .text(let value): value.utf8.contains(0) ? "CAST(\(Data(value.utf8).sqlLiteral) AS TEXT)" : value.sqlText
+/// The values of each row as SQL writes them, with commas between them.
+final class QuoteWriter: RowWriter {
+    private let output = Output.current
+
+    init(_ columns: [String], hasHeader: Bool) { if hasHeader { write(columns.map { .text($0) }) } }
+
+    func write(_ row: [SQLValue]) {
+        output.bytes { sql in
+            Self.append(row, to: &sql)
+            sql.append(0x0a)
         }
     }
 
-    /// The value for people: JSONB as JSON text, and other blobs as SQL writes them.
-    var readableText: String {
-        guard case .blob(let bytes) = self, let first = bytes.first, first & 15 == 11 || first & 15 == 12,
-            let value = try? JSONValue(jsonb: bytes), let text = try? value.text()
-        else { return plainText }
-        return text
+    func write(_ row: borrowing Row) throws {
+        let (handle, count) = (row.handle, Int32(row.count))
+        try output.bytes { sql in
+            try Self.append(handle, count, to: &sql)
+            sql.append(0x0a)
+        }
     }
-}
 
-extension String {
-    /// The text as SQL writes it.
-    var sqlText: String { "'" + replacingOccurrences(of: "'", with: "''") + "'" }
+    func finish() {}
+
+    static func append(_ row: [SQLValue], to sql: inout [UInt8]) {
+        for (index, value) in row.enumerated() {
+            if index > 0 { sql += ", ".utf8 }
+            SQLLiterals.append(value, to: &sql)
+        }
+    }
+
+    static func append(_ row: OpaquePointer, _ count: Int32, to sql: inout [UInt8]) throws {
+        for index in 0..<count {
+            if index > 0 { sql += ", ".utf8 }
+            try SQLLiterals.append(row, index, to: &sql)
+        }
+    }
 }

@@ -12,14 +12,15 @@ extension JSONValue {
         }
     }
 
-    /// The value on one line, safe for a terminal: DEL and the C1 control characters are escaped as well. JSON allows them
-    /// unescaped, and a terminal obeys them.
+    /// The value on one line, safe for a terminal: characters that JSON allows unescaped and a terminal acts on are escaped too.
     func line() throws -> String {
+        if case .real(let value) = self, value.isInfinite { return value < 0 ? "-9e999" : "9e999" }
         let text = try text()
-        guard text.unicodeScalars.contains(where: { (0x7f..<0xa0).contains($0.value) }) else { return text }
+        guard text.unicodeScalars.contains(where: \.actsOnTerminal) else { return text }
         return text.unicodeScalars.reduce(into: "") { line, scalar in
-            if (0x7f..<0xa0).contains(scalar.value) {
-                line += "\\u00" + String(scalar.value, radix: 16)
+            if scalar.actsOnTerminal {
+                let digits = String(scalar.value, radix: 16)
+                line += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
             } else {
                 line.unicodeScalars.append(scalar)
             }

@@ -1,21 +1,125 @@
 import SQLCipherKit
 
-/// A row as a JSON object.
+/// A row as a JSON object (RFC 8259) on one line, safe for a terminal. A blob is text as SQL writes it, and infinity `9e999`, as
+/// SQLite writes it.
 private struct ObjectText {
-    private let names: [String]
+    /// Each name with what is around it, up to its value.
+    private let starts: [[UInt8]]
 
     init(_ columns: [String]) {
         // Most readers of an object with two members of one name lose a value.
         var seen: [String: Int] = [:]
-        names = columns.map { name in
+        starts = columns.enumerated().map { index, name in
             seen[name, default: 0] += 1
-            return seen[name] == 1 ? name : "\(name):\(seen[name] ?? 0)"
+            var start = Array((index == 0 ? "{" : ",").utf8)
+            var unique = seen[name] == 1 ? name : "\(name):\(seen[name] ?? 0)"
+            unique.withUTF8 { Self.append(text: UnsafeRawBufferPointer($0), to: &start) }
+            start.append(UInt8(ascii: ":"))
+            return start
         }
     }
 
-    func line(_ row: [JSONValue]) throws -> String {
-        try JSONValue.object(JSONObject(members: zip(names, row).map { (name: $0, value: $1) })).line()
+    private func end(_ json: inout [UInt8]) { json += (starts.isEmpty ? "{}" : "}").utf8 }
+
+    func append(_ row: [JSONValue], to json: inout [UInt8]) throws {
+        for (start, value) in zip(starts, row) {
+            json += start
+            json += try value.line().utf8
+        }
+        end(&json)
     }
+
+    func append(_ row: [SQLValue], to json: inout [UInt8]) {
+        for (start, value) in zip(starts, row) {
+            json += start
+            switch value {
+            case .null: json += "null".utf8
+            case .integer(let value): SQLLiterals.append(value, to: &json)
+            case .real(let value): Self.append(value, to: &json)
+            case .text(var text): text.withUTF8 { Self.append(text: UnsafeRawBufferPointer($0), to: &json) }
+            case .blob(let bytes): bytes.withUnsafeBytes { Self.append(blob: $0, to: &json) }
+            }
+        }
+        end(&json)
+    }
+
+    func append(_ row: borrowing Row, to json: inout [UInt8]) throws {
+        for (index, start) in starts.enumerated() {
+            json += start
+            switch try LentValue(row.handle, Int32(index)) {
+            case .null: json += "null".utf8
+            case .integer(let value): SQLLiterals.append(value, to: &json)
+            case .real(let value): Self.append(value, to: &json)
+            // Text that is not UTF-8 is shown as a blob.
+            case .text(let bytes) where bytes.isUTF8: Self.append(text: bytes, to: &json)
+            case .text(let bytes): Self.append(blob: bytes, to: &json)
+            case .blob(let bytes): Self.append(blob: bytes, to: &json)
+            }
+        }
+        end(&json)
+    }
+
+    static func append(_ value: Double, to json: inout [UInt8]) {
+        json += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
+    }
+
+    static func append(blob bytes: UnsafeRawBufferPointer, to json: inout [UInt8]) {
+        json.append(0x22)
+        SQLLiterals.append(blob: bytes, to: &json)
+        json.append(0x22)
+    }
+
+    /// - Parameter text: UTF-8.
+    static func append(text: UnsafeRawBufferPointer, to json: inout [UInt8]) {
+        json.append(0x22)
+        var start = 0, position = 0
+        func copy(_ json: inout [UInt8]) { if position > start { json += text[start..<position] } }
+        while position < text.count {
+            let byte = text[position]
+            if byte >= 0x20, byte < 0x7f, byte != 0x22, byte != 0x5c {
+                position += 1
+                continue
+            }
+            var escape: Unicode.Scalar?
+            var length = 1
+            switch byte {
+            case 0x22, 0x5c, ..<0x20, 0x7f: escape = Unicode.Scalar(byte)
+            // The characters outside of ASCII that a terminal acts on begin with these bytes.
+            case 0xc2 where text[position + 1] < 0xa0:
+                (escape, length) = (Unicode.Scalar(text[position + 1]), 2)
+            case 0xe2 where text[position + 1] <= 0x81:
+                let scalar = Unicode.Scalar(0x2000 | UInt16(text[position + 1] & 1) << 6 | UInt16(text[position + 2] & 0x3f))
+                if let scalar, scalar.actsOnTerminal { (escape, length) = (scalar, 3) }
+            default: break
+            }
+            guard let escape else {
+                position += 1
+                continue
+            }
+            copy(&json)
+            switch escape {
+            case "\"": json += "\\\"".utf8
+            case "\\": json += "\\\\".utf8
+            case "\n": json += "\\n".utf8
+            case "\r": json += "\\r".utf8
+            case "\t": json += "\\t".utf8
+            case "\u{8}": json += "\\b".utf8
+            case "\u{c}": json += "\\f".utf8
+            default:
+                let digits = String(escape.value, radix: 16)
+                json += ("\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits).utf8
+            }
+            position += length
+            start = position
+        }
+        copy(&json)
+        json.append(0x22)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether the bytes are well-formed UTF-8.
+    var isUTF8: Bool { allSatisfy { $0 < 0x80 } || String(validating: self, as: UTF8.self) != nil }
 }
 
 /// A writer of rows that can hold arrays and objects.
@@ -23,17 +127,30 @@ protocol ObjectWriter: RowWriter {
     func write(_ row: [JSONValue]) throws
 }
 
-extension ObjectWriter {
-    func write(_ row: [SQLValue]) throws { try write(row.map { JSONValue(shown: $0) }) }
-}
-
 /// One JSON object per row, each on its own line.
 final class JSONLinesWriter: ObjectWriter {
     private let object: ObjectText
+    private let output = Output.current
 
     init(_ columns: [String]) { object = ObjectText(columns) }
 
-    func write(_ row: [JSONValue]) throws { Output.line(try object.line(row)) }
+    func write(_ row: [JSONValue]) throws { try line { try object.append(row, to: &$0) } }
+
+    func write(_ row: [SQLValue]) throws { line { object.append(row, to: &$0) } }
+
+    func write(_ row: borrowing Row) throws {
+        try output.bytes { json in
+            try object.append(row, to: &json)
+            json.append(0x0a)
+        }
+    }
+
+    private func line(_ body: (inout [UInt8]) throws -> Void) rethrows {
+        try output.bytes { json in
+            try body(&json)
+            json.append(0x0a)
+        }
+    }
 
     func finish() {}
 }
@@ -41,16 +158,35 @@ final class JSONLinesWriter: ObjectWriter {
 /// A JSON array with one object per row, each on its own line.
 final class JSONWriter: ObjectWriter {
     private let object: ObjectText
-    // A row is written when the next one arrives, as only the last has no comma after it.
-    private var pending: String?
+    private let output = Output.current
+    private var isFirst = true
 
     init(_ columns: [String]) { object = ObjectText(columns) }
 
     func write(_ row: [JSONValue]) throws {
-        let object = try object.line(row)
-        if let pending { Output.line(pending + ",") }
-        pending = (pending == nil ? "[" : " ") + object
+        var json = begin()
+        try object.append(row, to: &json)
+        output.bytes { $0 += json }
     }
 
-    func finish() { Output.line((pending ?? "[") + "]") }
+    func write(_ row: [SQLValue]) throws {
+        var json = begin()
+        object.append(row, to: &json)
+        output.bytes { $0 += json }
+    }
+
+    func write(_ row: borrowing Row) throws {
+        try output.bytes { json in
+            json += begin()
+            try object.append(row, to: &json)
+        }
+    }
+
+    /// Only the last row has no comma after it.
+    private func begin() -> [UInt8] {
+        defer { isFirst = false }
+        return Array((isFirst ? "[" : ",\n ").utf8)
+    }
+
+    func finish() { output.bytes { $0 += (isFirst ? "[]\n" : "]\n").utf8 } }
 }

@@ -1,32 +1,40 @@
 import Foundation
 
-/// The standard output of a run of the tool. The static members stand for the current run's.
+/// The output of a run of the tool: standard output, or the file or the program that ``redirect(to:)`` names. The static members
+/// stand for the current run's.
 final class Output {
-    // Buffers standard output: a system call for each line would cost more than a query. A run has one thread.
+    /// What to do with lines that are wider than the terminal.
+    enum Wide: String, CaseIterable { case page, cut, wrap }
+
+    // Buffered: a system call for each line would cost more than a query. A run has one thread.
     private var buffer: [UInt8] = []
     /// Standard output.
     let standard: Int32
-    let isTerminal: Bool
-    /// Where output goes: standard output, or the file of ``redirect(to:)``, or the pager.
+    private let isStandardTerminal: Bool
+    /// Where output goes: standard output, or what it is redirected to, or the pager.
     private var descriptor: Int32
+    /// The program that output is redirected to.
+    private var program: Pager?
+    /// Whether what is written now is seen on a terminal. It then has colours, and nothing in it that the terminal would act on.
+    private(set) var isTerminal: Bool
     private var failure: Int32 = 0
     private static let limit = 1 << 16
-    /// On a terminal, each line is written at once.
-    private var isLive: Bool { isTerminal && running == nil }
 
-    /// The command that shows results longer than the terminal; nil writes them directly.
+    /// The command that shows results larger than the terminal; nil writes them directly.
     private var pager: String?
+    private var wide = Wide.page
     private var running: Pager?
     /// How many more lines to hold back before a pager is started; nil if none is wanted.
     private var linesHeld: Int?
 
     init(to standard: Int32) {
-        (self.standard, descriptor, isTerminal) = (standard, standard, Terminal.isTerminal(standard))
+        (self.standard, descriptor, isStandardTerminal) = (standard, standard, Terminal.isTerminal(standard))
+        isTerminal = isStandardTerminal
     }
 
-    /// Runs `body`, and shows what it writes through the pager if it has more lines than the terminal.
+    /// Runs `body`, and shows what it writes through the pager if that is larger than the terminal.
     private func paged<R>(_ body: () throws -> R) rethrows -> R {
-        guard pager != nil, isTerminal, descriptor == standard, linesHeld == nil, running == nil else { return try body() }
+        guard pager != nil, isTerminal, linesHeld == nil, running == nil else { return try body() }
         empty()
         linesHeld = Terminal.height(standard) - 1
         defer {
@@ -42,42 +50,82 @@ final class Output {
         return try body()
     }
 
-    /// Counts a line that is held back.
-    private func hold(_ lines: Int) {
-        guard lines < 0 || buffer.count >= Self.limit, let pager else {
-            linesHeld = lines
-            return
-        }
+    private func startPager() {
+        guard let pager else { return }
         linesHeld = nil
         running = Pager(pager)
         if let running { descriptor = running.descriptor }
         empty()
     }
 
+    /// Writes a line of the tool's own text, in which everything from elsewhere is ``String/onOneLine``.
     private func line(_ text: String) {
+        guard isTerminal else {
+            buffer += text.utf8
+            buffer.append(0x0a)
+            if buffer.count >= Self.limit { empty() }
+            return
+        }
+        var text = text
+        let isWide = wide != .wrap && text.utf8.count > Terminal.width(standard) && text.shownColumns > Terminal.width(standard)
+        if isWide, wide == .cut { text = text.cut(toShownColumns: Terminal.width(standard)) }
         buffer += text.utf8
         buffer.append(0x0a)
-        if let linesHeld { hold(linesHeld - 1) } else if isLive || buffer.count >= Self.limit { empty() }
+        guard let held = linesHeld else {
+            // On a terminal, each line is written at once.
+            if running == nil || buffer.count >= Self.limit { empty() }
+            return
+        }
+        linesHeld = held - 1
+        if held <= 1 || isWide && wide == .page || buffer.count >= Self.limit { startPager() }
     }
 
-    /// Writes what `body` appends.
+    /// Writes what `body` appends: data, byte for byte. A terminal gets it without the characters that it would act on.
     @inline(__always)
     func bytes(_ body: (inout [UInt8]) throws -> Void) rethrows {
-        try body(&buffer)
-        if let linesHeld {
-            hold(linesHeld - (buffer.last == 0x0a ? 1 : 0))
-        } else if buffer.count >= Self.limit || isLive && buffer.last == 0x0a { empty() }
+        guard isTerminal else {
+            try body(&buffer)
+            if buffer.count >= Self.limit { empty() }
+            return
+        }
+        var part: [UInt8] = []
+        try body(&part)
+        show(part)
     }
 
-    private func redirect(to path: String?) throws {
-        try flush()
-        var new = standard
-        if let path {
-            new = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-            guard new >= 0 else { throw Failure("\(path) cannot be written: \(systemMessage(errno))") }
+    /// The beginning of a line of data whose end has not been written yet.
+    private var beginning: [UInt8] = []
+
+    private func show(_ data: [UInt8]) {
+        beginning += data
+        while let end = beginning.firstIndex(of: 0x0a) {
+            let text = String(decoding: beginning[..<end], as: UTF8.self)
+            beginning.removeSubrange(...end)
+            line(text.shown)
         }
-        if descriptor != standard { close(descriptor) }
-        descriptor = new
+    }
+
+    /// Sends later output elsewhere: to a file, to a program if the text begins with `|`, or to standard output again if it is nil.
+    private func redirect(to target: String?) throws {
+        try flush()
+        if let program {
+            program.finish()
+            self.program = nil
+        } else if descriptor != standard {
+            close(descriptor)
+        }
+        (descriptor, isTerminal) = (standard, isStandardTerminal)
+        guard let target else { return }
+        if target.hasPrefix("|") {
+            guard let program = Pager(String(target.dropFirst())) else { throw Failure("\(target.dropFirst()) cannot be started") }
+            self.program = program
+            descriptor = program.descriptor
+        } else {
+            let new = open(target.expandingTilde, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+            guard new >= 0 else { throw Failure("\(target) cannot be written: \(systemMessage(errno))") }
+            descriptor = new
+        }
+        isTerminal = false
     }
 
     private func empty() {
@@ -92,9 +140,13 @@ final class Output {
     }
 
     private func flush() throws(Failure) {
+        buffer += String(decoding: beginning, as: UTF8.self).shown.utf8
+        beginning = []
         empty()
         guard failure == 0 else {
             defer { failure = 0 }
+            // A program that reads output may have seen enough.
+            if program != nil, failure == EPIPE { return }
             throw Failure("the output cannot be written: \(systemMessage(failure))")
         }
     }
@@ -103,22 +155,37 @@ final class Output {
 extension Output {
     static var current: Output { Invocation.current.output }
 
-    /// The command that shows results longer than the terminal; nil writes them directly.
+    /// The command that shows results larger than the terminal; nil writes them directly.
     static var pager: String? {
         get { current.pager }
         set { current.pager = newValue }
     }
 
+    /// What to do with lines that are wider than the terminal.
+    static var wide: Wide {
+        get { current.wide }
+        set { current.wide = newValue }
+    }
+
     /// Whether the user has left the pager, which then reads no more.
     static var readerHasLeft: Bool { current.running != nil && current.failure == EPIPE }
 
-    /// Runs `body`, and shows what it writes through the pager if it has more lines than the terminal.
+    /// Runs `body`, and shows what it writes through the pager if that is larger than the terminal.
     static func paged<R>(_ body: () throws -> R) rethrows -> R { try current.paged(body) }
 
-    /// Writes a line to standard output.
+    /// Writes a line of the tool's own text, in which everything from elsewhere is ``String/onOneLine``.
     static func line(_ text: String = "") { current.line(text) }
 
-    /// Sends later output to a file; nil returns to standard output.
+    /// Writes text that comes from elsewhere as it is, and a line feed. A terminal gets it without the characters that it would act
+    /// on.
+    static func data(_ text: String) {
+        current.bytes { bytes in
+            bytes += text.utf8
+            bytes.append(0x0a)
+        }
+    }
+
+    /// Sends later output elsewhere: to a file, to a program if the text begins with `|`, or to standard output again if it is nil.
     static func redirect(to path: String?) throws { try current.redirect(to: path) }
 
     /// Writes out the buffer. Without this, a full disk would go unnoticed when output goes to a file.
@@ -146,27 +213,27 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ coun
 func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
 
 extension String {
-    /// The text on one line, without characters that control a terminal: file names and database contents are untrusted.
+    /// The text on one line, without characters that a terminal would act on: file names and database contents are untrusted.
     var onOneLine: String {
-        guard unicodeScalars.contains(where: \.isControl) else { return self }
-        return unicodeScalars.reduce(into: "") { text, scalar in
+        if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return self }
+        return unicodeScalars.contains(where: \.actsOnTerminal) ? visible { $0.actsOnTerminal } : self
+    }
+
+    /// The text as a terminal may have it, with its own lines and tabs.
+    var shown: String {
+        func isHidden(_ scalar: Unicode.Scalar) -> Bool { scalar.actsOnTerminal && scalar != "\n" && scalar != "\t" }
+        return unicodeScalars.contains(where: isHidden) ? visible(isHidden) : self
+    }
+
+    private func visible(_ isHidden: (Unicode.Scalar) -> Bool) -> String {
+        unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {
+            case _ where !isHidden(scalar): text.unicodeScalars.append(scalar)
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case _ where scalar.isControl: text += "\\u{" + String(scalar.value, radix: 16) + "}"
-            default: text.unicodeScalars.append(scalar)
+            default: text += "\\u{" + String(scalar.value, radix: 16) + "}"
             }
-        }
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether this is a control character, or one that changes the direction of text.
-    fileprivate var isControl: Bool {
-        switch value {
-        case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true
-        default: false
         }
     }
 }

@@ -13,7 +13,7 @@ final class Pager {
     }
 
     private let file: UnsafeMutablePointer<FILE>
-    private let mode: termios?
+    private let mode: (settings: termios, marked: Int32)?
     var descriptor: Int32 { fileno(file) }
 
     /// - Parameter command: run by the system's shell, as other programs run $PAGER.

@@ -12,19 +12,21 @@ extension SQLValue {
         case .blob(let value): value.sqlLiteral
         }
     }
+
+    /// The value for people: JSONB as JSON text, and other blobs as SQL writes them.
+    var readableText: String {
+        guard case .blob(let bytes) = self, let first = bytes.first, first & 15 == 11 || first & 15 == 12,
+            let value = try? JSONValue(jsonb: bytes), let text = try? value.text()
+        else { return plainText }
+        return text
+    }
 }
 
 extension Data {
     /// The bytes as SQL writes a blob, such as `x'00ff'`.
     var sqlLiteral: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text = [UInt8(ascii: "x"), UInt8(ascii: "'")]
-        text.reserveCapacity(count * 2 + 3)
-        for byte in self {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        text.append(UInt8(ascii: "'"))
-        return String(decoding: text, as: UTF8.self)
+        var sql: [UInt8] = []
+        withUnsafeBytes { SQLLiterals.append(blob: $0, to: &sql) }
+        return String(decoding: sql, as: UTF8.self)
     }
 }

@@ -18,6 +18,19 @@ enum SchemaText {
         return rows.map { schema, name in schema == "main" ? name : "\(schema).\(name)" }
     }
 
+    /// The names of the indexes of all tables, or of one, with the database's name before those of attached databases.
+    static func indexes(_ db: Connection, of table: String? = nil) throws -> [String] {
+        try db.schemas().flatMap { schema in
+            let names = try db.fetchAll(
+                String.self,
+                """
+                SELECT name FROM \(identifier: schema.name).sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
+                AND tbl_name LIKE \(table ?? "%") ORDER BY name
+                """)
+            return names.map { schema.name == "main" ? $0 : "\(schema.name).\($0)" }
+        }
+    }
+
     /// A table, index, view or trigger, and the SQL that would make it again.
     struct Part {
         let database: String, type: String, name: String, table: String, sql: String
@@ -55,12 +68,5 @@ enum SchemaText {
             throw Failure("there is no table, index, view or trigger \(name): sqlcipherkit schema without a name shows all")
         }
         return parts
-    }
-}
-
-extension String {
-    /// Text of several lines, safe for a terminal.
-    var onItsLines: String {
-        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).onOneLine }.joined(separator: "\n")
     }
 }

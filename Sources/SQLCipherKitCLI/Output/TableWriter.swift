@@ -12,19 +12,19 @@ final class TableWriter: RowWriter {
     /// Columns of numbers are aligned to the right.
     private var isRight: [Bool] = []
     private let style = Terminal.style
-    /// The widest cell on a terminal, in columns; in a file nothing is cut.
-    private let limit = Invocation.current.output.isTerminal ? 60 : Int.max
+    /// The widest cell on a terminal, in columns; elsewhere nothing is cut.
+    private let limit = Output.current.isTerminal ? 60 : Int.max
     private let indentation: String
     private let shape: Shape
-    private let hasHeader: Bool
+    private let layout: Layout
 
-    init(_ columns: [String], indentation: String = "", shape: Shape = .plain, hasHeader: Bool = true) {
-        (self.columns, self.indentation, self.shape, self.hasHeader) = (columns, indentation, shape, hasHeader)
+    init(_ columns: [String], indentation: String = "", shape: Shape = .plain, layout: Layout = Layout()) {
+        (self.columns, self.indentation, self.shape, self.layout) = (columns, indentation, shape, layout)
     }
 
     func write(_ row: [SQLValue]) {
         if let widths {
-            line(row, widths)
+            line(row, row.enumerated().map { cell(text($1), $0) }, widths)
         } else {
             waiting.append(row)
             if waiting.count == 1000 { writeWaiting() }
@@ -37,18 +37,25 @@ final class TableWriter: RowWriter {
     }
 
     private func writeWaiting() {
-        var widths = columns.map { cell($0).columns }
-        for row in waiting {
-            for (index, value) in row.enumerated() { widths[index] = max(widths[index], cell(value.readableText).columns) }
+        let cells = waiting.map { row in row.enumerated().map { cell(text($1), $0) } }
+        let names = columns.enumerated().map { cell($1, $0) }
+        var widths = columns.indices.map { hasOwnWidth($0) ? abs(layout.widths[$0]) : names[$0].columns }
+        for row in cells {
+            for (index, cell) in row.enumerated() where !hasOwnWidth(index) { widths[index] = max(widths[index], cell.columns) }
         }
         isRight = columns.indices.map { index in
-            let values = waiting.map { $0[index] }.filter { !$0.isNull }
-            return !values.isEmpty && values.allSatisfy(\.isNumber)
+            if hasOwnWidth(index) { return layout.widths[index] < 0 }
+            var isAny = false
+            for row in waiting where !row[index].isNull {
+                guard row[index].isNumber else { return false }
+                isAny = true
+            }
+            return isAny
         }
         self.widths = widths
         if shape == .box { Output.line(indentation + style.dim(rule(widths, "┌", "┬", "┐"))) }
-        if hasHeader {
-            Output.line(indentation + joined(columns.indices.map { style.bold(filled(cell(columns[$0]), $0, widths[$0])) }))
+        if layout.hasHeader || shape == .markdown {
+            Output.line(indentation + joined(columns.indices.map { style.bold(filled(names[$0], $0, widths[$0])) }))
             switch shape {
             case .plain:
                 Output.line(indentation + style.dim(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")))
@@ -58,17 +65,21 @@ final class TableWriter: RowWriter {
                 Output.line(indentation + joined(marks))
             }
         }
-        for row in waiting { line(row, widths) }
+        for (row, cells) in zip(waiting, cells) { line(row, cells, widths) }
         waiting = []
     }
 
-    private func line(_ row: [SQLValue], _ widths: [Int]) {
-        let cells = zip(row, widths).enumerated().map { index, column in
-            let text = filled(cell(column.0.readableText), index, column.1)
-            return column.0.isNull ? style.dim(text) : text
+    private func line(_ row: [SQLValue], _ cells: [String], _ widths: [Int]) {
+        let padded = row.indices.map { index in
+            let text = filled(cells[index], index, widths[index])
+            return row[index].isNull ? style.dim(text) : text
         }
-        Output.line(indentation + joined(cells))
+        Output.line(indentation + joined(padded))
     }
+
+    private func text(_ value: SQLValue) -> String { value.isNull ? layout.null ?? "NULL" : value.readableText }
+
+    private func hasOwnWidth(_ column: Int) -> Bool { column < layout.widths.count && layout.widths[column] != 0 }
 
     private func joined(_ cells: [String]) -> String {
         switch shape {
@@ -88,7 +99,8 @@ final class TableWriter: RowWriter {
         return isLast && !isRight[index] ? text : text.padded(toColumns: width, alignedRight: isRight[index])
     }
 
-    private func cell(_ text: String) -> String {
+    private func cell(_ text: String, _ column: Int) -> String {
+        let limit = hasOwnWidth(column) ? abs(layout.widths[column]) : limit
         // Only the part of a long text that can be shown is processed.
         let start = limit == Int.max ? text : String(text.prefix(limit + 1))
         let shown = start.onOneLine.cut(toColumns: limit)

@@ -18,12 +18,12 @@ enum Terminal {
         return Int(size.ws_row)
     }
 
-    /// The style of standard output: with colours only on a terminal that supports them, and only if NO_COLOR is not set
+    /// The style of what is written now: with colours only on a terminal that supports them, and only if NO_COLOR is not set
     /// (<https://no-color.org>).
     static var style: Style {
         let environment = Invocation.current.environment
         let wantsNone = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
-        return Style(hasColours: Invocation.current.output.isTerminal && !wantsNone)
+        return Style(hasColours: Output.current.isTerminal && !wantsNone)
     }
 
     /// Text attributes (ECMA-48, 8.3.117), or none.
@@ -62,7 +62,10 @@ extension Character {
 
 extension String {
     /// The number of terminal columns that the text takes.
-    var columns: Int { reduce(0) { $0 + $1.columns } }
+    var columns: Int {
+        // Most text is printable ASCII, a column for each byte.
+        utf8.allSatisfy { (0x20..<0x7f).contains($0) } ? utf8.count : reduce(0) { $0 + $1.columns }
+    }
 
     /// The text, cut with an ellipsis to a number of columns.
     func cut(toColumns limit: Int) -> String {
@@ -75,6 +78,23 @@ extension String {
             text.append(character)
         }
         return text + "…"
+    }
+
+    /// The number of terminal columns of text with ``Terminal/Style``.
+    var shownColumns: Int { contains("\u{1b}") ? replacing(/\u{1b}\[[0-9;]*m/, with: "").columns : columns }
+
+    /// Text with ``Terminal/Style``, cut with an ellipsis to a number of columns.
+    func cut(toShownColumns limit: Int) -> String {
+        guard contains("\u{1b}") else { return cut(toColumns: limit) }
+        var used = 1, text = "", isInCode = false
+        for character in self {
+            if character == "\u{1b}" { isInCode = true }
+            if !isInCode { used += character.columns }
+            if used > limit { break }
+            text.append(character)
+            if isInCode, character == "m" { isInCode = false }
+        }
+        return text + "…\u{1b}[0m"
     }
 
     /// The text, filled with blanks to a number of columns.

@@ -15,8 +15,10 @@ enum TerminalMode {
         }
     }
 
-    /// Delivers every key as it is pressed, including keys typed ahead. Control-C remains a signal.
-    static func givingKeys(_ descriptor: Int32, _ body: () throws -> Void) throws {
+    /// Delivers every key as it is pressed, including keys typed ahead, and marks what is pasted. Control-C remains a signal.
+    static func givingKeys(_ descriptor: Int32, screen: Int32, _ body: () throws -> Void) throws {
+        markPastes(on: screen)
+        defer { _ = endMarks() }
         try during(descriptor, TCSADRAIN, endedBy: [SIGTERM, SIGHUP, SIGQUIT], body) { settings in
             settings.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN)
             settings.c_iflag &= ~tcflag_t(ICRNL | IXON)
@@ -28,20 +30,35 @@ enum TerminalMode {
         try during(descriptor, TCSADRAIN, endedBy: [], body) { $0.c_lflag &= ~tcflag_t(ISIG) }
     }
 
+    /// The terminal that marks what is pasted (xterm's bracketed paste), for the signal handler; negative if none does.
+    nonisolated(unsafe) private static var marked: Int32 = -1
+
+    private static func markPastes(on screen: Int32) {
+        Output.write("\u{1b}[?2004h", to: screen)
+        marked = screen
+    }
+
+    private static func endMarks() -> Int32 {
+        defer { marked = -1 }
+        if marked >= 0 { Output.write("\u{1b}[?2004l", to: marked) }
+        return marked
+    }
+
     /// Restores the terminal's original mode for another program.
     /// - Returns: the mode to return to afterwards; nil if nothing was changed.
-    static func lend() -> termios? {
+    static func lend() -> (settings: termios, marked: Int32)? {
         guard var saved else { return nil }
         var mode = termios()
         guard tcgetattr(saved.descriptor, &mode) == 0, tcsetattr(saved.descriptor, TCSADRAIN, &saved.settings) == 0 else {
             return nil
         }
-        return mode
+        return (mode, endMarks())
     }
 
-    static func takeBack(_ mode: termios?) {
+    static func takeBack(_ mode: (settings: termios, marked: Int32)?) {
         guard var mode, let saved else { return }
-        tcsetattr(saved.descriptor, TCSADRAIN, &mode)
+        tcsetattr(saved.descriptor, TCSADRAIN, &mode.settings)
+        if mode.marked >= 0 { markPastes(on: mode.marked) }
     }
 
     private static func during<R: ~Copyable>(
@@ -71,9 +88,12 @@ enum TerminalMode {
         return try body()
     }
 
+    private static let endOfMarks: StaticString = "\u{1b}[?2004l"
+
     private static let restoreAndDie: @convention(c) (Int32) -> Void = { number in
         // Only calls that POSIX allows in a signal handler.
         if var saved { tcsetattr(saved.descriptor, TCSANOW, &saved.settings) }
+        if marked >= 0 { _ = write(marked, endOfMarks.utf8Start, 8) }
         signal(number, SIG_DFL)
         raise(number)
     }

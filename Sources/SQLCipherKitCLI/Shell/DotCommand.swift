@@ -1,62 +1,125 @@
 import Foundation
 import SQLCipherKit
 
-/// The commands of the shell that are not SQL.
+/// The commands of the shell that are not SQL, under the names that SQLite's own shell has for them.
 enum DotCommand: String, CaseIterable {
-    case attach, databases, detach, dump, headers, help, `import`, mode, output, pager, parameter, plan, quit, read, schema, tables,
-        timer
+    case attach, backup, bail, changes, databases, detach, dump, echo, headers, help, `import`, indexes, mode, nullvalue, once
+    case open, output, pager, parameter, plan, print, quit, read, restore, save, schema, separator, shell, show, tables, timer
+    case wide, width
 
-    private var usage: String {
+    /// Other names, from SQLite's shell.
+    private static let synonyms: [String: DotCommand] = [
+        "exit": .quit, "header": .headers, "indices": .indexes, "param": .parameter, "system": .shell, "eqp": .plan,
+    ]
+
+    /// The command with this name, or the only one that begins with it.
+    static func named(_ name: some StringProtocol) -> DotCommand? {
+        let name = String(name)
+        if let found = Self(rawValue: name) ?? synonyms[name] { return found }
+        let found = allCases.filter { !name.isEmpty && $0.rawValue.hasPrefix(name) }
+        return found.count == 1 ? found[0] : nil
+    }
+
+    var usage: String {
         switch self {
         case .attach: ".attach NAME=PATH [SOURCE]"
+        case .backup: ".backup [DATABASE] FILE"
+        case .bail: ".bail on|off"
+        case .changes: ".changes on|off"
         case .databases: ".databases"
         case .detach: ".detach NAME"
-        case .dump: ".dump"
+        case .dump: ".dump [NAME…]"
+        case .echo: ".echo on|off"
         case .headers: ".headers on|off"
-        case .help: ".help"
-        case .import: ".import FILE [TABLE]"
-        case .mode: ".mode FORMAT [TABLE]"
+        case .help: ".help [NAME]"
+        case .import: ".import FILE [TABLE] [OPTION…]"
+        case .indexes: ".indexes [TABLE]"
+        case .mode: ".mode [FORMAT] [TABLE]"
+        case .nullvalue: ".nullvalue TEXT"
+        case .once: ".once FILE"
+        case .open: ".open FILE [SOURCE]"
         case .output: ".output [FILE]"
         case .pager: ".pager on|off|COMMAND"
         case .parameter: ".parameter set NAME VALUE | unset NAME | list | clear"
         case .plan: ".plan STATEMENT"
+        case .print: ".print TEXT…"
         case .quit: ".quit"
         case .read: ".read FILE"
+        case .restore: ".restore [DATABASE] FILE"
+        case .save: ".save FILE"
         case .schema: ".schema [NAME…]"
+        case .separator: ".separator COLUMN [ROW]"
+        case .shell: ".shell COMMAND"
+        case .show: ".show"
         case .tables: ".tables [PATTERN]"
         case .timer: ".timer on|off"
+        case .wide: ".wide page|cut|wrap"
+        case .width: ".width [NUMBER…]"
         }
     }
 
-    private var meaning: String {
+    var meaning: String {
         switch self {
         case .attach: "attach a database; its key is asked for, or comes from SOURCE as with --attach-key"
+        case .backup: "copy a database into a new file, with the same key"
+        case .bail: "whether an error ends the shell"
+        case .changes: "whether to say how many rows a statement has changed"
         case .databases: "show the databases and their files"
         case .detach: "detach a database"
-        case .dump: "show the SQL that recreates the database and its content"
+        case .dump: "show the SQL that recreates the database, or these tables, with the content"
+        case .echo: "whether to show each statement before it runs"
         case .headers: "whether to show the names of columns"
-        case .help: "show this list"
-        case .import: "read a CSV or JSON file into a table"
-        case .mode: "how to show rows: " + OutputFormat.allCases.map(\.rawValue).joined(separator: ", ")
-        case .output: "write results to a file from now on, or to standard output again"
-        case .pager: "whether long results go through a program that shows them in pages: $PAGER, less, or COMMAND"
+        case .help: "show this list, or the commands whose names contain NAME"
+        case .import: "read a CSV or JSON file into a table, with the options of sqlcipherkit import, such as --skip 1"
+        case .indexes: "show the names of indexes, or of those of TABLE"
+        case .mode: "how to show rows: " + OutputFormat.names
+        case .nullvalue: "the text that stands for NULL"
+        case .once: "write the next result to a file, or to a program: .once |less"
+        case .open: "work on another database; its key is asked for, or comes from SOURCE"
+        case .output: "write results to a file or to a program (|COMMAND) from now on, or to standard output again"
+        case .pager: "whether large results go through a program that shows them in pages: $PAGER, less, or COMMAND"
         case .parameter: "set, remove or show values for the parameters of statements, such as :name"
         case .plan: "show how SQLite would run a statement, as a tree with estimated costs"
+        case .print: "show text"
         case .quit: "leave the shell, as control-D does"
-        case .read: "run the SQL and the commands in a file"
+        case .read: "run the SQL and the commands in a file, or from a program: .read |COMMAND"
+        case .restore: "replace everything in a database with the content of a backup with the same key"
+        case .save: "copy the main database into a new file, with the same key"
         case .schema: "show the SQL that made tables, indexes, views and triggers"
+        case .separator: "what stands between columns and after rows, in list, csv and tsv; \\t and \\n are tab and line feed"
+        case .shell: "run a command of the system"
+        case .show: "show the shell's settings"
         case .tables: "show the names of tables and views, or of those that match PATTERN (% and _ as in LIKE)"
         case .timer: "whether to show how long each statement takes"
+        case .wide: "what to do with lines wider than the terminal: the pager scrolls sideways, or cut them, or leave them"
+        case .width: "the widths of columns in table and box; 0 is automatic, a negative one aligns to the right"
         }
+    }
+
+    /// The command in a line that begins one: after a dot, or a word that people type to leave or to get help.
+    static func line(_ bytes: ArraySlice<UInt8>) -> String? {
+        let blanks: Set<UInt8> = [0x20, 0x09, 0x0d]
+        guard let first = bytes.first(where: { !blanks.contains($0) }) else { return nil }
+        guard first == UInt8(ascii: ".") || "eqhEQH".utf8.contains(first) && bytes.count < 20 else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        if first == UInt8(ascii: ".") { return text }
+        let word = (text.hasSuffix(";") ? String(text.dropLast()) : text).lowercased()
+        return ["exit", "quit", "help"].contains(word) ? "." + word : nil
     }
 
     /// Whether the history may keep a line. A line that is not a valid command is not kept: one of its words may be a key that
     /// was typed in place of its source.
     static func isFitForHistory(_ line: String) -> Bool {
         let words = words(of: line)
-        guard let name = words.first?.dropFirst(), name == "exit" || Self(rawValue: String(name)) != nil else { return false }
-        guard name == attach.rawValue else { return true }
-        return words.count == 2 || words.count == 3 && (try? Attachment(name: "", path: "", source: words[2])) != nil
+        guard let name = words.first?.dropFirst(), let command = named(name) else { return false }
+        let source: String
+        switch (command, words.count) {
+        case (.attach, 2), (.open, 2): return true
+        case (.attach, 3), (.open, 3): source = words[2]
+        case (.attach, _), (.open, _): return false
+        default: return true
+        }
+        return (try? Attachment(name: "", path: "", source: source)) != nil
     }
 
     /// The words of a line. A word may be in double quotes; single quotes belong to SQL, and stay.
@@ -87,9 +150,10 @@ enum DotCommand: String, CaseIterable {
     /// - Returns: whether the shell goes on.
     static func run(_ line: String, in shell: Shell) throws -> Bool {
         let words = words(of: line)
-        let name = words[0].dropFirst()
-        guard let command = name == "exit" ? .quit : Self(rawValue: String(name)) else {
-            throw Failure("there is no command \(words[0]): .help lists the commands", status: .usage)
+        let name = String(words[0].dropFirst())
+        guard let command = named(name) else {
+            let nearest = Misspelling.nearest(to: name, of: allCases.map(\.rawValue)).map { ": did you mean .\($0)?" }
+            throw Failure("there is no command \(words[0])\(nearest ?? ": .help lists the commands")", status: .usage)
         }
         if command == .quit { return false }
         try command.run(Array(words.dropFirst()), line, shell)
@@ -97,52 +161,51 @@ enum DotCommand: String, CaseIterable {
     }
 
     private func run(_ words: [String], _ line: String, _ shell: Shell) throws {
+        /// What follows the command's name.
+        let rest = String(line.drop { !$0.isWhitespace }.drop { $0.isWhitespace })
         switch (self, words.count) {
-        case (.help, 0):
-            let width = Self.allCases.map(\.usage.count).max() ?? 0
-            for command in Self.allCases { Output.line(command.usage.padded(toColumns: width) + "  " + command.meaning) }
-            Output.line("""
-
-                A statement ends with a semicolon, and may span several lines. Tab completes names, control-R searches what \
-                was typed, and control-C stops a statement.
-                """)
+        case (.help, 0), (.help, 1): help(words.first)
         case (.tables, 0), (.tables, 1):
             for name in try SchemaText.tables(shell.db, like: words.first) { Output.line(name.onOneLine) }
-        case (.schema, _): for part in try SchemaText.parts(shell.db, words) { Output.line(part.statement.onItsLines) }
+        case (.indexes, 0), (.indexes, 1):
+            for name in try SchemaText.indexes(shell.db, of: words.first) { Output.line(name.onOneLine) }
+        case (.schema, _): for part in try SchemaText.parts(shell.db, words.map(\.unquoted)) { Output.data(part.statement) }
         case (.databases, 0):
             try shell.show(["name", "file"], shell.db.schemas().map { [.text($0.name), try $0.path.map { .text($0) } ?? .null] })
-        case (.timer, 1) where ["on", "off"].contains(words[0]): shell.showsTime = words[0] == "on"
-        case (.headers, 1) where ["on", "off"].contains(words[0]): shell.showsHeaders = words[0] == "on"
-        case (.mode, 1), (.mode, 2):
-            guard let format = OutputFormat(rawValue: words[0]), words.count == 1 || format == .insert else { throw wrongUse }
-            shell.format = format
-            if words.count == 2 { shell.insertTable = words[1] }
-        case (.output, 0), (.output, 1): try Output.redirect(to: words.first)
-        case (.dump, 0): try DatabaseDump.write(shell.db) { Output.line($0) }
-        case (.read, 1): try shell.read(words[0])
-        case (.import, 1), (.import, 2): try importFile(words, shell)
-        case (.pager, 1...): Output.pager = words == ["on"] ? Pager.usual : words == ["off"] ? nil : words.joined(separator: " ")
-        case (.plan, 1...): try shell.showPlan(String(line.drop { !$0.isWhitespace }))
+        case (.plan, 1...): try shell.showPlan(rest)
+        case (.print, _): Output.data(words.map(\.unquoted.unescaped).joined(separator: " "))
+        case (.shell, 1...): try runProgram(rest)
         case (.parameter, _): try setParameter(words, shell)
-        case (.attach, 1), (.attach, 2):
-            guard let (name, path) = words[0].splitAtEquals else { throw wrongUse }
-            let attachment = try Attachment(name: name, path: path, source: words.count == 2 ? words[1] : "prompt")
-            try attachment.attach(to: shell.db, shell.key)
-        case (.detach, 1): try shell.db.schema(words[0]).detach()
-        default: throw wrongUse
+        default: if try !set(words, rest, shell), try !useFile(words, rest, shell) { throw wrongUse }
         }
     }
 
-    private func importFile(_ words: [String], _ shell: Shell) throws {
-        if shell.db.isInTransaction { throw Failure("a transaction is open: use COMMIT or ROLLBACK before .import") }
-        let name = (words[0] as NSString).lastPathComponent
-        let isJSON = [".json", ".jsonl", ".ndjson"].contains { name.lowercased().hasSuffix($0) }
-        let usual: UInt8 = name.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
-        let file = try FileImport(
-            words[0], table: words.count == 2 ? words[1] : ImportCommand.tableName(words[0]),
-            format: isJSON ? .json : .csv(CSVOptions(), usual: usual), encoding: nil, plan: RowPlan(), again: true)
-        let report = try file.run(shell.db, BatchWriter(shell.db, rowsPerBatch: 10_000), isLast: true)
-        for line in report.lines(file) { Output.error(line.onOneLine) }
+    private func help(_ name: String?) {
+        let found = Self.allCases.filter { command in name.map { command.rawValue.contains($0.drop { $0 == "." }) } ?? true }
+        let width = min(40, found.map(\.usage.count).max() ?? 0)
+        for command in found { Output.line(command.usage.padded(toColumns: width) + "  " + command.meaning) }
+        guard name == nil else { return }
+        Output.line("""
+
+            A statement ends with a semicolon, and may span several lines. Tab completes names, control-R searches what \
+            was typed, and control-C stops a statement.
+            """)
+    }
+
+    /// Runs a command of the system, with the terminal as it was.
+    private func runProgram(_ command: String) throws {
+        try Output.flush()
+        let mode = TerminalMode.lend()
+        defer { TerminalMode.takeBack(mode) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        process.standardInput = FileHandle(fileDescriptor: Invocation.current.input, closeOnDealloc: false)
+        process.standardOutput = FileHandle(fileDescriptor: Output.current.standard, closeOnDealloc: false)
+        process.standardError = FileHandle(fileDescriptor: Invocation.current.errors, closeOnDealloc: false)
+        do { try process.run() } catch { throw Failure("\(command) cannot be started") }
+        process.waitUntilExit()
+        if process.terminationStatus != 0 { throw Failure("\(command) ended with status \(process.terminationStatus)") }
     }
 
     private func setParameter(_ words: [String], _ shell: Shell) throws {
@@ -156,5 +219,31 @@ enum DotCommand: String, CaseIterable {
         }
     }
 
-    private var wrongUse: Failure { Failure("usage: \(usage)", status: .usage) }
+    var wrongUse: Failure { Failure("usage: \(usage)", status: .usage) }
+}
+
+extension OutputFormat {
+    /// The names of all formats, for people.
+    static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}
+
+extension String {
+    /// The text without the single quotes around it.
+    var unquoted: String { count >= 2 && hasPrefix("'") && hasSuffix("'") ? String(dropFirst().dropLast()) : self }
+
+    /// The text with tabs, line feeds and the like in place of what stands for them.
+    var unescaped: String {
+        var text = "", isEscape = false
+        for character in self {
+            if isEscape {
+                text.append(["t": "\t", "n": "\n", "r": "\r", "0": "\0"][character] ?? character)
+                isEscape = false
+            } else if character == "\\" {
+                isEscape = true
+            } else {
+                text.append(character)
+            }
+        }
+        return text + (isEscape ? "\\" : "")
+    }
 }

@@ -1,24 +1,25 @@
 import SQLCipherKit
 
 /// Runs the statements of a script one after the other, and names the line of one that fails.
-struct ScriptRunner {
-    private var splitter = StatementSplitter()
-
-    /// Runs a whole script.
-    static func run(_ script: String, _ body: (StatementSplitter.Statement) throws -> Void) throws {
-        var runner = ScriptRunner()
-        for line in script.split(separator: "\n", omittingEmptySubsequences: false) {
-            try runner.take(String(line), body)
+enum ScriptRunner {
+    /// Runs a whole script, of which one statement is in memory.
+    static func run(_ lines: PlainLines, _ body: (StatementSplitter.Statement) throws -> Void) throws {
+        var splitter = StatementSplitter()
+        while let line = try lines.line() {
+            for statement in try splitter.take(line) { try locating(line: statement.line) { try body(statement) } }
         }
-        try runner.finish(body)
+        if let statement = try splitter.rest() { try locating(line: statement.line) { try body(statement) } }
     }
 
-    mutating func take(_ line: String, _ body: (StatementSplitter.Statement) throws -> Void) throws {
-        for statement in splitter.take(line) { try Self.locating(line: statement.line) { try body(statement) } }
-    }
-
-    mutating func finish(_ body: (StatementSplitter.Statement) throws -> Void) throws {
-        if let statement = splitter.rest() { try Self.locating(line: statement.line) { try body(statement) } }
+    /// The statements of a text.
+    static func statements(of text: String) throws -> [String] {
+        var splitter = StatementSplitter()
+        var statements: [String] = []
+        for line in text.utf8.split(separator: 0x0a, omittingEmptySubsequences: false) {
+            statements += try splitter.take(line).map(\.sql)
+        }
+        if let rest = try splitter.rest() { statements.append(rest.sql) }
+        return statements
     }
 
     /// Adds the line of the script to an error.

@@ -3,16 +3,25 @@ import SQLCipherKit
 
 /// Reads statements and commands line by line and runs them.
 final class Shell {
-    let db: Connection
+    private(set) var db: Connection
+    /// The path of the main database.
+    private(set) var path: String
     /// The key of the main database, for databases that are attached with the same key.
-    let key: Encryption?
+    private(set) var key: Encryption?
     var format: OutputFormat
-    /// The table that the format `insert` names.
-    var insertTable = "result"
-    var showsHeaders = true
+    var layout = Layout()
     var showsTime = false
+    var showsChanges: Bool
+    /// Whether to write each statement before it runs.
+    var echoes = false
+    /// Whether an error ends the shell.
+    var stopsAtErrors: Bool
     /// Values for the parameters of statements, by name.
     var parameters: [String: SQLValue] = [:]
+    /// Whether output goes elsewhere for one statement or command.
+    private var isOnce = false
+    /// Whether a statement of a script has failed, and the script went on.
+    private var hasFailed = false
     /// How deeply files that `.read` runs are nested.
     private var depth = 0
     private let lines: any LineSource
@@ -20,24 +29,27 @@ final class Shell {
     /// Whether the user has left the pager before the end of the rows.
     private var hasLeft = false
     /// Whether a person is typing: then the shell shows errors and continues.
-    private let isInteractive: Bool
+    let isInteractive: Bool
     /// Whether lines come from a file, so that an error names its line.
     private var isScript: Bool { !isInteractive || depth > 0 }
     /// The lines of the unfinished statement, for the history.
     private var pending: [String] = []
     private var splitter = StatementSplitter()
 
-    init(_ db: Connection, _ key: Encryption?, _ lines: any LineSource, format: OutputFormat) {
-        self.db = db
-        self.key = key
-        self.lines = lines
-        self.format = format
+    init(_ db: Connection, _ path: String, _ key: Encryption?, _ lines: any LineSource, format: OutputFormat) throws {
+        (self.db, self.path, self.key, self.lines, self.format) = (db, path, key, lines, format)
         let editor = lines as? LineEditor
         history = editor?.history
         isInteractive = history != nil
+        showsChanges = isInteractive
+        stopsAtErrors = !isInteractive
+        try Self.extend(db)
         editor?.completer = { [unowned self] before, after in self.complete(before, after) }
         if Terminal.style.hasColours { editor?.colours = SyntaxColours.attributes }
     }
+
+    /// What people expect beside SQLite's own functions.
+    private static func extend(_ db: Connection) throws { try db.register(SQLExtension.regularExpressions(matching: .contains)) }
 
     private func complete(_ before: String, _ after: String) -> Completion {
         let command = before.drop { $0 == " " || $0 == "\t" }
@@ -47,20 +59,37 @@ final class Shell {
         return DotCompleter(db: db).complete(String(command))
     }
 
+    /// Works on another database from now on.
+    func open(_ db: Connection, _ path: String, _ key: Encryption?) throws {
+        if self.db.isInTransaction { throw Failure("a transaction is open: use COMMIT or ROLLBACK before .open") }
+        try Self.extend(db)
+        self.db.close()
+        (self.db, self.path, self.key) = (db, path, key)
+    }
+
     func run() throws {
+        if isInteractive { try guarding { try readStart() } }
         while true {
             switch try lines.next(pending.isEmpty ? "sqlcipherkit> " : "         ...> ") {
             case .interrupted: forget()
             case .end: return try end()
             case .line(let line):
                 var goesOn = true
-                // A statement from the history comes with all of its lines.
-                let parts = isInteractive ? line.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) : [line]
+                // From the history, or pasted, there may be several.
+                let parts = isInteractive ? line.split(separator: 0x0a, omittingEmptySubsequences: false) : [line[...]]
                 try guarding { for part in parts where goesOn { goesOn = try self.take(part) } }
                 if !goesOn { return try end() }
             }
             if isInteractive { try Output.flush() }
         }
+    }
+
+    /// Runs the user's own file of commands, if there is one.
+    private func readStart() throws {
+        let environment = Invocation.current.environment
+        let home = environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? environment["HOME"].map { $0 + "/.config" }
+        guard let file = home.map({ $0 + "/sqlcipherkit/shellrc" }), FileManager.default.fileExists(atPath: file) else { return }
+        try read(file)
     }
 
     private func forget() {
@@ -70,26 +99,26 @@ final class Shell {
 
     /// Handles the end of the input.
     private func end() throws {
-        if let statement = splitter.rest() { try guarding { try self.run([statement]) } }
-        guard db.isInTransaction else { return }
-        let message = "the open transaction is rolled back: COMMIT would have kept it"
-        guard isInteractive else { throw Failure(message) }
-        Output.error(message)
+        try guarding { if let statement = try splitter.rest() { try self.run([statement]) } }
+        if db.isInTransaction {
+            let message = "the open transaction is rolled back: COMMIT would have kept it"
+            guard isInteractive else { throw Failure(message) }
+            Output.error(message)
+        }
+        if hasFailed { throw Failure("statements have failed") }
     }
 
     /// Takes a line.
     /// - Returns: whether the shell continues.
-    private func take(_ line: String) throws -> Bool {
-        if splitter.isEmpty {
-            if line.utf8.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: ".") {
-                let trimmed = line.trimmingCharacters(in: .whitespaces)
-                splitter.skipLine()
-                if !isScript, DotCommand.isFitForHistory(trimmed) { try history?.add([line]) }
-                return try ScriptRunner.locating(line: isScript ? splitter.line : nil) { try DotCommand.run(trimmed, in: self) }
-            }
+    private func take(_ line: ArraySlice<UInt8>) throws -> Bool {
+        if splitter.isEmpty, let command = DotCommand.line(line) {
+            splitter.skipLine()
+            if !isScript, DotCommand.isFitForHistory(command) { try history?.add([command]) }
+            if echoes { Output.data(command) }
+            return try ScriptRunner.locating(line: isScript ? splitter.line : nil) { try run(command: command) }
         }
-        if !isScript { pending.append(line) }
-        let statements = splitter.take(line)
+        if !isScript { pending.append(String(decoding: line, as: UTF8.self)) }
+        let statements = try splitter.take(line)
         if splitter.isEmpty {
             try history?.add(pending)
             pending = []
@@ -98,18 +127,43 @@ final class Shell {
         return true
     }
 
+    private func run(command: String) throws -> Bool {
+        let wasOnce = isOnce
+        defer { if wasOnce { isOnce = false } }
+        let goesOn = try DotCommand.run(command, in: self)
+        if wasOnce { try Output.redirect(to: nil) }
+        return goesOn
+    }
+
+    /// Sends the output of the next statement or command elsewhere.
+    func once(to target: String) throws {
+        try Output.redirect(to: target)
+        isOnce = true
+    }
+
     private func run(_ statements: [StatementSplitter.Statement]) throws {
         for statement in statements {
-            try ScriptRunner.locating(line: isScript ? statement.line : nil) { try execute(statement.sql) }
+            do {
+                try ScriptRunner.locating(line: isScript ? statement.line : nil) { try execute(statement.sql) }
+            } catch where !stopsAtErrors && isScript && !Interruption.isWanted {
+                hasFailed = true
+                try Output.flush()
+                Output.error("error: " + Failure(describing: error).message.onOneLine)
+            }
         }
     }
 
     private func execute(_ sql: String) throws {
+        if echoes { Output.data(sql) }
         let clock = Rate()
         let changes = db.totalChanges
         defer { if showsTime { Output.error("took \(clock.elapsed.readable)") } }
         do { try Output.paged { try rows(of: sql, changes) } } catch where hasLeft { hasLeft = false }
-        if isInteractive, db.totalChanges > changes { Output.error("\((db.totalChanges - changes).counted("row")) changed") }
+        if isOnce {
+            isOnce = false
+            try Output.redirect(to: nil)
+        }
+        if showsChanges, db.totalChanges > changes { Output.error("\((db.totalChanges - changes).counted("row")) changed") }
     }
 
     /// Runs a statement and shows its rows.
@@ -122,7 +176,7 @@ final class Shell {
                 hasLeft = true
                 throw Failure("the pager was left")
             }
-            let current = writer ?? format.writer(of: sql, row.columnNames, hasHeader: showsHeaders, table: insertTable)
+            let current = writer ?? format.writer(of: sql, row.columnNames, layout: layout)
             writer = current
             try current.write(row)
         }
@@ -144,13 +198,9 @@ final class Shell {
         writer.finish()
     }
 
-    private func writer(_ columns: [String]) -> any RowWriter {
-        format.writer(columns, hasHeader: showsHeaders, table: insertTable)
-    }
-
     /// Shows rows that are already in memory.
     func show(_ columns: [String], _ rows: [[SQLValue]]) throws {
-        let writer = writer(columns)
+        let writer = format.writer(columns, layout: layout)
         for row in rows { try writer.write(row) }
         writer.finish()
     }
@@ -170,10 +220,10 @@ final class Shell {
         try statement.forEach(StatementArguments(values)) { row in try show(row) }
     }
 
-    /// Runs the lines of a file.
+    /// Runs the lines of a file, or of a program's output if the text begins with `|`.
     func read(_ path: String) throws {
         guard depth < 20 else { throw Failure("\(path) is not read: more than 20 files read one another, or a file reads itself") }
-        let text = try SQLScript(contentsOf: URL(fileURLWithPath: path)).text
+        let lines = try PlainLines(path)
         let outer = splitter
         splitter = StatementSplitter()
         depth += 1
@@ -182,26 +232,33 @@ final class Shell {
             depth -= 1
         }
         do {
-            for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-                guard try take(String(line)) else { return }
+            while let line = try lines.line() {
+                guard try take(line) else { return }
             }
-            if let statement = splitter.rest() { try run([statement]) }
+            if let statement = try splitter.rest() { try run([statement]) }
         } catch {
             let failure = Failure(describing: error)
             throw Failure("\(path), \(failure.message)", status: failure.status)
         }
     }
 
-    /// Runs `body`. Shows an error to a user at the terminal, and forgets an interruption; in a script, throws the error.
+    /// Runs `body`. Shows an error and goes on, unless it should end the shell, and forgets an interruption.
     private func guarding(_ body: () throws -> Void) throws {
         Interruption.reset()
         do { try body() } catch {
-            guard isInteractive else { throw error }
+            // What goes elsewhere for one statement goes back after an error too.
+            if isOnce {
+                isOnce = false
+                try? Output.redirect(to: nil)
+            }
+            guard isInteractive || !stopsAtErrors && !Interruption.isWanted else { throw error }
             forget()
             let failure = Failure(describing: error)
             try Output.flush()
             Output.error(failure.status == .interrupted ? "interrupted" : "error: " + failure.message.onOneLine)
             Interruption.reset()
+            if isInteractive, stopsAtErrors { throw Failure("the shell ends at the first error: .bail is on") }
+            hasFailed = hasFailed || !isInteractive
         }
     }
 }

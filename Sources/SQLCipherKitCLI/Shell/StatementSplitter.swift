@@ -28,15 +28,17 @@ struct StatementSplitter {
         return false
     }
 
-    /// Takes a line.
+    /// Takes a line, without its line feed.
     /// - Returns: the statements that end on it.
-    mutating func take(_ source: String) -> [Statement] {
+    /// - Throws: ``Failure`` for one that is not UTF-8.
+    mutating func take(_ source: some Sequence<UInt8>) throws(Failure) -> [Statement] {
         line += 1
-        var source = source
-        return source.withUTF8 { take($0) }
+        let statements = source.withContiguousStorageIfAvailable { take($0) } ?? Array(source).withUnsafeBufferPointer { take($0) }
+        guard let statements else { throw Failure("line \(textLine): this is not UTF-8") }
+        return statements
     }
 
-    private mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Statement] {
+    private mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) -> [Statement]? {
         var statements: [Statement] = []
         var position = 0
         /// Where the part of the statement that is not in `text` yet begins.
@@ -76,7 +78,8 @@ struct StatementSplitter {
                 case (UInt8(ascii: ";"), _):
                     guard endsStatement() else { continue }
                     text += bytes[start..<position]
-                    statements.append(Statement(sql: String(decoding: text, as: UTF8.self), line: textLine))
+                    guard let sql = String(validating: text, as: UTF8.self) else { return nil }
+                    statements.append(Statement(sql: sql, line: textLine))
                     text.removeAll(keepingCapacity: true)
                     isBegun = false
                 case (UInt8(ascii: "-"), UInt8(ascii: "-")): mode = .lineComment
@@ -108,9 +111,11 @@ struct StatementSplitter {
     mutating func skipLine() { line += 1 }
 
     /// The text at the end that has no semicolon.
-    mutating func rest() -> Statement? {
+    mutating func rest() throws(Failure) -> Statement? {
         defer { reset() }
-        return isEmpty ? nil : Statement(sql: String(decoding: text, as: UTF8.self), line: textLine)
+        if isEmpty { return nil }
+        guard let sql = String(validating: text, as: UTF8.self) else { throw Failure("line \(textLine): this is not UTF-8") }
+        return Statement(sql: sql, line: textLine)
     }
 
     /// Discards an unfinished statement.

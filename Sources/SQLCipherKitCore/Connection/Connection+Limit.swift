@@ -1,3 +1,5 @@
+import CSQLCipher
+
 extension Connection {
     /// Limits of a connection (<https://sqlite.org/limits.html>).
     public enum Limit: Int32, Hashable, Sendable, CaseIterable {
@@ -27,5 +29,19 @@ extension Connection {
         case workerThreads
         /// The depth of nested expressions and subqueries that the parser accepts.
         case parserDepth
+    }
+}
+
+extension Connection {
+    /// The number of columns that SQLite allows by default (<https://sqlite.org/limits.html#max_column>).
+    static let columnLimit: Int32 = 2000
+
+    /// Runs `body` with room for one more column in results and rows: a table with as many columns as the limit has a row id too.
+    package func withRoomForRowID<R>(_ body: () throws -> R) rethrows -> R {
+        guard let handle else { return try body() }
+        let before = sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, -1)
+        sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, before + 1)
+        defer { if let handle = self.handle { sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, before) } }
+        return try body()
     }
 }

@@ -61,6 +61,7 @@ extension Connection {
         try check(profile.attach(to: opened))
         watchRollbacks(opened)
         try StoredConversion.define(self)
+        sqlite3_limit(opened, SQLITE_LIMIT_COLUMN, Self.columnLimit)
         sqlite3_busy_timeout(opened, configuration.busyTimeout.clampedMilliseconds)
         guard configuration.allowsDoubleQuotedStrings else { return }
         for option in [SQLITE_DBCONFIG_DQS_DML, SQLITE_DBCONFIG_DQS_DDL] {

@@ -112,15 +112,13 @@ extension DatabaseConfiguration.Safeguards {
 extension Schema {
     /// - Throws: ``ResultCode/corrupt`` with the first problem that `PRAGMA quick_check` finds.
     func requireStructure() throws(DatabaseError) {
-        let answer: String
-        do throws(DatabaseError) {
-            answer = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).quick_check(1)")) ?? "no answer"
-        } catch {
+        let problem: String?
+        do throws(DatabaseError) { problem = try integrityCheck(limit: 1, quick: true).first } catch {
             guard .corrupt ~= error.code else { throw error }
-            answer = error.message
+            problem = error.message
         }
-        guard answer != "ok" else { return }
+        guard let problem else { return }
         let path = try path
-        throw DatabaseError(code: .corrupt, message: "the structure of \(path ?? name) is damaged: \(answer)", path: path)
+        throw DatabaseError(code: .corrupt, message: "the structure of \(path ?? name) is damaged: \(problem)", path: path)
     }
 }

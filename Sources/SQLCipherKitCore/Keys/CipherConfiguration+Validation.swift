@@ -12,7 +12,7 @@ extension CipherConfiguration {
 
     /// The number of bytes that SQLCipher reserves at the end of each page for an initialisation vector and the authentication
     /// code, rounded up to a multiple of 16.
-    var reservedBytes: Int { (16 + (usesHMAC ? hmacAlgorithm.size : 0) + 15) / 16 * 16 }
+    package var reservedBytes: Int { (16 + (usesHMAC ? hmacAlgorithm.size : 0) + 15) / 16 * 16 }
 
     /// Throws if SQLCipher would not follow these settings.
     ///

@@ -35,7 +35,7 @@ extension DatabaseDiff {
     public func apply(to db: Connection) throws {
         try db.main.requireRewritable()
         var statements: [String] = []
-        try forEachStatement(isScript: false) { statements.append($0) }
+        try writeStatements(isScript: false) { statements.append(String(decoding: $0, as: UTF8.self)) }
         if statements.isEmpty { return }
         let trusts = try db.settings.isEnabled(.trustedSchema)
         let isUntrusted = try !new.connection.settings.isEnabled(.trustedSchema)
@@ -71,25 +71,31 @@ extension DatabaseDiff {
     /// is too large for memory. The statements need `foreign_keys` off and `writable_schema` on, and at the end
     /// `PRAGMA writable_schema = RESET`.
     /// - Throws: ``DatabaseError/Reason/schemaText`` before the first statement, if a text in the second database's schema is not
-    ///   the single CREATE statement that it claims to be, or if it uses a virtual table module that is not SQLite's own.
-    public func forEachStatement(_ body: (String) throws -> Void) throws { try forEachStatement(isScript: true, body) }
+    ///   the single CREATE statement that it claims to be, or if it uses a virtual table module that is not SQLite's own and
+    ///   ``leavesOutOtherModules`` is not set.
+    public func forEachStatement(_ body: (String) throws -> Void) throws {
+        try writeStatements { try body(String(decoding: $0, as: UTF8.self)) }
+    }
 
-    private func forEachStatement(isScript: Bool, _ body: (String) throws -> Void) throws {
+    /// Calls `body` with the bytes of each statement, in UTF-8.
+    /// - Parameter isScript: whether a semicolon will follow a statement.
+    package func writeStatements(isScript: Bool = true, _ write: ([UInt8]) throws -> Void) throws {
         try looking { old, new in
-            try new.requireStatements()
+            if !leavesOutOtherModules { try new.requireStatements() }
             func statement(_ object: SchemaEntry) throws -> String {
                 let text = try object.statement()
                 return isScript ? text.forScript : text.sql
             }
             let triggers = old.objects.filter { $0.type == "trigger" }
             var isFirst = true
-            func emit(_ sql: String) throws {
+            func emit(_ sql: [UInt8]) throws {
                 if isFirst {
                     isFirst = false
-                    for trigger in triggers { try body("DROP TRIGGER IF EXISTS \(trigger.name.quotedSQLIdentifier)") }
+                    for trigger in triggers { try write(Array("DROP TRIGGER IF EXISTS \(trigger.name.quotedSQLIdentifier)".utf8)) }
                 }
-                try body(sql)
+                try write(sql)
             }
+            func emit(_ sql: String) throws { try emit(Array(sql.utf8)) }
             try emitDrops(old, new, emit)
             for table in new.missing("table", from: old, virtual: false) { try emit(statement(table)) }
             for name in new.tables.keys.map(\.text).sorted() where !name.hasNamePrefix("sqlite_stat") {
@@ -155,20 +161,22 @@ extension DatabaseDiff {
 
     // MARK: Rows
 
-    private func emitRows(_ name: String, isKept: Bool, _ emit: (String) throws -> Void) throws {
+    private func emitRows(_ name: String, isKept: Bool, _ write: ([UInt8]) throws -> Void) throws {
+        func emit(_ sql: String) throws { try write(Array(sql.utf8)) }
         let walk = try TableWalk(name, isKept ? old : new, new)
         let table = name.quotedSQLIdentifier
-        let columns = walk.list.joined(separator: ", ")
-        func insert(_ row: RawStatement) throws {
-            try emit("INSERT INTO \(table)(\(columns)) VALUES (\(try SQLLiterals.list(row)))")
+        var inserts = InsertStatements(into: table, walk.list)
+        guard isKept else {
+            try walk.overOld { _, row, _ in try inserts.add(row, write) }
+            return try inserts.finish(write)
         }
-        guard isKept else { return try walk.overOld { _, row, _ in try insert(row) } }
         guard walk.hasKey else {
             var isSame = true
             try walk.overOld { finding, _, _ in if finding != .same { isSame = false } }
             if isSame, try old.count(name) == new.count(name) { return }
             try emit("DELETE FROM \(table)")
-            return try walk.overNew { _, row, _ in try insert(row) }
+            try walk.overNew { _, row, _ in try inserts.add(row, write) }
+            return try inserts.finish(write)
         }
         func condition(_ row: RawStatement) throws -> String {
             try walk.key.map { "\(walk.list[$0]) = \(try SQLLiterals.literal(row, $0))" }.joined(separator: " AND ")
@@ -189,14 +197,15 @@ extension DatabaseDiff {
             }
         }
         try walk.overNew { finding, b, a in
-            if finding == .missing || (finding == .different && isReplaced(a, b)) { try insert(b) }
+            if finding == .missing || (finding == .different && isReplaced(a, b)) { try inserts.add(b, write) }
         }
+        try inserts.finish(write)
     }
 
     // MARK: Statistics and sequences
 
     /// Dropping a table or an index deletes its statistics, so they are written last.
-    private func emitStatistics(_ old: DiffSchema, _ new: DiffSchema, _ emit: (String) throws -> Void) throws {
+    private func emitStatistics(_ old: DiffSchema, _ new: DiffSchema, _ write: ([UInt8]) throws -> Void) throws {
         let isDropping = !old.missing("table", from: new, virtual: false).isEmpty || !old.missing("index", from: new).isEmpty
         for name in new.tables.keys.map(\.text).sorted() where name.hasNamePrefix("sqlite_stat") {
             if !isDropping, new.isSame(name, in: old) {
@@ -206,8 +215,8 @@ extension DatabaseDiff {
                 }
                 if isSame { continue }
             }
-            try emit("DELETE FROM \(name.quotedSQLIdentifier)")
-            try emitRows(name, isKept: false, emit)
+            try write(Array("DELETE FROM \(name.quotedSQLIdentifier)".utf8))
+            try emitRows(name, isKept: false, write)
         }
     }
 
@@ -231,6 +240,11 @@ extension DatabaseDiff {
         try emit("DELETE FROM sqlite_sequence")
         guard new.has("sqlite_sequence") else { return }
         let rows = try RawStatement(self.new.connection, "SELECT name, seq FROM \(self.new.quoted).sqlite_sequence")
-        while try rows.step() { try emit("INSERT INTO sqlite_sequence(name, seq) VALUES (\(try SQLLiterals.list(rows)))") }
+        var sql: [UInt8] = []
+        while try rows.step() {
+            sql = Array("INSERT INTO sqlite_sequence(name, seq) VALUES (".utf8)
+            try SQLLiterals.append(rows, to: &sql)
+            try emit(String(decoding: sql, as: UTF8.self) + ")")
+        }
     }
 }

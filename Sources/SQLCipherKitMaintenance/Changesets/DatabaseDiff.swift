@@ -48,6 +48,9 @@ public struct DatabaseDiff {
 
     let old: DiffSide
     let new: DiffSide
+    /// Whether virtual tables of modules that are not SQLite's own are left out of the comparison and of the SQL, not refused:
+    /// ``otherModules()`` names them. The tables that hold their content are compared like any other. Default: false.
+    public var leavesOutOtherModules = false
 
     /// Compares two databases, of one connection or of two.
     /// - Parameters:
@@ -84,10 +87,25 @@ public struct DatabaseDiff {
         return true
     }
 
+    /// The virtual tables of either database whose modules are not SQLite's own, ordered by name. Such a module may read anything,
+    /// not only the database, and other programs need not have it.
+    public func otherModules() throws -> [String] {
+        let objects = try old.schema().objects + new.schema().objects
+        return Set(objects.filter(\.usesOtherModule).map { ExactText($0.name) }).map(\.text).sorted()
+    }
+
     /// Runs `body` with both schemas, in one snapshot of each database.
     func looking<R>(_ body: (DiffSchema, DiffSchema) throws -> R) throws -> R {
-        try old.connection.savepoint { _ in
-            try new.connection.savepoint { _ in try body(old.schema(), new.schema()) }
+        func schema(_ side: DiffSide) throws -> DiffSchema {
+            let schema = try side.schema()
+            return leavesOutOtherModules ? DiffSchema(objects: schema.objects.filter { !$0.usesOtherModule }) : schema
+        }
+        return try old.connection.savepoint { _ in
+            try new.connection.savepoint { _ in
+                try old.connection.withRoomForRowID {
+                    try new.connection.withRoomForRowID { try body(schema(old), schema(new)) }
+                }
+            }
         }
     }
 

@@ -56,13 +56,10 @@ struct DiffSchema {
     ///   virtual table whose module could read something other than the database.
     func requireStatements() throws(DatabaseError) {
         for object in objects {
-            guard let module = try object.text()?.module, !Self.modules.contains(module) else { continue }
+            guard let module = try object.text()?.module, object.usesOtherModule else { continue }
             throw object.refusal("its module \(module.text) is not one of those that keep their content in the database")
         }
     }
-
-    /// The modules of this engine that a schema may name: they read nothing but the database that they are in.
-    private static let modules: Set<SQLName> = ["fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "rtree", "rtree_i32"]
 
     /// The objects of a kind that another schema does not have, or has with another definition.
     func missing(_ type: String, from other: DiffSchema, virtual: Bool? = nil) -> [Object] {
@@ -74,6 +71,14 @@ struct DiffSchema {
                 }
         }
     }
+}
+
+extension SchemaEntry {
+    /// The modules of this engine that a schema may name: they read nothing but the database that they are in.
+    private static let modules: Set<SQLName> = ["fts3", "fts4", "fts4aux", "fts5", "fts5vocab", "rtree", "rtree_i32"]
+
+    /// Whether this is a virtual table of another module.
+    var usesOtherModule: Bool { (try? text())?.module.map { !Self.modules.contains($0) } ?? false }
 }
 
 /// Walks through a table that both sides have with the same definition, and looks up each row on the other side.

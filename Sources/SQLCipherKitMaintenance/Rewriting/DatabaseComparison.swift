@@ -15,6 +15,19 @@ struct DatabaseComparison {
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` with a message that says where they differ, or any error that the
     ///   progress handler throws.
     func run() throws {
+        try original.connection.withRoomForRowID { try copy.withRoomForRowID { try compareRows() } }
+        try reporter?.report()
+        // The copy's rows violate the same constraints as the original's.
+        try copy.main.ignoreConstraints()
+        if let problem = try copy.main.structuralProblems(texts: false, foreignKeys: false).first {
+            throw differs("in its structure: \(problem)")
+        }
+        if let info = try copy.main.cipher, try copy.main.path != nil, let problem = try copy.main.damagedPages(info).first {
+            throw differs("in its pages: \(problem)")
+        }
+    }
+
+    private func compareRows() throws {
         for pragma in ["user_version", "application_id", "auto_vacuum", "encoding"] {
             let a = try original.connection.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(original.quotedName).\(pragma)"))
             let b = try copy.fetchOne(SQLValue.self, SQL(raw: "PRAGMA main.\(pragma)"))
@@ -24,15 +37,6 @@ struct DatabaseComparison {
         for table in try copy.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0") {
             let rowID = try copy.main.rowIDName(of: table)
             try compare("SELECT \(rowID.map { $0 + ", " } ?? "")* FROM", table, "NOT INDEXED")
-        }
-        try reporter?.report()
-        // The copy's rows violate the same constraints as the original's.
-        try copy.main.ignoreConstraints()
-        if let problem = try copy.main.structuralProblems(texts: false, foreignKeys: false).first {
-            throw differs("in its structure: \(problem)")
-        }
-        if let info = try copy.main.cipher, try copy.main.path != nil, let problem = try copy.main.damagedPages(info).first {
-            throw differs("in its pages: \(problem)")
         }
     }
 

@@ -43,39 +43,36 @@ extension DatabaseConverter {
         try convert(fileAt: path, from: key, to: .plaintext, configuration: configuration, progress: progress)
     }
 
-    /// Converts a file of SQLCipher 1, 2 or 3, made with that version's default settings, to the settings of SQLCipher 4, with the
-    /// same key.
+    /// Converts a file of SQLCipher 1, 2 or 3, or one with other settings, to the settings of SQLCipher 4, with the same key.
     ///
-    /// The settings of each version are tried, the newest first, so that a wrong key costs four derivations.
+    /// ``identify(fileAt:key:)`` finds the settings.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key, before and after. Its cipher settings are ignored.
+    ///   - key: its key, before and after. Its cipher settings, if it has any, are tried first.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the version that the file was made with; if 4, nothing was done.
+    /// - Returns: the version that the file was made with, whatever its page size; if 4, nothing was done. Nil if its settings were
+    ///   those of no version.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
-    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if no version's settings open the file with the key.
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if no settings open the file with the key.
     @discardableResult
     public static func migrate(
         fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
         progress: RewriteProgressHandler? = nil
-    ) throws -> Int {
+    ) throws -> Int? {
         let key = try key.resolvedForNewKey()
-        var refusal = DatabaseFile.cannotOpen(path, "it has no version")
-        for (version, cipher) in versions {
-            do { try open(path, key.with(cipher: cipher), configuration).close() } catch let error as DatabaseError
-                where error.reason == .wrongKeyOrNotADatabase
-            {
-                if version == 4 { refusal = error }
-                continue
-            }
-            if version < 4 {
-                try convert(
-                    fileAt: path, from: key.with(cipher: cipher), to: key.with(cipher: nil), configuration: configuration,
-                    progress: progress)
-            }
+        switch try identify(fileAt: path, key: key) {
+        case .encrypted(4, _): return 4
+        case .encrypted(let version, let settings):
+            try convert(
+                fileAt: path, from: key.with(cipher: settings), to: key.with(cipher: nil), configuration: configuration,
+                progress: progress)
             return version
+        case .plaintext:
+            throw DatabaseError(
+                code: .notADatabase, reason: .notEncrypted,
+                message: "a key was given, but \(path) is a plaintext SQLite database", path: path)
+        case .empty, .plaintextHeader, .unknown: throw key.refusal(by: path, header: nil)
         }
-        throw refusal
     }
 }

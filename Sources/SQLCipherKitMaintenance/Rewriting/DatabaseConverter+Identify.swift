@@ -11,6 +11,9 @@ public enum DatabaseIdentity: Hashable, Sendable {
     /// A database that SQLCipher has encrypted with this key. `settings` open it. `version`, from 1 to 4, is the version of
     /// SQLCipher with these defaults, apart from the page size; nil if they are not the defaults of any version.
     case encrypted(version: Int?, settings: CipherConfiguration)
+    /// A database that SQLCipher has encrypted, all but its header (``CipherConfiguration/plaintextHeaderSize``): no key was given,
+    /// or the salt is missing, without which no passphrase opens it.
+    case plaintextHeader
     /// Neither a plaintext database nor one that the key opens with any of the settings tried: the key is wrong, the settings are
     /// different, the first page is damaged, or the file is not a database.
     case unknown
@@ -26,9 +29,11 @@ extension DatabaseConverter {
     /// case .empty, .unknown: print("wrong key, or no database")
     /// }
     /// ```
-    /// This tries the settings of `key`, if it has any, then the defaults of SQLCipher 4, 3, 2 and 1 with each page size. A
-    /// passphrase costs one key derivation for each version. Whether settings fit is determined from the first page: from its
-    /// authentication code or, if pages have none, its header. Nothing else is read, and nothing is written.
+    /// This tries the settings of `key`, if it has any, then those of SQLCipher 4, 3, 2 and 1, then the other combinations that
+    /// SQLCipher can write: each page size, page authentication or none, and each hash function with the numbers of rounds of these
+    /// versions. A passphrase costs up to nine key derivations. A file with a plaintext header needs a salt, in the settings of
+    /// `key` or in a raw key. Whether settings fit is determined from the first page: from its authentication code or, if pages
+    /// have none, its header. Nothing else is read, and nothing is written.
     /// - Parameters:
     ///   - path: the file.
     ///   - key: the key to try; nil to only tell plaintext databases from other files.
@@ -39,22 +44,127 @@ extension DatabaseConverter {
         reading.access = .readOnly
         _ = try DatabaseFile.prepare(.file(path), reading)
         if DatabaseFile.isEmpty(path) { return .empty }
-        let header = try DatabaseFile.header(at: .file(path))
-        // An encrypted file with a plaintext header begins like a SQLite file.
-        if header == DatabaseFile.plaintextHeader, try fits(path, .plaintext) { return .plaintext }
-        guard let key = try key?.resolved(for: .file(path), reading).key, !key.isPlaintext else { return .unknown }
-        if let own = key.cipher, try fits(path, key) { return .encrypted(version: version(own), settings: own) }
-        guard let header, header != DatabaseFile.plaintextHeader else { return .unknown }
-        for (_, cipher) in versions {
-            let derived = try key.derived(cipher, salt: header)
-            for pageSize in [cipher.pageSize, 1024, 4096, 2048, 8192, 16384, 32768, 65536] {
-                var settings = cipher
-                settings.pageSize = pageSize
-                guard try fits(path, derived.with(cipher: settings)) else { continue }
-                return .encrypted(version: version(settings), settings: settings)
+        guard let header = try DatabaseFile.header(at: .file(path)) else { return .unknown }
+        let key = try key?.resolved(for: .file(path), reading).key
+        if let key, let own = key.cipher, !key.isPlaintext, try fits(path, key) {
+            return .encrypted(version: version(own), settings: own)
+        }
+        guard header == DatabaseFile.plaintextHeader else {
+            guard let key, !key.isPlaintext else { return .unknown }
+            return try identity(path, key, salt: header) { cipher in
+                pageSizes(cipher).flatMap { size in layouts(cipher).map { layout(cipher, pageSize: size, hmac: $0) } }
             }
         }
+        // An encrypted file with a plaintext header begins like a SQLite file.
+        let first = try plainPage(path)
+        if let first, try isPlaintext(first, path) { return .plaintext }
+        guard let key, !key.isPlaintext, let salt = key.ownSalt ?? key.cipher?.salt else { return .plaintextHeader }
+        let identity = try identity(path, key, salt: salt) { cipher in withPlaintextHeader(cipher, salt, first) }
+        return identity == .unknown ? .plaintextHeader : identity
+    }
+
+    private static func identity(
+        _ path: String, _ key: Encryption, salt: [UInt8], _ layouts: (CipherConfiguration) -> [CipherConfiguration]
+    ) throws -> DatabaseIdentity {
+        var keys: [[Int]: Encryption] = [:]
+        func identity(_ cipher: CipherConfiguration, _ isWanted: (CipherConfiguration) -> Bool) throws -> DatabaseIdentity? {
+            let derivation = [Int(cipher.kdfAlgorithm.number), cipher.kdfIterations]
+            let derived = try keys[derivation] ?? key.derived(cipher, salt: salt)
+            keys[derivation] = derived
+            for settings in layouts(cipher) where try isWanted(settings) && fits(path, derived.adopting(settings)) {
+                return .encrypted(version: version(settings), settings: settings)
+            }
+            return nil
+        }
+        func isOfVersion(_ settings: CipherConfiguration, _ cipher: CipherConfiguration) -> Bool {
+            settings.usesHMAC == cipher.usesHMAC && (!cipher.usesHMAC || settings.hmacAlgorithm == cipher.hmacAlgorithm)
+        }
+        // What fits a version may fit other combinations too: with a raw key, pages without authentication need no derivation.
+        for (_, cipher) in versions { if let found = try identity(cipher, { isOfVersion($0, cipher) }) { return found } }
+        for cipher in derivations(key.cipher) { if let found = try identity(cipher, { _ in true }) { return found } }
         return .unknown
+    }
+
+    // MARK: What SQLCipher can write
+
+    /// Each way to derive a key: those of the versions first.
+    private static func derivations(_ own: CipherConfiguration?) -> [CipherConfiguration] {
+        var all = versions.map(\.1)
+        var rounds = [256_000, 64_000, 4_000]
+        if let own { rounds.insert(own.kdfIterations, at: 0) }
+        for iterations in rounds {
+            for algorithm in [CipherConfiguration.Hash.sha512, .sha256, .sha1] {
+                var cipher = CipherConfiguration()
+                (cipher.kdfAlgorithm, cipher.kdfIterations, cipher.hmacAlgorithm) = (algorithm, iterations, algorithm)
+                all.append(cipher)
+            }
+        }
+        var seen: Set<[Int]> = []
+        // Versions 2 and 1 differ in their pages alone, which are all tried.
+        return all.filter { seen.insert([Int($0.kdfAlgorithm.number), $0.kdfIterations]).inserted }
+    }
+
+    private static func pageSizes(_ cipher: CipherConfiguration) -> [Int] {
+        [cipher.pageSize] + [1024, 4096, 2048, 8192, 16384, 32768, 65536].filter { $0 != cipher.pageSize }
+    }
+
+    /// Each way to authenticate pages; nil is none.
+    private static func layouts(_ cipher: CipherConfiguration) -> [CipherConfiguration.Hash?] {
+        [cipher.hmacAlgorithm, nil] + CipherConfiguration.Hash.allCases.filter { $0 != cipher.hmacAlgorithm }
+    }
+
+    private static func layout(
+        _ cipher: CipherConfiguration, pageSize: Int, hmac: CipherConfiguration.Hash?
+    ) -> CipherConfiguration {
+        var settings = cipher
+        (settings.pageSize, settings.usesHMAC) = (pageSize, hmac != nil)
+        if let hmac { settings.hmacAlgorithm = hmac }
+        return settings
+    }
+
+    /// A header of 32 bytes or more shows the page size and the number of bytes that each page reserves.
+    private static func withPlaintextHeader(
+        _ cipher: CipherConfiguration, _ salt: [UInt8], _ first: [UInt8]?
+    ) -> [CipherConfiguration] {
+        var all: [CipherConfiguration] = []
+        func add(_ size: Int, _ layout: CipherConfiguration) {
+            var settings = layout
+            (settings.plaintextHeaderSize, settings.salt) = (size, salt)
+            if (try? settings.validate()) != nil { all.append(settings) }
+        }
+        if let first {
+            for size in stride(from: 32, through: 512, by: 16) {
+                for hmac in layouts(cipher) {
+                    let settings = layout(cipher, pageSize: first.count, hmac: hmac)
+                    if settings.reservedBytes <= Int(first[20]) { add(size, settings) }
+                }
+            }
+        }
+        for size in pageSizes(cipher) { for hmac in layouts(cipher) { add(16, layout(cipher, pageSize: size, hmac: hmac)) } }
+        return all
+    }
+
+    /// The first page of a file as it is, if its header shows a page size.
+    private static func plainPage(_ path: String) throws -> [UInt8]? {
+        guard let pages = try? PageReader(immutable(path), key: .plaintext, access: .readOnly) else { return nil }
+        defer { pages.connection.close() }
+        guard let first = try pages.page(1), first.isDatabaseHeader(of: pages) else { return nil }
+        return first
+    }
+
+    /// Whether what follows the header is plaintext: 20 bytes that SQLite leaves zero, the kind of the schema's first page, and the
+    /// schema, if each page reserves room as encryption does (<https://sqlite.org/fileformat2.html#the_database_header>).
+    private static func isPlaintext(_ first: [UInt8], _ path: String) throws -> Bool {
+        guard first[72..<92].allSatisfy({ $0 == 0 }), [5, 13].contains(first[100]) else { return false }
+        if first[20] < 16 { return true }
+        var reading = DatabaseConfiguration()
+        reading.access = .readOnly
+        do { try Connection(immutable(path), key: .plaintext, configuration: reading).close() } catch let error as DatabaseError
+            where [.corrupt, .notADatabase].contains(error.code.primary)
+        {
+            return false
+        }
+        return true
     }
 
     /// The versions of SQLCipher, the newest first.
@@ -68,15 +178,10 @@ extension DatabaseConverter {
         }?.0
     }
 
-    /// Whether the first page is that of a database with this key. The file is opened as immutable: without locks, journals or a
-    /// log, all of which could write.
+    /// Whether the first page is that of a database with this key.
     private static func fits(_ path: String, _ key: Encryption) throws -> Bool {
-        let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#"))
-        let absolute = URL(fileURLWithPath: path).path
-        guard let escaped = absolute.addingPercentEncoding(withAllowedCharacters: allowed) else { return false }
         let pages: PageReader
-        let location = DatabaseLocation.uri("file://\(escaped)?immutable=1")
-        do { pages = try PageReader(location, key: key, access: .readOnly) } catch let error as DatabaseError
+        do { pages = try PageReader(immutable(path), key: key, access: .readOnly) } catch let error as DatabaseError
             where error.reason == .notEncrypted
         {
             return false
@@ -84,11 +189,28 @@ extension DatabaseConverter {
         defer { pages.connection.close() }
         guard let first = try pages.page(1) else { return false }
         // A matching authentication code is proof. Without one, check that the page begins like a database.
-        return !key.isPlaintext && key.settings.usesHMAC || first.isDatabaseHeader(of: pages)
+        if key.settings.usesHMAC { return true }
+        // With the vector from the wrong place, the first encrypted block alone is wrong: the schema's format is in it, or the
+        // text's encoding, or zeros are (https://sqlite.org/fileformat2.html#the_database_header).
+        return first.isDatabaseHeader(of: pages) && [5, 13].contains(first[100]) && first[72..<92].allSatisfy { $0 == 0 }
+            && first.bigEndian(at: 44, bytes: 4) ?? 5 <= 4 && first.bigEndian(at: 56, bytes: 4) ?? 4 <= 3
+    }
+
+    /// The file as an immutable one: opened without locks, journals or a log, all of which could write.
+    private static func immutable(_ path: String) -> DatabaseLocation {
+        let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#"))
+        let absolute = URL(fileURLWithPath: path).path
+        return .uri("file://\(absolute.addingPercentEncoding(withAllowedCharacters: allowed) ?? absolute)?immutable=1")
     }
 }
 
 extension Encryption {
+    /// The salt of a raw key that includes it.
+    fileprivate var ownSalt: [UInt8]? {
+        guard case .raw(let bytes, salted: true) = form else { return nil }
+        return bytes.withUnsafeBytes { Array($0.suffix(16)) }
+    }
+
     /// The raw key and salt derived from a passphrase, so that several settings can be tried with a single derivation.
     fileprivate func derived(_ cipher: CipherConfiguration, salt: [UInt8]) throws(DatabaseError) -> Encryption {
         guard case .passphrase = form else { return self }

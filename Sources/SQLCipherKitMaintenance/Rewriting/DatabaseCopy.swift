@@ -20,7 +20,9 @@ struct DatabaseCopy {
         self.reporter = reporter
     }
 
-    func run() throws {
+    func run() throws { try source.withRoomForRowID { try copy.withRoomForRowID { try copyAll() } } }
+
+    private func copyAll() throws {
         let entries = try schema.entriesToRun()
         // Allow names that begin with sqlite_, and strings in double quotes, which a schema may have from an engine that accepted
         // them.

@@ -12,6 +12,9 @@ struct PageReader {
     /// The number of bytes of a page that the encryption needs at least; a database that was created with more keeps that.
     let reservedSize: Int
     let pageCount: Int
+    /// The page at 1 GiB, where SQLite's locks lie: it holds nothing, and is never written
+    /// (<https://sqlite.org/fileformat2.html#the_lock_byte_page>).
+    var lockPage: Int { 0x4000_0000 / pageSize + 1 }
 
     /// Opens a file without reading its schema.
     init(_ location: DatabaseLocation, key: Encryption, access: DatabaseConfiguration.Access) throws {

@@ -29,7 +29,7 @@ struct Salvage {
         var lostPages: [Int] = []
         for number in stride(from: 1, through: source.pageCount, by: 1) {
             if number % 64 == 0 { try report(number) }
-            if try source.page(number) == nil { lostPages.append(number) }
+            if number != source.lockPage, try source.page(number) == nil { lostPages.append(number) }
         }
         let encoding = StoredRecord.Encoding(rawValue: header.bigEndian(at: 56, bytes: 4) ?? 1) ?? .utf8
         var schema = TreeReader(source)
@@ -38,7 +38,9 @@ struct Salvage {
             if let record = StoredRecord(bytes), let object = Object(record, encoding) { objects.append(object) }
         }
         let copy = try open(newPath, newKey, header, encoding)
-        let content = try SalvagedContent(source, copy, encoding, objects) { try report(source.pageCount) }
+        let content = try copy.withRoomForRowID {
+            try SalvagedContent(source, copy, encoding, objects) { try report(source.pageCount) }
+        }
         copy.close()
         let damagedTables = Set(content.tables.filter { !$0.isComplete }.map(\.name))
         return SalvageReport(

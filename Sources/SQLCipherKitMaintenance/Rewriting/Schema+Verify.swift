@@ -126,10 +126,7 @@ extension Schema {
     ) throws(DatabaseError) -> [IntegrityProblem] {
         var problems: [IntegrityProblem] = []
         do throws(DatabaseError) {
-            let check = quick ? "quick_check" : "integrity_check"
-            let lines = try connection.fetchAll(String.self, SQL(raw: "PRAGMA \(quotedName).\(check)(1000)"))
-            // For an intact database, the pragma returns this single row.
-            problems += lines.filter { $0 != "ok" }.map { .structure($0) }
+            problems += try integrityCheck(limit: 1000, quick: quick).map { .structure($0) }
             if !quick {
                 for index in try fullTextIndexes() where try index.lacksKeys() {
                     problems.append(.structure("the full-text index \(index.name) lacks rows of its content"))

@@ -242,6 +242,22 @@ import TestSupport
         #expect(failure(key)?.reason == .cannotOpen)
     }
 
+    /// The page at 1 GiB, where SQLite's locks lie, is never written.
+    @Test(.enabled(if: LongTests.areOn)) func thePageOfTheLocksIsNotLost() throws {
+        var settings = CipherConfiguration()
+        settings.pageSize = 65536
+        let key = try Encryption.raw([UInt8](repeating: 5, count: 32), cipher: settings)
+        try? FileManager.default.removeItem(atPath: path)
+        do {
+            let db = try Connection(.file(path), key: key)
+            try db.execute("CREATE TABLE t(x)")
+            for _ in 0..<11 { try db.execute("INSERT INTO t VALUES (zeroblob(100000000))") }
+        }
+        #expect((try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0) > 1 << 30)
+        let report = try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath)
+        #expect(report.isComplete && report.lostPages.isEmpty)
+    }
+
     @Test func identify() throws {
         let passphrase = try Encryption.passphrase("k")
         func identity(_ key: Encryption?) throws -> DatabaseIdentity {

@@ -11,21 +11,23 @@ struct DotCompleter {
             let names = DotCommand.allCases.map { "." + $0.rawValue }
             return Self.matching(before, names.map { Completion.Candidate($0) })
         }
-        let command = DotCommand(rawValue: String(before.dropFirst().prefix { !$0.isWhitespace }))
+        let command = DotCommand.named(before.dropFirst().prefix { !$0.isWhitespace })
         let word = String(before[before.index(after: blank)...])
         let isFirst = before[..<blank].split(whereSeparator: \.isWhitespace).count == 1
         let words = SchemaWords(db: db)
         switch command {
-        case .read, .output: return isFirst ? Self.files(word) : .none
+        case .read, .output, .once, .open, .save, .backup, .restore: return isFirst ? Self.files(word) : .none
         case .import: return isFirst ? Self.files(word) : Self.matching(word, words.tables().map { Completion.Candidate($0) })
         case .attach:
             guard isFirst, let equals = word.firstIndex(of: "=") else { return .none }
             return Self.files(String(word[word.index(after: equals)...]))
-        case .schema: return Self.matching(word, words.tables().map { Completion.Candidate($0) })
+        case .schema, .dump, .indexes: return Self.matching(word, words.tables().map { Completion.Candidate($0) })
         case .tables: return isFirst ? Self.matching(word, words.tables().map { Completion.Candidate($0) }) : .none
         case .detach: return Self.matching(word, words.schemas.filter { $0 != "main" }.map { Completion.Candidate($0) })
         case .mode: return isFirst ? Self.matching(word, OutputFormat.allCases.map { Completion.Candidate($0.rawValue) }) : .none
-        case .headers, .timer, .pager: return Self.matching(word, ["on", "off"].map { Completion.Candidate($0) })
+        case .wide: return Self.matching(word, Output.Wide.allCases.map { Completion.Candidate($0.rawValue) })
+        case .headers, .timer, .pager, .bail, .changes, .echo:
+            return Self.matching(word, ["on", "off"].map { Completion.Candidate($0) })
         case .parameter: return Self.matching(word, ["set", "unset", "list", "clear"].map { Completion.Candidate($0) })
         case .plan: return SQLCompleter(db).complete("", String(before[blank...]), "")
         default: return .none

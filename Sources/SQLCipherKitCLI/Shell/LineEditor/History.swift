@@ -22,7 +22,7 @@ final class History {
             throw Failure("the history file \(path) cannot be read")
         }
         // A line that begins with a tab continues the statement before it.
-        for line in text.split(separator: "\n") {
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")).map(Substring.init) {
             if line.hasPrefix("\t"), !entries.isEmpty {
                 entries[entries.count - 1] += "\n" + line.dropFirst()
             } else {
@@ -38,7 +38,10 @@ final class History {
         guard !entry.isEmpty, entry != entries.last, !Self.holdsKey(entry) else { return }
         entries.append(entry)
         if entries.count > Self.limit { entries.removeFirst() }
-        if let path { try append(entry.replacingOccurrences(of: "\n", with: "\n\t"), to: path) }
+        if let path {
+            let lines = entry.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            try append(lines.map { String(Substring($0)) }.joined(separator: "\n\t"), to: path)
+        }
     }
 
     func rewind() { position = entries.count }

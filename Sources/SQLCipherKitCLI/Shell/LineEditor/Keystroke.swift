@@ -3,6 +3,8 @@ import Foundation
 /// A key of the terminal.
 enum Keystroke: Equatable {
     case text(String)
+    /// What was pasted, on a terminal that marks it.
+    case paste([UInt8])
     case enter, tab, backspace, delete
     case left, right, up, down, home, end, wordLeft, wordRight
     case deleteToEnd, deleteToStart, deleteWord, clearScreen
@@ -75,8 +77,20 @@ enum Keystroke: Equatable {
             case (UInt8(ascii: "H"), _), (UInt8(ascii: "~"), "1"), (UInt8(ascii: "~"), "7"): return .home
             case (UInt8(ascii: "F"), _), (UInt8(ascii: "~"), "4"), (UInt8(ascii: "~"), "8"): return .end
             case (UInt8(ascii: "~"), "3"): return .delete
+            case (UInt8(ascii: "~"), "200"): return paste(descriptor)
             default: return .other
             }
+        }
+        return .hangUp
+    }
+
+    /// Reads up to the mark of the end.
+    private static func paste(_ descriptor: Int32) -> Keystroke {
+        let end = Array("\u{1b}[201~".utf8)
+        var bytes: [UInt8] = []
+        while let next = byte(descriptor) {
+            bytes.append(next)
+            if next == end.last, bytes.suffix(end.count) == end[...] { return .paste(bytes.dropLast(end.count)) }
         }
         return .hangUp
     }

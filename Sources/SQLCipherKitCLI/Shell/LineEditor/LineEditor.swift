@@ -1,58 +1,8 @@
 import Foundation
 
-/// The result of reading a line of input.
-enum LineInput: Equatable {
-    case line(String)
-    /// Control-C: an unfinished statement is discarded.
-    case interrupted
-    case end
-}
-
-/// Where the shell's lines come from.
-protocol LineSource: AnyObject {
-    /// - Returns: a line; or several, from the history.
-    func next(_ prompt: String) throws -> LineInput
-}
-
-/// Standard input that is not a terminal.
-final class PlainLines: LineSource {
-    private let descriptor = Invocation.current.input
-    private var buffer: ArraySlice<UInt8> = []
-
-    /// A line ends with LF or CR LF; the last one may end with the input.
-    func next(_ prompt: String) throws -> LineInput {
-        var searched = buffer.startIndex
-        while true {
-            if let end = buffer[searched...].firstIndex(of: 0x0a) {
-                let line = buffer[..<end]
-                buffer = buffer[(end + 1)...]
-                return .line(Self.text(line.last == 0x0d ? line.dropLast() : line))
-            }
-            searched = buffer.endIndex
-            let piece = read()
-            if piece.isEmpty {
-                defer { buffer = [] }
-                return buffer.isEmpty ? .end : .line(Self.text(buffer))
-            }
-            buffer += piece
-        }
-    }
-
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
-
-    /// The bytes that come next; none at the end.
-    private func read() -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: 1 << 16) { memory, count in
-            var got = -1
-            repeat { got = Foundation.read(descriptor, memory.baseAddress, memory.count) } while got < 0 && errno == EINTR
-            count = max(0, got)
-        }
-    }
-}
-
 /// Lines typed on a terminal, with the arrow keys, the keys of Emacs, a history with search, and completion. A line that is wider
-/// than the terminal scrolls sideways, and a statement of several lines from the history shows `⏎` between them. The terminal
-/// must deliver single keys (``TerminalMode``).
+/// than the terminal scrolls sideways, and several lines, from the history or pasted, show `⏎` between them. What is pasted is kept
+/// byte for byte, and shown without what the terminal would act on. The terminal must deliver single keys (``TerminalMode``).
 final class LineEditor: LineSource {
     let history: History
     /// Finds what the tab key completes, from the text before and after the cursor.
@@ -90,9 +40,10 @@ final class LineEditor: LineSource {
     private func take(_ key: Keystroke) -> LineInput? {
         switch key {
         case .text(let text): buffer.insert(text)
+        case .paste(let bytes): paste(bytes)
         case .tab: complete()
         case .search: return search()
-        case .enter: return .line(buffer.text)
+        case .enter: return .line(Array(buffer.text.utf8))
         case .interrupt: return .interrupted
         case .hangUp: return .end
         case .endOfInput:
@@ -117,11 +68,20 @@ final class LineEditor: LineSource {
         return nil
     }
 
+    /// Terminals send line feeds as carriage returns: these stay what they are only if there are line feeds as well.
+    private func paste(_ bytes: [UInt8]) {
+        let lines = bytes.contains(0x0a) ? bytes : bytes.map { $0 == 0x0d ? 0x0a : $0 }
+        guard let text = String(validating: lines, as: UTF8.self) else { return Output.write("\u{07}", to: screen) }
+        buffer.insert(text)
+    }
+
     /// Completes the text before the cursor as far as it is unambiguous, or else lists the candidates.
     private func complete() {
         let before = String(buffer.characters[..<buffer.cursor])
-        // Indentation, or pasted text with tabs in it.
-        if before.allSatisfy(\.isWhitespace) || Keystroke.isWaiting(descriptor) { return buffer.insert("    ") }
+        // A terminal that does not mark what is pasted sends its tabs as keys.
+        if Keystroke.isWaiting(descriptor) { return buffer.insert("\t") }
+        // Indentation.
+        if before.allSatisfy(\.isWhitespace) { return buffer.insert("    ") }
         guard let completion = completer?(before, String(buffer.characters[buffer.cursor...])) else { return }
         switch completion.candidates.count {
         case 0: Output.write("\u{07}", to: screen)
@@ -191,7 +151,7 @@ final class LineEditor: LineSource {
 
     private func draw() {
         let room = max(8, Terminal.width(screen) - prompt.columns - 1)
-        let shown = buffer.characters.map { $0 == "\n" ? "⏎" : $0 }
+        let shown = buffer.characters.map(\.asTyped)
         // As much as there is room for before the cursor, then after it.
         var start = buffer.cursor
         var before = 0
@@ -222,5 +182,17 @@ final class LineEditor: LineSource {
             text.append(shown[index])
         }
         return current == nil ? text : text + "\u{1b}[0m"
+    }
+}
+
+extension Character {
+    /// The character as the line shows it: a picture for one that the terminal would act on.
+    fileprivate var asTyped: Character {
+        guard let scalar = unicodeScalars.first, unicodeScalars.contains(where: \.actsOnTerminal) else { return self }
+        switch scalar.value {
+        case 0x0a, 0x0d: return "⏎"
+        case 0..<0x20: return Unicode.Scalar(0x2400 + scalar.value).map(Character.init) ?? "�"
+        default: return "�"
+        }
     }
 }

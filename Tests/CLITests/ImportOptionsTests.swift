@@ -1,0 +1,107 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+/// What real files need beside the usual form of CSV.
+@Suite struct ImportOptionsTests {
+    let folder: TemporaryFolder
+    let database: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        database = folder.path("a.db")
+    }
+
+    private func load(_ name: String, _ bytes: Data, _ options: String...) throws -> Command.Outcome {
+        try bytes.write(to: URL(fileURLWithPath: folder.path(name)))
+        return try Tool.run(["import", database, folder.path(name), "--no-key", "--table", String(name.prefix { $0 != "." })] + options)
+    }
+
+    private func rows(_ table: String) throws -> [String] {
+        let db = try Connection(.file(database))
+        let names = try db.main.columns(of: table).map(\.name).filter { $0 != "id" && $0 != "row_id" }
+        return try db.fetchAll(
+            String.self, SQL(raw: "SELECT \(names.map { "quote(\"\($0)\")" }.joined(separator: " || ',' || ")) FROM \(table)"))
+    }
+
+    private func names(_ table: String) throws -> [String] { try Connection(.file(database)).main.columns(of: table).map(\.name).filter { $0 != "id" } }
+
+    @Test func pricesAreNumbers() throws {
+        try load("p.csv", Data("item,price,n,code\na,9.50,1,007\nb,100.25,2,1\nc,12.00,-3,2\n".utf8)).expectSuccess()
+        #expect(try Connection(.file(database)).fetchAll(String.self, "SELECT item FROM p WHERE price > 50") == ["b"])
+        #expect(try rows("p") == ["'a',9.5,1,'007'", "'b',100.25,2,'1'", "'c',12.0,-3,'2'"])
+        try load("s.csv", Data("price\n9.50\n100.25\n".utf8), "--strict-numbers").expectSuccess()
+        #expect(try rows("s") == ["'9.50'", "'100.25'"])
+        // After the sample a text comes: the numbers stay numbers, and the text a text.
+        let many = (1...6000).map { "\($0).50" }.joined(separator: "\n")
+        try load("m.csv", Data("x\n\(many)\nN/A\n007\n2.10\n".utf8)).expectSuccess()
+        #expect(try rows("m").suffix(4) == ["6000.5", "'N/A'", "'007'", "2.1"])
+    }
+
+    @Test func linesThatAreNoRecords() throws {
+        let comment = try load("c.csv", Data("# a comment\n# another, with commas\na,b\n1,x\n# inside\n2,y\n".utf8))
+        #expect(comment.expectSuccess().output.contains("2 lines left out before it"), "\(comment.output)")
+        #expect(try rows("c") == ["1,'x'", "2,'y'"])
+        try load("h.csv", Data("#a,b\n1,x\n2,y\n".utf8)).expectSuccess()
+        #expect(try names("h") == ["#a", "b"])
+        try load("v.tsv", Data("##format=1\n#chrom\tpos\nx\t1\ny\t2\n".utf8)).expectSuccess()
+        #expect(try names("v") == ["#chrom", "pos"])
+        try load("e.csv", Data("sep=;\r\na;b\r\n1;2,5\r\n".utf8)).expectSuccess()
+        #expect(try rows("e") == ["1,'2,5'"])
+        let report = Data("Quarterly report\n\na,b\n1,2\n3,4\n5,6\n".utf8)
+        let refused = try load("r.csv", report)
+        #expect(refused.status != 0 && refused.errors.contains("--skip 1"), "\(refused)")
+        try load("r.csv", report, "--skip", "2").expectSuccess()
+        #expect(try rows("r") == ["1,2", "3,4", "5,6"])
+        try load("k.csv", Data("a,b\n; no\n1,2\n".utf8), "--comment", ";").expectSuccess()
+        #expect(try rows("k") == ["1,2"])
+    }
+
+    @Test func marksAndEscapes() throws {
+        try load("n.csv", Data("a,b\n1,NA\nn/a,\"NA\"\n3,x\n".utf8), "--null", "NA,n/a").expectSuccess()
+        #expect(try rows("n") == ["1,NULL", "NULL,'NA'", "3,'x'"])
+        try load("b.csv", Data(#"a,b\#n"say \"hi\"",\N\#none\, two,C:\\x\#n"#.utf8), "--escape", "\\").expectSuccess()
+        #expect(try rows("b") == ["'say \"hi\"',NULL", "'one, two','C:\\x'"])
+        try load("l.csv", Data("a,b\n5\" pipe,\"the \"best\" one\"\nx,\"y\"\n".utf8), "--quote", "lenient").expectSuccess()
+        #expect(try rows("l") == ["'5\" pipe','the \"best\" one'", "'x','y'"])
+        let twice = try load("d.csv", Data("a,a,,A\n1,2,3,4\n".utf8))
+        #expect(twice.status == 1 && twice.errors.contains("--rename"))
+        try load("d.csv", Data("a,a,,A\n1,2,3,4\n".utf8), "--rename").expectSuccess()
+        #expect(try names("d") == ["a", "a_2", "column3", "A_3"])
+    }
+
+    @Test func encodingsByTheirNames() throws {
+        // "é" in CP437, and "日本" in Shift-JIS.
+        let (dos, japanese) = (Data([0x61, 0x0a, 0x82, 0x0a]), Data([0x61, 0x2c, 0x62, 0x0a, 0x93, 0xfa, 0x96, 0x7b, 0x2c, 0x31, 0x0a]))
+        try load("q.csv", dos, "--encoding", "CP437").expectSuccess()
+        #expect(try rows("q") == ["'é'"])
+        try load("j.csv", japanese, "--encoding", "SHIFT_JIS").expectSuccess()
+        #expect(try rows("j") == ["'日本',1"])
+        #expect(try load("g.csv", dos).expectSuccess().errors.contains("give its --encoding"))
+        let lacking = try load("w.csv", Data([0x61, 0x0a, 0x81, 0x0a]))
+        #expect(lacking.expectSuccess().errors.contains("no characters of Windows-1252"))
+        #expect(try load("x.csv", Data([0x61, 0x0a, 0x81, 0xff, 0x0a]), "--encoding", "SHIFT_JIS").errors.contains("no characters in SHIFT_JIS"))
+        try load("y.csv", dos, "--encoding", "klingon").expectFailure(64, "encoding")
+        // An interrupted import continues in the middle of what was decoded.
+        let long = Data("a\n".utf8) + Data((0..<3000).flatMap { _ in [UInt8(0x93), 0xfa, 0x0a] }) + Data("\"x".utf8)
+        #expect(try load("z.csv", long, "--encoding", "SHIFT_JIS", "--batch", "100", "--types", "a=text").status == 1)
+    }
+
+    @Test func aPreviewAndACorrection() throws {
+        let csv = Data("a|b\n1|2\n".utf8)
+        let preview = try load("f.csv", csv, "--dry-run", "--delimiter", ",")
+        #expect(preview.expectSuccess().output.contains("read as CSV with one column"), "\(preview.output)")
+        #expect(preview.output.hasSuffix("  a|b\n  ───\n  1|2\n"), "\(preview.output)")
+        #expect(!FileManager.default.fileExists(atPath: database))
+        try load("f.csv", csv, "--delimiter", ",").expectSuccess()
+        let path = folder.path("f.csv")
+        let again = try Tool.run("import", database, path, "--no-key", "--table", "f")
+        #expect(again.expectSuccess().output.contains("--fresh makes the table again"))
+        try Tool.run("import", database, path, "--no-key", "--table", "f", "--fresh").expectSuccess()
+        #expect(try rows("f") == ["1,2"])
+        try Connection(.file(database)).execute("CREATE TABLE mine(x)")
+        let other = try Tool.run("import", database, path, "--no-key", "--table", "mine", "--fresh")
+        #expect(other.status == 64 && other.errors.contains("was not made by an import"))
+    }
+}
