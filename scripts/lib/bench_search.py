@@ -55,7 +55,7 @@ GOALS = {
     "known": ".99", "typo": ".97", "forms": ".97", "extra": ".85", "letters": "> Tantivy's",
     **{language: "1.00" for language in search_queries.search_texts.LANGUAGES},
 }
-# The rows and columns of the tables in the article on search.
+# The rows and columns of the table of speed in the article on search.
 ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "Search.md"
 ARTICLE_VARIANTS = {"fts5": "FTS5 in C", "ours": "SQLCipherKit", "ours-porter": "on FTS5's index", "tantivy": "Tantivy"}
 ARTICLE_WORK = {
@@ -64,13 +64,6 @@ ARTICLE_WORK = {
     "frequent": "20 hits with snippets, a frequent word", "rare": "the same, a rare word",
     "three": "the same, three frequent words", "build": "build the index", "insert": "insert 1,000 documents",
     "index, MB": "the index, MB",
-}
-ARTICLE_CLASSES = {
-    "title": "two or three words of a title", "title-typo": "the same with one typing error",
-    "title-letters": "the same, letter by letter", "title-forms": "a word in another form", "title-extra": "one word too many",
-    "title-joined": "two words typed as one", "phrase": "three or four words of a body",
-    "known": "words that only the document has", "typo": "the same with a typing error", "letters": "the same, each letter",
-    "forms": "the same in other forms", "extra": "the same and one too many", **search_queries.NAMES,
 }
 INSERTED = 1_000
 QUICK_DOCUMENTS = 10_000
@@ -388,17 +381,13 @@ def report(measured, workloads, variants, documents, is_markdown):
 
 
 def fill_article(measured):
-    """Puts the figures into the tables of the article, which are known by their first lines."""
+    """Puts the figures into the table of speed in the article, which is known by its first line."""
     variants = list(ARTICLE_VARIANTS)
     speed = {row[0]: row[1:-1] for row in speed_rows(measured, [name for name in WORKLOADS if name in ARTICLE_WORK], variants)}
-    found = {row[0]: [cell.split()[0] for cell in row[1:-2]] + [row[-2]] for row in relevance_rows(measured, variants)}
     text = ARTICLE.read_text()
-    for head, names, rows in ((["milliseconds"], ARTICLE_WORK, speed), (["typed"], ARTICLE_CLASSES, found)):
-        start = text.index(f"\n| {head[0]} | {ARTICLE_VARIANTS['fts5']} |") + 1
-        head += [*ARTICLE_VARIANTS.values(), *(["queries"] if names is ARTICLE_CLASSES else [])]
-        lines = table(head, [[name, *rows[key]] for key, name in names.items()], True)
-        text = text[:start] + lines + text[text.index("\n\n", start):]
-    ARTICLE.write_text(text)
+    start = text.index(f"\n| milliseconds | {ARTICLE_VARIANTS['fts5']} |") + 1
+    lines = table(["milliseconds", *ARTICLE_VARIANTS.values()], [[name, *speed[key]] for key, name in ARTICLE_WORK.items()], True)
+    ARTICLE.write_text(text[:start] + lines + text[text.index("\n\n", start):])
 
 
 # --- Options ----------------------------------------------------------------------------------------------------------
@@ -432,7 +421,7 @@ def arguments():
                         help="write the figures, the judged queries that miss and the slowest queries as JSON")
     parser.add_argument("--markdown", metavar="FILE", help="write the tables as Markdown")
     parser.add_argument("--article", action="store_true",
-                        help="write the figures into the tables of the article on search; needs all workloads and variants")
+                        help="write the figures into the table of speed in the article on search; needs all workloads and variants")
     parser.add_argument("--only", metavar="WORKLOAD,…", help="these workloads alone; the index is built in any case")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
     parser.add_argument("--list", action="store_true",

@@ -9,8 +9,8 @@ static int fts5IntegrityMethod(sqlite3_vtab *table, const char *schema, const ch
     return rc != SQLITE_OK ? rc : sqlcipherkit_sqlite_fts5_integrity(table, schema, name, quick, message);
 }
 
-/* Triggers, tables and a view keep an index in step with its content (ContentSync.swift). Without the index, the triggers would make
- * each write to the content fail, so they are dropped with it, whatever statement drops it. */
+/* Triggers, tables and a view keep an index in step with its content (ContentSync.swift). Without the index, the triggers would
+ * make each write to the content fail, so they are dropped with it, whatever statement drops it. */
 static int fts5DestroyMethod(sqlite3_vtab *table) {
     static const char *const companions[] = {
         "TRIGGER", "before_insert", "TRIGGER", "after_insert", "TRIGGER", "before_update", "TRIGGER", "after_update",

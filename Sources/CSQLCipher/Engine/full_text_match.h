@@ -108,8 +108,8 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
                 const sqlcipherkit_index_token *token = &q->tokens[a->first + t];
                 Fts5IndexIter *word = NULL;
                 m->rc = sqlite3Fts5IndexQuery(
-                    m->words->index, (const char *)token->bytes, token->count, m->flip == 0 ? 0 : FTS5INDEX_QUERY_DESC, m->columns[slot],
-                    &word);
+                    m->words->index, (const char *)token->bytes, token->count, m->flip == 0 ? 0 : FTS5INDEX_QUERY_DESC,
+                    m->columns[slot], &word);
                 m->iterators[iterator++] = word;
                 if (word == NULL || word->bEof) is_there = 0;
             }

@@ -219,8 +219,8 @@ static unsigned word_arabic(unsigned c) {
     }
 }
 
-/* Devanagari writes a nasal before a consonant of its own row as a letter with a virama, or as an anusvara. Takes the letter and the
- * virama at the end of a word for an anusvara if `c` follows them. */
+/* Devanagari writes a nasal before a consonant of its own row as a letter with a virama, or as an anusvara. Takes the letter and
+ * the virama at the end of a word for an anusvara if `c` follows them. */
 static void word_nasalize(WordBytes *word, unsigned c) {
     enum { virama = 0x94d, anusvara = 0x902 };
     static const unsigned short rows[][3] = {

@@ -22,9 +22,9 @@ extension Connection {
     ///     if index.name == "mail_fts" { search.filter = "folder <> 'trash'" }
     /// }
     /// ```
-    /// ``FullTextSearch/Hit/table`` and ``FullTextSearch/Hit/source`` tell which table a hit is from. The rules compare rows across all
-    /// tables:
-    /// - words: by the number of missing words. If a table's tokenizer finds fewer words in the text, the difference does not count
+    /// ``FullTextSearch/Hit/table`` and ``FullTextSearch/Hit/source`` tell which table a hit is from. The rules compare rows across
+    /// all tables:
+    /// - words: by the missing words. If a table's tokenizer finds fewer words in the text, the difference does not count
     ///   as missing;
     /// - typos, exactness and proximity: as in a single table;
     /// - column: by the positions of the columns, each in its own table;

@@ -39,8 +39,8 @@ extension FullTextIndex {
         }
     }
 
-    /// The table that the index is kept in step with; nil if its content is not synchronised. SQLite adapts the triggers and the view
-    /// when the table is renamed, and some of the triggers may be missing.
+    /// The table that the index is kept in step with; nil if its content is not synchronised. SQLite adapts the triggers and the
+    /// view when the table is renamed, and some of the triggers may be missing.
     private func synchronizedTable() throws(DatabaseError) -> String? {
         let triggers = ContentSync.Suffix.triggers.map { name + $0 }
         let objects = schema.qualified("sqlite_schema")

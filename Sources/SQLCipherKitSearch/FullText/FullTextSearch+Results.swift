@@ -8,8 +8,8 @@ extension FullTextSearch {
         /// How each word was understood, in the order of the text; empty for an ``FTS5Query``.
         public let words: [Word]
         /// The number of rows found: exact if ``isExhaustive``, otherwise a lower bound. At most 200,000 rows are counted per
-        /// index. Rows with typing errors count only if the search looked for them, as it always does with ``FullTextSearch/countsAll`` or
-        /// facets.
+        /// index. Rows with typing errors count only if the search looked for them, as it always does with
+        /// ``FullTextSearch/countsAll`` or facets.
         public let total: Int
         /// How many of these rows are in each group, by the names in ``FullTextSearch/facets``.
         public let facets: [String: [Facet]]

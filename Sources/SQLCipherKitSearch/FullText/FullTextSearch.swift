@@ -40,8 +40,8 @@ public struct FullTextSearch: Sendable {
         /// with a typed one. One or two letters at the end of a text of several words are taken as the beginning of a word: longer
         /// words then count as typed.
         case exactness = 5
-        /// bm25 with the columns' weights, ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer word or another form
-        /// is weighted by its own rarity.
+        /// bm25 with the columns' weights, ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer word or another
+        /// form is weighted by its own rarity.
         case relevance = 6
         /// Rows with all words side by side in one column, in the order in which they were typed, come first. If the last word is
         /// still being typed, a longer word continues it. Makes no difference to a single word.
