@@ -19,14 +19,14 @@ extension FuzzTarget {
         var splitter = StatementSplitter()
         var statements: [StatementSplitter.Statement] = []
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            for statement in splitter.take(String(line)) {
+            for statement in try splitter.take(line.utf8) {
                 if !statement.sql.utf8.contains(0) {
                     try require(SQLScript(statement.sql).isComplete, "a statement is incomplete: \(statement.sql)")
                 }
                 statements.append(statement)
             }
         }
-        if let rest = splitter.rest() { statements.append(rest) }
+        if let rest = try splitter.rest() { statements.append(rest) }
         let db = try Connection(.memory)
         defer { db.close() }
         var left = 50

@@ -9,7 +9,7 @@ import Testing
 
     /// Every text of four tokens after each of these beginnings.
     @Test(arguments: ["", "EXPLAIN", "EXPLAIN QUERY PLAN", "CREATE", "CREATE TRIGGER t", "EXPLAIN x CREATE TEMP TRIGGER t; END"])
-    func statementsEndWhereSQLiteEndsThem(beginning: String) {
+    func statementsEndWhereSQLiteEndsThem(beginning: String) throws {
         var wrong: [String] = []
         for number in 0..<Self.tokens.count * Self.tokens.count * Self.tokens.count * Self.tokens.count {
             var text = beginning, rest = number
@@ -18,9 +18,9 @@ import Testing
                 rest /= Self.tokens.count
             }
             var splitter = StatementSplitter()
-            let statements = splitter.take(text)
+            let statements = try splitter.take(text.utf8)
             let isWhole = statements.allSatisfy { SQLScript($0.sql).isComplete }
-            let isUnfinished = splitter.rest().map { !SQLScript($0.sql).isComplete } ?? true
+            let isUnfinished = try splitter.rest().map { !SQLScript($0.sql).isComplete } ?? true
             if !isWhole || !isUnfinished { wrong.append(text) }
         }
         #expect(wrong.isEmpty, "\(wrong.count) texts, such as \(wrong.prefix(3))")

@@ -17,7 +17,7 @@ struct AdoptCommand: FileCommand {
             EXAMPLES
               sqlcipherkit adopt notes.db
               sqlcipherkit adopt notes.db --convert note.created --to standard
-              sqlcipherkit adopt core.db --convert ZNOTE.ZCREATED --numbers seconds-since-2001
+              sqlcipherkit adopt core.db --convert ZNOTE.ZDATE --numbers seconds-since-2001
 
             \(form); with --convert table, column, converted
             """)

@@ -4,14 +4,18 @@ import Foundation
 package enum SystemFile {
     /// Opens a regular file. Never follows a link, and never waits for a pipe.
     /// - Parameters:
+    ///   - folder: the descriptor of an open folder that the path begins at. Default: as for `open(2)`.
     ///   - flags: as for `open(2)`.
     ///   - isAlone: whether to refuse a file that has another name too: a user who may write to the folder could have linked a
     ///     file of this user's there, to have its content, its permissions or its owner changed.
     ///   - isOwn: whether to refuse a file of another user, and one that others may read or write.
     /// - Returns: the descriptor; less than 0 if there is none, with the reason in `errno`: `EMLINK` for another name, `EPERM` for
     ///   another user's, `ENXIO` for what is not a regular file.
-    package static func open(_ path: String, _ flags: Int32, isAlone: Bool = true, isOwn: Bool = false) -> Int32 {
-        let file = Foundation.open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+    package static func open(
+        _ path: String, in folder: Int32 = AT_FDCWD, _ flags: Int32, isAlone: Bool = true, isOwn: Bool = false
+    ) -> Int32 {
+        let flags = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let file = folder == AT_FDCWD ? Foundation.open(path, flags, 0o600) : openat(folder, path, flags, 0o600)
         guard file >= 0 else { return file }
         var info = stat()
         var refusal: Int32 = 0

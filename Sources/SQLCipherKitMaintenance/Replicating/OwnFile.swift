@@ -29,24 +29,14 @@ package final class OwnFile {
             case .creating: O_RDWR | O_CREAT | O_EXCL
             case .locking: O_RDWR | O_CREAT
             }
-        let descriptor = openat(folder, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return nil }
-        var info = stat()
-        guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, purpose != .updating || isOwn(info) else {
-            close(descriptor)
-            errno = EINVAL
-            return nil
-        }
-        return OwnFile(descriptor)
+        let isUpdated = purpose == .updating
+        let descriptor = SystemFile.open(path, in: folder, flags, isAlone: isUpdated, isOwn: isUpdated)
+        return descriptor < 0 ? nil : OwnFile(descriptor)
     }
 
     private init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
-
-    private static func isOwn(_ info: stat) -> Bool {
-        info.st_mode & 0o077 == 0 && info.st_nlink == 1 && info.st_uid == geteuid()
-    }
 
     /// The size in bytes.
     package var size: Int {

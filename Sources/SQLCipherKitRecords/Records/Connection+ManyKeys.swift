@@ -80,7 +80,7 @@ extension Connection {
             let filter = condition.dropFirst().reduce(condition.first ?? "0") { "\($0) AND \($1)" }
             var there: Record?
             try db.forEachRow(of: "SELECT \(side.columns) FROM \(side.source) WHERE \(filter) LIMIT 1") { _ in
-                { row in there = try Record.readSQL(from: row) }
+                { row in there = try Record(row: row) }
             }
             return try there ?? db.inserted(record, in: schema)
         }

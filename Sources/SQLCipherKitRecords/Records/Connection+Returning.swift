@@ -28,7 +28,7 @@ extension Connection {
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>
     ) throws -> [Value] {
         let list = query.returned { SQLValueList(expression($0)) }
-        return try changed(query.deletion(list.sql)) { row in try row.coded() }
+        return try changed(query.deletion(list.sql)) { row in try list.readCoded(row) }
     }
 
     /// Deletes the rows of a query, and returns several values from each row, as a tuple.
@@ -81,7 +81,7 @@ extension Connection {
     ) throws -> [Value] {
         let list = query.returned { SQLValueList(expression($0)) }
         return try changed(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
-            try row.coded()
+            try list.readCoded(row)
         }
     }
 

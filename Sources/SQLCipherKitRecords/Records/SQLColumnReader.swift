@@ -129,7 +129,7 @@ public struct SQLColumnReader: ~Copyable {
 }
 
 /// A column's name as a coding key, for the path in an error.
-private struct ColumnKey: CodingKey {
+struct ColumnKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
 

@@ -24,8 +24,8 @@ extension SQLExpression {
     /// let romans = try db.fetchAll(Note.filter { $0.meta.json(\.city) == "Roma" })
     /// // ("note"."meta" ->> '$.city') = ?
     /// ```
-    /// The property must be a stored one, and so must those on the way to it: `\.address.city`, `\.address?.city`. Each is found under
-    /// its coding key. Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Its type must be a
+    /// The property must be a stored one, and so must those on the way to it: `\.address.city`, `\.address?.city`. Each is found
+    /// under its coding key. Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Its type must be a
     /// ``SQLJSONScalar``. For elements of arrays and other types, see ``json(_:as:)``.
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
     where Value == JSONColumn<Root> { value(property) }

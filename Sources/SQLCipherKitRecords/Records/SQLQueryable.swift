@@ -122,7 +122,7 @@ extension SQLQueryable {
     @_disfavoredOverload
     public func select<Value: Decodable & Sendable>(_ expression: (Columns) -> SQLExpression<Value>) -> SQLSelection<Value> {
         let (query, list) = with { SQLValueList(expression($0)) }
-        return SQLSelection(query.selection.clauses, list, read: { row in try row.coded() })
+        return SQLSelection(query.selection.clauses, list, read: { row in try list.readCoded(row) })
     }
 
     /// Selects several values instead of records, as a tuple.

@@ -15,9 +15,9 @@ struct SQLValueList: Sendable {
 
     init<each Value>(_ expressions: repeat SQLExpression<each Value>) {
         var list: [SQL] = [], forms: [Form] = []
-        func append<Value>(_ expression: SQLExpression<Value>) {
+        func append<T>(_ expression: SQLExpression<T>) {
             list.append(expression.sql)
-            forms.append(Form(type: Value.self, profile: expression.form))
+            forms.append(Form(type: T.self, profile: expression.form))
         }
         for expression in repeat each expressions { append(expression) }
         sql = "\(list: list)"
@@ -32,12 +32,15 @@ struct SQLValueList: Sendable {
     ) throws(DatabaseError) -> (repeat each Value) {
         try row.values(from: first, own)
     }
-}
 
-extension Row {
-    /// The first column as a type that codes itself.
-    func coded<Value: Decodable>() throws -> Value {
-        var columns = SQLColumnReader(self)
-        return try columns.next(Value.self)
+    /// Reads the first value of a row, of a type that codes itself.
+    func readCoded<Value: Decodable>(_ row: borrowing Row) throws -> Value {
+        let state = row.names.decoding, former = (state.row.pointee, state.own)
+        (state.row.pointee, state.own) = (row.handle, own?.pointers)
+        defer { (state.row.pointee, state.own) = former }
+        let key = ColumnKey(Row.Column(row.handle, 0).name)
+        do { return try ColumnDecoder(state: state, index: 0, codingPath: [key]).any(Value.self) } catch {
+            throw state.error(error, Value.self)
+        }
     }
 }

@@ -73,7 +73,7 @@ enum Colour: String, SQLValueConvertible, MachineValue, CaseIterable {
 }
 
 /// A type of the program's own around one that has several forms.
-struct Moment: SQLValueConvertible, MachineValue {
+struct MachineMoment: SQLValueConvertible, MachineValue {
     var date: Date
     init(_ date: Date) { self.date = date }
     var sqlValue: SQLValue { get throws(DatabaseError) { try date.sqlValue } }
@@ -82,9 +82,13 @@ struct Moment: SQLValueConvertible, MachineValue {
         guard let date = Date(sqlValue: sqlValue) else { return nil }
         self.date = date
     }
-    static var values: [Moment] { Date.values.map(Moment.init) }
-    static func isEqual(_ a: Moment, _ b: Moment) -> Bool { a.date == b.date }
-    static var isLess: (@Sendable (Moment, Moment) -> Bool)? { { $0.date < $1.date } }
+    init?(sqlValue: SQLValue, in profile: ValueProfile) {
+        guard let date = Date(sqlValue: sqlValue, in: profile) else { return nil }
+        self.date = date
+    }
+    static var values: [MachineMoment] { Date.values.map(MachineMoment.init) }
+    static func isEqual(_ a: MachineMoment, _ b: MachineMoment) -> Bool { a.date == b.date }
+    static var isLess: (@Sendable (MachineMoment, MachineMoment) -> Bool)? { { $0.date < $1.date } }
 }
 
 // What is only Codable.
@@ -96,7 +100,7 @@ enum Kind: String, MachineValue, CaseIterable {
 }
 
 /// A single value.
-struct Celsius: MachineValue {
+struct MachineCelsius: MachineValue {
     var degrees: Double
     init(_ degrees: Double) { self.degrees = degrees }
     init(from decoder: any Decoder) throws { degrees = try decoder.singleValueContainer().decode(Double.self) }
@@ -104,8 +108,8 @@ struct Celsius: MachineValue {
         var container = encoder.singleValueContainer()
         try container.encode(degrees)
     }
-    static let values = [Celsius(0), Celsius(21.5), Celsius(-40)]
-    static func isEqual(_ a: Celsius, _ b: Celsius) -> Bool { a.degrees == b.degrees }
+    static let values = [MachineCelsius(0), MachineCelsius(21.5), MachineCelsius(-40)]
+    static func isEqual(_ a: MachineCelsius, _ b: MachineCelsius) -> Bool { a.degrees == b.degrees }
 }
 
 /// A single value that has several forms.

@@ -34,12 +34,12 @@ import TestSupport
             }
             return [one(NoForms.self), one(MixedForms.self)]
         }
-        var all = with(Date.self) + with(UUID.self) + with(Decimal.self) + with(Moment.self) + coded(Deadline.self)
+        var all = with(Date.self) + with(UUID.self) + with(Decimal.self) + with(MachineMoment.self) + coded(Deadline.self)
         // The others have one form, whatever the profile.
         if named.name == "standard" {
             all += with(Int.self) + with(Int8.self) + with(UInt32.self) + with(Double.self) + with(Float.self) + with(Bool.self)
             all += with(String.self) + with(Data.self) + with(URL.self) + with(Colour.self)
-            all += coded(Kind.self) + coded(Celsius.self) + coded(Address.self)
+            all += coded(Kind.self) + coded(MachineCelsius.self) + coded(Address.self)
         }
         return all
     }

@@ -150,8 +150,7 @@ extension Artist {
 
 extension RecordsArticleTests {
     @Test func codeFromAssociationsOnWorks() throws {
-        let (db, artist) = try written()
-        var monk = artist
+        let (db, _) = try written()
         let shelf = Artist.order { $0.name }
             .including(Artist.albums.order { $0.year }.limit(3))
         for (artist, albums) in try db.fetchAll(shelf) {
@@ -190,7 +189,36 @@ extension RecordsArticleTests {
             )
         })
         #expect(places.map(\.1) == [1, 2] && places.map(\.2) == [6, 13] && counts.map(\.1) == [2])
+    }
 
+    @Test func rowsOfSQL() throws {
+        let (db, _) = try written()
+        let late = try db.fetchAll(Album.self, """
+            SELECT * FROM album WHERE year > \(1960) ORDER BY year
+            """)
+        struct Line: Decodable {
+            var title: String
+            var age: Int
+        }
+        let lines = try db.fetchAll(Line.self, """
+            SELECT title, 2000 - year AS age FROM album ORDER BY age
+            """)
+        struct Credit: Decodable {
+            var album: Album
+            var artist: Artist?
+        }
+        let credits = try db.fetchAll(Credit.self, """
+            SELECT \(columns: Album.self, of: "b", as: "album"),
+                \(columns: Artist.self, of: "a", as: "artist")
+            FROM album AS b LEFT JOIN artist AS a ON a.id = b.artist
+            """)
+        #expect(late.map(\.title) == ["Underground"] && lines.map(\.age) == [32, 42])
+        #expect(credits.map(\.artist?.name) == ["Monk", "Monk"] && credits.map(\.album.title) == ["Misterioso", "Underground"])
+    }
+
+    @Test func queriesOfQueriesAndManyRows() throws {
+        let (db, artist) = try written()
+        var monk = artist
         struct Folder: SQLRecord {
             var id: Int64?
             var parent: Int64?
@@ -227,31 +255,6 @@ extension RecordsArticleTests {
         try db.insert(&monk, in: archive)
         let archived = try db.fetchAll(Artist.in(archive).order { $0.name })
         #expect(archived.map(\.name) == ["Monk"])
-    }
-
-    @Test func rowsOfSQL() throws {
-        let (db, _) = try written()
-        let late = try db.fetchAll(Album.self, """
-            SELECT * FROM album WHERE year > \(1960) ORDER BY year
-            """)
-        struct Line: Decodable {
-            var title: String
-            var age: Int
-        }
-        let lines = try db.fetchAll(Line.self, """
-            SELECT title, 2000 - year AS age FROM album ORDER BY age
-            """)
-        struct Credit: Decodable {
-            var album: Album
-            var artist: Artist?
-        }
-        let credits = try db.fetchAll(Credit.self, """
-            SELECT \(columns: Album.self, of: "b", as: "album"),
-                \(columns: Artist.self, of: "a", as: "artist")
-            FROM album AS b LEFT JOIN artist AS a ON a.id = b.artist
-            """)
-        #expect(late.map(\.title) == ["Underground"] && lines.map(\.age) == [32, 42])
-        #expect(credits.map(\.artist?.name) == ["Monk", "Monk"] && credits.map(\.album.title) == ["Misterioso", "Underground"])
     }
 
     struct Sleeve: SQLPositionalRecord {

@@ -123,7 +123,7 @@ import TestSupport
             try db.execute("INSERT INTO f VALUES ('hello world'), ('Hello World'), ('bye')")
         }
         try onReaders(4, of: pool) { db in
-            let hits = try db.fullText("f").search(.phrase("HELLO world"))
+            let hits = try db.fullText("f").search(.phrase("HELLO world")).hits
             #expect(hits.count == 2)
             let twice = try db.fetchOne(Int.self, "SELECT twice(21)")
             #expect(twice == 42)

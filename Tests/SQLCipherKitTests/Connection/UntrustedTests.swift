@@ -61,7 +61,7 @@ import TestSupport
         #expect(error?.reason == .timeout, "\(String(describing: error))")
         let db = try Connection(.memory)
         #expect(throws: DatabaseError.self) {
-            try db.attach(.file(path), as: "theirs", key: .plaintext, safeguards: #require(configuration.safeguards))
+            try db.attach(.file(path), as: "theirs", key: .plaintext, safeguards: configuration.safeguards)
         }
         #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
         let task = Task.detached { () -> Bool in
@@ -71,7 +71,8 @@ import TestSupport
         try await Task.sleep(for: .milliseconds(100))
         task.cancel()
         #expect(await task.value)
-        #expect(ContinuousClock.now - begun < .seconds(30))
+        // Without a limit they take hours on a machine that runs all tests at once; each is ended between two steps.
+        #expect(ContinuousClock.now - begun < .seconds(300))
     }
 
     /// A pipe in place of a database, its journal or its log would be waited for.

@@ -252,7 +252,7 @@ import TestSupport
     }
 
     @Test("S39 rows as types") func s39() throws {
-        #expect(try db.fetchOne(decoding: Note.self, "SELECT * FROM note WHERE id = 2") == Note(id: 2, title: "Mill", stars: nil))
+        #expect(try db.fetchOne(Note.self, "SELECT * FROM note WHERE id = 2") == Note(id: 2, title: "Mill", stars: nil))
     }
 
     @Test("S40 a column that is not there, or of another type") func s40() throws {

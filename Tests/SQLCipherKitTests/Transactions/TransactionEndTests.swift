@@ -206,7 +206,7 @@ import TestSupport
                 }
             },
             { try $0.savepoint { try $0.execute("INSERT INTO a VALUES (2)") } },
-            { try $0.transaction { try $0.fetchAll(Int.self, "SELECT x FROM a") } },
+            { try $0.transaction { try $0.main.setCacheSize(100) } },
         ]
         for closure in closures { try closure(db) }
         #expect(try db.fetchAll(Int.self, "SELECT x FROM a") == [1, 2])
@@ -217,7 +217,7 @@ import TestSupport
                     try db.execute("INSERT INTO a VALUES (1)")
                 }
             },
-            { try $0.write { try $0.fetchAll(Int.self, "SELECT x FROM a") } },
+            { try $0.write { try $0.main.setCacheSize(100) } },
         ]
         for write in writes { try write(queue) }
         let seen = try queue.write { db in
