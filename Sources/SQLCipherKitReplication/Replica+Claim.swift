@@ -113,7 +113,9 @@ extension Replica {
         do { try source.resume(at: former.tail.mark ?? former.contents.mark) } catch is ReplicaSource.Gap {
             if former.contents.snapshot == nil {
                 let reader = try await ReplicaReader(store, key: encryption)
-                if try await reader.plan(for: .newest).end == held.place { return true }
+                // Killed before the first snapshot was complete: nothing can be restored, so nothing is lost.
+                guard let newest = try await reader.newestPlan() else { return true }
+                if newest.end == held.place { return true }
             }
             throw DatabaseError.forkedReplica(
                 "it has commits that this database lacks. Restore the newest state; or, to begin another history with this "

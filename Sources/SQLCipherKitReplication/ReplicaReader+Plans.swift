@@ -46,17 +46,23 @@ extension ReplicaReader {
         return try page.entries(await object(names.page(page.number, of: page.term), upTo: page.size), with: key)
     }
 
+    /// How to restore the newest state; nil if there is none yet.
+    func newestPlan() async throws -> Plan? {
+        try await plan { entry, _ in
+            switch entry {
+            case .log(let log): log.commits
+            case .snapshot(let snapshot): snapshot.commits
+            case .leftovers, .page: nil
+            }
+        }
+    }
+
     func plan(for moment: ReplicaMoment) async throws -> Plan {
         switch moment {
         case .newest:
-            let plan = try await plan { entry, _ in
-                switch entry {
-                case .log(let log): log.commits
-                case .snapshot(let snapshot): snapshot.commits
-                case .leftovers, .page: nil
-                }
+            guard let plan = try await newestPlan() else {
+                throw DatabaseError.damagedReplica("the first snapshot is not complete")
             }
-            guard let plan else { throw DatabaseError.damagedReplica("the first snapshot is not complete") }
             return plan
         case .position(let position):
             guard let generation = UInt32(exactly: position.generation) else { throw noSuch(moment) }
