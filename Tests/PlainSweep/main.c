@@ -169,7 +169,7 @@ static int damage(void) {
     return problems > 0;
 }
 
-/* Another connection reads or writes: the change is refused, and the next write waits for nobody and is whole. */
+/* Another connection reads or writes: the change is refused, and the next write does not wait and is whole. */
 static int busy(void) {
     int problems = 0;
     for (int writes = 0; writes <= 1; writes++) {

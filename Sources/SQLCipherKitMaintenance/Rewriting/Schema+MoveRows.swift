@@ -13,8 +13,9 @@ extension Schema {
     /// into a table of their own in this database, from there to the other one, and are then removed here. If the process dies in
     /// between, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
     ///
-    /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. The target's table must have
-    /// all columns of the source's table, by name; generated columns are computed again. A row id that is no column of the table is
+    /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. A foreign key with
+    /// `ON DELETE CASCADE` deletes the rows that refer to a moved one, so move those first. The target's table must have all
+    /// columns of the source's table, by name; generated columns are computed again. A row id that is no column of the table is
     /// assigned by the target.
     /// - Parameters:
     ///   - table: the table's name.
