@@ -1,5 +1,6 @@
 #if S3
     import Foundation
+    import SQLCipherKitCore
 
     /// What signs requests to an object store.
     public struct S3Credentials: Sendable {
