@@ -1,4 +1,4 @@
-/* The function with which overrides.h replaces SQLCipher's own, which writes byte by byte through a volatile pointer.
+/* The function in place of SQLCipher's own (Vendor/patches/03-memory.patch), which writes byte by byte through a volatile pointer.
  * System/secure.c has it for the other engine. */
 #include <stddef.h>
 #include <string.h>

@@ -4,12 +4,18 @@ import TestSupport
 /// `Vendor/pins.json`, as far as the tests look at it.
 struct Pins: Decodable {
     struct Archive: Decodable { let file: String, sha256: String, bytes: Int }
-    struct Member: Decodable { let file: String, sha256: String, bytes: Int }
+    struct Sum: Decodable { let sha256: String, bytes: Int }
+    /// A file of the archive. With patches, `patched` is the one that is installed.
+    struct Member: Decodable {
+        let file: String, sha256: String, bytes: Int, patched: Sum?
+        var installed: String { patched?.sha256 ?? sha256 }
+    }
+    struct Patch: Decodable { let file: String, sha256: String }
     struct Package: Decodable { let name: String, version: String }
     struct Upstream: Decodable {
         let name: String, licence: String
         let cipherVersion: String?, version: String?, sourceID: String?, minimumVersion: String?
-        let package: Package?, archive: Archive?, members: [Member]?
+        let package: Package?, archive: Archive?, members: [Member]?, patches: [Patch]?
     }
     struct Missing: Error { let name: String }
 

@@ -39,8 +39,8 @@ struct VendorScriptTests {
         init() throws {
             folder = try TemporaryFolder()
             let files = FileManager.default
-            for path in ["scripts/vendor", "scripts/lib/vendor.py", "scripts/lib/engine_table.py",
-                         "scripts/lib/download-requirements.txt", "Vendor/pins.json",
+            for path in ["scripts/vendor", "scripts/lib/vendor.py", "scripts/lib/engine_table.py", "scripts/lib/patches.py",
+                         "scripts/lib/download-requirements.txt", "Vendor/pins.json", "Vendor/patches",
                          "Sources/CSQLCipher/Engine/ENGINE.md"] {
                 let target = folder.url.appendingPathComponent(path)
                 try files.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -68,7 +68,7 @@ struct VendorScriptTests {
 
         /// The names in Vendor, hidden ones too, but for what was there before the first run.
         func leftovers() throws -> [String] {
-            try FileManager.default.contentsOfDirectory(atPath: vendor.path).filter { $0 != "pins.json" }.sorted()
+            try FileManager.default.contentsOfDirectory(atPath: vendor.path).filter { !["pins.json", "patches"].contains($0) }.sorted()
         }
 
         func changeByte(of file: URL, at offset: Int) throws -> Data {
@@ -97,7 +97,7 @@ struct VendorScriptTests {
         let copy = try Copy()
         try copy.unpack()
         for member in try #require(try Pins.load().upstream("SQLCipher").members) {
-            #expect(try sum(copy.engine.appendingPathComponent(member.file)) == member.sha256)
+            #expect(try sum(copy.engine.appendingPathComponent(member.file)) == member.installed)
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: copy.engine.path).sorted()
         #expect(names == ["LICENSE.LibTomCrypt", "LICENSE.SQLCipher", "LICENSE.SQLite", "SHA256SUMS",
@@ -304,9 +304,9 @@ struct VendorScriptTests {
         let copy = try Copy()
         let shell = """
             set -e
-            cp "$1/Vendor/pins.json" "$1"
+            cp -r "$1/Vendor/pins.json" "$1/Vendor/patches" "$1"
             mount -t tmpfs -o size=4m none "$1/Vendor"
-            mv "$1/pins.json" "$1/Vendor"
+            mv "$1/pins.json" "$1/patches" "$1/Vendor"
             status=0
             "$2" --from "$3" || status=$?
             ls -A "$1/Vendor"
@@ -315,7 +315,7 @@ struct VendorScriptTests {
         let paths = [copy.folder.url.path, copy.script, copy.archive.deletingLastPathComponent().path]
         let outcome = try Command.run("unshare", ["-rm", "bash", "-c", shell, "bash"] + paths, environment: copy.environment)
         expectOneLine(outcome, saying: "Vendor/.sqlcipher.new/sqlite3.c", "No space left on device")
-        #expect(outcome.output == "pins.json\n")
+        #expect(outcome.output == "patches\npins.json\n")
     }
     #endif
 

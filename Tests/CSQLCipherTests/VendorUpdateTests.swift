@@ -79,7 +79,7 @@ struct VendorUpdateTests {
                 assert files["sqlite3.c"].count(old) > 0, old
                 files["sqlite3.c"] = files["sqlite3.c"].replace(old, new)
             edit(b"static void columnMallocFailure(sqlite3_stmt *pStmt)\\n{", b"static void columnMallocFailure(sqlite3_stmt *pStmt)\\n{ (void)0;")
-            edit(b"sqlcipher_codec_key_copy", b"sqlcipher_copy_codec_key")
+            edit(b"sqlcipher_cipher_ctx_copy", b"sqlcipher_copy_cipher_ctx")
             edit(b"#define MAX_LOG_LEN 4096", b"#define MAX_LOG_LEN 8192")
             edit(b"int kdf_salt_sz;", b"long kdf_salt_sz; /* wider */")
             edit(b"  int reserve_sz;", b"  int reserve_sz;  /* a comment more */")
@@ -93,9 +93,52 @@ struct VendorUpdateTests {
         #expect(lines == [
             "vendor: private symbol changed: CIPHER_VERSION_NUMBER", "vendor: private symbol changed: MAX_LOG_LEN",
             "vendor: private symbol changed: codec_ctx.kdf_salt_sz", "vendor: private symbol changed: columnMallocFailure",
-            "vendor: private symbol gone: inodeList", "vendor: private symbol gone: sqlcipher_codec_key_copy",
+            "vendor: private symbol gone: inodeList", "vendor: private symbol gone: sqlcipher_cipher_ctx_copy",
+            "vendor: private symbol changed: sqlcipher_codec_key_derive",
         ])
         #expect(outcome.output.contains("the build stops until it is reviewed"))
+    }
+
+    /// What a patch was written for has changed: the difference is shown, and nothing is pinned.
+    @Test func patchesWhosePlaceHasChanged() throws {
+        let copy = try Copy()
+        try copy.unpack()
+        let before = try pins(copy)
+        try makeArchive(in: copy, edits: """
+            files["sqlite3.c"] = files["sqlite3.c"].replace(b"static int unixUnlock(sqlite3_file *id, int eFileLock){", b"static int unixUnlock(sqlite3_file *id, int eFileLock){ (void)0;")
+            files["sqlite3.c"] = files["sqlite3.c"].replace(b"sqlcipher_codec_pragma(", b"sqlcipher_pragma_of_codec(")
+            """)
+        let outcome = try copy.run("--update", "sqlcipher3==9.9.9", "--from", copy.archive.deletingLastPathComponent().path)
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("3 edits of Vendor/patches were written for other text"), "\(outcome.errors)")
+        #expect(outcome.output.contains("04-damaged-pages.patch: sqlcipher_codec_pragma is gone"))
+        #expect(outcome.output.contains("06-file-errors.patch: unixUnlock has changed, to SHA-256 "))
+        #expect(outcome.output.contains("    +static int unixUnlock(sqlite3_file *id, int eFileLock){ (void)0;"))
+        #expect(try pins(copy) == before)
+        #expect(try copy.run("--check").status == 0)
+    }
+
+    /// A patch counts once its sum is pinned.
+    @Test func aChangedPatch() throws {
+        let copy = try Copy()
+        try copy.unpack()
+        let shelf = copy.archive.deletingLastPathComponent().path
+        let patch = copy.vendor.appendingPathComponent("patches/08-open.patch")
+        let text = try String(contentsOf: patch, encoding: .utf8)
+        try Data((text + "/* A line of ours. */\n").utf8).write(to: patch)
+        for arguments in [["--check"], ["--diff", "--from", shelf], ["--from", shelf]] {
+            let outcome = try Command.run(copy.script, arguments, environment: copy.environment)
+            #expect(outcome.status == 1 && outcome.errorLines.count == 1, "\(outcome.errors)")
+            #expect(outcome.errors.contains("Vendor/patches/08-open.patch: SHA-256 is "), "\(outcome.errors)")
+        }
+        #expect(try copy.run("--pin-patches", "--from", shelf).status == 0)
+        #expect(try copy.run("--check").status == 0)
+        let engine = try String(contentsOf: copy.engine.appendingPathComponent("sqlite3.c"), encoding: .utf8)
+        #expect(engine.contains("/* A line of ours. */"))
+        // Taken back, everything is as it was.
+        try Data(text.utf8).write(to: patch)
+        #expect(try copy.run("--pin-patches", "--from", shelf).status == 0)
+        #expect(try pins(copy) == Data(contentsOf: Repository.file("Vendor/pins.json")))
     }
 
     /// Whatever fails leaves pins and engine as they were.

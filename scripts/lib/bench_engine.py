@@ -92,17 +92,24 @@ def compile_object(target, source, *flags):
     return target
 
 
+def with_memory(target, *flags):
+    """The engine, and what wipes its memory."""
+    secure = compile_object(target.with_name("secure.o"), ENGINE / "System" / "secure.c", *flags)
+    return [compile_object(target, ENGINE / "Engine" / "engine.c", *flags), secure]
+
+
 def engine_objects(variant):
     """The objects of an engine and the libraries it needs."""
     folder = WORK / variant
     folder.mkdir(exist_ok=True)
     target = folder / "engine.o"
     if variant == "plain":
-        return [compile_object(target, DRIVER / "plain.c", PEER_CACHE)], []
+        command(ROOT / "scripts" / "vendor", "--unpatched", folder)
+        return [compile_object(target, DRIVER / "plain.c", PEER_CACHE, "-I", folder)], []
     if variant == "ltc-stock":
-        return [compile_object(target, ENGINE / "Engine" / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_STOCK_PROVIDER")], ["-ltomcrypt"]
+        return with_memory(target, PEER_CACHE, "-DSQLCIPHERKIT_STOCK_PROVIDER"), ["-ltomcrypt"]
     if variant == "openssl":
-        return [compile_object(target, ENGINE / "Engine" / "engine.c", PEER_CACHE, "-DSQLCIPHERKIT_OPENSSL")], ["-lcrypto"]
+        return with_memory(target, PEER_CACHE, "-DSQLCIPHERKIT_OPENSSL"), ["-lcrypto"]
     if variant == "sqlite3mc":
         # Compiled as its own build files do, with those options of the other engines that matter here.
         hardware = ["-maes", "-msse4.2"] if os.uname().machine == "x86_64" else []

@@ -62,7 +62,7 @@ def vendored(upstream, files):
         packageVerificationCode={"packageVerificationCodeValue": digest("sha1", sums.encode())},
         hasFiles=[entry["SPDXID"] for entry in entries],
         sourceInfo=f"{upstream['package']['name']} {upstream['package']['version']}: {upstream['archive']['file']}, "
-        "from which the files are taken unchanged",
+        "from which the files are taken, sqlite3.c with this package's patches (Vendor/patches)",
     )
     found["filesAnalyzed"] = True
     return found, entries

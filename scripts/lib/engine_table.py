@@ -8,11 +8,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import patches  # noqa: E402
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = ROOT / "Sources" / "CSQLCipher"
 TABLE = SOURCES / "Engine" / "ENGINE.md"
 AMALGAMATION = ROOT / "Vendor" / "sqlcipher" / "sqlite3.c"
 HEADER = ROOT / "Vendor" / "sqlcipher" / "sqlite3.h"
+PATCHES = ROOT / "Vendor" / "patches"
+
+
+def all_patches():
+    return [patches.Patch(path.name, path.read_text(encoding="utf-8")) for path in sorted(PATCHES.glob("*.patch"))]
+
+
+def replaced():
+    """The functions that the fragments define in place of the amalgamation's."""
+    return {edit.function for patch in all_patches() for edit in patch.edits if edit.is_replacement} - {"sqlcipher_memset"}
 
 
 def fragments():
@@ -168,10 +181,13 @@ def uses_of(tree):
         if node.get("kind") == "MemberExpr" and node.get("name"):
             owner = record(node["inner"][0])
             # The members of a union inside a struct count as the struct's own.
-            if "(unnamed" not in owner and "(anonymous" not in owner:
+            if not re.search(r"\((?:unnamed|anonymous)", owner):
                 yield f"{owner}.{node['name']}"
             elif node["inner"][0].get("name"):
-                yield f"{record(node['inner'][0]['inner'][0])}.{node['inner'][0]['name']}"
+                outer = record(node["inner"][0]["inner"][0])
+                # Two such unions, one in the other, are one field of the struct.
+                if "(" not in outer:
+                    yield f"{outer}.{node['inner'][0]['name']}"
         elif node.get("kind") == "DeclRefExpr":
             declaration = node["referencedDecl"]
             if declaration["kind"] in ("FunctionDecl", "VarDecl", "EnumConstantDecl") and declaration["id"] not in local:
@@ -186,16 +202,14 @@ def used():
     texts = [code(path) for path in fragments()]
     own = set().union(*map(functions, texts))
     names, seen = set(), set()
-    for pattern in ("sqlcipherkit_", "provider_", "sqlite3Codec", "sqlite3_rekey_v2", "attachFunc", "unixRead", "unixUnlock",
-                    "unixDelete", "pageReinit", "fts5IntegrityMethod", "fts5SnippetFunction", "snippet_", "word_"):
+    for pattern in ("sqlcipherkit_", "provider_", "word_", *sorted(replaced())):
         for tree in syntax_trees(pattern):
             name = tree.get("name")
             if tree.get("kind") == "FunctionDecl" and name in own and any(n.get("kind") == "CompoundStmt" for n in nodes(tree)):
                 seen.add(name)
                 names |= set(uses_of(tree))
-    # Two of overrides_end.h do nothing, and three of opening.h are in the other engine only.
-    unseen = own - seen - {"sqlcipher_atexit", "sqlcipher_fini", "sqlite3_enable_load_extension", "sqlite3_load_extension",
-                           "sqlite3_enable_shared_cache"}
+    # Three of opening.h are in the other engine only.
+    unseen = own - seen - {"sqlite3_enable_load_extension", "sqlite3_load_extension", "sqlite3_enable_shared_cache"}
     if unseen:
         sys.exit(f"check-engine: not looked at: {', '.join(sorted(unseen))}; add a pattern for their names to used()")
     words = set(re.findall(r"\b[A-Za-z_]\w*\b", "\n".join(texts)))
@@ -205,31 +219,35 @@ def used():
     # One of our macros or constants may have the same name as one of the amalgamation's.
     ours = {word for path in [*fragments(), *SOURCES.glob("include/*.h"), *SOURCES.glob("Provider/*/*.h")]
             for word in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", code(path), re.MULTILINE)} | {"memcpy", "double"}
-    overridden = set(re.findall(r"\b((?:sqlcipher|sqlite3|attach|readDb|pageRe|unixRe|unixUn|unixDe|fts5Integ|fts5Snip)\w+)\(",
-                                code(SOURCES / "Engine" / "overrides.h")))
-    overridden = {name for name in overridden if not name.startswith("sqlcipherkit_")}
-    names = {name for name in names - own - ours if name.partition(".")[0] not in public and not name.startswith("sqlcipherkit_")}
-    return sorted(name for name in names | overridden if engine.definition(name) is not None)
+    names = {name for name in names - own - ours
+             if name.partition(".")[0] not in public and not name.startswith(("sqlcipherkit_", patches.PREFIX))}
+    return sorted(name for name in names if engine.definition(name) is not None)
 
 
 # --- The check --------------------------------------------------------------------------------------------------------
 
 
+def tests_of_patches():
+    """The names of tests in the heads of the patches."""
+    for patch in all_patches():
+        words = re.search(r"^Test: (.*(?:\n  .*)*)", patch.head, re.MULTILINE)[1]
+        yield from (word.strip() for word in words.split(","))
+
+
 def missing_tests(text):
-    """Names in the last column that no test has. A name is `Suite/function`, `Suite` or a file of a probe."""
+    """Names in the last column, or in a patch, that no test has. A name is `Suite/function`, `Suite` or a file of a probe."""
     tests = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "Tests").glob("*Tests/**/*.swift")))
     gone = set()
-    for _, cell in rows(text):
-        for name in re.findall(r"`([^`]+)`", cell):
-            suite, _, function = name.partition("/")
-            if name.endswith(".c"):
-                known = (ROOT / "Tests" / "ProviderProbe" / name).exists()
-            else:
-                # A suite is a type, and an extension may continue it, so suite and function are searched for separately.
-                known = re.search(rf"\b(?:struct|class|enum|extension) {suite}\b", tests) and (
-                    not function or re.search(rf"\bfunc {function}\b", tests))
-            if not known:
-                gone.add(name)
+    for name in [name for _, cell in rows(text) for name in re.findall(r"`([^`]+)`", cell)] + list(tests_of_patches()):
+        suite, _, function = name.partition("/")
+        if name.endswith(".c"):
+            known = (ROOT / "Tests" / "ProviderProbe" / name).exists()
+        else:
+            # A suite is a type, and an extension may continue it, so suite and function are searched for separately.
+            known = re.search(rf"\b(?:struct|class|enum|extension) {suite}\b", tests) and (
+                not function or re.search(rf"\bfunc {function}\b", tests))
+        if not known:
+            gone.add(name)
     return sorted(gone)
 
 

@@ -1,5 +1,5 @@
 /* An authorizer that is asked about everything that a statement reads. Only engine.c includes this, after the amalgamation.
- * overrides.h makes the engine call sqlcipherkit_select_is_resolved, and sqlcipherkit_finish calls the last function here. */
+ * The engine calls sqlite3SelectAddTypeInfo, and sqlite3FinishCoding calls the last function here. */
 #include "../include/access.h"
 
 void sqlcipherkit_set_authorizer(
@@ -84,8 +84,8 @@ static int sqlcipherkit_ask_select(Walker *walker, Select *select) {
     return WRC_Prune;
 }
 
-static void sqlcipherkit_select_is_resolved(Parse *parse, Select *select) {
-    sqlcipherkit_sqlite_select_types(parse, select);
+static void sqlite3SelectAddTypeInfo(Parse *parse, Select *select) {
+    upstream_sqlite3SelectAddTypeInfo(parse, select);
     if (parse->nErr > 0 || !sqlcipherkit_asks(parse)) return;
     Walker walker = {.pParse = parse, .xExprCallback = sqlcipherkit_ask_column, .xSelectCallback = sqlcipherkit_ask_select};
     sqlite3WalkSelect(&walker, select);

@@ -12,7 +12,7 @@ static int sqlcipherkit_refuses_table(Parse *, const Table *);
 #define sqlcipherkit_refuses_table(parse, table) 0
 #endif
 
-static Table *sqlcipherkit_look_up(Parse *parse, SrcList *list) {
+SQLITE_PRIVATE Table *sqlite3SrcListLookup(Parse *parse, SrcList *list) {
     SrcItem *item = list->a;
     const int schema = parse->db->init.iDb;
     const int is_anywhere = !item->fg.isSubquery && !item->fg.fixedSchema && item->u4.zDatabase == NULL;
@@ -20,6 +20,6 @@ static Table *sqlcipherkit_look_up(Parse *parse, SrcList *list) {
         item->u4.pSchema = parse->db->aDb[schema].pSchema;
         item->fg.fixedSchema = 1;
     }
-    Table *table = sqlcipherkit_sqlite_look_up(parse, list);
+    Table *table = upstream_sqlite3SrcListLookup(parse, list);
     return table != NULL && sqlcipherkit_refuses_table(parse, table) ? NULL : table;
 }

@@ -1,5 +1,5 @@
 /* Wraps SQLCipher's codec, the function that the pager calls for each page. Only engine.c includes this, after the amalgamation;
- * SQLCipher's own functions are sqlcipherkit_sqlcipher_codec and sqlcipherkit_sqlcipher_codec_pragma there.
+ * SQLCipher's own functions are upstream_sqlite3Codec and upstream_sqlcipher_codec_pragma there.
  *
  * In SQLCipher each error of the codec makes the database unusable until it is closed. Here, for both engines:
  * - a page that cannot be encrypted is not written: the statement fails, SQLite rolls back what it must, and the next one works;
@@ -56,7 +56,7 @@ static void *sqlcipherkit_run_codec(codec_ctx *codec, void *data, Pgno number, i
     if (mode == CODEC_READ_OP || number == 1 || codec->provider->cipher != provider_cipher ||
         !SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HMAC) || codec->hmac_algorithm != SQLCIPHER_HMAC_SHA512 ||
         codec->reserve_sz != aes_block_size + sha512_digest_size) {
-        void *page = sqlcipherkit_sqlcipher_codec(codec, data, number, mode);
+        void *page = upstream_sqlite3Codec(codec, data, number, mode);
         /* SQLCipher has masked the key again, which leaves parts of it in registers. */
         sqlcipherkit_wipe_registers();
         return page;
@@ -70,19 +70,19 @@ static void *sqlcipherkit_run_codec(codec_ctx *codec, void *data, Pgno number, i
     } else if (batch != NULL) {
         sqlcipherkit_offer_originals(batch, sqlite3BtreePager(codec->pBt), number);
     }
-    void *out = sqlcipherkit_sqlcipher_codec(codec, data, number, mode);
+    void *out = upstream_sqlite3Codec(codec, data, number, mode);
     sqlcipherkit_pipeline_end(pipeline);
     sqlcipherkit_wipe_registers();
     return out;
 }
 #else
-#define sqlcipherkit_run_codec sqlcipherkit_sqlcipher_codec
+#define sqlcipherkit_run_codec upstream_sqlite3Codec
 #endif
 
 /* Replaces SQLCipher's sqlite3Codec. */
 static void *sqlite3Codec(void *argument, void *data, Pgno number, int mode) {
     codec_ctx *codec = argument;
-    if (codec->error != SQLITE_OK) return sqlcipherkit_sqlcipher_codec(codec, data, number, mode);
+    if (codec->error != SQLITE_OK) return upstream_sqlite3Codec(codec, data, number, mode);
     BtShared *tree = codec->pBt->pBt;
     const u16 flags = tree->btsFlags;
     const int last = tree->db->errCode;
@@ -98,15 +98,15 @@ static void *sqlite3Codec(void *argument, void *data, Pgno number, int mode) {
 /* Replaces sqlcipher_codec_pragma. Programs ask PRAGMA cipher_status whether the key fits, which SQLCipher knows from its lasting
  * error. After a failed PRAGMA cipher_migrate, whose result is that error, the database is as it was, and can be read with what was
  * set. */
-static int sqlcipherkit_codec_pragma(sqlite3 *db, int index, Parse *parse, const char *name, const char *value) {
+int sqlcipher_codec_pragma(sqlite3 *db, int index, Parse *parse, const char *name, const char *value) {
     codec_ctx *codec = sqlcipherkit_codec_of(db->aDb[index].pBt);
     const int is_status = sqlite3_stricmp(name, "cipher_status") == 0, is_migration = sqlite3_stricmp(name, "cipher_migrate") == 0;
     if (codec == NULL || (!is_status && !is_migration)) {
-        return sqlcipherkit_sqlcipher_codec_pragma(db, index, parse, name, value);
+        return upstream_sqlcipher_codec_pragma(db, index, parse, name, value);
     }
     const int error = codec->error;
     if (is_status && SQLCIPHER_FLAG_GET(codec->flags, SQLCIPHERKIT_FLAG_KEY_REFUSED)) codec->error = SQLITE_NOTADB;
-    const int is_known = sqlcipherkit_sqlcipher_codec_pragma(db, index, parse, name, value);
+    const int is_known = upstream_sqlcipher_codec_pragma(db, index, parse, name, value);
     /* A migration replaces the codec. */
     codec = sqlcipherkit_codec_of(db->aDb[index].pBt);
     if (codec != NULL) codec->error = error;

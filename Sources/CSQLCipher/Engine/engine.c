@@ -1,7 +1,7 @@
-/* The engine: SQLCipher's amalgamation, compiled unchanged, as one translation unit.
+/* The engine: SQLCipher's amalgamation with the patches of Vendor/patches, as one translation unit.
  *
- * The options before it are those that no client of the headers may see. Warnings are silenced only here, as the vendored file is
- * never changed.
+ * The options before it are those that no client of the headers may see. Warnings are silenced only here. A patch gives a function
+ * of the amalgamation the name upstream_FUNCTION, and the fragments after it define their own FUNCTION.
  */
 
 /* The engine's asserts are slow, and a corrupt file can trigger some of them. SQLite says to leave them out of every build except
@@ -56,14 +56,11 @@
 #include "options.h"
 #include "../include/symbols.h"
 
-#include "overrides.h"
-
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Weverything"
 #include "../../../Vendor/sqlcipher/sqlite3.c"
 #pragma clang diagnostic pop
 #include "reviewed.h"
-#include "overrides_end.h"
 
 /* One aspect each. ENGINE.md lists the private functions and fields of SQLite and SQLCipher that they use. */
 #include "schemas.h"
@@ -76,7 +73,6 @@
 #include "rekey.h"
 #include "replaced_rows.h"
 #include "altered_tables.h"
-#include "snippets.h"
 #include "word_letters.h"
 #include "words.h"
 #include "files.h"
@@ -127,7 +123,6 @@
 #ifdef SQLCIPHERKIT_OWN_PROVIDER
 #include "../Provider/Plug/plug.h"
 #endif
-/* sqlite3Codec is an override: if it is unused, it no longer replaces SQLCipher's. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
 #include "codec.h"

@@ -6,7 +6,7 @@
 
 static int fts5IntegrityMethod(sqlite3_vtab *table, const char *schema, const char *name, int quick, char **message) {
     int rc = fts5NewTransaction((Fts5FullTable *)table);
-    return rc != SQLITE_OK ? rc : sqlcipherkit_sqlite_fts5_integrity(table, schema, name, quick, message);
+    return rc != SQLITE_OK ? rc : upstream_fts5IntegrityMethod(table, schema, name, quick, message);
 }
 
 /* Triggers, tables and a view keep an index in step with its content (ContentSync.swift). Without the index, the triggers would
@@ -26,5 +26,5 @@ static int fts5DestroyMethod(sqlite3_vtab *table) {
         rc = fts5ExecPrintf(config->db, NULL, "DROP %s IF EXISTS \"%w\".\"%w_%s\"", companions[i], config->zDb, config->zName,
                             companions[i + 1]);
     }
-    return rc != SQLITE_OK ? rc : sqlcipherkit_sqlite_fts5_destroy(table);
+    return rc != SQLITE_OK ? rc : upstream_fts5DestroyMethod(table);
 }

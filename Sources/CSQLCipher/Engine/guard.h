@@ -1,7 +1,7 @@
 /* Guarded connections: the Swift layer's. Only engine.c includes this, after the amalgamation.
  *
- * overrides.h puts the functions of this file and of guarded_pragmas.h where the engine would act on SQL, so it does not matter
- * where the SQL comes from. */
+ * The functions of this file and of guarded_pragmas.h stand where the engine would act on SQL (Vendor/patches), so it does not
+ * matter where the SQL comes from. */
 #include "../include/guard.h"
 #include "../include/wipe.h"
 
@@ -21,7 +21,7 @@ int sqlcipherkit_check_location(const char *location) {
     sqlite3_vfs *vfs = NULL;
     char *name = NULL, *message = NULL;
     /* Opening reports anything else that is wrong with the URI. */
-    rc = sqlcipherkit_sqlite_parse_uri(NULL, location, &flags, &vfs, &name, &message);
+    rc = upstream_sqlite3ParseUri(NULL, location, &flags, &vfs, &name, &message);
     int has_key = rc == SQLITE_OK && (uriParameter(name, "key") != NULL || uriParameter(name, "hexkey") != NULL ||
                                       uriParameter(name, "textkey") != NULL);
     sqlite3_free(message);
@@ -145,10 +145,10 @@ static int sqlcipherkit_is_main_key(sqlite3 *db, const void *key, int count) {
 }
 
 /* Replaces sqlcipherCodecAttach, which gives a database its key. */
-static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, int count) {
+int sqlcipherCodecAttach(sqlite3 *db, int index, const void *key, int count) {
     sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     /* Without a key, SQLCipher's function fails and changes nothing. */
-    if (guard == NULL || key == NULL || count <= 0) return sqlcipherkit_sqlcipher_codec_attach(db, index, key, count);
+    if (guard == NULL || key == NULL || count <= 0) return upstream_sqlcipherCodecAttach(db, index, key, count);
     sqlcipherkit_cipher_settings cipher;
     if (guard->granted != NULL) {
         cipher = *guard->granted;
@@ -163,7 +163,7 @@ static int sqlcipherkit_attach_codec(sqlite3 *db, int index, const void *key, in
     }
     /* SQLCipher would have the next VACUUM of any plaintext database give it this one's page size. */
     const int next_page_size = db->nextPagesize;
-    int rc = sqlcipherkit_sqlcipher_codec_attach(db, index, key, count);
+    int rc = upstream_sqlcipherCodecAttach(db, index, key, count);
     codec_ctx *codec = rc == SQLITE_OK ? sqlcipherkit_codec_of(db->aDb[index].pBt) : NULL;
     if (codec != NULL) rc = sqlcipherkit_set_cipher(db, &db->aDb[index], codec, &cipher);
     db->nextPagesize = next_page_size;
@@ -178,7 +178,7 @@ static void attachFunc(sqlite3_context *context, int count, sqlite3_value **valu
         sqlite3_result_error_code(context, SQLITE_AUTH);
         return;
     }
-    sqlcipherkit_sqlite_attach_function(context, count, values);
+    upstream_attachFunc(context, count, values);
     /* A BEGIN IMMEDIATE that was compiled before would not lock the new database. Statements that are running go on. */
     if (guard != NULL) sqlite3ExpirePreparedStatements(sqlite3_context_db_handle(context), 1);
 }

@@ -50,7 +50,7 @@ static _Thread_local Parse *sqlcipherkit_deferred = NULL;
 /* Compiles an empty program in place of a pragma, with the columns that SQLite gives the pragma. */
 static void sqlcipherkit_defer(Parse *parse, const PragmaName *known, const char *name, const char *value, const char *schema) {
     Vdbe *program = sqlite3GetVdbe(parse);
-    if (program == NULL || sqlcipherkit_sqlite_auth_check(parse, SQLITE_PRAGMA, name, value, schema) != SQLITE_OK ||
+    if (program == NULL || upstream_sqlite3AuthCheck(parse, SQLITE_PRAGMA, name, value, schema) != SQLITE_OK ||
         known == NULL) return;
     int hidden = known->mPragFlg & (value == NULL ? PragFlg_NoColumns : PragFlg_NoColumns | PragFlg_NoColumns1);
     if (!hidden) setPragmaResultColumnNames(program, known);
@@ -59,10 +59,10 @@ static void sqlcipherkit_defer(Parse *parse, const PragmaName *known, const char
 }
 
 /* Replaces sqlite3Pragma. */
-static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token *value, int minus) {
+SQLITE_PRIVATE void sqlite3Pragma(Parse *parse, Token *first, Token *second, Token *value, int minus) {
     sqlite3 *db = parse->db;
     if (sqlcipherkit_guard_of(db) == NULL) {
-        sqlcipherkit_sqlite_pragma(parse, first, second, value, minus);
+        upstream_sqlite3Pragma(parse, first, second, value, minus);
         return;
     }
     Token *id;
@@ -89,7 +89,7 @@ static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token
         sqlcipherkit_refuse_difference(
             parse, "PRAGMA locking_mode is refused: one connection of the pool would lock the others out");
     } else if (!is_refused && (is_stepped || is_query)) {
-        sqlcipherkit_sqlite_pragma(parse, first, second, value, minus);
+        upstream_sqlite3Pragma(parse, first, second, value, minus);
     } else {
         char *text = minus ? sqlite3MPrintf(db, "-%T", value) : sqlite3NameFromToken(db, value);
         sqlcipherkit_defer(parse, known, name, text, second->n > 0 ? db->aDb[index].zDbSName : NULL);
@@ -99,10 +99,10 @@ static void sqlcipherkit_pragma(Parse *parse, Token *first, Token *second, Token
 }
 
 /* Replaces sqlite3FinishCoding, which ends the compilation of each statement. */
-static void sqlcipherkit_finish(Parse *parse) {
+SQLITE_PRIVATE void sqlite3FinishCoding(Parse *parse) {
     int is_deferred = sqlcipherkit_deferred == parse;
     sqlcipherkit_deferred = NULL;
-    sqlcipherkit_sqlite_finish(parse);
+    upstream_sqlite3FinishCoding(parse);
     if (is_deferred && parse->nErr == 0 && parse->pVdbe != NULL) {
         parse->pVdbe->expired = 1;
         /* The pragma may write when it runs. */
@@ -117,7 +117,7 @@ static void sqlcipherkit_finish(Parse *parse) {
 }
 
 /* Replaces sqlite3Attach, which compiles an ATTACH. */
-static void sqlcipherkit_attach_statement(Parse *parse, Expr *location, Expr *name, Expr *key) {
+SQLITE_PRIVATE void sqlite3Attach(Parse *parse, Expr *location, Expr *name, Expr *key) {
     sqlcipherkit_guard *guard = sqlcipherkit_guard_of(parse->db);
     const char *message = NULL;
     if (guard != NULL && guard->granted == NULL) {
@@ -129,7 +129,7 @@ static void sqlcipherkit_attach_statement(Parse *parse, Expr *location, Expr *na
         }
     }
     if (message == NULL) {
-        sqlcipherkit_sqlite_attach(parse, location, name, key);
+        upstream_sqlite3Attach(parse, location, name, key);
     } else {
         sqlcipherkit_refuse(parse, message);
         sqlite3ExprDelete(parse->db, location);

@@ -5,14 +5,14 @@
  */
 
 /* Replaces sqlite3ParseUri, which opening and ATTACH call for every name of a database. */
-static int sqlcipherkit_parse_uri(
+SQLITE_PRIVATE int sqlite3ParseUri(
     const char *layer, const char *uri, unsigned int *flags, sqlite3_vfs **vfs, char **name, char **message) {
     int rc = sqlcipherkit_start();
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("SQLCipher cannot start: %s", sqlite3ErrStr(rc));
         return rc;
     }
-    rc = sqlcipherkit_sqlite_parse_uri(layer, uri, flags, vfs, name, message);
+    rc = upstream_sqlite3ParseUri(layer, uri, flags, vfs, name, message);
     if (rc != SQLITE_OK || (*flags & SQLITE_OPEN_SHAREDCACHE) == 0) return rc;
     sqlite3_free_filename(*name);
     *name = NULL;

@@ -17,6 +17,9 @@
 #define SQLITE_EXTRA_INIT sqlcipher_extra_init
 #define SQLITE_EXTRA_SHUTDOWN sqlcipher_extra_shutdown
 
+/* Each new connection gets the tokenizer of words.h. */
+#define SQLITE_EXTRA_AUTOEXT sqlcipherkit_start_full_text
+
 /* Temporary tables, sorters and statement journals stay in memory whatever `PRAGMA temp_store` says:
  * with 2, `PRAGMA temp_store=FILE` would write plaintext to the temporary folder. */
 #define SQLITE_TEMP_STORE 3

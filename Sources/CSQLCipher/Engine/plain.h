@@ -3,8 +3,17 @@
 #define sqlcipherkit_fork_count sqlcipherkit_plain_fork_count
 #define sqlcipherkit_provider_setup sqlcipherkit_plain_provider_setup
 #define sqlcipherkit_rekey sqlcipherkit_plain_change_key
-#define sqlcipherkit_sqlcipher_codec_pragma sqlcipherkit_plain_codec_pragma
-#define sqlcipherkit_sqlcipher_rekey sqlcipherkit_plain_rekey
-#define sqlcipherkit_sqlcipher_start sqlcipherkit_plain_start
-#define sqlcipherkit_sqlcipher_stop sqlcipherkit_plain_stop
+#define sqlcipherkit_start_full_text sqlcipherkit_plain_start_full_text
 #define xoshiro_next sqlcipherkit_plain_xoshiro_next
+
+/* SQL reaches keys and files here as in any other SQLCipher: what guards them is for the Swift layer's connections. */
+#define upstream_attachFunc attachFunc
+#define upstream_sqlcipherCodecAttach sqlcipherCodecAttach
+#define upstream_sqlite3Attach sqlite3Attach
+#define upstream_sqlite3AuthCheck sqlite3AuthCheck
+#define upstream_sqlite3CheckObjectName sqlite3CheckObjectName
+#define upstream_sqlite3FinishCoding sqlite3FinishCoding
+#define upstream_sqlite3Pragma sqlite3Pragma
+#define upstream_sqlite3RunVacuum sqlite3RunVacuum
+#define upstream_sqlite3SelectAddTypeInfo sqlite3SelectAddTypeInfo
+#define upstream_sqlite3TempInMemory sqlite3TempInMemory

@@ -2,8 +2,8 @@
  *
  * SQLite's own function passes a page to SQLCipher's codec even if reading it failed, and in SQLCipher one page that cannot be
  * decrypted makes the whole database unusable. Here a failed read keeps its own error, a damaged page is an error of the statement
- * that reads it, and the next statement works. SQLite's and SQLCipher's functions are sqlcipherkit_sqlite_read_page and
- * sqlcipherkit_sqlcipher_read_salt here.
+ * that reads it, and the next statement works. SQLite's and SQLCipher's functions are upstream_readDbPage and
+ * upstream_sqlcipher_codec_ctx_init_kdf_salt here.
  *
  * After damage, SQLite commits nothing of an open transaction. codec.h has the other half: what an error of the codec does to what
  * is written.
@@ -12,21 +12,21 @@
 #if SQLITE_OS_UNIX
 /* SQLite has a special code for some disk errors, which it then reports as damage of the database. */
 static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
-    int rc = sqlcipherkit_sqlite_unix_read(file, bytes, count, offset);
+    int rc = upstream_unixRead(file, bytes, count, offset);
     return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
 }
 
 /* A lock is lowered after a commit. If the system refuses that, the lock stays as it was until it is released, and the commit is
  * done all the same. */
 static int unixUnlock(sqlite3_file *file, int level) {
-    int rc = sqlcipherkit_sqlite_unix_unlock(file, level);
+    int rc = upstream_unixUnlock(file, level);
     return level == SHARED_LOCK && (rc == SQLITE_IOERR_RDLOCK || rc == SQLITE_IOERR_UNLOCK) ? SQLITE_OK : rc;
 }
 
 /* The removal of a journal commits. If the folder cannot be flushed then, as on some network file systems, the commit is done all
  * the same, and an error would say that it is not. */
 static int unixDelete(sqlite3_vfs *vfs, const char *path, int sync) {
-    int rc = sqlcipherkit_sqlite_unix_delete(vfs, path, sync);
+    int rc = upstream_unixDelete(vfs, path, sync);
     return rc == SQLITE_IOERR_DIR_FSYNC ? SQLITE_OK : rc;
 }
 #endif
@@ -40,7 +40,7 @@ static void pageReinit(PgHdr *page) {
     if (page->pPager->xCodec != NULL && !pagerUseWal(page->pPager)) {
         node->isInit = 0;
     } else {
-        sqlcipherkit_sqlite_reinit_page(page);
+        upstream_pageReinit(page);
     }
 }
 
@@ -49,15 +49,14 @@ static int sqlcipherkit_read_raw_page(PgHdr *page) {
     Pager *pager = page->pPager;
     void *(*const codec)(void *, void *, Pgno, int) = pager->xCodec;
     pager->xCodec = NULL;
-    int rc = sqlcipherkit_sqlite_read_page(page);
+    int rc = upstream_readDbPage(page);
     pager->xCodec = codec;
     return rc;
 }
 
 /* Reads the salt from the file, or from the log if that has the first page: a change of key may have set another salt, and the file
  * keeps the old one until a checkpoint. Only a file that is too short to have one gets a new salt. */
-static int sqlcipherkit_read_salt(void *argument) {
-    codec_ctx *codec = argument;
+static int sqlcipher_codec_ctx_init_kdf_salt(codec_ctx *codec) {
     if (SQLCIPHER_FLAG_GET(codec->flags, CIPHER_FLAG_HAS_KDF_SALT)) return SQLITE_OK;
     Pager *pager = sqlite3BtreePager(codec->pBt);
     sqlite3_file *file = sqlite3PagerFile(pager);
@@ -75,12 +74,12 @@ static int sqlcipherkit_read_salt(void *argument) {
         }
         if (rc != SQLITE_IOERR_SHORT_READ) return rc;
     }
-    return sqlcipherkit_sqlcipher_read_salt(codec);
+    return upstream_sqlcipher_codec_ctx_init_kdf_salt(codec);
 }
 
 /* Derives the key, if that has not been done yet. SQLCipher's function returns one code for every failure. */
 static int sqlcipherkit_ensure_key(codec_ctx *codec) {
-    int rc = codec->read_ctx->derive_key ? sqlcipherkit_read_salt(codec) : SQLITE_OK;
+    int rc = codec->read_ctx->derive_key ? sqlcipher_codec_ctx_init_kdf_salt(codec) : SQLITE_OK;
     return rc == SQLITE_OK && sqlcipher_codec_key_derive(codec) != SQLITE_OK ? SQLITE_NOMEM : rc;
 }
 
@@ -153,10 +152,10 @@ static int sqlcipherkit_note_first_page(codec_ctx *codec, Pager *pager, int rc) 
 }
 
 /* The pager calls this to read a page. */
-static int sqlcipherkit_read_page(PgHdr *page) {
+static int readDbPage(PgHdr *page) {
     Pager *pager = page->pPager;
     codec_ctx *codec = pager->xCodec ? pager->pCodec : NULL;
-    if (codec == NULL) return sqlcipherkit_sqlite_read_page(page);
+    if (codec == NULL) return upstream_readDbPage(page);
     /* As SQLCipher reports a setting that it did not accept. */
     int rc = codec->error == SQLITE_ERROR ? SQLITE_NOTADB : codec->error;
     if (rc == SQLITE_OK) rc = sqlcipherkit_ensure_key(codec);

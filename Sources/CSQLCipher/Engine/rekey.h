@@ -130,12 +130,7 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
     return rc;
 }
 
-/* Replaces sqlite3_rekey_v2 where the engine calls it: by sqlite3_rekey and by the pragmas. */
-static int sqlcipherkit_change_key(sqlite3 *db, const char *schema, const void *key, int count) {
+SQLITE_API int sqlite3_rekey_v2(sqlite3 *db, const char *schema, const void *key, int count) {
     if (key != NULL && count < 0) count = sqlite3Strlen30(key);
     return sqlcipherkit_rekey(db, schema == NULL || *schema == 0 ? "main" : schema, key, count, NULL, NULL);
-}
-
-SQLITE_API int sqlite3_rekey_v2(sqlite3 *db, const char *schema, const void *key, int count) {
-    return sqlcipherkit_change_key(db, schema, key, count);
 }

@@ -57,11 +57,12 @@ static Trigger *sqlcipherkit_index_triggers(Parse *parse, Table *table) {
     return list;
 }
 
-static void sqlcipherkit_delete_row(Parse *parse, Table *table, Trigger *triggers, int data, int indexes, int key, short key_count,
-                                    unsigned char counts, unsigned char conflict, unsigned char mode, int positioned) {
+SQLITE_PRIVATE void sqlite3GenerateRowDelete(Parse *parse, Table *table, Trigger *triggers, int data, int indexes, int key,
+                                             short key_count, unsigned char counts, unsigned char conflict, unsigned char mode,
+                                             int positioned) {
     if (conflict == OE_Replace && triggers == NULL) {
         triggers = sqlcipherkit_index_triggers(parse, table);
         if (triggers != NULL) sqlite3MultiWrite(parse);
     }
-    sqlcipherkit_sqlite_delete_row(parse, table, triggers, data, indexes, key, key_count, counts, conflict, mode, positioned);
+    upstream_sqlite3GenerateRowDelete(parse, table, triggers, data, indexes, key, key_count, counts, conflict, mode, positioned);
 }

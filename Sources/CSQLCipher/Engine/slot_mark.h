@@ -29,24 +29,24 @@ static int sqlcipherkit_refuses_table(Parse *parse, const Table *table) {
 }
 
 /* Replaces sqlite3AuthCheck, which is called for everything that a statement does, with or without an authorizer. */
-static int sqlcipherkit_may_change(Parse *parse, int code, const char *first, const char *second, const char *third) {
+SQLITE_PRIVATE int sqlite3AuthCheck(Parse *parse, int code, const char *first, const char *second, const char *third) {
     const int changes = code == SQLITE_INSERT || code == SQLITE_UPDATE || code == SQLITE_DELETE || code == SQLITE_DROP_TABLE;
     if ((changes && sqlcipherkit_is_kept(parse, first)) || (code == SQLITE_ALTER_TABLE && sqlcipherkit_is_kept(parse, second))) {
         sqlcipherkit_refuse(parse, sqlcipherkit_mark_refusal);
         return SQLITE_DENY;
     }
     if (sqlcipherkit_ask_attaching(parse, code) != SQLITE_OK) return SQLITE_DENY;
-    return sqlcipherkit_sqlite_auth_check(parse, code, first, second, third);
+    return upstream_sqlite3AuthCheck(parse, code, first, second, third);
 }
 
 /* Replaces sqlite3CheckObjectName, which is called for each name that a statement creates, with the table of an index or a
  * trigger. */
-static int sqlcipherkit_may_be_named(Parse *parse, const char *name, const char *type, const char *table) {
+SQLITE_PRIVATE int sqlite3CheckObjectName(Parse *parse, const char *name, const char *type, const char *table) {
     if (sqlcipherkit_is_kept(parse, name) || sqlcipherkit_is_kept(parse, table)) {
         sqlcipherkit_refuse(parse, sqlcipherkit_mark_refusal);
         return SQLITE_ERROR;
     }
-    return sqlcipherkit_sqlite_check_name(parse, name, type, table);
+    return upstream_sqlite3CheckObjectName(parse, name, type, table);
 }
 
 void sqlcipherkit_allow_slot_mark(sqlite3 *db, int is_allowed) {

@@ -57,12 +57,12 @@ static int sqlcipherkit_may_vacuum(sqlite3 *db, char **error, int index) {
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int sqlcipherkit_vacuum(sqlite3 *db, char **error, int index, sqlite3_value *into) {
+SQLITE_PRIVATE int sqlite3RunVacuum(char **error, sqlite3 *db, int index, sqlite3_value *into) {
     /* In a transaction, SQLite's own function says why not. */
     const int allowed = db->autoCommit && db->nVdbeActive == 1 ? sqlcipherkit_may_vacuum(db, error, index) : SQLITE_OK;
     if (allowed != SQLITE_OK) return allowed;
     /* The file that VACUUM INTO writes is no copy of this kind. */
-    if (into != NULL) return sqlcipherkit_sqlite_vacuum(db, error, index, into);
+    if (into != NULL) return upstream_sqlite3RunVacuum(error, db, index, into);
     Btree *btree = db->aDb[index].pBt;
     const codec_ctx *codec = sqlcipherkit_codec_of(btree);
     /* The copy's key is the main database's. */
@@ -74,7 +74,7 @@ static int sqlcipherkit_vacuum(sqlite3 *db, char **error, int index, sqlite3_val
     sqlcipherkit_vacuumed.codec = codec;
     sqlcipherkit_vacuumed.attached = db->nDb;
     sqlcipherkit_vacuumed.is_in_file = may_be_file && (db->mDbFlags & DBFLAG_VacuumInto);
-    int rc = sqlcipherkit_sqlite_vacuum(db, error, index, into);
+    int rc = upstream_sqlite3RunVacuum(error, db, index, into);
     sqlcipherkit_vacuumed = before;
     return rc;
 }
@@ -87,7 +87,7 @@ void sqlcipherkit_vacuum_begins(sqlite3 *db) {
 void sqlcipherkit_vacuum_ended(sqlite3 *db) { db->mDbFlags &= ~(u32)DBFLAG_VacuumInto; }
 
 /* When VACUUM attaches its copy, the b-tree is opened first, then the schema is counted, then keyed. */
-static int sqlcipherkit_temporary_is_in_memory(const sqlite3 *db) {
+SQLITE_PRIVATE int sqlite3TempInMemory(const sqlite3 *db) {
     const int is_in_file = sqlcipherkit_is_copy(db, db->nDb) && sqlcipherkit_vacuumed.is_in_file;
-    return !is_in_file && sqlcipherkit_sqlite_temporary_is_in_memory(db);
+    return !is_in_file && upstream_sqlite3TempInMemory(db);
 }

@@ -207,12 +207,14 @@ static int word_tokenize(Fts5Tokenizer *tokenizer, void *context, int purpose, c
     return word_find(*(const int *)tokenizer, purpose, text, count, context, token);
 }
 
-/* Replaces the last step of FTS5's setup for a connection. FTS5 has registered its own tokenizers by then, and the first one
- * registered is the default. */
-static int sqlcipherkit_start_full_text(Fts5Global *global, sqlite3 *db) {
+/* Each new connection calls this (SQLITE_EXTRA_AUTOEXT in options.h). FTS5 has registered its own tokenizers by then, and the first
+ * one registered is the default. */
+int sqlcipherkit_start_full_text(sqlite3 *db) {
     fts5_tokenizer methods = {word_create, word_delete, word_tokenize};
-    const int rc = sqlcipherkit_sqlite_start_vocabulary(global, db);
-    return rc != SQLITE_OK ? rc : global->api.xCreateTokenizer(&global->api, "multilingual", NULL, &methods, NULL);
+    const Module *module = sqlite3HashFind(&db->aModule, "fts5");
+    if (module == NULL) return SQLITE_OK;
+    fts5_api *api = &((Fts5Global *)module->pAux)->api;
+    return api->xCreateTokenizer(api, "multilingual", NULL, &methods, NULL);
 }
 
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS

@@ -12,7 +12,7 @@ void sqlcipherkit_wipe(void *bytes, size_t count) {
     __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
-/* SQLCipher fills what it allocates and wipes what it frees with this (Engine/overrides.h). */
+/* SQLCipher fills what it allocates and wipes what it frees with this (Vendor/patches/03-memory.patch). */
 void *sqlcipher_memset(void *bytes, unsigned char value, unsigned long long size);
 void *sqlcipher_memset(void *bytes, unsigned char value, unsigned long long size) {
     memset(bytes, value, (size_t)size);

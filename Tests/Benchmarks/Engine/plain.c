@@ -1,4 +1,4 @@
-/* SQLite from the pinned source without its codec, with this package's options otherwise: what encryption is compared
+/* SQLite from upstream's own source without its codec, with this package's options otherwise: what encryption is compared
  * with. */
 #define NDEBUG 1
 #define HAVE_STDINT_H 1
@@ -21,4 +21,4 @@
 #include "../../../Sources/CSQLCipher/include/symbols.h"
 
 #pragma clang diagnostic ignored "-Weverything"
-#include "../../../Vendor/sqlcipher/sqlite3.c"
+#include <sqlite3.c>

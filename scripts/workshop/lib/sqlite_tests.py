@@ -14,7 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 WORK = ROOT / ".build" / "check-sqlite"
 ENGINE = ROOT / "Sources" / "CSQLCipher"
-AMALGAMATION = ROOT / "Vendor" / "sqlcipher" / "sqlite3.c"
+# Upstream's own: the engine has patches.
+AMALGAMATION = WORK / "upstream" / "sqlite3.c"
 
 # Debian's source package of the version that the engine is: the whole source tree, with the tests and the code that they need.
 PACKAGE = "sqlite3"
@@ -143,6 +144,7 @@ def change(file, old, new):
 
 def adapt():
     """Gives the tests the engine's own headers, and the command that opens a database a key."""
+    command(ROOT / "scripts" / "vendor", "--unpatched", AMALGAMATION.parent)
     source = AMALGAMATION.read_text(encoding="utf-8")
     for name in HEADERS:
         text = part(source, name)
