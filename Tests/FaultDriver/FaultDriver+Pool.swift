@@ -24,6 +24,31 @@ extension FaultDriver {
                 }
                 say("\(number);")
             }
+        case "pool-turns":
+            // Writes rows for some milliseconds, with a pause in microseconds between two. Prints how many, how many failed as
+            // busy, and the longest and the 99th percentile of the waits, in milliseconds.
+            if try !pool.read({ try $0.main.hasTable("t") }) {
+                try pool.write { try $0.execute("CREATE TABLE t(who, number, half, padding)") }
+            }
+            let pause = UInt32(arguments[3]) ?? 0, clock = ContinuousClock()
+            say("ready")
+            let end = clock.now + .milliseconds(Int(arguments[2]) ?? 0)
+            var waits: [Duration] = [], busy = 0
+            while clock.now < end {
+                let start = clock.now
+                do {
+                    try pool.write { db in
+                        try db.execute("INSERT INTO t VALUES (\(arguments[1]), \(waits.count), 'a', zeroblob(100))")
+                    }
+                } catch let error as DatabaseError where error.reason == .busy {
+                    busy += 1
+                }
+                waits.append(clock.now - start)
+                if pause > 0 { usleep(pause) }
+            }
+            waits.sort()
+            let worst = waits.last ?? .zero, most = waits[waits.count * 99 / 100]
+            say("\(waits.count - busy) \(busy) \(worst / .milliseconds(1)) \(most / .milliseconds(1))")
         case "pool-exit":
             // Exits normally after some microseconds, in the middle of another thread's commits.
             let begun = DispatchSemaphore(value: 0)

@@ -76,6 +76,7 @@
 #include "word_letters.h"
 #include "words.h"
 #include "files.h"
+#include "turns.h"
 #include "start.h"
 #include "opening.h"
 #pragma GCC diagnostic pop

@@ -27,6 +27,7 @@
 #include "snapshots.h"
 #include "tokens.h"
 #include "transactions.h"
+#include "turns.h"
 #include "vacuum.h"
 #include "words.h"
 

@@ -27,14 +27,13 @@ extension Connection {
 
     /// Waits for locks like SQLite's timeout, but not beyond the end of the running call.
     package func setInterruptibleBusyHandler(_ patience: Duration) throws(DatabaseError) {
-        let delays: [Duration] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100].map { .milliseconds($0) }
-        var waited = Duration.zero
+        let clock = ContinuousClock()
+        var start = clock.now
         try installBusyHandler(patience: patience) { [unowned self] attempts in
-            if attempts == 0 { waited = .zero }
-            guard waited < patience, !mustStop else { return false }
-            let delay = min(delays[min(attempts, delays.count - 1)], patience - waited)
-            waited += delay
-            usleep(UInt32(delay / .microseconds(1)))
+            if attempts == 0 { start = clock.now }
+            let left = patience - (clock.now - start)
+            guard left > .zero, !mustStop else { return false }
+            usleep(UInt32(min(.microseconds(Int(sqlcipherkit_busy_delay(Int32(clamping: attempts)))), left) / .microseconds(1)))
             return true
         }
     }

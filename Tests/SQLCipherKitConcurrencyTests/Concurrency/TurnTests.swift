@@ -1,0 +1,116 @@
+import Foundation
+import KitSupport
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import Testing
+import TestSupport
+
+/// Writers in several processes take turns (https://sqlite.org/lockingv3.html says what SQLite's locks do by themselves).
+@Suite(.serialized) struct TurnTests {
+    let folder: TemporaryFolder
+    let driver: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        driver = try BuildProducts.executable("FaultDriver")
+    }
+
+    /// What one process did.
+    private struct Share: CustomStringConvertible {
+        let rows: Int, busy: Int, worst: Double, most: Double
+        var description: String { "\(rows) rows, \(busy) busy, at most \(Int(worst)) ms, 99 % in \(Int(most)) ms" }
+    }
+
+    private func database(_ mode: DatabaseConfiguration.JournalMode) throws -> String {
+        let path = folder.path("a.db")
+        let db = try Connection(.file(path), key: .passphrase("k").quick)
+        try db.main.setJournalMode(mode)
+        try db.execute("CREATE TABLE t(who, number, half, padding)")
+        return path
+    }
+
+    /// Runs processes that write for some time, with these pauses in microseconds.
+    private func run(_ path: String, milliseconds: Int, pauses: [Int]) throws -> [Share] {
+        let writers = try pauses.enumerated().map { index, pause in
+            try Command(driver, ["pool-turns", path, "k", "w\(index)", "\(milliseconds)", "\(pause)"])
+        }
+        return try writers.map { writer in
+            let outcome = try writer.end()
+            let words = outcome.output.split(separator: "\n").map { $0.split(separator: " ").compactMap { Double($0) } }
+                .first { $0.count == 4 }
+            let found = try #require(words, "\(outcome.output) \(outcome.errors)")
+            return Share(rows: Int(found[0]), busy: Int(found[1]), worst: found[2], most: found[3])
+        }
+    }
+
+    /// Four equal pools get about the same.
+    @Test func equalsGetEqualShares() throws {
+        let shares = try run(database(.wal), milliseconds: LongTests.areOn ? 10_000 : 3_000, pauses: [0, 0, 0, 0])
+        let mean = shares.map(\.rows).reduce(0, +) / shares.count
+        #expect(shares.allSatisfy { $0.busy == 0 && $0.rows * 2 >= mean }, "\(shares)")
+    }
+
+    /// Who writes now and then is not kept waiting by one that never pauses.
+    @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete])
+    func anOccasionalWriterGetsIn(mode: DatabaseConfiguration.JournalMode) throws {
+        let shares = try run(database(mode), milliseconds: LongTests.areOn ? 10_000 : 2_000, pauses: [0, 20_000])
+        #expect(shares.allSatisfy { $0.busy == 0 && $0.rows > 10 }, "\(shares)")
+        // In a full gate, other tests have the processors.
+        #expect(shares[1].most < (LongTests.areOn ? 250 : 1_000), "\(shares)")
+    }
+
+    /// Who has the turn is killed, or stopped: the others go on.
+    @Test(arguments: [SIGKILL, SIGSTOP])
+    func theTurnOfOneThatDoesNotMoveEnds(signal: Int32) throws {
+        let path = try database(.wal)
+        let blocker = try Connection(.file(path), key: .passphrase("k").quick)
+        try blocker.execute("BEGIN IMMEDIATE")
+        let waiting = try Command(driver, ["pool-turns", path, "k", "w", "60000", "0"])
+        try waiting.waitForOutput("ready")
+        Thread.sleep(forTimeInterval: 0.3)
+        kill(waiting.process.processIdentifier, signal)
+        try blocker.execute("COMMIT")
+        let clock = ContinuousClock()
+        let first = try clock.measure { try blocker.execute("INSERT INTO t VALUES ('here', 0, 'a', NULL)") }
+        let next = try clock.measure { for number in 1...200 { try blocker.execute("INSERT INTO t VALUES ('here', \(number), 'a', NULL)") } }
+        #expect(first < .seconds(2) && next < .seconds(10), "\(first), \(next)")
+        kill(waiting.process.processIdentifier, SIGKILL)
+        _ = try waiting.end()
+        #expect(try blocker.fetchOne(String.self, "PRAGMA integrity_check") == "ok")
+    }
+
+    /// A program that takes no turns, as SQLite's own shell, gets in as it would without them.
+    @Test func withoutAHandlerNothingIsWaitedFor() throws {
+        let path = try database(.wal)
+        var configuration = DatabaseConfiguration()
+        configuration.busyTimeout = .zero
+        let one = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
+        let other = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
+        try one.execute("BEGIN IMMEDIATE")
+        let time = ContinuousClock().measure {
+            #expect(throws: DatabaseError.self) { try other.execute("BEGIN IMMEDIATE") }
+        }
+        #expect(time < .milliseconds(100))
+        try one.execute("COMMIT")
+        try other.execute("BEGIN IMMEDIATE")
+        try other.execute("COMMIT")
+    }
+
+    /// The timeout is what was asked for.
+    @Test func aWaitEndsWithItsTimeout() throws {
+        let path = try database(.wal)
+        var configuration = DatabaseConfiguration()
+        configuration.busyTimeout = .milliseconds(600)
+        let one = try Connection(.file(path), key: .passphrase("k").quick)
+        try one.execute("BEGIN IMMEDIATE")
+        let other = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
+        let pool = try DatabaseQueue(.file(path), key: .passphrase("k").quick, configuration: configuration)
+        let waits: [() throws -> Void] = [
+            { try other.execute("BEGIN IMMEDIATE") }, { try pool.write { try $0.execute("DELETE FROM t") } },
+        ]
+        for wait in waits {
+            let time = ContinuousClock().measure { #expect(throws: DatabaseError.self) { try wait() } }
+            #expect(time >= .milliseconds(400) && time < .seconds(5), "\(time)")
+        }
+    }
+}
