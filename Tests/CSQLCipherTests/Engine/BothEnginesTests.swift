@@ -78,7 +78,7 @@ struct BothEnginesTests {
         let plain = Set(try run("options").map(String.init))
         let own = Set(try RawConnection(folder.path("a.db"), key: "k").query("PRAGMA compile_options"))
         #expect(plain.symmetricDifference(own) == [
-            "DQS=0", "THREADSAFE=1", "THREADSAFE=2",
+            "DQS=0", "THREADSAFE=1", "THREADSAFE=2", "MAX_COLUMN=2000", "MAX_COLUMN=2001",
             "EXTRA_AUTOEXT=sqlcipherkit_start_full_text", "EXTRA_AUTOEXT=sqlcipherkit_plain_start_full_text",
         ])
     }

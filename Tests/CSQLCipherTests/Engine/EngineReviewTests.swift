@@ -30,7 +30,7 @@ import Testing
             static int sqlcipherkit_unlisted(Btree *btree, PgHdr *page) {
                 return sqlite3BtreeIsReadonly(btree) + page->pgno + page->pPager->nRec + PAGER_GET_READONLY;
             }
-            """, to: "rekey.h")
+            """, to: "keys.h")
         try append("| `sqlite3BtreeOpen`, `PgHdr.pgno` | nothing | nothing | `NoSuchTests/ofThisName` |\n", to: "ENGINE.md")
         let checked = try Command.run("python3", ["-I", "-B", copy.folder.url.appendingPathComponent("scripts/lib/engine_table.py").path])
         #expect(checked.status == 1)
