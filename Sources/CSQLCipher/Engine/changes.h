@@ -49,10 +49,81 @@ static int sqlcipherkit_new_value(void *context, int column, sqlite3_value **val
     return rc;
 }
 
+/* A session leaves out rows with NULL in their key, and compares keys by their bytes, whatever a collation of the caller says. Here
+ * it fails instead, and every later changeset of it does. */
+static int sqlcipherkit_known_value(sqlite3 *db, int column, sqlite3_value *value, int rc) {
+    const Table *table = db->pPreUpdate == NULL ? NULL : db->pPreUpdate->pTab;
+    if (rc != SQLITE_OK || table == NULL || column >= table->nCol) return rc;
+    Column *key = &table->aCol[column];
+    if ((key->colFlags & COLFLAG_PRIMKEY) == 0) return rc;
+    const char *collation = sqlite3ColumnColl(key);
+    int is_known = collation == NULL || sqlite3StrICmp(collation, "BINARY") == 0 || sqlite3StrICmp(collation, "NOCASE") == 0 ||
+                   sqlite3StrICmp(collation, "RTRIM") == 0;
+    return is_known && sqlite3_value_type(value) != SQLITE_NULL ? rc : SQLITE_CONSTRAINT;
+}
+
+static int sqlcipherkit_recorded_new(void *context, int column, sqlite3_value **value) {
+    int rc = sqlcipherkit_new_value(context, column, value);
+    return sqlcipherkit_known_value(context, column, *value, rc);
+}
+
+static int sqlcipherkit_recorded_old(void *context, int column, sqlite3_value **value) {
+    int rc = sqlite3_preupdate_old(context, column, value);
+    return sqlcipherkit_known_value(context, column, *value, rc);
+}
+
 int sqlcipherkit_create_session(sqlite3 *db, const char *schema, sqlite3_session **session) {
     int rc = sqlite3session_create(db, schema, session);
-    if (rc == SQLITE_OK) (*session)->hook.xNew = sqlcipherkit_new_value;
+    if (rc != SQLITE_OK) return rc;
+    (*session)->hook.xNew = sqlcipherkit_recorded_new;
+    (*session)->hook.xOld = sqlcipherkit_recorded_old;
     return rc;
+}
+
+/* Reads a row that a session has seen change. It knows a row by the bytes of its key, and upstream's statement finds one whose key
+ * the table takes for the same: of `a` that became `A` under NOCASE, only the insert was left. */
+static int sessionSelectStmt(sqlite3 *db, int ignores, const char *schema, const char *table, int by_row_id, int count,
+                             const char **names, u8 *is_key, sqlite3_stmt **statement, char **message) {
+    int rc = upstream_sessionSelectStmt(db, ignores, schema, table, by_row_id, count, names, is_key, statement, message);
+    if (rc != SQLITE_OK || sqlite3_stricmp(table, "sqlite_stat1") == 0) return rc;
+    sqlite3_str *sql = sqlite3_str_new(db);
+    sqlite3_str_appendall(sql, sqlite3_sql(*statement));
+    for (int i = 0; i < count; i++) {
+        if (is_key[i] == 0) continue;
+        sqlite3_str_appendf(sql, " AND \"%w\" COLLATE BINARY IS ?%d", names[i], i + 1);
+        sqlite3_str_appendf(sql, " AND typeof(\"%w\") = typeof(?%d)", names[i], i + 1);
+    }
+    char *text = sqlite3_str_finish(sql);
+    if (text == NULL) return SQLITE_NOMEM;
+    sqlite3_finalize(*statement);
+    *statement = NULL;
+    rc = sqlite3_prepare_v2(db, text, -1, statement, NULL);
+    sqlite3_free(text);
+    return rc;
+}
+
+int sqlcipherkit_key_column(sqlite3 *db, const char *schema, const char *table, int number, sqlcipherkit_key_form *key) {
+    Table *found = sqlite3FindTable(db, table, schema);
+    if (found == NULL || !IsOrdinaryTable(found)) return 0;
+    const Index *index = sqlite3PrimaryKeyIndex(found);
+    key->place = -1;
+    for (int i = 0; i < found->nCol; i++) {
+        Column *column = &found->aCol[i];
+        if ((column->colFlags & COLFLAG_GENERATED) != 0) continue;
+        key->place++;
+        if ((column->colFlags & COLFLAG_PRIMKEY) == 0 || number-- > 0) continue;
+        const char *own = sqlite3ColumnColl(column);
+        key->name = column->zCnName;
+        key->collation = own == NULL ? "BINARY" : own;
+        key->affinity = column->affinity;
+        key->is_row_id = i == found->iPKey;
+        key->is_one = 1;
+        for (int j = 0; index != NULL && j < index->nKeyCol; j++) {
+            if (index->aiColumn[j] == i && sqlite3StrICmp(index->azColl[j], key->collation) != 0) key->is_one = 0;
+        }
+        return 1;
+    }
+    return 0;
 }
 
 sqlite3_uint64 sqlcipherkit_changed_columns(sqlite3 *db, sqlite3_uint64 candidates) {

@@ -9,6 +9,7 @@
 
 /* SQL reaches keys and files here as in any other SQLCipher: what guards them is for the Swift layer's connections. */
 #define upstream_attachFunc attachFunc
+#define upstream_sessionSelectStmt sessionSelectStmt
 #define upstream_sqlcipherCodecAttach sqlcipherCodecAttach
 #define upstream_sqlite3Attach sqlite3Attach
 #define upstream_sqlite3AuthCheck sqlite3AuthCheck

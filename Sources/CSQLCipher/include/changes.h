@@ -35,8 +35,26 @@ typedef struct {
 
 sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, const char *table, const char *column);
 
-/* sqlite3session_create, for sessions that record a whole number of a REAL column as a REAL. */
+/* sqlite3session_create, for sessions that record a whole number of a REAL column as a REAL, and that fail with SQLITE_CONSTRAINT
+ * after a change of a row that has NULL in its key, or a key with a collation other than SQLite's own. */
 int sqlcipherkit_create_session(sqlite3 *db, const char *schema, sqlite3_session **session);
+
+/* How a table compares a column of its primary key. */
+typedef struct {
+    /* The column's position among those that are not generated. */
+    int place;
+    /* Both are valid as long as the schema. */
+    const char *name, *collation;
+    /* One of SQLite's: 'A' for none, 'B' for text, 'C' and following for numbers. */
+    char affinity;
+    int is_row_id;
+    /* Whether the key compares the column by the column's own collation. */
+    int is_one;
+} sqlcipherkit_key_form;
+
+/* Reads a column of a table's primary key from the schema in memory.
+ * number: 0 for the first of the key's columns in the order of the table. Returns 0 if there are not that many. */
+int sqlcipherkit_key_column(sqlite3 *db, const char *schema, const char *table, int number, sqlcipherkit_key_form *key);
 
 /* Whether a foreign key of a table is `DEFERRABLE INITIALLY DEFERRED`.
  * foreign_key: its number in `PRAGMA foreign_key_list`, whose rows have been read. */

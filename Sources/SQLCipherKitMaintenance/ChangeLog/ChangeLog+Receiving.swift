@@ -74,6 +74,15 @@ extension ChangeLog {
             guard let table = tables[name], table.rule != rule else { continue }
             throw DatabaseError(code: .schema, message: "the rule for the table \(name) is \(table.rule) here, and \(rule) there")
         }
+        for (name, key) in message.keys where !key.isEmpty {
+            guard let table = tables[name], table.identity.description != key else { continue }
+            throw DatabaseError(
+                code: .schema,
+                message: """
+                    the key of the table \(name) is \(table.identity.description.joined(separator: ", ")) here, and \
+                    \(key.joined(separator: ", ")) there
+                    """)
+        }
         for (origin, mark) in message.since.marks {
             guard own.sequence(of: origin) >= mark.sequence else {
                 throw DatabaseError(

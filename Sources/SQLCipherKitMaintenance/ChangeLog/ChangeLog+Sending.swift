@@ -81,11 +81,11 @@ extension ChangeLog {
             var peers: [String: ChangePosition] = [:]
             let members = try store.members()
             for (name, isRemoved) in members where !isRemoved && name != peer { peers[name] = try store.position(of: name) }
-            let rules = Dictionary(try tables().all.map { ($0.name, $0.rule) }) { first, _ in first }
             let removed = Set(members.filter(\.value).keys)
             return TransactionEnd.commit(
                 ChangeMessage(
-                    sender: peer, since: since, until: own, rules: rules, peers: peers, removed: removed, entries: entries))
+                    sender: peer, since: since, until: own, tables: try tables().all, peers: peers, removed: removed,
+                    entries: entries))
         }
     }
 

@@ -37,6 +37,7 @@ public final class ChangeLog {
     /// index, name the ones that must not run: `.without(["log_new"])`.
     public var triggers = ChangesetOptions.Triggers.quiet
 
+    private static let name = "a change log"
     let wanted: [String]
     let rules: [SQLName: Rule]
     let store: ChangeLogStore
@@ -50,7 +51,7 @@ public final class ChangeLog {
     ///   - db: the connection. The log is in its main database.
     ///   - tables: the tables to log, the same for all peers. Each needs a declared primary key, with values that no two peers
     ///     choose for different rows, such as UUIDs. If a logged table has a foreign key, the table that it refers to must be
-    ///     logged too.
+    ///     logged too. The key's collation is one of SQLite's own, and no row has NULL in it.
     ///   - peer: the name of this copy, 1 to 128 printable ASCII characters without spaces, such as a UUID. No two copies may have
     ///     the same name. For a database that was copied from a peer, use a name that was registered there with ``add(peer:)``
     ///     before the copy was made.
@@ -88,6 +89,8 @@ public final class ChangeLog {
                     "the log belongs to the peer \(owner): before the database is copied for \(peer), call add(peer:) there")
             }
             try store.setPosition(try store.position(of: owner), of: peer)
+        } else {
+            try connection.main.requireKeys(wanted, for: Self.name)
         }
         try store.setState("peer", to: .text(peer))
         try store.add(member: peer)
@@ -105,8 +108,8 @@ public final class ChangeLog {
     /// Runs `body` in a transaction, or in a savepoint of the open one, and logs its changes to the logged tables, including those
     /// that triggers and foreign keys make.
     ///
-    /// Changes made outside this call are not logged, and the other peers never receive them. Rows with NULL in their key are not
-    /// logged either.
+    /// Changes made outside this call are not logged, and the other peers never receive them. A row with NULL in its key cannot be
+    /// logged: after a change of one, the call throws.
     /// - Parameter body: makes the changes.
     /// - Returns: what `body` returns.
     /// - Throws: any error that `body`, beginning or committing throws. Then nothing has changed, and nothing is logged.
@@ -114,7 +117,7 @@ public final class ChangeLog {
     public func write<R>(_ body: (Connection) throws -> R) throws -> R {
         // The outer call logs these changes too.
         if isWriting { return try connection.savepoint { db in TransactionEnd(try body(db)) } }
-        let recorder = try ChangeRecorder(connection.main, tables: try tables().all.map(\.name))
+        let recorder = try ChangeRecorder(connection.main, checked: try tables().all.map(\.name))
         defer { recorder.close() }
         isWriting = true
         defer { isWriting = false }
@@ -137,11 +140,11 @@ public final class ChangeLog {
         try connection.transaction { db in
             var changes: [LoggedChange] = []
             for table in try tables().all {
+                try table.identity.requireValues(in: db.main, for: Self.name)
                 let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
                 let rows = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
                 for row in rows {
                     let key = table.keyPlaces.map { row.values[$0] }
-                    if key.contains(.null) { continue }
                     if try store.isKnown(table, key) { continue }
                     changes.append(
                         LoggedChange(

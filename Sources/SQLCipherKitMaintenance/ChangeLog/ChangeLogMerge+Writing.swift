@@ -42,7 +42,8 @@ extension ChangeLogMerge {
         do {
             if let old {
                 let columns = table.others.filter { work.values[SQLName($0)] != nil }
-                if work.isWhole, columns.count < table.others.count {
+                if work.isInsert && work.key != table.keyPlaces.map({ old.values[$0] })
+                    || work.isWhole && columns.count < table.others.count {
                     try db.savepoint { _ in
                         try delete(table, work.key)
                         return TransactionEnd.commit(try insert(work, old, replaces: false))
@@ -87,7 +88,9 @@ extension ChangeLogMerge {
     /// - Parameter parked: the row as it was before it was removed from the table.
     private func insert(_ work: Work, _ parked: (values: [SQLValue], rowID: SQLValue?)?, replaces: Bool) throws {
         let table = work.table
-        var names = table.key, values = work.key
+        // A row keeps the spelling of its key until it is inserted again.
+        var names = table.key
+        var values = work.isInsert ? work.key : parked.map { row in table.keyPlaces.map { row.values[$0] } } ?? work.key
         for (place, name) in zip(table.otherPlaces, table.others) {
             guard let value = work.values[SQLName(name)] ?? (work.isWhole ? nil : parked?.values[place]) else { continue }
             names.append(name)
@@ -139,10 +142,7 @@ extension ChangeLogMerge {
     /// The order of two rows: by the time of their last write, then by their keys.
     private static func isBefore(_ a: Work, _ b: Work) -> Bool {
         if a.row.version != b.row.version { return a.row.version < b.row.version }
-        var keys = (ChangeLogWriter(), ChangeLogWriter())
-        keys.0.put(a.key)
-        keys.1.put(b.key)
-        return keys.0.bytes.lexicographicallyPrecedes(keys.1.bytes)
+        return a.table.bytes(a.key).lexicographicallyPrecedes(b.table.bytes(b.key))
     }
 
     /// Inserts a row in place of those with the same unique values, if it was written after all of them.
@@ -150,7 +150,7 @@ extension ChangeLogMerge {
     private mutating func replace(
         _ work: Work, _ old: (values: [SQLValue], rowID: SQLValue?)?
     ) throws -> [(key: [SQLValue], values: [SQLValue])]? {
-        let recorder = try ChangeRecorder(db.main, tables: [work.table.name])
+        let recorder = try ChangeRecorder(db.main, checked: [work.table.name])
         defer { recorder.close() }
         var merge = self
         defer { self = merge }

@@ -8,7 +8,8 @@ struct ChangeLogMerge {
     /// A row that entries change.
     final class Work {
         let table: LoggedTable
-        let key: [SQLValue]
+        /// The key, in the spelling of the last insert.
+        var key: [SQLValue]
         var row: ChangeLogRow
         /// The values to write.
         var values: [SQLName: SQLValue] = [:]
@@ -30,7 +31,7 @@ struct ChangeLogMerge {
 
     struct Place: Hashable {
         let table: String
-        let key: [SQLValue]
+        let key: [UInt8]
     }
 
     let log: ChangeLog
@@ -61,7 +62,10 @@ struct ChangeLogMerge {
             switch change.kind {
             case .insert:
                 isApplied = work.row.inserted(entry.stamp)
-                if isApplied { work.take(change, isInsert: true) }
+                if isApplied {
+                    work.take(change, isInsert: true)
+                    work.key = key
+                }
             case .delete:
                 isApplied = work.row.deleted(change.base, entry.stamp, horizon)
                 if isApplied { (work.values, work.isInsert, work.isWhole, work.isDelete) = ([:], false, false, true) }
@@ -100,7 +104,7 @@ struct ChangeLogMerge {
     }
 
     mutating func work(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> Work {
-        let place = Place(table: table.name, key: key)
+        let place = Place(table: table.name, key: table.bytes(key))
         if let found = places[place] { return works[found] }
         let work = Work(table, key, try log.store.row(table, key))
         places[place] = works.count

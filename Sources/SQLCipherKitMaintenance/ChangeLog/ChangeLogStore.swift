@@ -105,7 +105,7 @@ struct ChangeLogStore {
     // MARK: Rows
 
     func isKnown(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> Bool {
-        let bytes = LoggedTable.bytes(key)
+        let bytes = SQLValue.blob(Data(table.bytes(key)))
         return try db.fetchOne(
             Bool.self,
             """
@@ -114,7 +114,7 @@ struct ChangeLogStore {
     }
 
     func row(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> ChangeLogRow {
-        let bytes = LoggedTable.bytes(key)
+        let bytes = SQLValue.blob(Data(table.bytes(key)))
         var row = ChangeLogRow()
         let found: (Int64, String, Int64?)? = try db.fetchOne(
             "SELECT clock, peer, gone FROM main.changelog_row WHERE tbl = \(table.name) AND key = \(bytes)")
@@ -126,7 +126,7 @@ struct ChangeLogStore {
     }
 
     func save(_ row: ChangeLogRow, _ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) {
-        let bytes = LoggedTable.bytes(key)
+        let bytes = SQLValue.blob(Data(table.bytes(key)))
         if row.isNew {
             try db.execute("DELETE FROM main.changelog_cell WHERE tbl = \(table.name) AND key = \(bytes)")
             try db.execute(

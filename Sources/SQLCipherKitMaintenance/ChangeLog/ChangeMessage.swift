@@ -15,6 +15,8 @@ public struct ChangeMessage: Hashable, Sendable {
     public let until: ChangePosition
     /// The conflict rules of the sender's tables, by the tables' names.
     let rules: [String: ChangeLog.Rule]
+    /// How the sender's tables compare keys, by the tables' names; empty in a message of an older version.
+    let keys: [String: [String]]
     /// The positions of the peers that the sender knows.
     let peers: [String: ChangePosition]
     /// The peers that the sender knows to be removed.
@@ -27,31 +29,37 @@ public struct ChangeMessage: Hashable, Sendable {
     /// Whether the message has no entries. It still contains the sender's position, which allows the receiver to prune its log.
     public var isEmpty: Bool { entries.isEmpty }
 
-    private static let mark: [UInt8] = Array("SCKlog1".utf8)
+    private static let mark: [UInt8] = Array("SCKlog2".utf8)
+    /// Without ``keys``.
+    private static let oldMark: [UInt8] = Array("SCKlog1".utf8)
 
     init(
-        sender: String, since: ChangePosition, until: ChangePosition, rules: [String: ChangeLog.Rule],
+        sender: String, since: ChangePosition, until: ChangePosition, tables: [LoggedTable],
         peers: [String: ChangePosition], removed: Set<String>, entries: [ChangeLogEntry]
     ) {
-        (self.sender, self.since, self.until, self.rules) = (sender, since, until, rules)
+        (self.sender, self.since, self.until) = (sender, since, until)
+        rules = Dictionary(tables.map { ($0.name, $0.rule) }) { first, _ in first }
+        keys = Dictionary(tables.map { ($0.name, $0.identity.description) }) { first, _ in first }
         (self.peers, self.removed, self.entries) = (peers, removed, entries)
     }
 
     /// Reads a message from its bytes, which may be untrusted.
     /// - Throws: ``ResultCode/corrupt`` if the bytes are not a message.
     public init(data: Data) throws(DatabaseError) {
-        guard data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
+        let isOld = data.starts(with: Self.oldMark)
+        guard isOld || data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
         var reader = ChangeLogReader(data.dropFirst(Self.mark.count))
         sender = try reader.peer()
         since = try reader.position()
         until = try reader.position()
-        var rules: [String: ChangeLog.Rule] = [:]
+        var rules: [String: ChangeLog.Rule] = [:], keys: [String: [String]] = [:]
         for _ in 0..<(try reader.count()) {
             let name = try reader.text()
             guard let rule = ChangeLog.Rule(rawValue: try reader.text()) else { throw ChangeLogReader.malformed }
             rules[name] = rule
+            if !isOld { keys[name] = try reader.names() }
         }
-        self.rules = rules
+        (self.rules, self.keys) = (rules, keys)
         var peers: [String: ChangePosition] = [:]
         for _ in 0..<(try reader.count()) {
             let peer = try reader.peer()
@@ -73,6 +81,7 @@ public struct ChangeMessage: Hashable, Sendable {
         for (name, rule) in rules.sorted(by: { $0.key < $1.key }) {
             writer.put(name)
             writer.put(rule.rawValue)
+            writer.put(keys[name] ?? [])
         }
         writer.put(count: peers.count)
         for (peer, position) in peers.sorted(by: { $0.key < $1.key }) {

@@ -16,8 +16,10 @@ struct LoggedTable {
     let rule: ChangeLog.Rule
     /// The columns that are stored, in order.
     let columns: [String]
-    /// The positions of the key's columns, and of all others.
-    let keyPlaces: [Int], otherPlaces: [Int]
+    /// How the table compares keys.
+    let identity: RowKey
+    /// The positions of the columns that are not in the key.
+    let otherPlaces: [Int]
     /// A name for the row id, if the table has a row id that is not its key.
     let rowID: String?
     /// The table's own foreign keys.
@@ -26,22 +28,19 @@ struct LoggedTable {
     var referrers: [Reference] = []
 
     var quotedName: String { name.quotedSQLIdentifier }
+    /// The positions of the key's columns.
+    var keyPlaces: [Int] { identity.places }
     var key: [String] { keyPlaces.map { columns[$0] } }
     var others: [String] { otherPlaces.map { columns[$0] } }
 
-    /// The condition for the row with a key, which is bound as `?1`, `?2` and so on. The first comparison can use the index, and
-    /// the second excludes keys that only the column's collation makes equal.
-    var keyCondition: String {
-        key.enumerated().map { index, name in
-            "\(name.quotedSQLIdentifier) = ?\(index + 1) AND \(name.quotedSQLIdentifier) COLLATE BINARY = ?\(index + 1)"
-        }.joined(separator: " AND ")
-    }
+    /// The condition for the row with a key, which is bound as `?1`, `?2` and so on.
+    var keyCondition: String { identity.condition }
 
-    /// The key as bytes.
-    static func bytes(_ key: [SQLValue]) -> SQLValue {
+    /// The key as bytes, the same for all its spellings.
+    func bytes(_ key: [SQLValue]) -> [UInt8] {
         var writer = ChangeLogWriter()
-        writer.put(key)
-        return .blob(.init(writer.bytes))
+        writer.put(identity.canonical(key))
+        return writer.bytes
     }
 }
 
@@ -57,19 +56,18 @@ struct LoggedTables {
             guard let form = try schema.form(of: name), form.kind == .table, !form.name.isKeptFromSQL,
                 !form.name.hasNamePrefix("sqlite_"), !form.name.hasNamePrefix(ChangeLogStore.prefix)
             else { throw DatabaseError.invalidArgument("there is no table \(name) that a log can have") }
-            let columns = try schema.columns(of: form.name).filter { $0.kind == .normal }
-            let keyPlaces = columns.indices.filter { columns[$0].primaryKeyPosition > 0 }
-            if keyPlaces.isEmpty {
+            guard let identity = try RowKey(of: form.name, in: schema) else {
                 throw DatabaseError.invalidArgument("the table \(name) has no primary key, without which its rows cannot be logged")
             }
+            try identity.requireCanonical(for: "a change log")
             if places[SQLName(name)] != nil { throw DatabaseError.invalidArgument("the table \(name) is named twice") }
             places[SQLName(name)] = all.count
-            let isAlias = keyPlaces.count == 1 && columns[keyPlaces[0]].type.isSameName(as: "INTEGER")
+            let columns = try schema.storedColumns(of: form.name)
             all.append(
                 LoggedTable(
-                    name: form.name, rule: rules[SQLName(name)] ?? .column, columns: columns.map(\.name), keyPlaces: keyPlaces,
-                    otherPlaces: columns.indices.filter { columns[$0].primaryKeyPosition == 0 },
-                    rowID: isAlias ? nil : try schema.rowIDName(of: form.name)))
+                    name: form.name, rule: rules[SQLName(name)] ?? .column, columns: columns, identity: identity,
+                    otherPlaces: columns.indices.filter { !identity.places.contains($0) },
+                    rowID: identity.columns[0].isRowID ? nil : try schema.rowIDName(of: form.name)))
         }
         for child in try schema.objects("m.type = 'table'") {
             for key in try schema.foreignKeyList(of: child) {

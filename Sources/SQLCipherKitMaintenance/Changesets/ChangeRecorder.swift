@@ -10,9 +10,12 @@ import SQLCipherKitCore
 /// ```
 /// What is recorded is the difference between the first and the last state of each row: a row that was changed back, or whose
 /// change was rolled back, has no change. Changes by other connections are not recorded, nor are rows of a table without a declared
-/// primary key, nor rows with NULL in that key.
+/// primary key. A row with NULL in that key cannot be recorded: after a change of one, ``changeset()`` throws.
 public final class ChangeRecorder: ConnectionDependent {
-    private let connection: Connection
+    private let schema: Schema
+    private var connection: Connection { schema.connection }
+    /// The recorded tables; nil for all.
+    private var tables: [String]?
     private var handle: OpaquePointer?
     /// Tables that hold the content of virtual tables. They are written again when the changes are applied.
     private var shadows: Set<SQLName> = []
@@ -24,10 +27,20 @@ public final class ChangeRecorder: ConnectionDependent {
     ///   - schema: the database whose changes are recorded.
     ///   - tables: the tables to record. Nil, the default, records all tables, including those created later, but not the tables
     ///     that hold the content of full-text and other virtual tables that exist now.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
-    public init(_ schema: Schema, tables: [String]? = nil) throws(DatabaseError) {
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table whose key has another collation than SQLite's own,
+    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
+    public convenience init(_ schema: Schema, tables: [String]? = nil) throws(DatabaseError) {
+        try schema.requireCanonicalKeys(tables, for: Self.name)
+        try self.init(schema, checked: tables)
+    }
+
+    private static let name = "a changeset"
+
+    /// - Parameter tables: whose keys have a canonical form.
+    init(_ schema: Schema, checked tables: [String]?) throws(DatabaseError) {
         let db = schema.connection
-        connection = db
+        self.schema = schema
+        self.tables = tables == nil ? nil : []
         try schema.live()
         try db.check(sqlcipherkit_create_session(db.liveOutsideHooks(), schema.name, &handle))
         guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
@@ -37,7 +50,7 @@ public final class ChangeRecorder: ConnectionDependent {
         let (hooks, database) = try db.usableHooks()
         hooks.installAuthorizer(database)
         if let tables {
-            for table in tables { try add(table: table) }
+            for table in tables { try attach(table) }
             return
         }
         shadows = try schema.shadowTables()
@@ -82,25 +95,40 @@ public final class ChangeRecorder: ConnectionDependent {
     public func setIndirect(_ isOn: Bool) throws(DatabaseError) { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
 
     /// Also records another table.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name with a NUL character, or ``DatabaseError/Reason/closed``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` as for a new recorder, and for a name with a NUL character, or
+    ///   ``DatabaseError/Reason/closed``.
     public func add(table: String) throws(DatabaseError) {
+        _ = try live()
+        try schema.requireCanonicalKeys([table], for: Self.name)
+        try attach(table)
+    }
+
+    private func attach(_ table: String) throws(DatabaseError) {
         try connection.check(sqlite3session_attach(live(), table.cName("the name of a table")))
+        tables?.append(table)
     }
 
     /// Whether nothing has changed. A change that was undone may still count as one.
     public var isEmpty: Bool { get throws(DatabaseError) { sqlite3session_isempty(try live()) != 0 } }
 
     /// Returns what has changed since the recording began. Recording continues.
-    /// - Throws: ``ResultCode/schema`` if the columns of a table have changed since then.
-    public func changeset() throws(DatabaseError) -> Changeset {
-        let handle = try live()
-        return try Changeset.output { sqlite3session_changeset(handle, $0, $1) }
-    }
+    /// - Throws: ``ResultCode/schema`` if the columns of a table have changed since then; from then on
+    ///   ``DatabaseError/Reason/invalidArgument`` if a row with NULL in its key was changed, with the table and the column.
+    public func changeset() throws(DatabaseError) -> Changeset { try output { sqlite3session_changeset($0, $1, $2) } }
 
     /// Returns the same as ``changeset()``, without the old values.
-    public func patchset() throws(DatabaseError) -> Changeset {
+    public func patchset() throws(DatabaseError) -> Changeset { try output { sqlite3session_patchset($0, $1, $2) } }
+
+    private func output(
+        _ body: (OpaquePointer, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutableRawPointer?>) -> Int32
+    ) throws(DatabaseError) -> Changeset {
         let handle = try live()
-        return try Changeset.output { sqlite3session_patchset(handle, $0, $1) }
+        do { return try Changeset.output { body(handle, $0, $1) } } catch where error.code == .constraint {
+            // Finds which table it was.
+            try schema.requireCanonicalKeys(tables, for: Self.name)
+            try schema.requireKeys(tables, for: Self.name)
+            throw .invalidArgument("\(Self.name) cannot have the row with NULL in its key that was there for a time")
+        }
     }
 
     private func live() throws(DatabaseError) -> OpaquePointer {

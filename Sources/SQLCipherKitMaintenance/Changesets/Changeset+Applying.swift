@@ -44,6 +44,26 @@ public struct ChangesetRebase: Hashable, Sendable {
 
     /// Creates a rebase from saved bytes.
     public init(data: Data) { self.data = data }
+
+    /// In place of a rebase that would miss a row.
+    init(spelling: KeySpelling) { data = Self.mark + Data(spelling.text.utf8) }
+
+    private static let mark = Data("spelling ".utf8)
+
+    func requireOneSpelling() throws(DatabaseError) {
+        guard data.starts(with: Self.mark) else { return }
+        throw .invalidArgument(
+            "the changes cannot be rebased: \(String(decoding: data.dropFirst(Self.mark.count), as: UTF8.self))")
+    }
+}
+
+/// A row whose key has equal values with other bytes in a changeset and in a database.
+struct KeySpelling {
+    let text: String
+
+    init(_ change: Changeset.Change, _ column: String?) {
+        text = "the table \(change.table) has a key that is spelled in another way in the column \(column ?? "")"
+    }
 }
 
 extension Changeset {
@@ -86,6 +106,7 @@ extension Changeset {
                 code: .schema, message: "the changes of \(table.name) cannot be applied: \(table.skip?.inWords ?? "")")
         }
         let application = ChangesetApplication(db, outcome, onConflict)
+        application.spelling = try otherSpelling(in: db.main, outcome)
         return try db.withTriggers(options.triggers) { try run(application, db, options) }
     }
 
@@ -134,8 +155,29 @@ extension Changeset {
             throw db.failure(rc)
         }
         var outcome = application.finalOutcome
-        outcome.rebase = rebase.map { ChangesetRebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
+        outcome.rebase = application.spelling.map { ChangesetRebase(spelling: $0) }
+            ?? rebase.map { ChangesetRebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
         return outcome
+    }
+
+    /// Finds a row whose key the database spells differently, so that it is another row to a rebase.
+    private func otherSpelling(in schema: Schema, _ outcome: ChangesetOutcome) throws -> KeySpelling? {
+        var keys: [SQLName: RowKey] = [:]
+        for table in outcome.tables where table.skip == nil {
+            if let key = try RowKey(of: table.name, in: schema), key.hasSpellings { keys[SQLName(table.name)] = key }
+        }
+        if keys.isEmpty { return nil }
+        let changes = try changes().filter { keys[SQLName($0.table)] != nil }
+        let deleted = Set(changes.filter { $0.kind == .delete }.map { [.text($0.table)] + $0.key })
+        for change in changes {
+            guard let key = keys[SQLName(change.table)] else { continue }
+            let names = key.columns.map(\.name.quotedSQLIdentifier).joined(separator: ", ")
+            let sql = "SELECT \(names) FROM \(schema.qualified(key.table)) WHERE \(key.condition)"
+            let row = try schema.connection.fetchOne(RowCopy.self, SQL(raw: sql, StatementArguments(change.key)))
+            guard let found = row?.values, found != change.key, !deleted.contains([.text(change.table)] + found) else { continue }
+            return KeySpelling(change, zip(key.columns, zip(found, change.key)).first { $1.0 != $1.1 }?.0.name)
+        }
+        return nil
     }
 
     /// Names the row and the table of a conflict without the row's values: by the row id, which is a number, or by the position of
@@ -159,8 +201,12 @@ extension Changeset {
 
     /// Returns these changes as if they had been made after another changeset, which was applied elsewhere, with its conflicts
     /// resolved as they were there (<https://sqlite.org/session/rebaser.html>).
+    ///
+    /// Rows are the same here if their keys have the same bytes. Under the collations NOCASE and RTRIM, and in columns without a
+    /// type, a key can have several spellings. If the databases spelled one differently, the call throws.
     /// - Parameter rebases: the ``ChangesetOutcome/rebase`` of each call that has applied other changes, in the order of the calls.
-    /// - Throws: ``ResultCode/corrupt`` for malformed bytes.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` with the table and the column if a key was spelled differently;
+    ///   ``ResultCode/corrupt`` for malformed bytes.
     public func rebased(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
         let rebased = try rebasedBySQLite(by: rebases)
         do { return try rebased.withoutEmptyUpdates() } catch let error as DatabaseError { throw error } catch {
@@ -175,6 +221,7 @@ extension Changeset {
         guard rc == SQLITE_OK, let rebaser else { throw Self.failure(rc) }
         defer { sqlite3rebaser_delete(rebaser) }
         for rebase in rebases {
+            try rebase.requireOneSpelling()
             let rc = try Changeset(data: rebase.data).withBytes { bytes, count throws(DatabaseError) in
                 sqlite3rebaser_configure(rebaser, count, bytes)
             }

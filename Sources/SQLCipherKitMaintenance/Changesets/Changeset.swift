@@ -10,7 +10,7 @@ import SQLCipherKitCore
 /// ```
 /// A changeset has the old and the new values of each row, so that conflicts are detected and the changeset can be inverted. A
 /// patchset has only the new values, and is smaller. Rows are identified by their declared primary key; tables without one have no
-/// changes.
+/// changes. A key that gets another spelling, such as `a` for `A` under the collation NOCASE, is a delete followed by an insert.
 ///
 /// The bytes contain data in plaintext: encrypt them before they leave the program. If the bytes are not a changeset, every call
 /// throws ``ResultCode/corrupt``.
@@ -147,8 +147,8 @@ public struct Changeset: Hashable, Sendable {
         let rc = body(&count, &bytes)
         defer { sqlite3_free(bytes) }
         guard rc == SQLITE_OK else { throw failure(rc) }
-        guard let bytes else { return Changeset(data: Data()) }
-        return Changeset(data: Data(bytes: bytes, count: Int(count)))
+        let made = UnsafeRawBufferPointer(start: bytes, count: Int(count))
+        return Changeset(data: ChangesetFormat.insertsLast(made) ?? Data(made))
     }
 
     static func failure(_ rc: Int32) -> DatabaseError {
@@ -181,6 +181,9 @@ extension Changeset.Change {
         new = kind == .delete ? Array(repeating: nil, count: Int(columns))
             : try Self.values(iterator, columns) { sqlite3changeset_new(iterator, $0, $1) }
     }
+
+    /// The values of the key.
+    var key: [SQLValue] { primaryKey.map { ((kind == .insert ? new : old)[$0] ?? nil) ?? .null } }
 
     static func primaryKey(_ iterator: OpaquePointer) -> [Int]? {
         var flags: UnsafeMutablePointer<UInt8>?, count: Int32 = 0

@@ -13,6 +13,8 @@ final class ChangesetApplication {
     private(set) var error: (any Error)?
     /// The conflict that was resolved with `.abort`.
     private(set) var abortedBy: ChangesetConflict?
+    /// A row whose key the database spells differently.
+    var spelling: KeySpelling?
     /// A row whose foreign key refers to no row after all changes.
     private(set) var violation: String?
 
@@ -53,6 +55,10 @@ final class ChangesetApplication {
         return connection.inFunction {
             do {
                 let conflict = try conflict(code, iterator)
+                if let change = conflict.change, let current = conflict.current, spelling == nil {
+                    spelling = change.primaryKey.enumerated().first { current[$1] != change.key[$0] }
+                        .map { KeySpelling(change, try? columnName($0.element, of: change.table)) }
+                }
                 let resolution = try onConflict(conflict)
                 guard connection.isOpen else { throw DatabaseError.closedConnection }
                 if let cause = connection.closures.cause { throw DatabaseError.aborted(cause) }
@@ -76,6 +82,10 @@ final class ChangesetApplication {
                 return SQLITE_CHANGESET_ABORT
             }
         }
+    }
+
+    private func columnName(_ place: Int, of table: String) throws -> String? {
+        try RowKey(of: table, in: connection.main)?.columns.first { $0.place == place }?.name
     }
 
     /// Returns the first violation of a table of the changeset, or of a row that refers to one of them.

@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 
 /// The format of changesets, patchsets and the records of a rebase (<https://sqlite.org/src/file/ext/session/sqlite3session.c>), as
 /// far as needed to know where each part ends.
@@ -13,13 +14,44 @@ struct ChangesetFormat {
     private var keyCount = 0
 
     /// Whether no part extends beyond the end of the bytes.
-    static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool { forEachPart(of: bytes) { _, _ in } }
+
+    /// Calls `body` with the first byte and the bytes of each part.
+    /// - Returns: whether no part extends beyond the end.
+    private static func forEachPart(
+        of bytes: UnsafeRawBufferPointer, _ body: (Int32, Slice<UnsafeRawBufferPointer>) -> Void
+    ) -> Bool {
         var format = ChangesetFormat(bytes)
         while format.position < bytes.count {
+            let start = format.position
             guard format.part() else { return false }
+            body(Int32(bytes[start]), bytes[start..<format.position])
         }
         return true
     }
+
+    /// The same changes, with each table's inserts after its other changes: a row whose key gets another spelling, which the table
+    /// takes for the same key, is deleted before it is inserted. Nil if they are in this order.
+    static func insertsLast(_ bytes: UnsafeRawBufferPointer) -> Data? {
+        var hasInsert = false, isOrdered = true
+        _ = forEachPart(of: bytes) { kind, _ in
+            if kind == SQLITE_DELETE || kind == SQLITE_UPDATE { isOrdered = isOrdered && !hasInsert }
+            hasInsert = kind == SQLITE_INSERT || hasInsert && isChange(kind)
+        }
+        if isOrdered { return nil }
+        var ordered = Data(), inserts = Data()
+        _ = forEachPart(of: bytes) { kind, part in
+            if kind == SQLITE_INSERT { return inserts.append(contentsOf: part) }
+            if !isChange(kind) {
+                ordered.append(inserts)
+                inserts.removeAll()
+            }
+            ordered.append(contentsOf: part)
+        }
+        return ordered + inserts
+    }
+
+    private static func isChange(_ kind: Int32) -> Bool { [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(kind) }
 
     private init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 

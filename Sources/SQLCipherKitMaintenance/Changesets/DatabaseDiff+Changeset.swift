@@ -8,7 +8,8 @@ extension DatabaseDiff {
     /// and the tables that hold the content of virtual tables. If the key is not the row id, rows with equal keys may have
     /// different row ids.
     /// - Parameter tables: the tables to compare; nil, the default, for all.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way: it has a key with another
+    ///   collation than SQLite's own, or a row with NULL in its key.
     public func changeset(tables: [String]? = nil) throws -> Changeset {
         try looking { old, new in
             let keyed = try self.new.database.objects(
@@ -22,6 +23,8 @@ extension DatabaseDiff {
             let group = try ChangeGroup()
             try group.useSchema(of: self.new.connection, self.new.name)
             let wanted = (tables ?? comparable.map(\.text)).filter { !$0.hasNamePrefix("sqlite_") }
+            try self.new.database.requireCanonicalKeys(wanted, for: "a changeset")
+            for side in [self.old, self.new] { try side.database.requireKeys(wanted, for: "a changeset") }
             for name in wanted.sorted() { try add(name, to: group) }
             return try group.changeset()
         }
@@ -33,11 +36,8 @@ extension DatabaseDiff {
             for place in places { try group.set(isNew: isNew, place, to: Int32(place), of: row) }
         }
         let all = Array(walk.list.indices)
-        func hasNullKey(_ row: RawStatement) -> Bool {
-            walk.key.contains { sqlite3_column_type(row.handle, Int32($0)) == SQLITE_NULL }
-        }
         try walk.overOld { finding, a, b in
-            if finding == .same || hasNullKey(a) { return }
+            if finding == .same { return }
             let changed = finding == .missing ? [] : all.filter { !a.equals(b, column: Int32($0)) }
             if finding == .different, !changed.contains(where: walk.key.contains) {
                 try group.add(SQLITE_UPDATE, name) { () throws(DatabaseError) in
@@ -53,7 +53,7 @@ extension DatabaseDiff {
             }
         }
         try walk.overNew { finding, b, _ in
-            if finding == .missing, !hasNullKey(b) {
+            if finding == .missing {
                 try group.add(SQLITE_INSERT, name) { () throws(DatabaseError) in try set(isNew: true, all, b) }
             }
         }

@@ -102,17 +102,12 @@ struct TableWalk {
         self.old = old
         self.new = new
         let schema = new.database
-        let columns = try schema.columns(of: name).filter { $0.kind == .normal }
-        let isWithoutRowID = try schema.form(of: name)?.isWithoutRowID ?? false
-        let indexes = try schema.uniqueIndexes(of: name)
-        var list = columns.map(\.name.quotedSQLIdentifier)
-        let primary = columns.primaryKey.compactMap { columns.firstIndex(of: $0) }
-        isUnique = indexes.contains { !(isWithoutRowID && $0.origin == .primaryKey) }
-        // INTEGER PRIMARY KEY is an alias of the row id, and needs no index.
-        let isRowID = primary.count == 1 && columns[primary[0]].type.isSameName(as: "INTEGER")
-            && !indexes.contains { $0.origin == .primaryKey }
-        if isWithoutRowID || isRowID || byPrimaryKey {
-            key = primary
+        let identity = try RowKey(of: name, in: schema), isWithoutRowID = try schema.form(of: name)?.isWithoutRowID ?? false
+        isUnique = try schema.uniqueIndexes(of: name).contains { !(isWithoutRowID && $0.origin == .primaryKey) }
+        var list = try schema.storedColumns(of: name).map(\.quotedSQLIdentifier)
+        if let identity, isWithoutRowID || byPrimaryKey || identity.columns[0].isRowID {
+            try identity.requireCanonical(for: "a diff", isCompared: true)
+            key = identity.places
         } else if let rowID = try schema.rowIDName(of: name) {
             list.insert(rowID, at: 0)
             key = [0]

@@ -237,11 +237,11 @@ private struct RowMover {
     /// What identifies a row of a table, as the list of columns in SQL.
     private func key(of table: String) throws -> (columns: String, isRowID: Bool) {
         if let rowID = try source.rowIDName(of: table) { return (rowID, true) }
-        let key = try source.columns(of: table).primaryKey.map(\.name.quotedSQLIdentifier)
-        guard !key.isEmpty, try source.form(of: table)?.isWithoutRowID == true else {
+        guard let key = try RowKey(of: table, in: source), try source.form(of: table)?.isWithoutRowID == true else {
             throw DatabaseError.invalidArgument("no name is left for the row id of \(table), by which its rows are moved")
         }
-        return (key.joined(separator: ", "), false)
+        try key.requireCanonical(for: "a move of rows", isCompared: true)
+        return (key.columns.map(\.name.quotedSQLIdentifier).joined(separator: ", "), false)
     }
 
     /// The columns of the rows under way, quoted.

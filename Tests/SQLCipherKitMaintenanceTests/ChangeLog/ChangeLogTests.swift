@@ -261,7 +261,7 @@ import TestSupport
         // What changes nothing is no entry.
         try a.write { db in try db.execute("UPDATE note SET title = title") }
         #expect(try a.changes().count == 1)
-        try a.connection.execute("INSERT INTO note(id) VALUES ('old'), (NULL)")
+        try a.connection.execute("INSERT INTO note(id) VALUES ('old')")
         #expect(try a.addExistingRows() == 1 && a.addExistingRows() == 0)
         let b = try peer("b")
         try exchange(a, b)
