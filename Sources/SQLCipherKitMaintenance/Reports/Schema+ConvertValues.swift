@@ -30,12 +30,16 @@ extension Schema {
         let source = qualified(found.name), quoted = name.quotedSQLIdentifier, place = "\(found.name).\(name)"
         return try connection.savepoint { db in
             var refused = 0, rounded = 0, ambiguous = 0
+            var wanted: [StorageClass: Int] = [:], whole = 0
             try db.forEach(SQL(raw: "SELECT \(quoted) FROM \(source) WHERE \(quoted) IS NOT NULL")) { row in
                 // Text that is not UTF-8 is not a value of any kind.
                 guard let value = try? row.get(0, as: SQLValue.self) else { return refused += 1 }
-                switch conversion.convert(value) {
-                case .value: break
-                case .rounded: rounded += 1
+                let converted = conversion.convert(value)
+                switch converted {
+                case .value(let made), .rounded(let made):
+                    wanted[made.storageClass, default: 0] += 1
+                    if case .real(let number) = made, Int64(exactly: number) != nil { whole += 1 }
+                    if case .rounded = converted { rounded += 1 }
                 case .ambiguous: ambiguous += 1
                 case .refused: refused += 1
                 }
@@ -68,12 +72,15 @@ extension Schema {
                 WHERE \(quoted) IS NOT NULL AND (typeof(\(quoted)) <> typeof(\(made)) OR \(quoted) COLLATE BINARY <> \(made))
                 """))
             let changes = db.changes
-            let other = try db.fetchOne(
-                Bool.self, """
-                    SELECT EXISTS (SELECT 1 FROM \(raw: source) WHERE \(raw: quoted) IS NOT NULL
-                    AND typeof(\(raw: quoted)) NOT IN \(conversion.storage.map(\.rawValue)))
-                    """)
-            guard other == false else {
+            var stored: [StorageClass: Int] = [:]
+            try db.forEach(SQL(raw: "SELECT typeof(\(quoted)), count(*) FROM \(source) GROUP BY 1")) { row in
+                let (name, count): (String, Int) = try row.values()
+                if let kind = StorageClass(rawValue: name) { stored[kind] = count }
+            }
+            // A column for numbers keeps a whole real number as an integer, which is read as the same.
+            let isKept = [.text, .blob].allSatisfy { stored[$0] == wanted[$0] }
+                && 0...whole ~= (stored[.integer] ?? 0) - (wanted[.integer] ?? 0)
+            guard isKept else {
                 let type = found.columns.first { $0.name == name }?.type ?? ""
                 throw DatabaseError.invalidArgument(
                     "the declared type of \(place), \(type), turns values of this form into another one")

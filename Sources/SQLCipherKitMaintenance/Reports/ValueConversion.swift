@@ -31,8 +31,9 @@ public enum ValueConversion: Hashable, Sendable {
             let known = Date(sqlValue: value, in: ValueProfile(dates: numbers ?? strategy)) ?? Date(foreign: value)
             guard let date = known, let made = try? date.sqlValue(strategy) else { return .refused }
             let back = Date(sqlValue: made, in: ValueProfile(dates: strategy))
-            let isSame = back.map { abs($0.timeIntervalSince(date)) < 0.001 } ?? false
-            return isSame ? .value(made) : .rounded(made)
+            // A `Date` holds about a quarter of a microsecond.
+            let isSame = back.map { abs($0.timeIntervalSince(date)) < 0.000_001 } ?? false
+            return isSame && Self.isHeld(value, by: date, numbers) ? .value(made) : .rounded(made)
         case .uuids(let strategy):
             guard let uuid = UUID(sqlValue: value) else { return .refused }
             return (try? uuid.sqlValue(in: ValueProfile(uuids: strategy))).map(Outcome.value) ?? .refused
@@ -49,13 +50,18 @@ public enum ValueConversion: Hashable, Sendable {
         }
     }
 
-    /// The storage classes that the values have afterwards, unless the column's type turns them into something else.
-    var storage: [StorageClass] {
-        switch self {
-        case .dates(.text, _), .decimals(.text), .uuids(.uppercaseText), .uuids(.lowercaseText): [.text]
-        case .dates(.custom, _): [.integer, .real, .text, .blob]
-        case .uuids(.blob): [.blob]
-        case .dates, .decimals(.number), .booleans: [.integer, .real]
+    /// Whether reading a value as a date has kept all of it.
+    private static func isHeld(_ value: SQLValue, by date: Date, _ numbers: DateStrategy?) -> Bool {
+        switch value {
+        case .integer(let number): return Int64(exactly: Double(number)) == number
+        case .real(let number):
+            // Julian days are read as whole milliseconds; a `Double` of them holds 40 microseconds.
+            guard numbers == .julianDays, case .real(let again)? = try? date.sqlValue(.julianDays) else { return true }
+            return abs(again - number) < 0.000_000_001
+        case .text(let text):
+            let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") }.dropFirst().prefix { (0x30...0x39).contains($0) }
+            return fraction.dropFirst(6).allSatisfy { $0 == 0x30 }
+        default: return true
         }
     }
 

@@ -233,4 +233,75 @@ import TestSupport
             }
         }
     }
+
+    /// A conversion throws if, and only if, the form cannot hold the date, counted in whole microseconds.
+    @Test func noFractionIsDropped() throws {
+        let forms: [(DateStrategy, Int)] = [
+            (.timestamp, 1000), (.iso8601, 1000), (.text(.currentTimestamp), 1_000_000), (.realSeconds, 1), (.integerSeconds, 1_000_000),
+            (.milliseconds, 1000), (.secondsSince2001, 1), (.julianDays, 1000),
+        ]
+        var refused = 0
+        for micros in [0, 500_000, 250_000, 123_000, 999_000, 1_000, 123_400, 400, 999_600, 123_456, 600] {
+            let text = "2026-11-21 08:30:00." + String(1_000_000 + micros).dropFirst()
+            let number = 1_795_249_800 + Double(micros) / 1_000_000
+            for (to, unit) in forms {
+                for value in [SQLValue.text(text), .real(number), .real(number - 978_307_200)] {
+                    let numbers: DateStrategy = value == .real(number) ? .realSeconds : .secondsSince2001
+                    try db.execute(SQLScript("DROP TABLE IF EXISTS t; CREATE TABLE t(x)"))
+                    try db.execute("INSERT INTO t VALUES (\(value))")
+                    let fits = micros % unit == 0
+                    refused += fits ? 0 : 1
+                    do {
+                        try db.main.convertValues(of: "x", in: "t", to: .dates(to, numbers: numbers))
+                        #expect(fits, "\(value) to \(to)")
+                    } catch let error as DatabaseError {
+                        #expect(!fits && error.reason == .invalidArgument, "\(value) to \(to): \(error)")
+                        #expect(try db.fetchOne(SQLValue.self, "SELECT x FROM t") == value)
+                        try db.main.convertValues(of: "x", in: "t", to: .dates(to, numbers: numbers), allowingRounding: true)
+                    }
+                    let date = try #require(try Date(sqlValue: db.fetchOne(SQLValue.self, "SELECT x FROM t") ?? .null, in: ValueProfile(dates: to)))
+                    #expect(abs(date.timeIntervalSince1970 - number) < Double(unit) / 1_000_000 + 0.000_001)
+                }
+            }
+        }
+        #expect(refused > 50)
+        // What a `Date` itself cannot hold.
+        let odd: [(SQLValue, ValueConversion)] = [
+            ("2026-11-21 08:30:00.000000123", .dates(.realSeconds)), (9_007_199_254_740_993, .dates(.integerSeconds, numbers: .integerSeconds)),
+            (.real(2_461_365.854166667 + 3e-9), .dates(.milliseconds, numbers: .julianDays)), ("0.12345678901234567890123", .decimals(.number)),
+        ]
+        for (value, conversion) in odd {
+            try db.execute(SQLScript("DROP TABLE IF EXISTS t; CREATE TABLE t(x)"))
+            try db.execute("INSERT INTO t VALUES (\(value))")
+            #expect(throws: DatabaseError.self, "\(value)") { try db.main.convertValues(of: "x", in: "t", to: conversion) }
+            #expect(try db.fetchOne(SQLValue.self, "SELECT x FROM t") == value)
+        }
+    }
+
+    /// Every declared type × form: the values have the form afterwards, or nothing has changed.
+    @Test func aTypeThatChangesTheFormIsRefused() throws {
+        let date = Date(timeIntervalSince1970: 1_795_249_800)
+        let forms: [DateStrategy] = [.timestamp, .realSeconds, .integerSeconds, .milliseconds, .secondsSince2001, .julianDays]
+        var refused = 0
+        for type in ["", "TEXT", "REAL", "INTEGER", "DATETIME", "BLOB"] {
+            for form in forms {
+                try db.execute(SQLScript("DROP TABLE IF EXISTS t; CREATE TABLE t(x \(type))"))
+                try db.execute("INSERT INTO t VALUES ('2026-11-21 08:30:00'), ('2026-11-21 08:30:00Z')")
+                let wanted = try date.sqlValue(form)
+                do {
+                    try db.main.convertValues(of: "x", in: "t", to: .dates(form))
+                    // The same number, which a column for numbers stores as an integer if it is whole.
+                    let found = try #require(try db.fetchOne(SQLValue.self, "SELECT x FROM t"))
+                    #expect(found == wanted || found == .integer(1_795_249_800) || found == .integer(816_942_600), "\(type) \(form)")
+                    #expect(type != "TEXT" || form == .timestamp)
+                } catch let error as DatabaseError {
+                    refused += 1
+                    #expect(error.reason == .invalidArgument && ["TEXT", "REAL"].contains(type), "\(type) \(form): \(error)")
+                    #expect(try db.fetchAll(String.self, "SELECT x FROM t") == ["2026-11-21 08:30:00", "2026-11-21 08:30:00Z"])
+                }
+            }
+        }
+        // Numbers in TEXT, and the two forms of integers in REAL.
+        #expect(refused == 7)
+    }
 }
