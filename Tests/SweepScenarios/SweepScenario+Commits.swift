@@ -126,7 +126,16 @@ extension SweepScenario {
                 let found = try names.map { try step(folder + "/" + $0) }
                 guard mode == "wal" || found[0] == found[1] else { throw Wrong(description: "the steps are \(found)") }
                 // A super-journal that no journal names yet stays, and is harmless (https://sqlite.org/atomiccommit.html).
-                try expect(folder, files: (SweepScenario.names(in: folder).filter { $0.hasPrefix("a.db-mj") } + names).sorted())
+                let stayed = SweepScenario.names(in: folder).filter { $0.hasPrefix("a.db-mj") }
+                try expect(folder, files: (stayed + names).sorted())
+                for name in stayed {
+                    // It has the paths of journals, and nothing of the databases.
+                    let parts = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name)).split(separator: 0)
+                    let known = names.map { Data((folder + "/" + $0 + "-journal").utf8) }
+                    guard parts.allSatisfy({ part in known.contains { $0.starts(with: part) } }) else {
+                        throw Wrong(description: "\(name) has something else than journals' names")
+                    }
+                }
             },
             checkReturned: { folder, calls in for name in names { try expect(try step(folder + "/" + name), after: calls, name) } })
     }

@@ -74,7 +74,12 @@ SQLITE_PRIVATE int sqlite3RunVacuum(char **error, sqlite3 *db, int index, sqlite
     sqlcipherkit_vacuumed.codec = codec;
     sqlcipherkit_vacuumed.attached = db->nDb;
     sqlcipherkit_vacuumed.is_in_file = may_be_file && (db->mDbFlags & DBFLAG_VacuumInto);
+    /* SQLite puts the database's name into a literal, which a quote would end. */
+    static char unquoted[] = "sqlcipherkit_vacuumed";
+    char *name = db->aDb[index].zDbSName;
+    if (strchr(name, '\'') != NULL) db->aDb[index].zDbSName = unquoted;
     int rc = upstream_sqlite3RunVacuum(error, db, index, into);
+    db->aDb[index].zDbSName = name;
     sqlcipherkit_vacuumed = before;
     return rc;
 }

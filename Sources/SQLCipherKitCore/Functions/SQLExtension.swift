@@ -57,6 +57,7 @@ extension Connection {
         _ name: String, _ count: Int32, _ create: (OpaquePointer, Int32) throws(DatabaseError) -> Int32
     ) throws(DatabaseError) {
         let name = try name.cName("the name of a function")
+        if name.utf8.count > 255 { throw .invalidArgument("the name of a function has more than 255 bytes") }
         let handle = try liveOutsideHooks()
         sqlcipherkit_hide_removed_function(handle, name, count, 0)
         defer { sqlcipherkit_hide_removed_function(handle, name, count, 1) }

@@ -26,7 +26,7 @@ public struct TableSchema: Hashable, Sendable {
     public let columns: [TableColumn]
     /// The columns of its primary key, in the key's order; empty if it has none.
     public let primaryKey: [String]
-    /// Its foreign keys. SQLite does not report which of them are deferred.
+    /// Its foreign keys.
     public let foreignKeys: [SQLForeignKey]
     /// Its indexes, including those of its unique constraints.
     public let indexes: [IndexSchema]

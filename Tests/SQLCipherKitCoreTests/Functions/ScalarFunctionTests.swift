@@ -147,6 +147,24 @@ import TestSupport
         #expect(try db.fetchOne(String.self, "SELECT lower('A') || mine()") == "a1")
     }
 
+    @Test func aNameHasUpTo255Bytes() throws {
+        let longest = String(repeating: "é", count: 127) + "f", longer = String(repeating: "é", count: 128)
+        try db.register(.function(longest) { 1 })
+        #expect(try db.fetchOne(Int.self, "SELECT \(raw: longest)()") == 1)
+        let items: [SQLExtension] = [.function(longer) { 1 }, .aggregate(longer, arguments: 1) { AggregateTests.Product() }]
+        for item in items {
+            let error = #expect(throws: DatabaseError.self) { try db.register(item) }
+            #expect(error?.reason == .invalidArgument && error?.message == "the name of a function has more than 255 bytes")
+        }
+        #expect(throws: DatabaseError.self) { try db.unregister(.function(longer, arguments: 0)) }
+        // Collations and databases have no such limit.
+        try db.register(.collation(longer) { _, _ in .orderedSame })
+        #expect(try db.fetchOne(Int.self, "SELECT 'a' = 'b' COLLATE \(raw: longer)") == 1)
+        let other = try db.attach(.memory, as: longer, key: nil)
+        try db.execute("CREATE TABLE \(identifier: longer).\(identifier: longer)(\(identifier: longer))")
+        #expect(try other.columns(of: longer).map(\.name) == [longer])
+    }
+
     @Test func removal() throws {
         try db.register(.function("abs") { (_: Int) in 5 })
         #expect(try db.fetchOne(Int.self, "SELECT abs(-1)") == 5)

@@ -77,6 +77,10 @@ import TestSupport
         for (table, column, row) in [("t", "data", 9), ("t", "none", 1), ("none", "data", 1), ("t", "data", 3), ("t", "other", 2)] as [(String, String, Int64)] {
             #expect(error { _ = try db.main.openBlob(table: table, column: column, rowID: row) }?.code == .error)
         }
+        // SQLite opens no blob beside a generated column, and says so.
+        try db.execute(SQLScript("CREATE TABLE made(data, size AS (length(data))); INSERT INTO made VALUES (x'0102')"))
+        let refused = error { _ = try db.main.openBlob(table: "made", column: "data", rowID: 1) }
+        #expect(refused?.code == .error && refused?.message == "cannot open table with generated columns: made")
         let reader = try db.main.openBlob(table: "t", column: "data", rowID: 1)
         #expect(error { try reader.write(Data([1])) }?.reason == .misuse)
         #expect(error { try db.execute("INSERT INTO t(data) VALUES (\(ZeroBlob(count: -1)))") }?.reason == .invalidArgument)

@@ -238,6 +238,23 @@ import TestSupport
         #expect(throws: Never.self) { try Connection(location, key: key) }
     }
 
+    @Test(arguments: ["O'Brien", "a'b''c", "\"'\"", "it's \"x\""]) func aNameWithAQuoteIsLikeAnyOther(name: String) throws {
+        let db = try Connection(.file(folder.path("a.db")), key: key.quick)
+        let other = try db.attach(.file(folder.path("b.db")), as: name, key: key.quick)
+        try db.execute("CREATE TABLE \(identifier: name).t(x UNIQUE)")
+        try db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO \(identifier: name).t SELECT hex(zeroblob(200)) || i FROM n")
+        try db.execute("DELETE FROM \(identifier: name).t WHERE rowid > 7")
+        let before = try Contents.of(db, schema: name), pages = try other.pageCount
+        try other.vacuum()
+        #expect(try Contents.of(db, schema: name) == before && other.pageCount < pages)
+        #expect(try other.erase().isComplete && other.verify().problems.isEmpty)
+        try db.execute("VACUUM \(identifier: name)")
+        #expect(try Contents.of(db, schema: name) == before && db.schemas().map(\.name).contains(name))
+        try other.detach()
+        let alone = try Connection(.file(folder.path("b.db")), key: key.quick)
+        #expect(try Contents.of(alone) == before)
+    }
+
     @Test func refusals() throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.quick)
         try db.execute("CREATE TABLE t AS SELECT 1 AS x")
