@@ -90,6 +90,7 @@ extension Replica {
         guard !isAhead, held != nil, next.generation > 0 else { return }
         do {
             try source.resume(at: next.mark)
+            followHold()
             needsGeneration = false
         } catch is ReplicaSource.Gap {}
     }

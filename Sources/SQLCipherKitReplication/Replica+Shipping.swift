@@ -69,6 +69,7 @@ extension Replica {
         queue = []
         contents.generation = max(least, contents.generation) + 1
         (contents.frames, contents.commits, contents.snapshot, contents.logged) = (0, 0, nil, 0)
+        followHold()
         (contents.pageSize, contents.mark, contents.latest) = (source.pageSize, source.position, options.time)
         // A snapshot brings what no link has. So the generation itself is a link: a state that has it is at another place.
         var block = ReplicaBlock(
@@ -218,12 +219,19 @@ extension Replica {
 
     /// Gives up the log when it has become too large while the store could not be reached.
     func letGoOfLargeLog() throws {
-        guard let source, isClaimed, !needsGeneration, try source.logSize() > options.largestLog else { return }
+        guard let source, source.holds.isHolding, try source.logSize() > options.largestLog else { return }
+        guard source.moveLog() else { return }
         letGo()
+            guard source.leftSize <= Self.largestRest else { return false }
     }
 
     func letGo() {
         source?.release()
         (queue, snapshot, needsGeneration) = ([], nil, true)
     }
+    /// What may be read while writers wait, in bytes.
+    private static let largestRest = 1 << 20
+
 }
+    /// Gives up the log: what is committed until the next snapshot has no states of its own.
+        followHold()

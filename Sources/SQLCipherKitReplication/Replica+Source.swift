@@ -29,32 +29,33 @@ extension Replica {
             throw error
         }
         (source, isReplaced, needsGeneration) = (new, false, true)
+        watchLog()
         // Another file has another history, and perhaps another key.
         (isClaimed, pending, pendingLink, tail, ownPlace) = (false, nil, nil, [], nil)
     }
 
-    /// Lets a checkpoint of another program go on, which keeps all others from writing while it waits for this replica's read
-    /// transaction. Called often enough that no writer waits for a quarter of a second.
+    /// Lets go of the log for a checkpoint of another program, which keeps all others from writing while it waits for this
+    /// replica's read transaction. As no other connection can write meanwhile, the log is read to its end first; then nothing is
+    /// missed. If that is too much for the memory, as after a time without the store, the log is given up, and a snapshot begins a
+    /// generation.
     ///
-    /// As no other connection can write meanwhile, the log is read to its end first; then nothing is missed. If that is too much
-    /// for the memory, as after a time without the store, the log is given up, and a snapshot begins a generation.
+    /// If this actor is busy for so long that writers would wait for a quarter of a second, ``LogHolds`` gives the log up.
     func letCheckpointGoOn() {
-        guard let source, isClaimed, !needsGeneration, source.isCheckpointWaiting else {
-            checkpointSeen = false
-            return
-        }
-        // Others wait for nothing most of the time, and are done soon.
-        guard checkpointSeen else { return checkpointSeen = true }
-        checkpointSeen = false
+        guard let source, source.holds.isCheckpointWaiting else { return }
+        // What it may go on from is not read yet.
+        guard isClaimed, !needsGeneration else { return letGo() }
         do {
-            if source.target == nil { _ = try source.begin() }
-            while !source.isAtTarget, queue.reduce(0, { $0 + $1.bytes.count }) < 2 * options.objectSize { try readBlock() }
-            guard source.isAtTarget else { return letGo() }
-            source.settle()
-            _ = try source.begin()
-            guard source.isAtTarget else { return }
-            source.settle()
-            try source.pauseForCheckpoint()
+            // Up to where it was looked at before, and what was committed until the checkpoint began. If there is always more,
+            // others do write.
+            for _ in 0..<3 {
+                _ = try source.begin()
+                while !source.isAtTarget, queue.reduce(0, { $0 + $1.bytes.count }) < 2 * options.objectSize { try readBlock() }
+                guard source.isAtTarget else { return letGo() }
+                source.settle()
+                guard try !source.begin() else { continue }
+                source.settle()
+                return try source.pauseForCheckpoint()
+            }
         } catch { letGo() }
     }
 }

@@ -57,8 +57,6 @@ public actor Replica {
     var sightings = 0
     /// Whether the database's file was replaced, and has to be opened again.
     var isReplaced = false
-    /// Whether a checkpoint was waiting when that was last looked at.
-    var checkpointSeen = false
     var needsGeneration = true
     var snapshot: SnapshotRun?
     /// When the log could last not be made to start from the beginning.
@@ -137,17 +135,29 @@ public actor Replica {
             source?.close()
             throw error
         }
-        pool?.holdLog()
-        holdsLog = true
+        followHold()
+        watchLog()
         loop = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
             while let self, await self.turn() { await self.rest() }
         }
+    }
+
+    /// Looks for checkpoints of other programs from now on.
+    func watchLog() {
+        watch?.cancel()
+        guard let holds = source?.holds else { return }
+        let patience = options.patience
         watch = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
-            while !Task.isCancelled {
-                try? await Task.sleep(for: .milliseconds(40))
-                await self?.letCheckpointGoOn()
-            }
+            await holds.watch(patience: patience) { [weak self] in await self?.letCheckpointGoOn() }
         }
+    }
+
+    /// The pool leaves the size of the log to this replica as long as that holds it.
+    func followHold() {
+        let isHeld = source?.holds.isHolding ?? false
+        if isHeld, !holdsLog { pool?.holdLog() }
+        if !isHeld, holdsLog { pool?.releaseLog() }
+        holdsLog = isHeld
     }
 
     func openSource() throws -> ReplicaSource { try ReplicaSource(location, encryption, keepsLog: options.keepsLog) }
@@ -260,8 +270,7 @@ public actor Replica {
         try? remember(isDurable: true)
         source?.close()
         source = nil
-        pool?.releaseLog()
-        holdsLog = false
+        followHold()
         status.isEnded = true
         let error = endError
         for waiter in waiters { waiter.continuation.resume(throwing: error) }

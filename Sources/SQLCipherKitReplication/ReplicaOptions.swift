@@ -32,6 +32,8 @@ public struct ReplicaOptions: Sendable {
     package var fanOut = 16
     /// How often to look for what is no longer needed. Tests set it.
     package var sweepInterval: Duration = .seconds(60)
+    /// How long the replica may be busy while a checkpoint of another program waits for it, and all writers for that. Tests set it.
+    package var patience: Duration = .milliseconds(80)
     /// The number of parts of a snapshot that are stored before the log is looked at again.
     package var partsPerStep = 4
 

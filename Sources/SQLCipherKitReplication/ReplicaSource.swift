@@ -2,10 +2,7 @@ import Foundation
 import SQLCipherKitCore
 import SQLCipherKitMaintenance
 
-/// Reads the commits of a database from its log, in order and without a gap.
-///
-/// One of two connections always has a read transaction, which keeps the log (``LogHold``). The next transaction begins before the
-/// last one ends.
+/// Reads the commits of a database from its log, in order and without a gap, while ``LogHolds`` keeps it.
 final class ReplicaSource {
     /// The log cannot be continued: it was restarted while nothing held it.
     struct Gap: Error {}
@@ -13,10 +10,8 @@ final class ReplicaSource {
     let path: String
     let pageSize: Int
     let key: ReplicaKey
-    /// Keeps everything after `position`.
-    private var current: LogHold
-    /// Has begun its transaction at `target`, if there is one.
-    private var next: LogHold
+    /// Keeps everything after `position`. The next transaction began at `target`, if there is one.
+    let holds: LogHolds
     private let lock: LogHold
     private let checkpointer: LogHold
     /// Up to where the log was read.
@@ -31,23 +26,21 @@ final class ReplicaSource {
 
     init(_ location: DatabaseLocation, _ key: Encryption, keepsLog: Bool = false) throws {
         self.keepsLog = keepsLog
-        current = try LogHold(location, key: key, staysOnClose: keepsLog)
-        let key = try current.derivedKey()
-        next = try LogHold(location, key: key, staysOnClose: keepsLog)
         lock = try LogHold(location, key: key, waits: false, staysOnClose: keepsLog)
+        let key = try lock.derivedKey()
         checkpointer = try LogHold(location, key: key, waits: false, staysOnClose: keepsLog)
-        guard let path = try current.path else { throw DatabaseError.misuse("only a database in a file can be replicated") }
+        holds = try LogHolds(location, key, keepsLog: keepsLog)
+        guard let path = try lock.path else { throw DatabaseError.misuse("only a database in a file can be replicated") }
         self.path = path
         identity = LogHold.identity(of: path)
-        self.key = try current.replicaKey()
-        pageSize = try current.layout().pageSize
+        self.key = try lock.replicaKey()
+        pageSize = try lock.layout().pageSize
     }
 
     func close() {
-        for hold in [current, next, lock] {
-            hold.end()
-            hold.close()
-        }
+        holds.close()
+        lock.end()
+        lock.close()
         // As closing without the log does, so that the database's file has everything.
         if keepsLog { _ = try? checkpointer.checkpoint() }
         checkpointer.end()
@@ -57,15 +50,12 @@ final class ReplicaSource {
     /// Whether there is another file under the database's name, or none, while this one is open.
     var isReplaced: Bool { LogHold.identity(of: path) != identity }
 
-    /// Whether a checkpoint of another connection keeps others from writing while it waits for readers.
-    var isCheckpointWaiting: Bool { lock.isIdle && checkpointer.isIdle && lock.isCheckpointWaiting() }
-
     /// Holds nothing until a waiting checkpoint has ended, and then the log again. Everything up to its end must have been read.
     /// - Throws: ``Gap`` if commits are missing afterwards.
     func pauseForCheckpoint() throws {
-        current.end()
+        holds.pause()
         let end = ContinuousClock.now + .milliseconds(300)
-        while lock.isCheckpointWaiting(), .now < end { usleep(500) }
+        while holds.isCheckpointWaiting, .now < end { usleep(500) }
         // Everything until now was read: what is new begins a log, or continues this one.
         _ = try begin()
         settle()
@@ -73,37 +63,39 @@ final class ReplicaSource {
 
     /// Lets go of the log.
     func release() {
-        current.end()
-        next.end()
+        holds.release()
         (target, file) = (nil, nil)
     }
 
     /// Begins at the log's present end.
     func start() throws {
         release()
-        position = try current.begin()
+        position = try holds.begin()
+        holds.turn()
     }
 
     /// Begins at a position that was reached earlier, perhaps by another process.
     /// - Throws: ``Gap`` if the log has not kept everything since.
     func resume(at mark: LogMark) throws {
         release()
-        let end = try current.begin(keepsLog: true)
+        let end = try holds.begin(keepsLog: true)
         guard mark.salts != 0, end.salts == mark.salts, end.frame >= mark.frame,
             (try? LogFile(ofDatabaseAt: path, at: mark, pageSize: pageSize)) != nil
         else {
-            current.end()
+            holds.release()
             throw Gap()
         }
+        holds.turn()
         position = mark
     }
 
     /// Finds the log's present end, and keeps it.
     /// - Returns: whether there is anything to read.
-    /// - Throws: ``Gap`` if commits are missing, as after a program has broken SQLite's locks.
+    /// - Throws: ``Gap`` if commits are missing, as after the log was given up, or a program has broken SQLite's locks.
     func begin() throws -> Bool {
         guard target == nil else { return !isAtTarget }
-        let end = try next.begin()
+        let end: LogMark
+        do { end = try holds.begin() } catch is LogHolds.Lost { throw Gap() }
         target = end
         if end.salts == position.salts {
             guard end.frame >= position.frame else { throw Gap() }
@@ -159,15 +151,15 @@ final class ReplicaSource {
 
     /// Gives up what was kept before the target, which has been read.
     func settle() {
-        guard target != nil, isAtTarget, let target else { return }
+        guard isAtTarget, let target else { return }
         position = target
-        current.end()
-        swap(&current, &next)
+        holds.turn()
         self.target = nil
     }
 
-    /// How much of the log was read, in bytes.
+    /// How much of the log was read, and how much is left up to the target, in bytes.
     var readSize: Int { Int(position.frame) * (pageSize + 24) }
+    var leftSize: Int { Int((target?.frame ?? 0) - min(position.frame, target?.frame ?? 0)) * (pageSize + 24) }
 
     /// The size of the log in bytes.
     func logSize() throws -> Int {
@@ -179,7 +171,14 @@ final class ReplicaSource {
 
     /// Moves what can be moved from the log into the database, while others write.
     /// - Returns: whether it could.
-    func moveLog() -> Bool { (try? checkpointer.checkpoint()) != nil }
+    func moveLog() -> Bool { asCheckpoint { (try? checkpointer.checkpoint()) != nil } }
+
+    /// The watch looks for those of other programs.
+    private func asCheckpoint<R>(_ body: () throws -> R) rethrows -> R {
+        holds.isCheckpointing.store(true, ordering: .sequentiallyConsistent)
+        defer { holds.isCheckpointing.store(false, ordering: .sequentiallyConsistent) }
+        return try body()
+    }
 
     /// Lets the next writer start the log from the beginning: moves the rest of the log into the database while no one can write,
     /// and begins a read transaction that does not use the log. Everything up to `position` must have been read.
@@ -188,6 +187,10 @@ final class ReplicaSource {
     ///   - rest: reads what was committed in the meantime; returns false if that is too much.
     /// - Returns: whether the log will start from the beginning.
     func restartLog(largestFile: Int, _ rest: () throws -> Bool) throws -> Bool {
+        try asCheckpoint { try restart(largestFile, rest) }
+    }
+
+    private func restart(_ largestFile: Int, _ rest: () throws -> Bool) throws -> Bool {
         do { try lock.beginExclusive() } catch {
             if error.code.primary == .busy { return false }
             throw error
@@ -196,7 +199,8 @@ final class ReplicaSource {
         _ = try begin()
         guard try rest(), isAtTarget else { return false }
         settle()
-        guard let log = try? checkpointer.checkpoint(), log.frames == log.moved else { return false }
+        // No other program checkpoints now, or writers would wait for it too.
+        guard let log = try? checkpointer.checkpoint(for: .milliseconds(50)), log.frames == log.moved else { return false }
         guard try !begin() else { return false }
         settle()
         lock.end()

@@ -36,6 +36,8 @@ import TestSupport
         try commit(oracle, pool)
         var options = ReplicaOptions.forTests
         (options.logSize, options.objectSize) = (1 << 30, 1 << 20)
+        // However busy the machine is.
+        options.patience = .seconds(3600)
         let replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .seconds(60))
         if !isReachable {
@@ -61,6 +63,59 @@ import TestSupport
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
+    /// Whatever the replica is doing, the watch lets go of the log in its place: here it never comes to an end by itself.
+    @Test func checkpointDoesNotWaitForABusyReplica() async throws {
+        let memory = MemoryStore(), oracle = CommitOracle(seed: 63), gate = Gate()
+        let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
+        try commit(oracle, pool)
+        var options = ReplicaOptions.forTests
+        options.now = {
+            gate.pass()
+            return Date()
+        }
+        let replica = try await Replica(following: pool, in: memory, options: options)
+        let before = try await replica.waitUntilStored(timeout: .seconds(60))
+        gate.close()
+        try commit(oracle, pool)
+        try await suspendUntil("the replica is busy") { gate.isStopping }
+        let times = try await Task.detached { try checkpoint(1, .truncate, path) }.value
+        print("checkpoint beside a busy replica: \(times)")
+        try commit(oracle, pool)
+        gate.open()
+        #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == before.generation + 1)
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
+        #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+    }
+
+    /// A replica that has not reached its store yet keeps no one waiting either, and lets go of a log that is too large.
+    @Test func unreachableStoreAtTheStartKeepsNoOneWaiting() async throws {
+        let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 100), oracle = CommitOracle(seed: 64)
+        let path = folder.path("a.db"), other = folder.path("b.db")
+        var configuration = DatabaseConfiguration()
+        configuration.pool.checkpointSize = 100_000
+        let pool = try DatabasePool(.file(path), key: key, configuration: configuration)
+        try commit(oracle, pool)
+        var options = ReplicaOptions.forTests
+        (options.patience, options.largestLog) = (.seconds(3600), 300_000)
+        let replica = try await Replica(following: pool, in: store, options: options)
+        for _ in 0..<5 { try commit(oracle, pool) }
+        _ = try await Task.detached { try checkpoint(1, .truncate, path) }.value
+        // Every few commits, the replica has time to look at the log.
+        for _ in 0..<30 {
+            for _ in 0..<20 { try commit(oracle, pool) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
+        print("log without a store: \(size ?? -1)")
+        #expect(try #require(size) < 5_000_000)
+        store.rate.store(0, ordering: .relaxed)
+        try await replica.waitUntilStored(timeout: .seconds(60))
+        await replica.stop()
+        try await ReplicaRestore.restore(to: other, from: memory, key: key)
+        #expect(try oracle.check(fileAt: other) == oracle.commits)
+    }
+
     /// What is too much for the memory is given up: a snapshot has it when the store is back.
     @Test func muchIsGivenUp() async throws {
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 0), oracle = CommitOracle(seed: 62)
@@ -80,5 +135,23 @@ import TestSupport
         await replica.stop()
         try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
+    }
+}
+
+/// A place that stops those that pass it while it is closed.
+private final class Gate: Sendable {
+    private let isClosed = Atomic<Bool>(false), stopping = Atomic<Bool>(false)
+
+    var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+    func close() { isClosed.store(true, ordering: .relaxed) }
+
+    func open() { isClosed.store(false, ordering: .relaxed) }
+
+    func pass() {
+        while isClosed.load(ordering: .relaxed) {
+            stopping.store(true, ordering: .relaxed)
+            usleep(1000)
+        }
     }
 }

@@ -46,12 +46,14 @@ package final class LogHold {
     /// between its commits, so this asks for it often.
     /// - Throws: ``DatabaseError/Reason/busy`` after a fifth of a second.
     package func beginExclusive() throws(DatabaseError) {
-        try polling(every: 20) { () throws(DatabaseError) in try connection.begin(.immediate) }
+        try polling(every: 20, for: .milliseconds(200)) { () throws(DatabaseError) in try connection.begin(.immediate) }
     }
 
-    /// Repeats what fails because of another connection, for up to a fifth of a second.
-    private func polling<R>(every microseconds: UInt32, _ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-        let end = ContinuousClock.now + .milliseconds(200)
+    /// Repeats what fails because of another connection.
+    private func polling<R>(
+        every microseconds: UInt32, for time: Duration, _ body: () throws(DatabaseError) -> R
+    ) throws(DatabaseError) -> R {
+        let end = ContinuousClock.now + time
         while true {
             do { return try body() } catch {
                 guard error.code.primary == .busy, .now < end else { throw error }
@@ -98,10 +100,11 @@ package final class LogHold {
     }
 
     /// Moves as much as possible from the log into the database. Another connection may be doing that just now.
+    /// - Parameter time: how long to wait for that.
     /// - Returns: the number of frames in the log, and the number of these that are in the database now.
-    /// - Throws: ``DatabaseError/Reason/busy`` after a fifth of a second.
-    package func checkpoint() throws(DatabaseError) -> (frames: Int, moved: Int) {
-        let result = try polling(every: 200) { () throws(DatabaseError) in try connection.main.checkpoint(.passive) }
+    /// - Throws: ``DatabaseError/Reason/busy`` after that.
+    package func checkpoint(for time: Duration = .milliseconds(200)) throws(DatabaseError) -> (frames: Int, moved: Int) {
+        let result = try polling(every: 200, for: time) { () throws(DatabaseError) in try connection.main.checkpoint(.passive) }
         return (result.logFrames, result.checkpointedFrames)
     }
 
