@@ -72,10 +72,9 @@ extension Replica {
         if known.isEmpty { known = [FollowerState.Held()] }
         try memory.write(known + [claiming], isDurable: true)
         let bytes = head.bytes
-        count(\.puts, 1)
         count(\.headBytes, bytes.count)
         do {
-            version = try await store.put(
+            version = try await put(
                 ReplicaHead.name, bytes, if: present.map { .isVersion($0.object.version) } ?? .isAbsent)
         } catch ReplicaStoreError.conditionFailed {
             guard let again = try await store.get(ReplicaHead.name), again.bytes == bytes else {
@@ -90,8 +89,8 @@ extension Replica {
         guard !isAhead, held != nil, next.generation > 0 else { return }
         do {
             try source.resume(at: next.mark)
-            followHold()
             needsGeneration = false
+            followHold()
         } catch is ReplicaSource.Gap {}
     }
 

@@ -26,10 +26,9 @@ extension Replica {
 
     func finishPendingHead() async throws {
         guard let pending, let version else { return }
-        count(\.puts, 1)
         count(\.headBytes, pending.bytes.count)
         do {
-            self.version = try await store.put(ReplicaHead.name, pending.bytes, if: .isVersion(version))
+            self.version = try await put(ReplicaHead.name, pending.bytes, if: .isVersion(version))
         } catch ReplicaStoreError.conditionFailed {
             let present = try await store.get(ReplicaHead.name)
             if let present, present.bytes == pending.bytes {

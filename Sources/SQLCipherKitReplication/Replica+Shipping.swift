@@ -52,11 +52,14 @@ extension Replica {
 
     private static let largestCredit = 8.0
 
-    /// Stores an object of the chain or the index.
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws {
+    /// Stores an object of the chain or the index, or the head.
+    /// - Returns: its version.
+    @discardableResult
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
         count(\.puts, 1)
+        // A link and the head, at most, before it is time for the next.
         credit = max(-1, credit - 1)
-        try await store.put(name, bytes, if: condition)
+        return try await store.put(name, bytes, if: condition)
     }
 
     /// Begins with a snapshot, because the log in the store cannot be continued.
@@ -66,10 +69,10 @@ extension Replica {
         if tail.isEmpty { _ = try await store.get(ReplicaHead.name) }
         try await joinTail()
         try source.start()
+        followHold()
         queue = []
         contents.generation = max(least, contents.generation) + 1
         (contents.frames, contents.commits, contents.snapshot, contents.logged) = (0, 0, nil, 0)
-        followHold()
         (contents.pageSize, contents.mark, contents.latest) = (source.pageSize, source.position, options.time)
         // A snapshot brings what no link has. So the generation itself is a link: a state that has it is at another place.
         var block = ReplicaBlock(
@@ -140,10 +143,17 @@ extension Replica {
         let isJoined: Bool
     }
 
+    /// From what size on blocks are joined. A restore of a state reads all of the object that has its end, and this should not be
+    /// much more than the snapshot and the log up to there.
+    private var joinedSize: Int {
+        guard let snapshot = contents.snapshot else { return options.objectSize / 2 }
+        return min(options.objectSize / 2, max(1 << 17, (snapshot.size + Int(clamping: contents.logged)) / 16))
+    }
+
     /// Stores a block as the next link; together with those before it, which were kept for that, as soon as they are enough.
     private func storeBlock(_ block: SealedBlock) async throws {
         let size = tail.reduce(block.bytes.count) { $0 + $1.bytes.count }
-        let isJoined = tail.count + 1 >= options.fanOut || size >= options.objectSize / 2
+        let isJoined = tail.count + 1 >= options.fanOut || size >= joinedSize
         pendingLink = PendingLink(
             bytes: isJoined ? (tail + [block]).flatMap(\.bytes) : block.bytes, block: block, isJoined: isJoined)
         try await finishPendingLink()
@@ -210,28 +220,28 @@ extension Replica {
             if shippedSize - before <= options.objectSize / 16 { break }
         }
         if needsGeneration { return }
+        guard source.moveLog() else { return }
         let hasRestarted = try source.restartLog(largestFile: 4 * options.logSize) {
+            guard source.leftSize <= Self.largestRest else { return false }
             try readBlock()
             return source.isAtTarget
         }
         if hasRestarted { failedRestart = nil }
     }
 
-    /// Gives up the log when it has become too large while the store could not be reached.
-    func letGoOfLargeLog() throws {
-        guard let source, source.holds.isHolding, try source.logSize() > options.largestLog else { return }
-        guard source.moveLog() else { return }
-        letGo()
-            guard source.leftSize <= Self.largestRest else { return false }
-    }
-
-    func letGo() {
-        source?.release()
-        (queue, snapshot, needsGeneration) = ([], nil, true)
-    }
     /// What may be read while writers wait, in bytes.
     private static let largestRest = 1 << 20
 
-}
+    /// Gives up the log when it has become too large while the store could not be reached.
+    func letGoOfLargeLog() throws {
+        guard let source, source.holds.isHolding, try source.logSize() > options.largestLog else { return }
+        letGo()
+    }
+
     /// Gives up the log: what is committed until the next snapshot has no states of its own.
+    func letGo() {
+        source?.release()
         followHold()
+        (queue, snapshot, needsGeneration) = ([], nil, true)
+    }
+}

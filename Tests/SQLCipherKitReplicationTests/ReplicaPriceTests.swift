@@ -47,7 +47,7 @@ import TestSupport
         let ratio = Double(after.bytes - before.bytes) / Double(pages * (4096 + 24))
         print("trickle: \(ratio) bytes for a byte of log, \(Double(after.puts - before.puts) / (seconds * 50)) of the requests allowed")
         #expect(ratio <= 2)
-        // One for two intervals, and what was saved up before.
+        // One for two intervals, the head included, and what was saved up before.
         #expect(Double(after.puts - before.puts) <= seconds * 50 + 10)
         #expect(after.gets == before.gets && after.lists == before.lists)
         try await replica.waitUntilStored()
@@ -55,6 +55,25 @@ import TestSupport
         try await Task.sleep(for: .milliseconds(300))
         #expect(store.figures == quiet)
         await replica.stop()
+    }
+
+    /// Replacing the head is a request as well: after every second link, here.
+    @Test func headsCountAsRequests() async throws {
+        let pool = try database()
+        var options = ReplicaOptions()
+        (options.interval, options.fanOut) = (.milliseconds(50), 2)
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored()
+        let before = store.figures.puts, start = ContinuousClock.now
+        while .now - start < .seconds(2) {
+            try commit(pool)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let puts = store.figures.puts - before, seconds = (ContinuousClock.now - start) / .seconds(1)
+        await replica.stop()
+        print("with heads: \(puts) requests in \(seconds) seconds")
+        // One for two intervals, and what was saved up before.
+        #expect(Double(puts) <= seconds * 10 + 10)
     }
 
     /// The head does not grow, however much was stored.
@@ -84,6 +103,63 @@ import TestSupport
 
     private func rows(_ name: String) throws -> Int? {
         try Connection(.file(folder.path(name)), key: key).fetchOne(Int.self, "SELECT count(*) FROM note")
+    }
+
+    /// 10 GB a day with a week's retention, in a millionth of the time: more and more is stored and removed, and neither the head
+    /// nor the number of objects grows.
+    @Test func retentionKeepsHeadAndStoreSmall() async throws {
+        let pool = try database()
+        var options = ReplicaOptions.forTests
+        (options.interval, options.fanOut) = (.milliseconds(10), 1)
+        (options.retention, options.grace, options.sweepInterval) = (.milliseconds(500), .milliseconds(50), .milliseconds(20))
+        options.snapshotInterval = .milliseconds(200)
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored()
+        let text = String(repeating: "0123456789", count: 1000)
+        var heads: [Int] = [], objects: [Int] = []
+        for _ in 0..<(LongTests.areOn ? 20 : 4) {
+            let end = ContinuousClock.now + .milliseconds(700)
+            while .now < end {
+                try await pool.write { db in
+                    try db.execute("DELETE FROM note WHERE id % 3 = 0")
+                    try db.execute("INSERT INTO note(text) VALUES (\(text))")
+                }
+                try await replica.waitUntilStored()
+            }
+            heads.append(store.largestHead)
+            objects.append(store.store.objects.count)
+        }
+        print("largest heads: \(heads), objects: \(objects), stored: \(store.figures.puts)")
+        #expect(heads.allSatisfy { $0 < 6000 })
+        try await suspendUntil("what is old is removed") { store.store.objects.count < max(20, store.figures.puts / 4) }
+        await replica.stop()
+        let rows = try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        #expect(try self.rows("b.db") == rows)
+    }
+
+    /// At most a fifth more than the snapshot and the log from there to the state, with objects of the default size.
+    @Test func restoreReadsAFifthMoreThanItNeeds() async throws {
+        let pool = try database(), text = String(repeating: "0123456789", count: 20_000)
+        for _ in 0..<40 { try await pool.write { db in try db.execute("INSERT INTO note(text) VALUES (\(text))") } }
+        let replica = try await Replica(following: pool, in: store)
+        try await replica.waitUntilStored()
+        let start = await replica.currentStatus
+        var states: [(position: ReplicaPosition, needed: Int)] = []
+        for _ in 0..<24 {
+            try await pool.write { db in try db.execute("UPDATE note SET text = text || 'x' WHERE id = 1") }
+            let position = try await replica.waitUntilStored()
+            states.append((position, start.snapshotBytes + (await replica.currentStatus.logBytes) - start.logBytes))
+        }
+        await replica.stop()
+        var ratios: [Double] = []
+        for (index, (position, needed)) in states.enumerated() where index % 3 == 0 || index > 20 {
+            let before = store.figures.read
+            try await ReplicaRestore.restore(to: folder.path("r\(index).db"), from: store, key: key, at: .position(position))
+            ratios.append(Double(store.figures.read - before) / Double(needed))
+        }
+        print("bytes read for a byte that is needed: \(ratios)")
+        #expect(ratios.allSatisfy { $0 <= 1.2 })
     }
 
     /// A state is restored from what it needs: one snapshot, the log since, and little of the index.
