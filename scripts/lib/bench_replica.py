@@ -29,7 +29,13 @@ WORKLOADS = {
     "stored": "500 commits that wait until they are stored, and 100 that do not, with the default interval of half a second",
     "restore": "restore 500 MB three times, beside copying and flushing the file",
     "follow": "a follower that is 200 MB behind",
+    "price": "what steady use costs, in ten minutes: two commits a second, the same with an interval of five seconds, "
+             "one a minute, 10 GB of changes a day, and none; one round",
     "grow": "a database of 10 MB to 10 GB: its first snapshot, and commits that wait until they are stored; one round, 25 GB",
+}
+USES = {
+    "trickle": "two commits a second", "slow": "the same, interval 5 s", "notes": "a commit a minute", "bulk": "10 GB a day",
+    "quiet": "no commit",
 }
 SIZES = {10: "10 MB", 100: "100 MB", 1000: "1 GB", 10_000: "10 GB"}
 # Each figure: what it is, and how it is shown.
@@ -44,6 +50,9 @@ FIGURES = {
     "copy_mb_per_second": ("copying the file and flushing it, MB/s", "{:,.0f}"),
     "restore_per_copy": ("restoring as a part of copying", "{:.2f}"),
     "follow_mb_per_second": ("a follower, MB/s", "{:,.0f}"),
+    **{f"{figure}_{use}": (f"{use_title}: {title}", form) for use, use_title in USES.items() for figure, title, form in [
+        ("stores", "requests that store, an hour", "{:,.0f}"), ("reads", "requests that read, an hour", "{:,.0f}"),
+        ("log", "MB of log an hour", "{:,.1f}"), ("uploaded", "bytes stored for a byte of log", "{:.2f}")]},
     **{f"snapshot_{size}": (f"the first snapshot of {name}, MB/s", "{:,.0f}") for size, name in SIZES.items()},
     **{f"grown_waiting_{size}": (f"a commit in {name} that waits, median", "{:.1f} ms") for size, name in SIZES.items()},
 }
@@ -85,7 +94,7 @@ def build(graph):
 def measure(executable, workload, stores, rounds, scale, parent):
     """The figures of each round: {(store, figure): [value, …]}. The stores take turns."""
     figures = {}
-    left_out = {"commits": set(), "grow": {"none", "memory"}}.get(workload, {"none"})
+    left_out = {"commits": set(), "grow": {"none", "memory"}, "price": {"none", "memory"}}.get(workload, {"none"})
     order = [store for store in stores if store not in left_out]
     for number in range(rounds):
         turn = number % len(order) if order else 0
@@ -177,7 +186,7 @@ def main():
         for workload in options.only:
             say(f"{workload}: {WORKLOADS[workload]}")
             scale = SHORT_SCALE if options.short else 1
-            rounds = 1 if options.short or workload == "grow" else options.rounds
+            rounds = 1 if options.short or workload in ("grow", "price") else options.rounds
             figures.update(measure(executable, workload, stores, rounds, scale, options.folder))
     finally:
         if server:

@@ -1,6 +1,7 @@
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
+import Synchronization
 
 /// Replication, for scripts/bench replica: runs one workload once in an empty folder, and prints its figures as JSON.
 ///
@@ -9,7 +10,7 @@ import SQLCipherKitReplication
 @main struct BenchReplica {
     static let workloads: [(name: String, run: @Sendable (BenchReplica) async throws -> [String: Double])] = [
         ("commits", { try await $0.commits() }), ("stored", { try await $0.stored() }), ("restore", { try await $0.restore() }),
-        ("follow", { try await $0.follow() }), ("grow", { try await $0.grow() }),
+        ("follow", { try await $0.follow() }), ("price", { try await $0.price() }), ("grow", { try await $0.grow() }),
     ]
 
     static func main() async throws {
@@ -46,8 +47,8 @@ import SQLCipherKitReplication
         }
     }
 
-    private func database() throws -> DatabasePool {
-        let pool = try DatabasePool(.file(path("a.db")), key: key)
+    private func database(_ name: String = "a.db") throws -> DatabasePool {
+        let pool = try DatabasePool(.file(path(name)), key: key)
         try pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)") }
         return pool
     }
@@ -182,6 +183,55 @@ import SQLCipherKitReplication
         return ["follow_mb_per_second": megabytes / time]
     }
 
+    /// What steady use costs: the requests and bytes of five databases in the same ten minutes, each with a store of its own.
+    private func price() async throws -> [String: Double] {
+        let uses = [
+            Use(name: "trickle", pause: .milliseconds(500)), Use(name: "slow", pause: .milliseconds(500), interval: .seconds(5)),
+            Use(name: "notes", pause: .seconds(60)), Use(name: "bulk", pause: .milliseconds(250), rowSize: 24_000),
+            Use(name: "quiet", pause: .seconds(100_000)),
+        ]
+        return try await withThrowingTaskGroup(of: [String: Double].self) { group in
+            for use in uses { group.addTask { try await price(use) } }
+            return try await group.reduce(into: [:]) { $0.merge($1) { $1 } }
+        }
+    }
+
+    private struct Use: Sendable {
+        let name: String
+        /// The time between two commits of a row.
+        let pause: Duration
+        var interval = ReplicaOptions().interval
+        var rowSize = 200
+    }
+
+    private func price(_ use: Use) async throws -> [String: Double] {
+        guard let base = try store(use.name) else { return [:] }
+        let store = CountingStore(base), pool = try database(use.name + ".db")
+        var options = ReplicaOptions()
+        options.interval = use.interval
+        let replica = try await Replica(following: pool, in: store, options: options)
+        try await replica.waitUntilStored()
+        let before = store.figures, pages = await replica.currentStatus.pages
+        let start = ContinuousClock.now, time = Duration.seconds(max(10, 600 / scale))
+        var next = start + use.pause
+        while next < start + time {
+            try await Task.sleep(until: next)
+            let text = String(repeating: "0123456789", count: use.rowSize / 10)
+            try await pool.write { db in try db.execute("INSERT INTO note(text) VALUES (\(text))") }
+            next += use.pause
+        }
+        try await Task.sleep(until: start + time)
+        let after = store.figures, hours = seconds(.now - start) / 3600
+        let log = Double(await replica.currentStatus.pages - pages) * (4096 + 24)
+        await replica.stop()
+        return [
+            "stores_\(use.name)": Double(after.puts - before.puts) / hours,
+            "reads_\(use.name)": Double(after.reads - before.reads) / hours,
+            "log_\(use.name)": log / hours / 1e6,
+            "uploaded_\(use.name)": Double(after.bytes - before.bytes) / max(1, log),
+        ]
+    }
+
     /// What depends on the size of the database: the first snapshot, and a commit that waits until it is stored.
     private func grow() async throws -> [String: Double] {
         let pool = try database()
@@ -207,4 +257,38 @@ import SQLCipherKitReplication
         }
         return figures
     }
+}
+
+/// Counts the requests to a store, and the bytes that are stored.
+final class CountingStore: ReplicaStore {
+    struct Figures {
+        var puts = 0, reads = 0, bytes = 0
+    }
+
+    private let base: any ReplicaStore
+    private let counted = Mutex(Figures())
+
+    init(_ base: any ReplicaStore) { self.base = base }
+
+    var figures: Figures { counted.withLock { $0 } }
+
+    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+        counted.withLock { $0.reads += 1 }
+        return try await base.list(prefix: prefix)
+    }
+
+    func get(_ name: String) async throws -> ReplicaObject? {
+        counted.withLock { $0.reads += 1 }
+        return try await base.get(name)
+    }
+
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        counted.withLock { figures in
+            figures.puts += 1
+            figures.bytes += bytes.count
+        }
+        return try await base.put(name, bytes, if: condition)
+    }
+
+    func delete(_ name: String) async throws { try await base.delete(name) }
 }
