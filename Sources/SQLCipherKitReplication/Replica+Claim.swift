@@ -43,8 +43,10 @@ extension Replica {
         term = try ReplicaKey.random(ChainPlace.termCount)
         // A database that holds nothing of the replica begins a history. One that is ahead of a store that has gone back goes on
         // with its own, and what the store has is a part of that.
-        ancestry = []
+        (ancestry, firstGeneration) = ([], 0)
         if let held {
+            let newest = max(least, next.generation, former?.tail.links.last?.entry.generation ?? 0)
+            firstGeneration = isHealing ? newest + 1 : former?.opening.first ?? 0
             if isAhead {
                 ancestry = [held.place] + held.ancestry
             } else if let former {
@@ -100,12 +102,13 @@ extension Replica {
     /// - Throws: ``DatabaseError/Reason/replicaForked``; ``DatabaseError/Reason/replicaRolledBack`` for the first times, as a store
     ///   may be late.
     private func mayContinue(_ held: FollowerState.Held?, _ former: Former?) async throws -> Bool {
+        isHealing = false
         guard let source, let held, let former else { return false }
         let end = former.tail.end
         do { try held.require(in: end, former.opening) } catch let error as DatabaseError where error.reason == .replicaRolledBack {
             sightings += 1
             guard sightings >= 3 else { throw error }
-            (sightings, least) = (0, max(least, held.generation))
+            (sightings, least, isHealing) = (0, max(least, held.generation), true)
             return true
         }
         if held.place.tag == end.tag { return false }
@@ -166,7 +169,7 @@ extension Replica {
         let opening = ReplicaBlock(
             kind: .opening, generation: next.generation, first: next.frames, pageSize: source?.pageSize ?? 4096,
             predecessor: tail?.end.tag ?? ChainPlace.none.tag, time: options.time, age: next.age, commits: next.commits,
-            record: TermOpening(term: term, ancestry: ancestry).record)
+            record: TermOpening(term: term, ancestry: ancestry, first: firstGeneration).record)
         let bytes = try opening.sealed(with: key), tag = Array(bytes.suffix(ReplicaKey.tagCount))
         let links = tail?.links ?? []
         let blocks = links.flatMap { $0.blocks.map { ($0.block, $0.tag) } } + [(opening, tag)]

@@ -34,6 +34,8 @@ public actor Replica {
     /// The identity of the term, and where those before it have ended.
     var term: [UInt8] = []
     var ancestry: [ChainPlace] = []
+    /// The first generation whose states come after all of that, and whether the store has gone back before it.
+    var firstGeneration: UInt32 = 0, isHealing = false
     var names = ReplicaNames([])
     var clock: ChainClock
     var isClaimed = false

@@ -42,16 +42,19 @@ struct TermOpening {
     var term: [UInt8]
     /// Where the term before it ended, and the same of those before that, the latest first.
     var ancestry: [ChainPlace]
+    /// The first generation whose states come after all of that. A store that has gone back may still have earlier ones.
+    var first: UInt32 = 0
 
     var record: [UInt8] {
         var bytes = term
         bytes.append(short: UInt64(ancestry.count))
         for place in ancestry { place.append(to: &bytes) }
+        bytes.append(short: UInt64(first))
         return bytes
     }
 
-    init(term: [UInt8], ancestry: [ChainPlace]) {
-        (self.term, self.ancestry) = (term, Array(ancestry.prefix(Self.largestAncestry)))
+    init(term: [UInt8], ancestry: [ChainPlace], first: UInt32 = 0) {
+        (self.term, self.ancestry, self.first) = (term, Array(ancestry.prefix(Self.largestAncestry)), first)
     }
 
     init(_ record: [UInt8]) throws {
@@ -59,6 +62,7 @@ struct TermOpening {
         term = Array(try parser.take(ChainPlace.termCount))
         ancestry = []
         for _ in 0..<(try parser.count(atMost: Self.largestAncestry)) { ancestry.append(try ChainPlace(&parser)) }
+        first = UInt32(try parser.count(atMost: Int(UInt32.max)))
     }
 
     /// Makes sure that a place is in the history of this term.

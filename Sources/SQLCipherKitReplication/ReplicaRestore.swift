@@ -127,9 +127,10 @@ public enum ReplicaRestore {
         try file.truncate(to: Int(progress.pages) * pageSize)
         try report?(total, total)
         try await file.publish(key: key, replacing: replacing)
-        // An earlier state begins another history, should a replica go on with it.
+        // An earlier state begins another history, should a replica go on with it. So does what is left in a store that has gone
+        // back, until its writer has stored again what is missing.
         let memory = ReplicaMemory(of: path, section: reader.section)
-        if case .newest = moment {
+        if case .newest = moment, plan.generation >= reader.opening.first {
             try memory.write([reader.held(by: plan)], isDurable: true)
         } else {
             unlink(memory.path)

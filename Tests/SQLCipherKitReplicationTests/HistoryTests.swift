@@ -176,6 +176,28 @@ import TestSupport
         #expect(try numbers(pool("c.db")) == [1, 10])
     }
 
+    /// What is left in a store that has gone back is no part of the history of the writer that heals it, until that has stored a
+    /// snapshot: a machine that goes on from there begins another history.
+    @Test func whatIsLeftBeforeHealingBeginsAnotherHistory() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([0], first)
+        let old = store.objects
+        try await replicate([1, 2, 3], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        try await follower.catchUp()
+        store.restore(old)
+        // It claims the store, and gets no further.
+        let replica = try await Replica(following: first, in: RefusingStore(store: store), options: .forTests)
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .seconds(2)) }
+        await replica.stop()
+        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await replicate([10], pool("b.db"))
+        #expect(await reason { try await follower.catchUp() } == .replicaForked)
+        #expect(try numbers(follower.database) == [0, 1, 2, 3])
+        await follower.stop()
+    }
+
     private func restartLog(_ pool: DatabasePool) throws { _ = try pool.barrier { db in try db.main.checkpoint(.truncate) } }
 
     /// Stores no snapshots.
