@@ -38,6 +38,35 @@ import TestSupport
         await replica.stop()
     }
 
+    /// Each line of the table of faults names tests that there are, and the article names each test of the suites about faults and
+    /// prices. So a promise whose test has gone is found, and what is tested and not promised.
+    @Test func eachFaultNamesItsTest() throws {
+        let page = "Sources/SQLCipherKitReplication/Documentation.docc/Replication.md"
+        let article = try String(contentsOf: Repository.file(page), encoding: .utf8)
+        let section = try #require(article.components(separatedBy: "### What is lost when").dropFirst().first)
+        let rows = section.split(separator: "\n").drop { !$0.hasPrefix("|---") }.dropFirst().prefix { $0.hasPrefix("|") }
+        var tests: Set<String> = []
+        for folder in ["Tests/SQLCipherKitReplicationTests", "Tests/S3/Tests/S3Tests"].map(Repository.file) {
+            for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.hasSuffix(".swift") {
+                let source = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+                tests.formUnion(source.matches(of: /@Test.*\s+func (\w+)\(/).map { String($0.1) })
+            }
+        }
+        #expect(rows.count >= 20)
+        for row in rows {
+            let names = try #require(row.split(separator: "|").last).matches(of: /`(\w+)`/).map { String($0.1) }
+            #expect(!names.isEmpty, "\(row) names no test")
+            #expect(tests.isSuperset(of: names), "\(row) names a test that there is not")
+        }
+        let named = Set(article.matches(of: /`(\w+)`/).map { String($0.1) })
+        for file in ["ForeignCheckpointTests", "ReplicaFaultTests", "ReplicaPriceTests", "ReplicaKillTests"] {
+            let path = Repository.file("Tests/SQLCipherKitReplicationTests/\(file).swift")
+            for match in try String(contentsOf: path, encoding: .utf8).matches(of: /@Test.*\s+func (\w+)\(/) {
+                #expect(named.contains(String(match.1)), "the article does not say what \(match.1) shows")
+            }
+        }
+    }
+
     @Test func server() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key, store = try FolderStore(folder.path("backup"))
         // Its first start, and one on another machine.
