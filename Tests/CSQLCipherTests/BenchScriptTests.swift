@@ -32,7 +32,7 @@ import Testing
             contentsOf: Repository.file("Tests/Benchmarks/Sources/BenchReplica/BenchReplica.swift"), encoding: .utf8)
         let names = source.matches(of: #/\("([a-z]+)", \{ try await \$0/#).map { String($0.1) }
         let listed = try run("replica", "--list")
-        #expect(names.count == 5 && names.allSatisfy { listed.contains("  \($0) ") })
+        #expect(names.count == 6 && names.allSatisfy { listed.contains("  \($0) ") })
         #expect(try run("replica", "--help").contains(listed.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
