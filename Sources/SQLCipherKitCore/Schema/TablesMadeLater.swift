@@ -6,6 +6,6 @@ package enum TablesMadeLater {
     package static let changeLog = ["changelog", "changelog_row", "changelog_cell", "changelog_peer", "changelog_state"]
 
     package static func contain(_ table: String) -> Bool {
-        table.hasNamePrefix(storePrefix) || changeLog.contains(name: table)
+        table.hasNamePrefix(storePrefix) || table.hasNamePrefix("changelog_outside_") || changeLog.contains(name: table)
     }
 }

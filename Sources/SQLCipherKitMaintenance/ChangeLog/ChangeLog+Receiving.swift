@@ -14,7 +14,8 @@ extension ChangeLog {
     /// - Returns: for each table, the number of changes applied, skipped and repaired.
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries before the message have not been received;
     ///   ``ResultCode/schema`` if a table, a primary key, a column or a rule is missing or different here; ``ResultCode/abort`` for
-    ///   a new row that a constraint of this database refuses, with its table, and its key if that is one integer;
+    ///   a new row that a constraint of this database refuses, with its table, and its key if that is one integer, and for an entry
+    ///   whose time is further ahead of this device's clock than ``clockTolerance``;
     ///   ``ResultCode/corrupt`` for entries that do not follow one another; ``DatabaseError/Reason/misuse`` inside a transaction,
     ///   for a message from a removed peer, if this peer was removed, and if two histories of one peer meet. Then nothing has
     ///   changed.
@@ -24,7 +25,10 @@ extension ChangeLog {
         let enforces = try connection.settings.isEnabled(.foreignKeys)
         func run() throws -> ChangeLogOutcome {
             try connection.withTriggers(triggers) {
-                try connection.transaction { _ in TransactionEnd.commit(try apply(message, enforces)) }
+                try connection.transaction { _ in
+                    try lookOutside()
+                    return TransactionEnd.commit(try store.logging { try apply(message, enforces) })
+                }
             }
         }
         return enforces ? try connection.withoutForeignKeys(run) : try run()
@@ -109,6 +113,7 @@ extension ChangeLog {
             guard entry.sequence == (mark?.sequence ?? 0) + 1, entry.clock > mark?.clock ?? 0 else {
                 throw ChangeLogReader.malformed
             }
+            try checkTime(entry)
             if entry.clock <= horizon {
                 throw DatabaseError(
                     code: .error, reason: .changesMissing,

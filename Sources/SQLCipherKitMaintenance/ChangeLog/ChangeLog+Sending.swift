@@ -52,6 +52,7 @@ extension ChangeLog {
     ///   use the same name or a copy was restored from a backup.
     public func changes(since position: ChangePosition = ChangePosition()) throws -> ChangeMessage {
         try connection.transaction(.deferred) { db in
+            try lookOutside()
             let own = try self.position
             if position.sequence(of: peer) > own.sequence(of: peer) { throw Self.fork(peer) }
             var since = ChangePosition()

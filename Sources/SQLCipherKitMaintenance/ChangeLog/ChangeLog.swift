@@ -33,9 +33,15 @@ public final class ChangeLog {
     /// The name of this copy.
     public let peer: String
     /// Which triggers run in ``receive(_:)``. Default: ``ChangesetOptions/Triggers-swift.enum/quiet``, because the changes already
-    /// contain what triggers wrote to logged tables. To run triggers that write to other tables, such as those of a full-text
-    /// index, name the ones that must not run: `.without(["log_new"])`.
+    /// contain what triggers wrote to logged tables. To run triggers that write to other tables, name the ones that must not run:
+    /// `.without(["log_new"])`.
     public var triggers = ChangesetOptions.Triggers.quiet
+
+    /// What is done with changes that were made outside of ``write(_:)``. Default: ``OutsideChanges/logged``.
+    public var outsideChanges = OutsideChanges.logged
+    /// How far ahead of this device's clock the times of received entries may be: ``receive(_:)`` refuses those further ahead,
+    /// because they would win over all later changes. Default: one day.
+    public var clockTolerance: Duration = .seconds(86_400)
 
     private static let name = "a change log"
     let wanted: [String]
@@ -73,8 +79,9 @@ public final class ChangeLog {
         store = ChangeLogStore(db: db)
         try db.transaction { _ in
             try store.create()
-            _ = try self.tables()
+            let tables = try self.tables()
             try adopt()
+            try store.watch(tables)
         }
     }
 
@@ -108,8 +115,9 @@ public final class ChangeLog {
     /// Runs `body` in a transaction, or in a savepoint of the open one, and logs its changes to the logged tables, including those
     /// that triggers and foreign keys make.
     ///
-    /// Changes made outside this call are not logged, and the other peers never receive them. A row with NULL in its key cannot be
-    /// logged: after a change of one, the call throws.
+    /// Changes of logged tables that were made outside this call, by any connection or program, are noticed when the log is used
+    /// next, and logged or refused as ``outsideChanges`` says. A row with NULL in its key cannot be logged: after a change of one,
+    /// the call throws.
     /// - Parameter body: makes the changes.
     /// - Returns: what `body` returns.
     /// - Throws: any error that `body`, beginning or committing throws. Then nothing has changed, and nothing is logged.
@@ -122,7 +130,8 @@ public final class ChangeLog {
         isWriting = true
         defer { isWriting = false }
         return try connection.transaction { db in
-            let result = try body(db)
+            try lookOutside()
+            let result = try store.logging { try body(db) }
             try log(try recorder.patchset())
             return TransactionEnd(result)
         }
@@ -138,6 +147,7 @@ public final class ChangeLog {
     @discardableResult
     public func addExistingRows() throws -> Int {
         try connection.transaction { db in
+            let outside = try lookOutside()
             var changes: [LoggedChange] = []
             for table in try tables().all {
                 try table.identity.requireValues(in: db.main, for: Self.name)
@@ -153,7 +163,7 @@ public final class ChangeLog {
                 }
             }
             try append(changes)
-            return TransactionEnd.commit(changes.count)
+            return TransactionEnd.commit(changes.count + outside)
         }
     }
 

@@ -164,7 +164,7 @@ struct ChangeLogReader {
         var position = ChangePosition()
         for _ in 0..<(try count()) {
             let peer = try peer(), sequence = try number(), clock = try clock()
-            guard (1...(Int64.max / 2)).contains(sequence), position.marks[peer] == nil else { throw Self.malformed }
+            guard ChangePosition.Mark.sequences.contains(sequence), position.marks[peer] == nil else { throw Self.malformed }
             position.marks[peer] = ChangePosition.Mark(sequence: sequence, clock: clock)
         }
         return position

@@ -35,8 +35,10 @@ struct ChangeLogEntry: Hashable {
         sequence = try reader.number()
         clock = try reader.clock()
         bytes = Data(try reader.blob())
-        // An entry that is stored and passed on must be readable.
-        _ = try changes()
+        // An entry that is stored and passed on must be one that every other peer takes. What its peer had seen is older than it.
+        let (horizon, changes) = try changes()
+        guard horizon < clock, changes.allSatisfy({ $0.base.clock < clock && ($0.base.peer.isEmpty || $0.base.peer.isPeerName) })
+        else { throw ChangeLogReader.malformed }
     }
 
     func write(_ writer: inout ChangeLogWriter) {

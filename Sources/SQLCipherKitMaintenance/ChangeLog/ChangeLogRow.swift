@@ -37,6 +37,9 @@ struct ChangeLogRow {
         return true
     }
 
+    /// Forgets what was written since an insert, and later inserts.
+    mutating func takeBack(to insert: ChangeStamp) { (self.insert, gone, cells, written, isNew) = (insert, nil, [:], [], true) }
+
     /// - Returns: whether the row is deleted by this change.
     mutating func deleted(_ base: ChangeStamp, _ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
         guard isSame(base, horizon) else { return false }

@@ -36,6 +36,7 @@ struct ChangeLogStore {
     }
 
     func drop() throws(DatabaseError) {
+        try dropWatching()
         for table in TablesMadeLater.changeLog { try db.execute(SQL(raw: "DROP TABLE IF EXISTS main.\(table)")) }
     }
 

@@ -12,6 +12,20 @@ public struct ChangePosition: Hashable, Codable, Sendable {
         /// The entry's time by the log's hybrid logical clock: milliseconds since 1970 in the upper 48 bits, and a count in the
         /// lower 16. It tells apart two entries with the same number.
         public let clock: Int64
+
+        init(sequence: Int64, clock: Int64) { (self.sequence, self.clock) = (sequence, clock) }
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            sequence = try container.decode(Int64.self, forKey: .sequence)
+            clock = try container.decode(Int64.self, forKey: .clock)
+            guard Self.sequences.contains(sequence), (0...ChangeStamp.latest).contains(clock) else {
+                throw DecodingError.dataCorrupted(
+                    DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no position of a change log"))
+            }
+        }
+
+        static let sequences: ClosedRange<Int64> = 1...Int64.max / 2
     }
 
     /// The last entry of each peer that the copy has. Peers without entries are left out.

@@ -1,12 +1,17 @@
 import CSQLCipher
 import SQLCipherKitCore
+import SQLCipherKitSearch
 
 extension Connection {
-    /// Runs `body` with some or all triggers disabled.
+    /// Runs `body` with some triggers disabled, or with all that are not this package's own.
     func withTriggers<R>(_ triggers: ChangesetOptions.Triggers, _ body: () throws -> R) throws -> R {
         switch triggers {
         case .run: return try body()
         case .quiet:
+            let others = try main.triggersOfOthers()
+            // With nothing of others, all run. With nothing of this package, a switch is enough.
+            if others.users.isEmpty { return try body() }
+            if others.hasOwn { return try withTriggers(.without(others.users), body) }
             let handle = try liveForUse()
             var areOn: Int32 = 0
             try check(sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &areOn))
@@ -30,5 +35,23 @@ extension Connection {
                 return result
             }
         }
+    }
+}
+
+extension Schema {
+    /// The triggers that programs have made, and whether there are others, which keep full-text indexes in step with their content.
+    fileprivate func triggersOfOthers() throws -> (users: [String], hasOwn: Bool) {
+        let entries = try entries(where: "type = 'trigger'").filter { !$0.name.hasNamePrefix(ChangeLogStore.outside) }
+        if entries.isEmpty { return ([], false) }
+        let tables = try objects("m.type IN ('table', 'virtual', 'shadow')").nameSet
+        func isOwn(_ name: String) -> Bool {
+            ContentSync.Suffix.triggers.contains { suffix in
+                guard name.hasSuffix(suffix) else { return false }
+                let index = String(name.dropLast(suffix.count))
+                return ["", "_config", ContentSync.Suffix.replaced].allSatisfy { tables.contains(SQLName(index + $0)) }
+            }
+        }
+        let users = entries.map(\.name).filter { !isOwn($0) }
+        return (users, users.count < entries.count)
     }
 }

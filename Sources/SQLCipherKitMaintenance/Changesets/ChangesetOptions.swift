@@ -7,8 +7,8 @@ public struct ChangesetOptions: Hashable, Sendable {
         /// They run. What a trigger did where the changes were recorded is also among the changes. So a trigger that writes to a
         /// recorded table does it twice, or causes a conflict.
         case run
-        /// Only temporary triggers run. The changes contain what the others did. A full-text index that triggers maintain does not
-        /// get the rows.
+        /// Only temporary triggers run, and those that keep this package's full-text indexes in step with their content. The
+        /// changes contain what the others did.
         case quiet
         /// The triggers with these names, for example one that writes a log, do not run; others do. They are dropped and created
         /// again in the same transaction.

@@ -29,7 +29,7 @@ package struct ContentSync {
         package static let replaced = "_replaced"
         static let keys = "_keys"
         static let source = "_source"
-        static let triggers = [
+        package static let triggers = [
             "_before_insert", "_after_insert", "_before_update", "_after_update", "_before_delete", "_after_delete",
         ]
     }

@@ -1,0 +1,181 @@
+import Foundation
+import KitSupport
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
+import SQLCipherKitSearch
+import Testing
+import TestSupport
+
+/// What used to let copies differ for good: clocks that are wrong, changes outside of the log, triggers that do not run.
+@Suite struct ChangeLogDriftTests {
+    private static let schema = SQLScript("""
+        CREATE TABLE note(id TEXT PRIMARY KEY COLLATE NOCASE, title, body);
+        CREATE TABLE pair(a INTEGER, b TEXT, c, PRIMARY KEY (a, b));
+        """)
+
+    private func peer(_ name: String, _ location: DatabaseLocation = .memory) throws -> ChangeLog {
+        let db = try Connection(location, key: .passphrase("x").quick)
+        if try !db.main.hasTable("note") { try db.execute(Self.schema) }
+        return try ChangeLog(db, tables: ["note", "pair"], peer: name)
+    }
+
+    private func exchange(_ a: ChangeLog, _ b: ChangeLog) throws {
+        for _ in 0..<2 {
+            try b.receive(try a.changes(since: try b.position))
+            try a.receive(try b.changes(since: try a.position))
+        }
+    }
+
+    private func rows(_ log: ChangeLog, _ table: String = "note") throws -> [[SQLValue]] {
+        try log.connection.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(table) ORDER BY 1, 2")).map(\.values)
+    }
+
+    private func error(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self, performing: body) }
+
+    // MARK: Clocks
+
+    @Test func aClockFarAheadIsRefusedAndMended() throws {
+        let a = try peer("a"), b = try peer("b"), year = 365.0 * 86_400
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1)") }
+        try exchange(a, b)
+        a.now = { Date(timeIntervalSinceNow: year) }
+        try a.write { try $0.execute(SQLScript("UPDATE note SET title = 'ahead' WHERE id = 'n'; DELETE FROM note WHERE id = 'm'; INSERT INTO note VALUES ('o', 2, 2)")) }
+        let before = try rows(b)
+        let found = error { try b.receive(try a.changes(since: try b.position)) }
+        #expect(found?.code == .abort && found?.message.contains(" hours ahead of this device's clock") == true, "\(String(describing: found))")
+        #expect(try rows(b) == before)
+        // With the clock right again, the log is mended, and both go on.
+        a.now = { Date() }
+        #expect(try a.repairClock() == 3)
+        #expect(try a.repairClock() == 0)
+        try b.write { try $0.execute("UPDATE note SET body = 'b' WHERE id = 'n'") }
+        try exchange(a, b)
+        #expect(try rows(a) == [["n", "ahead", "b"], ["o", 2, 2]])
+        #expect(try rows(b) == rows(a))
+        try a.write { try $0.execute("UPDATE note SET title = 'later' WHERE id = 'n'") }
+        try exchange(a, b)
+        #expect(try rows(b) == [["n", "later", "b"], ["o", 2, 2]])
+    }
+
+    /// Messages at random: what one peer takes, each other peer takes from it.
+    @Test func whatOnePeerTakesAllTake() throws {
+        var random = SeededGenerator()
+        let sender = try peer("s")
+        for number in 0..<20 { try sender.write { try $0.execute("INSERT INTO note VALUES (\("k\(number)"), \(number), 1)") } }
+        let data = try sender.changes().data
+        var taken = 0
+        for _ in 0..<(LongTests.areOn ? 5_000 : 150) {
+            var bytes = data
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                bytes[Int.random(in: 8..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            guard let message = try? ChangeMessage(data: bytes) else { continue }
+            let first = try peer("first")
+            guard (try? first.receive(message)) != nil else { continue }
+            taken += 1
+            try first.write { try $0.execute("INSERT OR REPLACE INTO note VALUES ('own', 1, 1)") }
+            let second = try peer("second")
+            try second.receive(try first.changes(since: try second.position))
+            #expect(try rows(second) == rows(first) && rows(second, "pair") == rows(first, "pair"), "\(bytes.base64EncodedString())")
+        }
+        #expect(taken > 0)
+    }
+
+    @Test func aPositionFromOutsideIsBounded() throws {
+        for text in [#"{"marks":{"a":{"sequence":-9223372036854775808,"clock":1}}}"#, #"{"marks":{"a":{"sequence":1,"clock":-1}}}"#] {
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(ChangePosition.self, from: Data(text.utf8)) }
+        }
+    }
+
+    // MARK: Changes outside
+
+    private static let outside: [(SQLScript, Int)] = [
+        (SQLScript("INSERT INTO note VALUES ('x', 1, 1)"), 1), (SQLScript("UPDATE note SET title = 2 WHERE id = 'n'"), 1),
+        (SQLScript("DELETE FROM note"), 2), (SQLScript("UPDATE note SET id = 'z' WHERE id = 'n'"), 2),
+        (SQLScript("UPDATE note SET id = 'N' WHERE id = 'n'"), 1), (SQLScript("INSERT OR REPLACE INTO note VALUES ('n', 9, 9)"), 1),
+        (SQLScript("INSERT INTO note VALUES ('x', 1, 1); DELETE FROM note WHERE id = 'x'"), 0),
+        (SQLScript("DELETE FROM note WHERE id = 'n'; INSERT INTO note VALUES ('n', 5, 5)"), 1),
+        (SQLScript("INSERT INTO pair VALUES (1, 'p', 2), (1, 'q', 2); UPDATE pair SET a = 2 WHERE b = 'q'"), 2),
+    ]
+
+    /// Each way to change a row, on the log's connection and on another one.
+    @Test(arguments: outside.indices, [false, true])
+    func changesOutsideAreNoticed(_ index: Int, isOther: Bool) throws {
+        let folder = try TemporaryFolder()
+        let location = DatabaseLocation.file(folder.path("a.db"))
+        let a = try peer("a", location), b = try peer("b")
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1)") }
+        try exchange(a, b)
+        let (script, count) = Self.outside[index]
+        let other = isOther ? try Connection(location, key: .passphrase("x").quick) : a.connection
+        try other.execute(script)
+        a.outsideChanges = .refused
+        if count > 0 {
+            for use in [{ _ = try a.changes() }, { try a.write { _ in } }, { _ = try a.receive(try b.changes()) }] as [() throws -> Void] {
+                #expect(error(use)?.reason == .misuse)
+            }
+        }
+        #expect(try a.logOutsideChanges() == count)
+        #expect(try a.logOutsideChanges() == 0)
+        try exchange(a, b)
+        #expect(try rows(a) == rows(b) && rows(a, "pair") == rows(b, "pair"), "\(index)")
+        // As a matter of course.
+        a.outsideChanges = .logged
+        try other.execute("UPDATE note SET body = 'outside'")
+        try exchange(a, b)
+        #expect(try rows(a) == rows(b))
+    }
+
+    /// What the log itself writes is no change outside, whatever runs.
+    @Test func theLogsOwnChangesAreNotNoted() throws {
+        let a = try peer("a"), b = try peer("b")
+        a.outsideChanges = .refused
+        b.outsideChanges = .refused
+        b.triggers = .run
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
+        _ = try? a.write { db in
+            try db.execute("UPDATE note SET title = 2")
+            throw CancellationError()
+        }
+        try exchange(a, b)
+        #expect(try a.logOutsideChanges() == 0 && b.logOutsideChanges() == 0)
+        try a.connection.execute("ALTER TABLE note RENAME TO paper")
+        let again = try ChangeLog(a.connection, tables: ["paper", "pair"], peer: "a")
+        try again.connection.execute("UPDATE paper SET title = 7")
+        #expect(try again.logOutsideChanges() == 1)
+        try ChangeLog.delete(from: a.connection)
+        #expect(try a.connection.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'changelog%'") == 0)
+    }
+
+    // MARK: Triggers
+
+    /// The triggers of a full-text index run, and those of the user do not, with or without the others.
+    @Test(arguments: [false, true], [false, true])
+    func theTriggersOfIndexesRun(hasIndex: Bool, hasOwn: Bool) throws {
+        let a = try peer("a"), b = try peer("b")
+        if hasIndex {
+            try b.connection.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
+        }
+        if hasOwn {
+            try b.connection.execute(SQLScript("""
+                CREATE TABLE seen(id);
+                CREATE TRIGGER see AFTER INSERT ON note BEGIN INSERT INTO seen VALUES (new.id); END;
+                """))
+        }
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 'fox', 'hen'), ('m', 'owl', 'bat')") }
+        try exchange(a, b)
+        try a.write { try $0.execute(SQLScript("UPDATE note SET title = 'elk' WHERE id = 'n'; DELETE FROM note WHERE id = 'm'")) }
+        try exchange(a, b)
+        if hasIndex {
+            let index = try b.connection.fullText("note_fts")
+            #expect(try index.isIntact())
+            #expect(try index.search("elk").hits.count == 1 && index.search("fox").hits.isEmpty && index.search("owl").hits.isEmpty)
+        }
+        if hasOwn {
+            #expect(try b.connection.fetchOne(Int.self, "SELECT count(*) FROM seen") == 0)
+            try b.connection.execute("INSERT INTO note VALUES ('p', 1, 1)")
+            #expect(try b.connection.fetchOne(Int.self, "SELECT count(*) FROM seen") == 1)
+        }
+        #expect(try rows(a) == rows(b).filter { $0[0] != "p" })
+    }
+}
