@@ -2,15 +2,26 @@
  *
  * SQLite fires no delete triggers for these rows unless the connection has `recursive_triggers` on. A full-text index over the
  * table would then keep the entries of deleted rows, because its other triggers cannot know every unique index by which REPLACE
- * finds a row. So this code fires the delete triggers of such an index, and no others, for each row that REPLACE deletes.
+ * finds a row. So this code fires the delete triggers of such an index and of a change log, and no others, for each row that
+ * REPLACE deletes.
  */
 
-/* Whether a trigger belongs to a synchronized full-text index: it is named after an index that has its companion tables. */
+/* Whether a trigger belongs to a synchronized full-text index: it is named after an index that has its companion tables. Or it
+ * notes changes outside of a change log, in a table that has its name. */
 static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, const char *schema) {
     static const char *const endings[] = {"_before_delete", "_after_delete"};
+    static const char outside[] = "changelog_outside_", ending[] = "_delete";
     const char *name = trigger->zName;
     if (trigger->op != TK_DELETE || name == NULL) return 0;
     const int size = sqlite3Strlen30(name);
+    const int noted = size - (int)sizeof ending + 1;
+    if (noted > (int)sizeof outside - 1 && sqlite3StrNICmp(name, outside, (int)sizeof outside - 1) == 0
+        && sqlite3StrICmp(name + noted, ending) == 0) {
+        char *table = sqlite3MPrintf(db, "%.*s", noted, name);
+        const int is_noted = table != NULL && sqlite3FindTable(db, table, schema) != NULL;
+        sqlite3DbFree(db, table);
+        return is_noted;
+    }
     for (int i = 0; i < 2; i++) {
         const int kept = size - sqlite3Strlen30(endings[i]);
         if (kept <= 0 || sqlite3StrICmp(name + kept, endings[i]) != 0) continue;

@@ -95,6 +95,7 @@ import TestSupport
         (SQLScript("UPDATE note SET id = 'N' WHERE id = 'n'"), 1), (SQLScript("INSERT OR REPLACE INTO note VALUES ('n', 9, 9)"), 1),
         (SQLScript("INSERT INTO note VALUES ('x', 1, 1); DELETE FROM note WHERE id = 'x'"), 0),
         (SQLScript("DELETE FROM note WHERE id = 'n'; INSERT INTO note VALUES ('n', 5, 5)"), 1),
+        (SQLScript("INSERT INTO note VALUES ('x', 1, 1); CREATE UNIQUE INDEX i ON note(body, id); INSERT OR REPLACE INTO pair VALUES (1, 'p', 2)"), 2),
         (SQLScript("INSERT INTO pair VALUES (1, 'p', 2), (1, 'q', 2); UPDATE pair SET a = 2 WHERE b = 'q'"), 2),
     ]
 
