@@ -33,7 +33,9 @@ public struct RecordMacro: ExtensionMacro {
             properties.problems.list.forEach(context.diagnose)
             return []
         }
-        let source = RecordSource(record, properties, table).text(of: type.trimmedDescription)
+        // The compiler names those that the type has not been declared to conform to.
+        let names = protocols.map(\.trimmedDescription)
+        let source = RecordSource(record, properties, table).text(of: type.trimmedDescription, names)
         return [try ExtensionDeclSyntax("\(raw: source)")]
     }
 }

@@ -20,7 +20,7 @@ struct RecordSource {
         }
     }
 
-    func text(of type: String) -> String {
+    func text(of type: String, _ protocols: [String]) -> String {
         let columns = properties.columns
         var parts: [String] = []
         if let name = table.name { parts.append("\(access)static let tableName = \(name)") }
@@ -57,7 +57,8 @@ struct RecordSource {
             }
             """)
         let body = parts.joined(separator: "\n\n").split(separator: "\n", omittingEmptySubsequences: false)
-        return "extension \(type): SQLPositionalRecord {\n"
+        let conformances = protocols.isEmpty ? "" : ": \(protocols.joined(separator: ", "))"
+        return "extension \(type)\(conformances) {\n"
             + body.map { $0.isEmpty ? "" : "    \($0)" }.joined(separator: "\n") + "\n}"
     }
 

@@ -31,7 +31,7 @@ import SQLCipherKitCore
 ///   - constraints: constraints on several columns, which are named as in the database. Default: none.
 ///   - indexes: the indexes that are made with the table. Default: none.
 @attached(
-    extension, conformances: SQLPositionalRecord,
+    extension, conformances: SQLPositionalRecord, SQLRecord,
     names: named(tableName), named(recordColumns), named(table), named(columnProfiles), named(CodingKeys), named(init(columns:)),
     named(write(to:)))
 public macro Record(

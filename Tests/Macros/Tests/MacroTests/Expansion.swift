@@ -17,9 +17,13 @@ struct Expansion {
     init(_ source: String) {
         let file = Parser.parse(source: source)
         let context = BasicMacroExpansionContext(sourceFiles: [file: .init(moduleName: "App", fullFilePath: "App.swift")])
-        var macros: [String: any Macro.Type] = ["Record": RecordMacro.self]
-        for name in ["PrimaryKey", "Column", "References", "Generated", "Stored", "Ignored"] { macros[name] = RecordMarker.self }
-        text = file.expand(macros: macros, contextGenerator: { _ in context }).description
+        // The compiler names the protocols that the type has not been declared to conform to.
+        let missing = ["SQLPositionalRecord", "SQLRecord"].filter { !source.contains(": \($0)") }
+        var macros = ["Record": MacroSpec(type: RecordMacro.self, conformances: missing.map { TypeSyntax("\(raw: $0)") })]
+        for name in ["PrimaryKey", "Column", "References", "Generated", "Stored", "Ignored"] {
+            macros[name] = MacroSpec(type: RecordMarker.self)
+        }
+        text = file.expand(macroSpecs: macros, contextGenerator: { _ in context }).description
         problems = context.diagnostics.map { ($0.message, $0.node.trimmedDescription) }
         // The nodes are of a copy that has lost its place: the text of what is replaced finds it.
         fixed = context.diagnostics.flatMap(\.fixIts).flatMap(\.changes).reduce(source) { source, change in

@@ -2,6 +2,14 @@ import Testing
 
 /// What the macro writes is what one would write by hand.
 @Suite struct ExpansionTests {
+    /// A conformance that is written out is not repeated.
+    @Test(arguments: ["SQLRecord": ": SQLPositionalRecord", "SQLPositionalRecord": ": SQLRecord"])
+    func declaredConformance(_ written: String, _ added: String) {
+        let expansion = Expansion("@Record struct Album: \(written) { var id: Int64? }")
+        #expect(expansion.problems.isEmpty)
+        #expect(expansion.text.contains("\nextension Album\(added) {"))
+    }
+
     @Test func allThatCanBeSaid() {
         let expansion = Expansion(#"""
             @Record("album", options: [.strict], constraints: [.unique("title", "artist_id")], indexes: [SQLIndex("by_year", on: [.column("year")])])
@@ -20,7 +28,7 @@ import Testing
         #expect(expansion.problems.isEmpty)
         #expect(expansion.text.hasSuffix(#"""
 
-            extension Album: SQLPositionalRecord {
+            extension Album: SQLPositionalRecord, SQLRecord {
                 public static let tableName = "album"
 
                 public static let recordColumns = SQLRecordColumns(
