@@ -10,10 +10,9 @@ extension Statement {
         try drain(handle)
     }
 
-    /// Runs the statement with these values for its parameters, in order. Faster than an array, because nothing is boxed.
-    ///
-    /// Up to ten values are fastest; beyond that, each value costs some nanoseconds more.
+    /// Runs the statement with more values for its parameters, in order.
     @inlinable
+    @_disfavoredOverload
     public func execute<each Value: SQLValueConvertible>(binding values: repeat each Value) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
