@@ -140,6 +140,21 @@ extension DatabaseObservation where Element: Equatable {
     public func removingDuplicates() -> DatabaseObservation { removingDuplicates { $0 == $1 } }
 }
 
+extension DatabaseObservation {
+    /// Returns this observation without elements that equal the previous one, for rows of several parts such as
+    /// `(Folder, [Note])`.
+    @_disfavoredOverload
+    public func removingDuplicates<each Part: Equatable>() -> DatabaseObservation where Element == [(repeat each Part)] {
+        removingDuplicates { old, new in
+            guard old.count == new.count else { return false }
+            for (a, b) in zip(old, new) {
+                for (a, b) in repeat (each a, each b) { if a != b { return false } }
+            }
+            return true
+        }
+    }
+}
+
 extension SharedDatabase {
     /// Observes the results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``.
     /// ```swift

@@ -22,7 +22,8 @@ import SQLCipherKitCore
 /// none, or several, fetching throws ``DatabaseError/Reason/misuse``.
 ///
 /// `Value` is what each record is fetched with: an array or an optional record.
-public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: Sendable {
+/// What is written for both, such as a scope of your own, is an extension of ``SQLFilterable``.
+public struct SQLAssociation<Base: SQLRecord, Target: SQLRecord, Value>: SQLFilterable, Sendable {
     let path: AssociationPath
     var query: SQLQuery<Target>
     /// Reads the value for each of the keys.

@@ -4,12 +4,14 @@ public struct SQLFourWayJoin<A, B, C, D>: Sendable {
 
     init(_ clauses: SQLClauses) { self.clauses = clauses }
 
-    public var columns: (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>) {
+    public typealias Columns = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>)
+
+    public var columns: Columns {
         (clauses.columns(0), clauses.columns(1), clauses.columns(2), clauses.columns(3))
     }
 }
 
-extension SQLFourWayJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource, D: SQLSource {
+extension SQLFourWayJoin: SQLRequest, SQLFilterable, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource, D: SQLSource {
     public var selection: SQLSelection<(A, B, C, D)> {
         get {
             SQLSelection(

@@ -4,10 +4,12 @@ public struct SQLJoin<A, B>: Sendable {
 
     init(_ clauses: SQLClauses) { self.clauses = clauses }
 
-    public var columns: (SQLColumns<A>, SQLColumns<B>) { (clauses.columns(0), clauses.columns(1)) }
+    public typealias Columns = (SQLColumns<A>, SQLColumns<B>)
+
+    public var columns: Columns { (clauses.columns(0), clauses.columns(1)) }
 }
 
-extension SQLJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource {
+extension SQLJoin: SQLRequest, SQLFilterable, SQLQueryable where A: SQLSource, B: SQLSource {
     public var selection: SQLSelection<(A, B)> {
         get {
             SQLSelection(
@@ -69,12 +71,14 @@ public struct SQLThreeWayJoin<A, B, C>: Sendable {
 
     init(_ clauses: SQLClauses) { self.clauses = clauses }
 
-    public var columns: (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) {
+    public typealias Columns = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>)
+
+    public var columns: Columns {
         (clauses.columns(0), clauses.columns(1), clauses.columns(2))
     }
 }
 
-extension SQLThreeWayJoin: SQLRequest, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource {
+extension SQLThreeWayJoin: SQLRequest, SQLFilterable, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource {
     public var selection: SQLSelection<(A, B, C)> {
         get {
             SQLSelection(

@@ -39,15 +39,10 @@ public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
     /// The rows that match a condition; see ``SQLQueryable/filter(_:)``.
     @_documentation(visibility: private)
     public func filter(_ condition: (SQLColumns<Record>) -> SQLPredicate) -> SQLQuery<Record> {
-        guard var clauses = plainClauses else { return filtered(self, condition) }
+        guard var clauses = plainClauses else { return filtered(condition) }
         if let renamed = clauses.renamedForScope { clauses = renamed }
         clauses.addFilter(condition)
         return SQLQuery(clauses)
-    }
-
-    /// The same by the protocol's own method.
-    private func filtered<Query: SQLQueryable>(_ query: Query, _ condition: (Query.Columns) -> SQLPredicate) -> Query {
-        query.filter(condition)
     }
 }
 

@@ -14,8 +14,8 @@ import SQLCipherKitCore
 /// The closures receive the columns of each table, in order: `{ $0.id < $1.id }` or `{ author, book in author.id < book.id }`.
 /// Values in them are bound. ``Connection/sql(of:)`` shows the statement.
 ///
-/// ``SQLQuery``, ``SQLJoin`` and the joins of up to six tables conform to it. Your own type that wraps one of these can as well.
-public protocol SQLQueryable<Element>: SQLRequest, Sendable {
+/// ``SQLQuery``, ``SQLJoin`` and the joins of three and four tables conform to it. So can your own type that wraps one of these.
+public protocol SQLQueryable<Element>: SQLRequest, SQLFilterable, Sendable {
     /// The columns of the table, or a tuple of the columns of each table.
     associatedtype Columns
 
@@ -24,6 +24,25 @@ public protocol SQLQueryable<Element>: SQLRequest, Sendable {
 
     /// The columns, for the closures that define conditions and orders.
     var columns: Columns { get }
+}
+
+/// What has conditions and an order: a query, or an association. An extension serves both:
+/// ```swift
+/// extension SQLFilterable where Columns == SQLColumns<Note> {
+///     func starred() -> Self { filter { $0.stars > 3 }.order { $0.title } }
+/// }
+/// let notes = try db.fetchAll(Note.all.starred())
+/// let folders = try db.fetchAll(Folder.including(Folder.notes.starred()))
+/// ```
+public protocol SQLFilterable<Columns> {
+    /// The columns of the table, or a tuple of the columns of each table.
+    associatedtype Columns
+
+    /// Keeps only what matches a condition; see ``SQLQueryable/filter(_:)``.
+    func filter(_ condition: (Columns) -> SQLPredicate) -> Self
+
+    /// Sorts by terms; see ``SQLQueryable/order(by:)``.
+    func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self
 }
 
 extension SQLQueryable {
@@ -47,7 +66,9 @@ extension SQLQueryable {
     /// ```swift
     /// Folder.filter { folder in Folder.filter { $0.parent == folder.id }.exists }
     /// ```
-    public func filter(_ condition: (Columns) -> SQLPredicate) -> Self {
+    public func filter(_ condition: (Columns) -> SQLPredicate) -> Self { filtered(condition) }
+
+    func filtered(_ condition: (Columns) -> SQLPredicate) -> Self {
         let (query, condition) = with(condition)
         return query.changed { $0.filter = $0.filter.map { $0 && condition } ?? condition }
     }

@@ -100,3 +100,24 @@ public protocol SQLRequest<Element> {
 extension SQLSelection: SQLRequest {
     public var selection: Self { self }
 }
+
+extension SQLRequest {
+    /// Makes something else of each row, such as a type of your own, which can be `Hashable` where a tuple cannot.
+    /// ```swift
+    /// struct Shelf: Hashable, Sendable {
+    ///     var folder: Folder
+    ///     var notes: [Note]
+    /// }
+    /// let shelves = try db.fetchAll(Folder.including(Folder.notes).map(Shelf.init))
+    /// ```
+    public func map<T>(_ transform: @escaping @Sendable (Element) throws -> T) -> SQLSelection<T> {
+        let whole = selection
+        let reader: SQLSelection<T>.Reader = { row in
+            let read = try whole.reader(row)
+            return { row in try transform(try read(row)) }
+        }
+        var mapped = SQLSelection<T>(whole.clauses, whole.list, whole.forms, reader: reader)
+        if let fetch = whole.fetcher { mapped.fetcher = { clauses, db in try fetch(clauses, db).map(transform) } }
+        return mapped
+    }
+}

@@ -57,6 +57,14 @@ import TestSupport
     }
 }
 
+private typealias Page = AssociationsArticleTests.Page
+
+extension SQLFilterable where Columns == SQLColumns<Page> {
+    func recent() -> Self {
+        filter { $0.title != "" }.order { $0.date.descending }
+    }
+}
+
 extension AssociationsArticleTests {
     /// What the article has before it asks.
     private func filled(_ db: Connection) throws {
@@ -95,6 +103,17 @@ extension AssociationsArticleTests {
             .limit(3)
         let lists = try db.fetchAll(Folder.including(recent))
         #expect(lists.map { $0.1.map(\.title) } == [["Plan", "Report"], ["Soup"]])
+        let newest = try db.fetchAll(Page.all.recent().limit(3))
+        let each = try db.fetchAll(
+            Folder.including(Folder.pages.recent().limit(3)))
+        #expect(newest.map(\.title) == ["Plan", "Soup", "Report"] && each.map { $0.1.count } == [2, 1])
+        struct Shelf: Hashable, Sendable {
+            var folder: Folder
+            var pages: [Page]
+        }
+        let shelves = try db.fetchAll(
+            Folder.including(Folder.pages).map(Shelf.init))
+        #expect(Set(shelves).count == 2 && shelves.map(\.pages.count).sorted() == [1, 2])
         var seen: [String] = []
         let tagged = Folder.including(
             Folder.pages.order { $0.date }.including(Page.tags))
