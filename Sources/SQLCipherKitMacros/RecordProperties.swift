@@ -5,6 +5,8 @@ import SwiftSyntax
 struct RecordProperties {
     private(set) var list: [RecordProperty] = []
     private(set) var problems = RecordProblems()
+    /// Whether the record has a `columnNaming`: what the names become is not known here.
+    private(set) var hasNaming = false
 
     var columns: [RecordProperty] { list.filter { !$0.isIgnored } }
 
@@ -13,8 +15,12 @@ struct RecordProperties {
             if let condition = member.decl.as(IfConfigDeclSyntax.self), condition.description.contains("var ") {
                 problems.add("@Record sees no properties inside of #if: move the condition around the type", at: condition)
             }
-            guard let variable = member.decl.as(VariableDeclSyntax.self), !variable.has(.static) else { continue }
-            read(variable)
+            guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
+            if !variable.has(.static) {
+                read(variable)
+            } else if variable.bindings.contains(where: { $0.pattern.trimmedDescription == "columnNaming" }) {
+                hasNaming = true
+            }
         }
         checkKeys()
     }

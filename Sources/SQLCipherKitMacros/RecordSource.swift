@@ -39,7 +39,10 @@ struct RecordSource {
                 \(lines.joined(separator: "\n    "))
             }
             """)
-        let profiles = columns.compactMap { column in column.profile.map { "\(quoted(column.column)): \($0)" } }
+        let profiles = columns.compactMap { column -> String? in
+            let name = quoted(column.column)
+            return column.profile.map { "\(properties.hasNaming ? "columnNaming(\(name))" : name): \($0)" }
+        }
         if !profiles.isEmpty {
             parts.append("\(access)static let columnProfiles: [String: ValueProfile] = [\(profiles.joined(separator: ", "))]")
         }

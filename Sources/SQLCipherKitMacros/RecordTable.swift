@@ -48,6 +48,7 @@ struct RecordTable {
         let name = call.calledExpression.trimmedDescription.split(separator: ".").last.map(String.init) ?? ""
         for argument in call.arguments {
             let isColumn = argument.label == nil && ["primaryKey", "unique", "column"].contains(name)
+            if properties.hasNaming { continue }
             if isColumn, let column = argument.expression.plainText {
                 if !properties.columns.contains(where: { $0.column.lowercased() == column.lowercased() }) {
                     properties.add("the record has no column \(column)", at: argument.expression)

@@ -1,6 +1,7 @@
 import CSQLCipher
 
-/// A `Codable` type that stores dates, UUIDs and decimals of some columns in forms of their own, as an ``SQLRecord`` can.
+/// A `Codable` type that says more of its columns: their names, and forms of their own for dates, UUIDs and decimals. Each
+/// ``SQLRecord`` is one.
 public protocol ColumnProfiled {
     /// How individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
     /// ``DatabaseConfiguration/values``. It applies whenever the type is read and written, and in a record's queries; values in
@@ -10,14 +11,26 @@ public protocol ColumnProfiled {
     /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
     /// ```
     static var columnProfiles: [String: ValueProfile] { get }
+
+    /// How the coding keys become the names of columns, wherever the type is read and written, and in a record's queries. Default:
+    /// ``ColumnNaming/codingKeys``.
+    /// ```swift
+    /// static let columnNaming = ColumnNaming.snakeCase             // `artistID` is in the column artist_id
+    /// ```
+    static var columnNaming: ColumnNaming { get }
 }
 
 extension ColumnProfiled {
     public static var columnProfiles: [String: ValueProfile] { [:] }
+
+    public static var columnNaming: ColumnNaming { .codingKeys }
 }
 
 /// The profiles that a type has for columns.
 func columnProfiles(of type: any Any.Type) -> [String: ValueProfile] { (type as? any ColumnProfiled.Type)?.columnProfiles ?? [:] }
+
+/// The naming of a type's columns.
+package func columnNaming(of type: any Any.Type) -> ColumnNaming { (type as? any ColumnProfiled.Type)?.columnNaming ?? .codingKeys }
 
 /// The profiles of those columns of a result that have their own, in memory that does not move: a column that is lent to be read
 /// points to it.
@@ -58,10 +71,14 @@ package final class RowReading {
     /// The profiles of the row's columns, if some have their own.
     @usableFromInline package let own: UnsafePointer<UnsafePointer<ValueProfile>?>?
     private let profiles: ColumnProfiles?
+    /// How the keys of a decoded type become names.
+    let naming: ColumnNaming
 
-    init(_ names: ColumnNames, _ type: ObjectIdentifier, _ columns: [String]?, _ profiles: [String: ValueProfile]) {
+    init(_ names: ColumnNames, _ record: any Any.Type, _ columns: [String]?) {
         let properties = columns ?? []
-        self.type = type
+        let profiles = columnProfiles(of: record)
+        type = ObjectIdentifier(record)
+        naming = columnNaming(of: record)
         isPositional = columns != nil
         self.properties = properties
         count = Int32(properties.count)
@@ -100,7 +117,7 @@ extension ColumnNames {
             lastReading = Unmanaged.passUnretained(known)
             return Unmanaged.passUnretained(known)
         }
-        let made = RowReading(self, id, columns, columnProfiles(of: type))
+        let made = RowReading(self, type, columns)
         readings.append(made)
         lastReading = Unmanaged.passUnretained(made)
         return Unmanaged.passUnretained(made)

@@ -27,7 +27,7 @@ extension Connection {
         }
         // The record has keys that were not seen before, or a different set of them.
         let keys = try RowEncodingState.collect(record).map(\.name)
-        let encoding = RowEncodingState(profile, keys: keys, profiles: columnProfiles(of: T.self))
+        let encoding = RowEncodingState(profile, T.self, keys: keys)
         let made = EncodedStatement(try cached(SQL(raw: target.sql(keys))), encoding)
         if cache.insertions.find(target) == nil { cache.insertions.add(made, target) }
         if try !made.run(record) { throw DatabaseError.misuse("\(T.self) encodes different keys each time") }

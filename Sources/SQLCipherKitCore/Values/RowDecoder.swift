@@ -37,6 +37,11 @@ package final class RowDecodingState {
         Row.Column(try live(), index, index < 0 ? nil : own?[Int(index)])
     }
 
+    /// The name of the column of a key of the type that is decoded.
+    func name(_ key: any CodingKey) -> String {
+        names.lastReading?._withUnsafeGuaranteedRef { $0.naming(key.stringValue) } ?? key.stringValue
+    }
+
     /// Converts a decoding error to one that names the column. Other errors that a type's own decoding throws are passed on.
     @usableFromInline
     @inline(never)
@@ -46,7 +51,7 @@ package final class RowDecodingState {
         }
         guard let error = error as? DecodingError else { return error }
         let path = error.context?.codingPath ?? []
-        let index = path.first.map { names.index(of: $0.stringValue) } ?? -1
+        let index = path.first.map { names.index(of: name($0)) } ?? -1
         guard let handle = row.pointee, index >= 0 else {
             return DatabaseError(code: .mismatch, reason: .typeMismatch, message: "the row is no \(type): \(error.jsonDescription)")
         }
@@ -150,7 +155,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
 
     @inline(never)
     private func unknownIndex(_ key: Key, _ live: OpaquePointer) -> Int32 {
-        knownTable.index(key) { state(live).names.index(of: $0) }
+        knownTable.index(key) { _ in state(live).names.index(of: state(live).name(key)) }
     }
 
     @inline(__always)
@@ -165,7 +170,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     private func noColumn(_ key: Key, _ handle: OpaquePointer) -> DatabaseError {
         DatabaseError(
             code: .range, reason: .noSuchColumn,
-            message: "no column named \(key.stringValue); there is \(state(handle).names.names.joined(separator: ", "))",
+            message: "no column named \(state(handle).name(key)); there is \(state(handle).names.names.joined(separator: ", "))",
             sql: sqlite3_sql(handle).map { String(cString: $0) })
     }
 

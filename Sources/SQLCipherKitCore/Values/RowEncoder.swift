@@ -20,13 +20,16 @@ package final class RowEncodingState {
     let keys: [String]
     /// Keys that the statement does not need.
     private let unused: Set<ExactText>
+    private let naming: ColumnNaming
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     package var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
 
-    /// - Parameter profiles: the profiles of columns that do not use `profile`, by name.
-    package init(
-        _ profile: ValueProfile, keys: [String] = [], unused: Set<ExactText> = [], profiles: [String: ValueProfile] = [:]
-    ) {
+    /// - Parameters:
+    ///   - type: the type whose values are encoded.
+    ///   - keys: the columns that are bound, in the order of the parameters.
+    package init(_ profile: ValueProfile, _ type: any Any.Type, keys: [String] = [], unused: Set<ExactText> = []) {
+        let profiles = columnProfiles(of: type)
+        naming = columnNaming(of: type)
         self.keys = keys
         self.unused = unused
         var own: UnsafeMutablePointer<ValueProfile>?
@@ -47,18 +50,21 @@ package final class RowEncodingState {
     }
 
     /// For an encoder that was asked for after its record.
-    static var unused: RowEncodingState { RowEncodingState(.standard) }
+    static var unused: RowEncodingState { RowEncodingState(.standard, Never.self) }
 
     /// The parameter of a key; 0 if the statement does not need the key, negative if the key is unknown.
     @inline(never)
     func parameter<Key: CodingKey>(_ key: Key, _ table: CodingKeyTable) -> Int32 {
-        table.index(key) { text in
-            keys.firstIndex(ofText: text).map { Int32($0 + 1) } ?? (unused.contains(ExactText(text)) ? 0 : CodingKeyTable.missing)
+        table.index(key) { key in
+            let text = naming(key)
+            if let index = keys.firstIndex(ofText: text) { return Int32(index + 1) }
+            return unused.contains(ExactText(text)) ? 0 : CodingKeyTable.missing
         }
     }
 
     @inline(never)
-    func collect(_ value: some SQLValueConvertible, _ name: String) {
+    func collect(_ value: some SQLValueConvertible, _ key: String) {
+        let name = naming(key)
         if let index = collected.firstIndex(where: { $0.name.isSameText(as: name) }) {
             collected[index].value = value
         } else {
@@ -225,7 +231,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 extension RowEncodingState {
     package static func collect(_ record: some Encodable) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
         // The connection's profile does not matter here, as the values are bound later.
-        let state = RowEncodingState(.standard)
+        let state = RowEncodingState(.standard, type(of: record))
         try RowEncoder.encode(record, state)
         guard !state.collected.isEmpty else {
             throw DatabaseError.misuse("\(type(of: record)) has no coding keys that could be columns")

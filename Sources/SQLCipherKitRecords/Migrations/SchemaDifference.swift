@@ -42,7 +42,8 @@ extension Schema {
                 continue
             }
             let names = columns.map(\.name).nameSet
-            for name in PropertyProbe.names(of: record) where !names.contains(SQLName(name)) {
+            let properties = PropertyProbe.names(of: record).map { record.columnNaming($0) }
+            for name in properties where !names.contains(SQLName(name)) {
                 differences.append(
                     SchemaDifference(
                         table: table.name, column: name,

@@ -50,6 +50,44 @@ extension Connection {
         Set(try fetchAll(request))
     }
 
+    /// Returns the different values that SQL finds.
+    /// - Throws: ``DatabaseError``.
+    public func fetchSet<Value: SQLValueConvertible & Hashable>(
+        _ type: Value.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> Set<Value> {
+        Set(try fetchAll(type, sql, arguments))
+    }
+
+    /// Returns whether a SELECT finds a row.
+    /// ```swift
+    /// let isKnown = try db.exists("SELECT 1 FROM note WHERE title = \(title)")
+    /// ```
+    /// - Throws: ``DatabaseError``.
+    public func exists(_ sql: SQL) throws(DatabaseError) -> Bool { try fetchOne(Bool.self, "SELECT EXISTS (\(sql))") ?? false }
+
+    /// Updates only the columns of these properties in the row with the record's key. Others, which another connection may have
+    /// changed meanwhile, keep their values.
+    /// ```swift
+    /// try db.update(note, columns: \.title, \.stars)       // UPDATE "note" SET "title" = ?, "stars" = ? WHERE "id" = ?
+    /// ```
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own encoding
+    ///   throws.
+    public func update<Record: SQLRecord>(
+        _ record: Record, columns properties: (PartialKeyPath<Record> & Sendable)..., in schema: Schema? = nil
+    ) throws {
+        let statements = try statements(schema)
+        let table = statements.table(Record.self)
+        let layout = try statements.layout(Record.self, table, self)
+        let values = try statements.stored(record, table, self)
+        let names = try properties.compactMap { Record.source.linkName($0) }.map { name throws(DatabaseError) in try name.get() }
+        if names.isEmpty { throw DatabaseError.misuse("an update of no columns") }
+        let key = try layout.key(among: values.map(\.name), table)
+        let (changes, condition) = (try equal(names, values), SQL.all(try equal(key, values)))
+        let total = totalChanges
+        try changeRows("UPDATE \(raw: table.qualifiedName) SET \(list: changes) WHERE \(condition)")
+        guard try hasMet(table, total) ?? isThere(table, condition) else { throw DatabaseError.noRecord(Record.self) }
+    }
+
     /// Returns the record that has the same unique values as this one, or else inserts it.
     /// ```swift
     /// let tag = try db.findOrInsert(Tag(name: "travel"), on: \.name)
@@ -69,20 +107,33 @@ extension Connection {
             let table = statements.table(Record.self)
             let layout = try statements.layout(Record.self, table, db)
             let values = try statements.stored(record, table, db)
-            let key = names.isEmpty ? layout.key : names
-            let condition = try key.map { name -> SQL in
-                guard let found = values.first(where: { SQLName($0.name) == SQLName(name) }) else {
-                    throw DatabaseError.misuse("the record has no property for \(name), by which it is found")
-                }
-                return found.value.map { "\(identifier: name) = \($0)" } ?? "\(identifier: name) IS NULL"
-            }
+            let condition = SQL.all(try equal(names.isEmpty ? layout.key : names, values, isCondition: true))
             let side = SQLClauses.Side(table: table, alias: table.name)
-            let filter = condition.dropFirst().reduce(condition.first ?? "0") { "\($0) AND \($1)" }
             var there: Record?
-            try db.forEachRow(of: "SELECT \(side.columns) FROM \(side.source) WHERE \(filter) LIMIT 1") { _ in
+            try db.forEachRow(of: "SELECT \(side.columns) FROM \(side.source) WHERE \(condition) LIMIT 1") { _ in
                 { row in there = try Record(row: row) }
             }
             return try there ?? db.inserted(record, in: schema)
         }
+    }
+
+    /// Columns with their values: as assignments, or as conditions.
+    private func equal(
+        _ names: [String], _ values: [(name: String, value: (any SQLValueConvertible)?)], isCondition: Bool = false
+    ) throws(DatabaseError) -> [SQL] {
+        try names.map { name throws(DatabaseError) in
+            guard let found = values.first(where: { SQLName($0.name) == SQLName(name) }) else {
+                throw .misuse("the record has no property for \(name)")
+            }
+            if let value = found.value { return "\(identifier: name) = \(value)" }
+            return isCondition ? "\(identifier: name) IS NULL" : "\(identifier: name) = NULL"
+        }
+    }
+}
+
+extension SQL {
+    /// All of these conditions; false without any.
+    fileprivate static func all(_ conditions: [SQL]) -> SQL {
+        conditions.dropFirst().reduce(conditions.first ?? "0") { "\($0) AND \($1)" }
     }
 }

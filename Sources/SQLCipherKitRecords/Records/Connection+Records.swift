@@ -78,10 +78,9 @@ extension Connection {
         try savepoint { db in
             for index in written.indices {
                 let action = RecordAction.insert(conflict, returning: true)
-                try statements.run(action, written[index], db) {
-                    written[index] = try Record(row: $0)
-                    count += 1
-                }
+                guard let record = try statements.written(action, written[index], db, schema) else { continue }
+                written[index] = record
+                count += 1
             }
         }
         records = written
@@ -220,8 +219,7 @@ extension Connection {
             if count == finder.keyCount, count > 0 { return try finder.find(type, profile, repeat each values) }
         }
         let (table, layout, condition) = try find(type, schema, repeat each values)
-        let columns: SQL = if let columns = layout.columns { "\(names: columns)" } else { "*" }
-        let sql: SQL = "SELECT \(columns) FROM \(raw: table.qualifiedName) WHERE \(condition)"
+        let sql: SQL = "SELECT \(raw: layout.selection) FROM \(raw: table.qualifiedName) WHERE \(condition)"
         return try withCached(sql, []) { statement, arguments in
             let handle = try statement.beginUse()
             defer { statement.endUse(handle) }
@@ -279,7 +277,7 @@ extension Connection {
     func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws -> Bool {
         let statements = try statements(schema)
         var written: Record?
-        try savepoint { db in try statements.run(action, record, db) { written = try Record(row: $0) } }
+        try savepoint { db in written = try statements.written(action, record, db, schema) }
         if let written { record = written }
         return written != nil
     }
@@ -287,6 +285,19 @@ extension Connection {
     func statements(_ schema: Schema?) throws(DatabaseError) -> RecordStatements {
         let statements = state(RecordStatements.self)
         return try name(of: schema).map(statements.of) ?? statements
+    }
+}
+
+extension RecordStatements {
+    /// Writes a record, and returns the row; nil if there is none.
+    fileprivate func written<Record: SQLRecord>(
+        _ action: RecordAction, _ record: Record, _ db: Connection, _ schema: Schema?
+    ) throws -> Record? {
+        var written: Record?
+        try run(action, record, db) { written = try Record(row: $0) }
+        // A virtual table says -1 of a new row's number.
+        guard written != nil, case .insert = action, isOfVirtualTable(Record.self) else { return written }
+        return try db.fetchOne(Record.self, id: db.lastInsertedRowID, in: schema)
     }
 }
 

@@ -12,7 +12,7 @@ enum PropertyName {
 
     private static let known = Lock<[AnyProperty: Known]>([:])
 
-    /// The coding key of a key path's stored property; nil if it is not known.
+    /// The column of a key path's stored property, by its coding key; nil if it is not known.
     static func of<Root>(_ keyPath: PartialKeyPath<Root> & Sendable) -> String? {
         if case .name(let name) = look(keyPath) { name } else { nil }
     }
@@ -50,7 +50,7 @@ enum PropertyName {
         return .invalidArgument(
             """
             \(keyPath) names no column: \(Root.self) must describe it in its table, as the name of a computed or observed \
-            property is unknown
+            property, or of one of several without a size, is unknown
             """)
     }
 
@@ -63,8 +63,11 @@ enum PropertyName {
         let property = AnyProperty(keyPath)
         if let found = known.withLock({ $0[property] }) { return found }
         let result: Known
-        if let name = read(keyPath.debugDescription, "\(Root.self)") {
-            result = key(of: name, in: Root.self).map(Known.name) ?? .otherKey(name)
+        if let described = read(keyPath.debugDescription, "\(Root.self)"),
+            let name = PropertyProbe.property(described, of: Swift.type(of: keyPath).valueType, in: Root.self)
+        {
+            let naming = columnNaming(of: Root.self)
+            result = key(of: name, in: Root.self).map { .name(naming($0)) } ?? .otherKey(name)
         } else {
             result = .none
         }

@@ -14,12 +14,41 @@ final class PropertyProbe {
         return probe.names.firstIndex(ofText: name).map { probe.types[$0] }
     }
 
+    private static let rowIDs = Lock<[ObjectIdentifier: Bool]>([:])
+
+    /// Whether a type has a property for the row id, which `*` does not read.
+    static func hasRowID(_ type: any Decodable.Type) -> Bool {
+        let id = ObjectIdentifier(type)
+        if let known = rowIDs.withLock({ $0[id] }) { return known }
+        let has = names(of: type).contains { $0.isSameName(as: "rowid") }
+        rowIDs.withLock { $0[id] = has }
+        return has
+    }
+
     static func names(of type: any Decodable.Type) -> [String] { asked(type).names }
 
     /// The coding key of a property; nil if it was not found.
     static func name(of property: String, in type: any Decodable.Type) -> String? {
         let probe = asked(type)
         return probe.properties.firstIndex { $0.isSameText(as: property) }.map { probe.names[$0] }
+    }
+
+    /// The property of a type of values that a key path describes by a name; nil if several could be meant. A property without a
+    /// size has no place of its own: its key path is described as another property's, and that of another by its name.
+    static func property(_ name: String, of wanted: any Any.Type, in root: any Any.Type) -> String? {
+        guard let type = root as? any Decodable.Type, let value = try? value(type) as Any else { return name }
+        let fields = Array(Mirror(reflecting: value).children)
+        if size(of: wanted) == 0 {
+            let same = fields.filter { Swift.type(of: $0.value) == wanted }
+            return same.count == 1 ? same[0].label : nil
+        }
+        let described = fields.drop { !($0.label ?? "").isSameText(as: name) }
+        return (described.first { size(of: Swift.type(of: $0.value)) > 0 } ?? described.first)?.label ?? name
+    }
+
+    private static func size(of type: any Any.Type) -> Int {
+        func size<T>(_ type: T.Type) -> Int { MemoryLayout<T>.size }
+        return _openExistential(type, do: size)
     }
 
     private static func asked(_ type: any Decodable.Type) -> PropertyProbe {

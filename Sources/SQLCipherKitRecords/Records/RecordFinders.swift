@@ -44,11 +44,10 @@ extension RecordStatements {
         let layout = try self.layout(type, table, db)
         let known = finders.find(id)
         if let known, known.statement.uses == 0 { return known }
-        let columns = layout.columns.map { $0.map(\.quotedSQLIdentifier).joined(separator: ", ") } ?? "*"
         let condition = layout.key.isEmpty ? "0" : layout.key.map { "\($0.quotedSQLIdentifier) = ?" }.joined(separator: " AND ")
         let profiles = Record.columnProfiles
         let made = RecordFinder(
-            try db.prepareKept("SELECT \(columns) FROM \(table.qualifiedName) WHERE \(condition)"),
+            try db.prepareKept("SELECT \(layout.selection) FROM \(table.qualifiedName) WHERE \(condition)"),
             profiles.isEmpty ? [] : layout.key.map { profiles[$0] ?? db.profile }, layout.key.count,
             isDescribed: !table.columns.isEmpty)
         if known == nil { finders.add(made, id) }

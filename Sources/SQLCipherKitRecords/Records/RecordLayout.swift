@@ -4,8 +4,14 @@ import SQLCipherKitCore
 struct RecordLayout {
     /// The columns to read; nil for all.
     var columns: [String]?
+    private var readsRowID = false
+    var selection: String {
+        columns.map { $0.map(\.quotedSQLIdentifier).joined(separator: ", ") } ?? (readsRowID ? "rowid, *" : "*")
+    }
     /// The primary key's columns, in the key's order.
     let key: [String]
+    /// Whether the table is a virtual one, which does not return the number of a new row.
+    let isVirtual: Bool
     /// The generated columns.
     let generated: Set<SQLName>
     /// The key's column whose numbers SQLite chooses and never gives again. They begin with 1: a record with 0 there is new.
@@ -18,6 +24,7 @@ struct RecordLayout {
         try Self.check(profiles, table.columns.map(\.name), table)
         columns = table.columns.map(\.name)
         key = table.primaryKeyColumns
+        isVirtual = false
         generated = table.columns.filter(\.isGenerated).map(\.name).nameSet
         autoincrement = table.columns.first(where: \.isAutoincrement)?.name
         var defaults: [(String, String)] = []
@@ -35,7 +42,10 @@ struct RecordLayout {
         guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
         try Self.check(profiles, found.map(\.name), table)
         columns = nil
-        key = try Self.key(found, table, db)
+        readsRowID = table.readsRowID
+        let kind = try schema.form(of: table.name)?.kind
+        isVirtual = kind == .virtual
+        key = Self.key(found, kind, table)
         generated = found.filter(\.isGenerated).map(\.name).nameSet
         let definition = key.count == 1 ? try schema.definition(of: table.name) : nil
         autoincrement = definition?.isAutoincrement == true ? key[0] : nil
@@ -43,13 +53,12 @@ struct RecordLayout {
             key, found.compactMap { column in column.defaultValue.map { (column.name, Self.expression($0)) } })
     }
 
-    /// The primary key. A view declares none: there, the column `id` identifies a row.
-    private static func key(_ columns: [TableColumn], _ table: SQLTable, _ db: Connection) throws(DatabaseError) -> [String] {
+    /// The primary key. Where none is declared, the column `id` identifies a row of a view, and `rowid` one of a table.
+    private static func key(_ columns: [TableColumn], _ kind: TableSchema.Kind?, _ table: SQLTable) -> [String] {
         let key = columns.primaryKey.map(\.name)
-        guard key.isEmpty, let id = columns.first(where: { $0.name.isSameName(as: "id") }),
-            try db.schema(of: table).form(of: table.name)?.kind == .view
-        else { return key }
-        return [id.name]
+        if !key.isEmpty { return key }
+        guard kind == .view else { return table.readsRowID ? ["rowid"] : [] }
+        return columns.first { $0.name.isSameName(as: "id") }.map { [$0.name] } ?? []
     }
 
     /// Throws for a profile whose name is not a column's: it would silently have no effect.
@@ -122,7 +131,7 @@ struct RecordSQL {
         func matches(_ key: [String], _ keys: [String]) -> String {
             key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(ofText: $0) ?? 0) + 1)" }.joined(separator: " AND ")
         }
-        let columns = layout.columns.map { $0.map(\.quotedSQLIdentifier).joined(separator: ", ") } ?? "*"
+        let columns = layout.selection
         switch action {
         case .insert(let conflict, let returning):
             keys = written

@@ -63,9 +63,8 @@ final class RecordStatements: ConnectionState {
             let made = EncodedStatement(
                 try db.prepareKept(sql.text),
                 RowEncodingState(
-                    db.profile, keys: sql.keys,
-                    unused: Set(all.lazy.map { ExactText($0) }).subtracting(sql.keys.lazy.map { ExactText($0) }),
-                    profiles: Record.columnProfiles))
+                    db.profile, Record.self, keys: sql.keys,
+                    unused: Set(all.lazy.map { ExactText($0) }).subtracting(sql.keys.lazy.map { ExactText($0) })))
             if statement == nil { shapes.add(made, shape) }
             statement = made
         }
@@ -73,6 +72,12 @@ final class RecordStatements: ConnectionState {
             throw DatabaseError.misuse("\(Record.self) encodes different keys each time")
         }
         statements.add(statement, target)
+    }
+
+    /// Whether rows are written to a virtual table and found by their numbers.
+    func isOfVirtualTable<Record: SQLRecord>(_ type: Record.Type) -> Bool {
+        guard let layout = layouts[ObjectIdentifier(type)] else { return false }
+        return layout.isVirtual && layout.key == ["rowid"]
     }
 
     /// The layout of a record's table, from its description or from the database's current schema.

@@ -22,7 +22,9 @@ struct SQLClauses: Sendable {
                 if alias.isSameText(as: positions.table) { return SQL(raw: positions.selection) }
                 return "\(list: positions.names.map { "\(identifier: alias).\(identifier: $0)" })"
             }
-            if table.columns.isEmpty { return "\(identifier: alias).*" }
+            if table.columns.isEmpty {
+                return table.readsRowID ? "\(identifier: alias).rowid, \(identifier: alias).*" : "\(identifier: alias).*"
+            }
             return "\(list: table.columns.map { "\(identifier: alias).\(identifier: $0.name)" })"
         }
     }

@@ -51,9 +51,12 @@ extension SQLRecord {
 
     /// The table as queries and statements use it, with the columns of a positional record.
     static var source: SQLTable {
-        guard let columns = _recordColumns else { return table }
         var table = table
-        table.positions = columns.positions
+        if let columns = _recordColumns {
+            table.positions = columns.positions
+        } else if table.columns.isEmpty {
+            table.readsRowID = PropertyProbe.hasRowID(Self.self)
+        }
         return table
     }
 

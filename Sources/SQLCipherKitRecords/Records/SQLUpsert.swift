@@ -140,10 +140,9 @@ extension RecordStatements {
         let layout = try self.layout(Record.self, table, db)
         let values = try stored(record, table, db).filter { !layout.generated.contains(SQLName($0.name)) }
         let names = values.map(\.name)
-        let columns: SQL = layout.columns.map { "\(names: $0)" } ?? "*"
         let insertion = SQL(
             raw: RecordSQL.insertion(table, layout, names, nil), StatementArguments(values.map(\.value)))
-        return "\(insertion) \(try conflict.clause(names, layout, table)) RETURNING \(columns)"
+        return "\(insertion) \(try conflict.clause(names, layout, table)) RETURNING \(raw: layout.selection)"
     }
 
     /// The columns that a record writes, with their values.

@@ -66,6 +66,8 @@ public struct SQLTable: Sendable {
     package var schema: String?
     /// The columns of the positional record that it is the table of.
     var positions: RecordPositions?
+    /// Whether the record of a table that is not described has a property for the row id.
+    var readsRowID = false
 
     /// The table's name.
     public var name: String { description.name }

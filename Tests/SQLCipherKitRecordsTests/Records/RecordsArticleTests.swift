@@ -42,6 +42,13 @@ struct Album: SQLRecord {
     }
 }
 
+struct Concert: SQLRecord {
+    static let columnNaming = ColumnNaming.snakeCase
+    var id: Int64?
+    var artistID: Int64
+    var playedAt: Date
+}
+
 /// The examples of the article "Records", in its order.
 @Suite struct RecordsArticleTests {
     /// What the article has written before it asks.
@@ -63,8 +70,12 @@ struct Album: SQLRecord {
         albums[0].tracks = 6
         // UPDATE "album" SET "tracks" = ? WHERE "id" = ?
         try db.update(albums[0], from: before)
+        try db.update(albums[0], columns: \.title, \.year)
         try db.upsert(&monk, onConflict: ["name"])
+        let same = try db.findOrInsert(monk, on: \.name)
         try db.refresh(&albums[0])
+        #expect(same.id == 1)
+        #expect(try db.sql(of: Concert.filter { $0.artistID == 1 }).text.contains("artist_id"))
         let byName = SQLUpsert<Artist>(on: \.name)
             .updating(\.country)
             .only { artist, new in artist.country == nil }

@@ -63,6 +63,7 @@ import TestSupport
         Call(name: "update") { db in try db.update(Plain(id: 3, a: 9)) },
         Call(name: "update") { db in var record = Plain(id: 3, a: 9); try db.update(&record) },
         Call(name: "update") { db in try db.update(Plain(id: 3, a: 9), from: Plain(id: 3, a: 3)) },
+        Call(name: "update") { db in try db.update(Plain(id: 3, a: 9), columns: \.a) },
         Call(name: "updateAll") { db in try db.updateAll(Plain.order { $0.id }) { _, set in set(\.a, to: 9) } },
         Call(name: "updateAll") { db in _ = try db.updateAll(Plain.all, returning: Plain.self) { _, set in set(\.a, to: 9) } },
         Call(name: "updateAll") { db in _ = try db.updateAll(Plain.all, returning: { $0.a }) { _, set in set(\.a, to: 9) } },

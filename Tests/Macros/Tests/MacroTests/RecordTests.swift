@@ -3,7 +3,27 @@ import SQLCipherKit
 import Testing
 
 /// Records of the macro beside the same ones by `Codable`, in one table.
+@Record("named", indexes: [SQLIndex("named_artist", on: [.column("artist_name")])])
+struct Named: Equatable {
+    static let columnNaming = ColumnNaming.snakeCase
+    @PrimaryKey var id: Int64?
+    var artistName: String
+    @Stored(dates: .integerSeconds) var addedAt: Date
+}
+
 @Suite struct RecordTests {
+    /// A naming holds for the macro's columns as for those of coding keys.
+    @Test func columnNaming() throws {
+        let db = try Connection(.memory)
+        try db.create(Named.table)
+        let named = try db.inserted(Named(artistName: "Lem", addedAt: Date(timeIntervalSince1970: 5)))
+        #expect(try db.fetchOne(Int.self, "SELECT added_at FROM named WHERE artist_name = 'Lem'") == 5)
+        #expect(try db.fetchAll(Named.filter { $0.artistName == "Lem" && $0.addedAt < .now }) == [named])
+        var read: [Named] = []
+        try db.forEach("SELECT * FROM named") { row in read.append(try row.decode(Named.self)) }
+        #expect(read == [named])
+    }
+
     /// The table of `Album`, by `Codable` and without a description.
     struct CodableAlbum: SQLRecord, Equatable {
         var id: Int64?

@@ -1,0 +1,24 @@
+/// How the coding keys of a type become the names of its columns; see ``ColumnProfiled/columnNaming``.
+public struct ColumnNaming: Sendable {
+    private let convert: (@Sendable (String) -> String)?
+
+    /// As they are.
+    public static let codingKeys = ColumnNaming(convert: nil)
+
+    /// In small letters, with an underscore between words: `artistID` and `httpURLPath` become `artist_id` and `http_url_path`.
+    public static let snakeCase = ColumnNaming { key in
+        let letters = Array(key)
+        return letters.indices.reduce(into: "") { name, index in
+            let endsWord = index > 0 && letters[index].isUppercase && letters[index - 1] != "_"
+            let isInCapitals = index > 0 && letters[index - 1].isUppercase
+            if endsWord, !isInCapitals || index + 1 < letters.count && letters[index + 1].isLowercase { name += "_" }
+            name += letters[index].lowercased()
+        }
+    }
+
+    /// By a closure that returns the same name each time.
+    public static func custom(_ convert: @escaping @Sendable (String) -> String) -> ColumnNaming { ColumnNaming(convert: convert) }
+
+    /// The column of a coding key.
+    public func callAsFunction(_ key: String) -> String { convert?(key) ?? key }
+}
