@@ -96,27 +96,45 @@ static int sqlcipherkit_distance(const sqlcipherkit_matching *m, int a, int b, i
     return nearest;
 }
 
-/* Whether the row has all words side by side, as they were typed or with typing errors. A word that is still being typed may go
- * on. */
-static int sqlcipherkit_is_side_by_side(const sqlcipherkit_matching *m, unsigned int present) {
+/* Returns the position of the first column, in the order of columns, in which the row has all words side by side, as they were
+ * typed or with typing errors, and with `forms` in other forms; -1 if there is none. A word that is still being typed may go on. */
+static int sqlcipherkit_side_by_side(const sqlcipherkit_matching *m, unsigned int present, int forms) {
     const sqlcipherkit_question *q = m->question;
     i64 ends[sqlcipherkit_max_places];
     int count = -1;
     for (int slot = 0; slot < m->slot_count; slot++) {
         if (q->slots[slot].excluded) continue;
-        if ((present >> slot & 1) == 0) return 0;
+        if ((present >> slot & 1) == 0) return -1;
         i64 next[sqlcipherkit_max_places];
         int found = 0;
         for (int i = 0; i < m->place_count[slot]; i++) {
             const int exactness = m->exactness[slot][i];
-            if (exactness != 0 && exactness != 3 && !(q->slots[slot].is_open && exactness == 2)) continue;
+            if ((exactness == 1 && !forms) || (exactness == 2 && !q->slots[slot].is_open)) continue;
             int follows = count < 0;
             for (int j = 0; j < count && !follows; j++) follows = ends[j] == m->places[slot][i];
             if (follows) next[found++] = m->places[slot][i] + m->lengths[slot][i];
         }
-        if (found == 0) return 0;
+        if (found == 0) return -1;
         memcpy(ends, next, (size_t)found * sizeof *next);
         count = found;
+    }
+    int first = -1;
+    for (int j = 0; j < count; j++) {
+        const int place = q->places[FTS5_POS2COLUMN(ends[j])];
+        if (first < 0 || place < first) first = place;
+    }
+    return first;
+}
+
+/* Whether each of the words that the row has is beside another one of them, in any order. */
+static int sqlcipherkit_is_together(const sqlcipherkit_matching *m, unsigned int present) {
+    for (int i = 0; i < m->slot_count; i++) {
+        int is_beside = (present >> i & 1) == 0;
+        for (int j = 0; j < m->slot_count && !is_beside; j++) {
+            is_beside = j != i && (present >> j & 1)
+                && (sqlcipherkit_distance(m, i, j, 1) == 0 || sqlcipherkit_distance(m, j, i, 1) == 0);
+        }
+        if (!is_beside) return 0;
     }
     return 1;
 }
@@ -251,13 +269,14 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     sqlcipherkit_answer *answer = m->answer;
     const int has_places = m->words->config->eDetail == FTS5_DETAIL_FULL;
     sqlcipherkit_match match = {.row = sqlcipherkit_row_key(m, row), .present = present};
-    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, cost = 0, before = -1;
+    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, missing = 0, cost = 0, before = -1;
     unsigned int mistyped = 0;
     for (int i = 0; i < m->slot_count; i++) {
         m->place_count[i] = 0;
         if (q->slots[i].excluded) continue;
         if ((present >> i & 1) == 0) {
             cost += q->slots[i].cost;
+            missing++;
             continue;
         }
         sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 0, 0};
@@ -272,6 +291,10 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
         if (before >= 0) proximity += sqlcipherkit_distance(m, before, i, sqlcipherkit_far);
         before = i;
     }
+    /* A word too many costs little if all others stand together: less still in the first column. */
+    if (missing > 0 && words > 1 && 2 * missing <= words && has_places && sqlcipherkit_is_together(m, present)) {
+        cost = column == 0 ? (cost + 4) / 5 : (cost + 1) / 2;
+    }
     /* A word that only resembles a typed one counts in full beside another of the words. */
     for (int i = 0; i < m->slot_count && mistyped != 0 && words > 1 && has_places; i++) {
         if ((mistyped >> i & 1) == 0) continue;
@@ -279,7 +302,15 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
         for (int j = 0; j < m->slot_count && !is_beside; j++) {
             is_beside = j != i && (present >> j & 1) && sqlcipherkit_distance(m, i, j, sqlcipherkit_beside) < sqlcipherkit_beside;
         }
-        if (!is_beside) cost += (q->slots[i].cost + 1) / 2;
+        if (!is_beside) cost += (q->slots[i].cost + 5) / 6;
+    }
+    match.phrase = m->wanted_slots > 1 ? exactness == 0 ? 1 : 2 : 0;
+    const int beside = m->wanted_slots > 1 && has_places ? sqlcipherkit_side_by_side(m, present, 1) : -1;
+    if (beside >= 0) {
+        const int typed = sqlcipherkit_side_by_side(m, present, 0);
+        match.phrase = 0;
+        column = words * MIN(beside, 15);
+        exactness += typed < 0;
     }
     match.words = (u8)words;
     match.cost = (u8)MIN(cost, 255);
@@ -287,7 +318,6 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     match.column = (u8)MIN(column, 255);
     match.exactness = (u8)MIN(exactness, 255);
     match.proximity = (u8)MIN(proximity, 255);
-    match.phrase = m->wanted_slots > 1 && !(has_places && sqlcipherkit_is_side_by_side(m, present));
     match.before = sqlcipherkit_rule_key(q, &match, 0);
     match.after = sqlcipherkit_rule_key(q, &match, 1);
     int *measured = &m->measured[words][MIN(typos, 15)];

@@ -47,12 +47,12 @@ extension FullTextSearch {
         /// The sum of the distances between neighbouring words, each from 0 to 2.
         public let proximity: Int
         /// The sum, over all words, of the position of the column with the word. The first column in the order of
-        /// ``FullTextSearch/Rule/column`` counts 0.
+        /// ``FullTextSearch/Rule/column`` counts 0. If all words stand side by side, their column counts.
         public let column: Int
         /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
-        /// begins with it, and 3 for a word with a typing error.
+        /// begins with it, and 3 for a word with a typing error; 1 more if they stand side by side only in other forms.
         public let exactness: Int
-        /// Whether the row has all of several words side by side, as they were typed.
+        /// Whether the row has all of several words side by side, as they were typed or in other forms.
         public let isPhrase: Bool
         /// The passage with the most of the words, marked; nil if no snippet was requested or the table has no text.
         public let snippet: HighlightedText?

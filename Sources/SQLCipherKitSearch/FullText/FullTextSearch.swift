@@ -24,8 +24,9 @@ public struct FullTextSearch: Sendable {
     /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
     /// sorted by row id, the newest first, so that pages fit together.
     public enum Rule: Int32, Hashable, Sendable {
-        /// Rows that lack fewer of the words come first, each counted by its rarity. A word that is only found with a typing error,
-        /// more than 8 words away from all others, counts half.
+        /// Rows that lack fewer of the words come first, each counted by its rarity. If all others stand side by side, in any
+        /// order, and are at least twice as many, a missing word counts a fifth in the first column and half in any other. A word
+        /// that is only found with a typing error, more than 8 words away from all others, counts a sixth of a missing one.
         case words = 1
         /// Rows with fewer typing errors come first.
         case typos = 2
@@ -34,7 +35,7 @@ public struct FullTextSearch: Sendable {
         /// otherwise.
         case proximity = 3
         /// Rows with the words in earlier columns come first. The columns are ordered by weight, the heaviest first; without
-        /// weights, in the table's order.
+        /// weights, in the table's order. If all words stand side by side, only the column in which they do counts.
         case column = 4
         /// Rows with words as typed come first, then rows with synonyms and other forms, then rows with longer words that begin
         /// with a typed one. One or two letters at the end of a text of several words are taken as the beginning of a word: longer
@@ -43,8 +44,9 @@ public struct FullTextSearch: Sendable {
         /// bm25 with the columns' weights, ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer word or another
         /// form is weighted by its own rarity.
         case relevance = 6
-        /// Rows with all words side by side in one column, in the order in which they were typed, come first. If the last word is
-        /// still being typed, a longer word continues it. Makes no difference to a single word.
+        /// Rows with all words side by side in one column, in the order in which they were typed, come first: as typed, or in other
+        /// forms. If the last word is still being typed, a longer word continues it. Then come rows with all words as typed, then
+        /// all others. Makes no difference to a single word.
         case phrase = 7
     }
 

@@ -86,18 +86,21 @@ import TestSupport
             }
             before = places
         }
-        key.isPhrase = typed.count > 1 && isSideBySide(typed, row)
+        if typed.count > 1, let column = columnSideBySide(typed, row) {
+            key.isPhrase = true
+            key.column = column * typed.count
+        }
         return key
     }
 
-    /// Whether the row has the words in a row, each with its fewest errors.
-    private func isSideBySide(_ typed: [String], _ row: [[String]]) -> Bool {
+    /// The first column that has the words in a row, each with its fewest errors.
+    private func columnSideBySide(_ typed: [String], _ row: [[String]]) -> Int? {
         func errors(_ word: String, _ other: String) -> Int {
             let distance = FullTextVocabularyTests.distance(Array(word), Array(other))
             return distance > 1 ? .max : distance == 0 ? 0 : word.first == other.first ? 1 : 2
         }
         let fewest = typed.map { word in row.joined().map { errors(word, $0) }.min() ?? .max }
-        return row.contains { words in
+        return row.firstIndex { words in
             words.indices.contains { start in
                 start + typed.count <= words.count && typed.indices.allSatisfy {
                     fewest[$0] < .max && errors(typed[$0], words[start + $0]) == fewest[$0]
@@ -134,7 +137,7 @@ import TestSupport
                     words: hit.words, typos: hit.typos, proximity: hit.proximity, column: hit.column, exactness: hit.exactness,
                     isPhrase: hit.isPhrase)
                 #expect(own == expected[hit.rowID], "\(typed) \(rows[hit.rowID] ?? [])")
-                // Which of the missing words costs more is the rarities' business.
+                // The rarities decide which of the missing words costs more.
                 let isWhole = own.words == typed.count
                 let before = [own.typos, own.isPhrase ? 0 : 1, own.column, own.exactness, own.proximity].map(Double.init)
                 let place = before + [-hit.score, -Double(hit.rowID)]

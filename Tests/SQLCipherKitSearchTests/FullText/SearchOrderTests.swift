@@ -1,0 +1,44 @@
+import SQLCipherKitCore
+import SQLCipherKitSearch
+import Testing
+
+/// Which of the rows that have the words, or most of them, comes first.
+@Suite struct SearchOrderTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        let typed: String
+        /// Titles and bodies, the wanted one first.
+        let rows: [(String, String)]
+        var testDescription: String { typed }
+    }
+
+    static let cases = [
+        // Another form side by side, and the words as typed apart.
+        Case(typed: "settings plugins ", rows: [("Settings plugin", "text"), ("Settings of my plugins", "a diary")]),
+        // Both side by side: the words as typed.
+        Case(typed: "settings plugins ", rows: [("Settings plugins", "text"), ("Settings plugin", "settings and plugins")]),
+        // The column in which they are side by side counts, not one that has them scattered.
+        Case(typed: "settings plugins ", rows: [("Settings plugins", "b"), ("Plugins and settings", "settings plugins, settings plugins")]),
+        // Neither is side by side: the words as typed come before other forms in the title.
+        Case(typed: "settings plugins ", rows: [("Page", "its settings, and then plugins"), ("Setting for every plugin", "text")]),
+        // A single word: the title.
+        Case(typed: "plugins ", rows: [("Plugin", "text"), ("Diary", "a day with plugins")]),
+        // A word too many, wherever it is typed.
+        Case(typed: "plugin settings zebra ", rows: [("Plugin settings", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
+        Case(typed: "zebra settings plugin ", rows: [("Plugin settings", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
+        Case(typed: "settings zebra plugin ", rows: [("Settings plugin", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
+        // All words are better than all but one, if each is a word and not only like one, far from the others.
+        Case(typed: "plugin settings zebra ", rows: [("Page", "plugin of zebra and settings"), ("Plugin settings", "text")]),
+    ]
+
+    @Test(arguments: cases) func theWantedRowComesFirst(_ one: Case) throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("t", columns: ["title", "body"]))
+        // Other rows, some with a word.
+        let words = ["plugin", "settings", "plugins", "setting"]
+        for number in 0..<40 { try db.execute("INSERT INTO t VALUES (\("Other \(number)"), \(number < 28 ? words[number % 4] : "none"))") }
+        // The newest row would be first among equals.
+        for (title, body) in one.rows { try db.execute("INSERT INTO t VALUES (\(title), \(body))") }
+        let found = try db.fullText("t").search(one.typed)
+        #expect(found.hits.first?.rowID == 41, "\(found.hits.prefix(3))")
+    }
+}
