@@ -179,15 +179,13 @@ def uses_of(tree):
     local = {node["id"] for node in nodes(tree) if node.get("kind") in ("VarDecl", "ParmVarDecl")}
     for node in nodes(tree):
         if node.get("kind") == "MemberExpr" and node.get("name"):
-            owner = record(node["inner"][0])
             # The members of a union inside a struct count as the struct's own.
-            if not re.search(r"\((?:unnamed|anonymous)", owner):
-                yield f"{owner}.{node['name']}"
-            elif node["inner"][0].get("name"):
-                outer = record(node["inner"][0]["inner"][0])
-                # Two such unions, one in the other, are one field of the struct.
-                if "(" not in outer:
-                    yield f"{outer}.{node['inner'][0]['name']}"
+            member = node
+            while re.search(r"\((?:unnamed|anonymous)", record(member["inner"][0])) and member["inner"][0].get("name"):
+                member = member["inner"][0]
+            owner = record(member["inner"][0])
+            if "(" not in owner:
+                yield f"{owner}.{member['name']}"
         elif node.get("kind") == "DeclRefExpr":
             declaration = node["referencedDecl"]
             if declaration["kind"] in ("FunctionDecl", "VarDecl", "EnumConstantDecl") and declaration["id"] not in local:

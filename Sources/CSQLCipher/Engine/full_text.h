@@ -1,4 +1,5 @@
-/* The integrity check of a full-text index, and dropping one. Only engine.c includes this, after the amalgamation.
+/* The integrity check of a full-text index, dropping one, and merging its segments. Only engine.c includes this, after the
+ * amalgamation.
  *
  * FTS5 caches what it has read of an index. When a query begins, it checks whether other connections have written since, but not
  * when integrity_check begins: a connection that had read the index before would report damage where there is none.
@@ -27,4 +28,29 @@ static int fts5DestroyMethod(sqlite3_vtab *table) {
                             companions[i + 1]);
     }
     return rc != SQLITE_OK ? rc : upstream_fts5DestroyMethod(table);
+}
+
+/* --- Merging ------------------------------------------------------------------------------------------------------------
+ *
+ * Each write adds a segment to an index, and segments are merged into larger ones. FTS5 does nothing for 64 pages, then all the
+ * work for these; and once a level has as many segments as `crisismerge` says, it merges all of them, of whatever size. In an index
+ * of a million rows such a write takes a quarter of a second. Here each write does its share. */
+
+enum { sqlcipherkit_merge_unit = 8, sqlcipherkit_merged_pages = 256 };
+
+static void fts5IndexAutomerge(Fts5Index *index, Fts5Structure **structure, int pages) {
+    index->nWorkUnit = sqlcipherkit_merge_unit;
+    upstream_fts5IndexAutomerge(index, structure, pages);
+}
+
+/* Merges the small segments of levels that have too many, and a part of large ones. */
+static void fts5IndexCrisismerge(Fts5Index *index, Fts5Structure **structure) {
+    int left = sqlcipherkit_merged_pages;
+    for (int level = 0; index->rc == SQLITE_OK && *structure != NULL && level < (*structure)->nLevel && left > 0; level++) {
+        const Fts5StructureLevel *full = &(*structure)->aLevel[level];
+        if (full->nSeg < index->pConfig->nCrisisMerge) return;
+        fts5IndexMergeLevel(index, structure, level, &left);
+        if (index->rc != SQLITE_OK || (*structure)->aLevel[level].nMerge > 0) return;
+        fts5StructurePromote(index, level + 1, *structure);
+    }
 }

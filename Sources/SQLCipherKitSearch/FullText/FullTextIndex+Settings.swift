@@ -5,7 +5,8 @@ extension FullTextIndex {
     public enum Setting: Hashable, Sendable {
         /// The number of segments on a level at which writes begin to merge them, from 2 to 16; 0 for never. FTS5's default: 4.
         case automerge(Int)
-        /// The number of segments on a level at which all of them are merged at once, from 2 to 1,000,000. FTS5's default: 16.
+        /// The number of segments on a level at which each write merges more of them, about 256 blobs, from 2 to 1,000,000. FTS5's
+        /// default: 16.
         case crisismerge(Int)
         /// The minimum number of segments on a level that ``FullTextIndex/merge(pages:everything:)`` merges, from 2 to 16. FTS5's
         /// default: 4.

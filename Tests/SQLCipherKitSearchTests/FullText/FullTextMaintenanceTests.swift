@@ -41,6 +41,35 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.fullText("fts").merge(pages: 0) }
     }
 
+    /// However large segments are, a write merges a limited number of pages, and segments do not pile up.
+    @Test func eachWriteMergesALittle() throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("fts", columns: ["body"]))
+        let index = try db.fullText("fts")
+        func segments() throws -> Int? { try db.fetchOne(Int.self, "SELECT count(DISTINCT id >> 37) FROM fts_data WHERE id > 10") }
+        for setting in [FullTextIndex.Setting.pageSize(128), .automerge(0), .crisismerge(1_000)] { try index.configure(setting) }
+        for segment in 0..<16 {
+            let texts = (0..<50).map { row in
+                (0..<60).map { "w\((row * 60 + $0) * 7_919 * (segment + 3) % 9_973)" }.joined(separator: " ")
+            }
+            let list = "[\"" + texts.joined(separator: "\",\"") + "\"]"
+            try db.execute("INSERT INTO fts(body) SELECT value FROM json_each(\(list))")
+        }
+        #expect(try segments() == 16)
+        for setting in [FullTextIndex.Setting.automerge(4), .crisismerge(16)] { try index.configure(setting) }
+        var (most, total) = (0, 0)
+        for row in 0..<80 {
+            let before = db.totalChanges
+            try db.execute("INSERT INTO fts(body) VALUES (\("some words \(row)"))")
+            most = max(most, db.totalChanges - before)
+            total += db.totalChanges - before
+        }
+        // FTS5 itself changes some 9,900 rows in the first write. The last rows about a segment's pages are deleted together.
+        #expect(most < 6_000 && total > 8_000, "\(most) of \(total)")
+        #expect(try segments() ?? 0 < 32 && index.isIntact())
+        #expect(try index.count("some") == 80 && index.count("w7") > 0)
+    }
+
     @Test func damageIsSeenAndRebuilt() throws {
         try fill(20)
         // A write that fires no triggers.
