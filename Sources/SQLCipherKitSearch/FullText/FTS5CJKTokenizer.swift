@@ -1,4 +1,5 @@
 import CSQLCipher
+import SQLCipherKitCore
 
 /// Finds words in text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese.
 ///
@@ -23,5 +24,33 @@ public struct FTS5CJKTokenizer: FTS5TextTokenizer {
                 sqlcipherkit_find_words(options, purpose.rawValue, text.baseAddress, Int32(clamping: text.count), context, callback)
             }
         }
+    }
+}
+
+/// A word as the engine's tokenizer finds it.
+struct FoundWord {
+    var bytes: [UInt8]
+    var range: Range<Int>
+    var isColocated: Bool
+
+    static func words(of text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose) -> [FoundWord] {
+        let options = Int32(SQLCIPHERKIT_WORDS_FOLD_DIACRITICS | SQLCIPHERKIT_WORDS_FOLD_VOWELS)
+        var found: [FoundWord] = []
+        text.withMemoryRebound(to: CChar.self) { text in
+            _ = withUnsafeMutablePointer(to: &found) { found in
+                let count = Int32(clamping: text.count)
+                return sqlcipherkit_find_words(options, purpose.rawValue, text.baseAddress, count, found) {
+                    context, flags, token, count, start, end in
+                    guard let found = context?.assumingMemoryBound(to: [FoundWord].self) else { return SQLITE_ERROR }
+                    let bytes = UnsafeRawBufferPointer(start: token, count: Int(max(0, count)))
+                    found.pointee.append(
+                        FoundWord(
+                            bytes: Array(bytes), range: Int(start)..<Int(max(start, end)),
+                            isColocated: flags & FTS5_TOKEN_COLOCATED != 0))
+                    return SQLITE_OK
+                }
+            }
+        }
+        return found
     }
 }

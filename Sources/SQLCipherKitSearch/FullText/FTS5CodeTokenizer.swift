@@ -4,7 +4,8 @@ import SQLCipherKitCore
 /// whole name; so is `parse_http_response_2`.
 ///
 /// Each part is a token, one after the other. A run of parts without digits is also indexed as one token, at the positions of its
-/// first and last part, so that a name typed in lower case is found. Letters beyond ASCII are part of words, and case is ignored.
+/// first and last part, so that a name typed in lower case is found. Words are those of
+/// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``: in any language, without case and diacritics.
 public struct FTS5CodeTokenizer: FTS5TextTokenizer {
     /// Creates a tokenizer.
     public init() {}
@@ -12,93 +13,97 @@ public struct FTS5CodeTokenizer: FTS5TextTokenizer {
     public func tokenize(
         _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink
     ) {
-        var position = 0
-        while position < text.count, tokens.result == 0 {
-            let start = position
-            while position < text.count, Kind(text[position]) != .separator { position += 1 }
-            if start < position { name(start..<position, text, purpose, &tokens) }
-            position += 1
+        var name: [Part] = []
+        for word in FoundWord.words(of: text, purpose) {
+            let parts = Part.parts(of: word, text)
+            // Underscores join the parts of a name.
+            let isJoined = name.last.map { last in
+                last.range.upperBound < word.range.lowerBound && !parts.isEmpty
+                    && text[last.range.upperBound..<word.range.lowerBound].allSatisfy { $0 == UInt8(ascii: "_") }
+            }
+            if isJoined != true {
+                add(name, purpose, &tokens)
+                name = []
+            }
+            name += parts
+            guard parts.isEmpty else { continue }
+            word.bytes.withUnsafeBufferPointer { tokens.add($0, range: word.range, isColocated: word.isColocated) }
         }
+        add(name, purpose, &tokens)
     }
 
-    private enum Kind {
-        case separator, underscore, lower, upper, digit
-
-        init(_ byte: UInt8) {
-            switch byte {
-            case 0x61...0x7a, 0x80...: self = .lower
-            case 0x41...0x5a: self = .upper
-            case 0x30...0x39: self = .digit
-            case 0x5f: self = .underscore
-            default: self = .separator
-            }
-        }
-    }
-
-    private func name(
-        _ range: Range<Int>, _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink
-    ) {
-        var parts: [Range<Int>] = []
-        var start = range.lowerBound
-        func close(_ end: Int) {
-            if start < end { parts.append(start..<end) }
-            start = end
-        }
-        for index in range {
-            let kind = Kind(text[index])
-            guard index > range.lowerBound else {
-                if kind == .underscore { start = index + 1 }
-                continue
-            }
-            let before = Kind(text[index - 1])
-            let after = index + 1 < range.upperBound ? Kind(text[index + 1]) : .separator
-            if kind == .underscore {
-                close(index)
-                start = index + 1
-            } else if before == .underscore {
-                start = index
-            } else if (kind == .digit) != (before == .digit) {
-                close(index)
-            } else if kind == .upper, before == .lower || (before == .upper && after == .lower) {
-                // A capital after a small letter, or the last of several capitals, such as the R of HTTPResponse.
-                close(index)
-            }
-        }
-        close(range.upperBound)
+    private func add(_ parts: [Part], _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) {
         var index = 0
-        while index < parts.count {
+        while index < parts.count, tokens.result == 0 {
             // Parts up to the next digits, or the digits alone.
             var end = index + 1
-            if Kind(text[parts[index].lowerBound]) != .digit {
-                while end < parts.count, Kind(text[parts[end].lowerBound]) != .digit { end += 1 }
+            if !parts[index].isDigits {
+                while end < parts.count, !parts[end].isDigits { end += 1 }
             }
-            let whole = parts[index].lowerBound..<parts[end - 1].upperBound
+            let range = parts[index].range.lowerBound..<parts[end - 1].range.upperBound
+            let whole = parts[index..<end].flatMap(\.bytes)
             for place in index..<end {
-                add(parts[place], text, false, &tokens)
+                parts[place].bytes.withUnsafeBufferPointer { tokens.add($0, range: parts[place].range) }
                 // A query has the parts only, which find a name however it is spelt.
                 guard end - index > 1, !purpose.contains(.query), place == index || place == end - 1 else { continue }
-                add(whole, text, true, &tokens)
+                whole.withUnsafeBufferPointer { tokens.add($0, range: range, isColocated: true) }
             }
             index = end
         }
     }
+}
 
-    private func add(
-        _ range: Range<Int>, _ text: UnsafeBufferPointer<UInt8>, _ isColocated: Bool, _ tokens: inout FTS5TokenSink
-    ) {
-        let part = UnsafeBufferPointer(rebasing: text[range])
-        guard part.allSatisfy({ $0 < 0x80 }) else {
-            tokens.add(String(decoding: part, as: UTF8.self).lowercased(), range: range, isColocated: isColocated)
-            return
-        }
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: part.count) { lowered in
-            var count = 0
-            // Underscores within a name are left out: `parse_http` is also `parsehttp`.
-            for byte in part where byte != 0x5f {
-                lowered.initializeElement(at: count, to: byte.lowercasedASCII)
-                count += 1
+/// A part of a name.
+private struct Part {
+    var bytes: [UInt8]
+    var range: Range<Int>
+    var isDigits: Bool
+
+    private enum Kind { case lower, upper, digit }
+
+    /// Returns the parts of a word of letters and digits; none for a character of a script without spaces, or another symbol.
+    static func parts(of word: FoundWord, _ text: UnsafeBufferPointer<UInt8>) -> [Part] {
+        var scalars: [(kind: Kind, start: Int)] = []
+        var position = word.range.lowerBound
+        for scalar in String(decoding: text[word.range], as: UTF8.self).unicodeScalars {
+            if let kind = kind(scalar) {
+                scalars.append((kind, position))
+            } else if scalars.isEmpty {
+                return []
             }
-            tokens.add(UnsafeBufferPointer(rebasing: lowered[..<count]), range: range, isColocated: isColocated)
+            position += UTF8.width(scalar)
         }
+        guard !word.isColocated, position == word.range.upperBound else { return [] }
+        var starts: [Int] = [0]
+        for place in scalars.indices.dropFirst() {
+            let (before, kind) = (scalars[place - 1].kind, scalars[place].kind)
+            let isBeforeLower = place + 1 < scalars.count && scalars[place + 1].kind == .lower
+            // A capital after a small letter, or the last of several capitals, such as the R of HTTPResponse.
+            let isCapital = kind == .upper && (before == .lower || (before == .upper && isBeforeLower))
+            if (kind == .digit) != (before == .digit) || isCapital { starts.append(place) }
+        }
+        let isOne = starts.count == 1
+        return zip(starts, starts.dropFirst().map { scalars[$0].start } + [word.range.upperBound]).compactMap { start, end in
+            let range = scalars[start].start..<end
+            let bytes = isOne ? word.bytes : folded(text, range)
+            return bytes.isEmpty ? nil : Part(bytes: bytes, range: range, isDigits: scalars[start].kind == .digit)
+        }
+    }
+
+    /// nil for what belongs to the letter before it, and for characters that are not split.
+    private static func kind(_ scalar: Unicode.Scalar) -> Kind? {
+        if scalar.isUnspacedScript { return nil }
+        switch scalar.properties.generalCategory {
+        case .decimalNumber: return .digit
+        case .uppercaseLetter, .titlecaseLetter: return .upper
+        case .lowercaseLetter, .modifierLetter, .otherLetter, .letterNumber, .otherNumber: return .lower
+        default: return nil
+        }
+    }
+
+    private static func folded(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> [UInt8] {
+        let part = text[range]
+        if part.allSatisfy({ $0 < 0x80 }) { return part.map(\.lowercasedASCII) }
+        return FoundWord.words(of: UnsafeBufferPointer(rebasing: part), .document).filter { !$0.isColocated }.flatMap(\.bytes)
     }
 }

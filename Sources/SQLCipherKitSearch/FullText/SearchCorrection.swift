@@ -32,7 +32,7 @@ struct SearchCorrection {
         try slots.findWords()
         var terms = slots.slots[0].alternatives.map { term($0.tokens[0], $0.documents) }
         terms.sort { ($1.documents, $0.term) < ($0.documents, $1.term) }
-        guard index.unstemmed != nil else { return Array(terms.prefix(limit)) }
+        guard index.isStemmed else { return Array(terms.prefix(limit)) }
         var found: [FTS5Vocabulary.Term] = []
         for stem in terms.prefix(4 * limit) where found.count < limit {
             let word = try surface(of: Array(stem.term.utf8), beginning: last.tokens[0])
@@ -43,7 +43,7 @@ struct SearchCorrection {
 
     /// Returns a word of the texts with this stem.
     private func surface(of stem: [UInt8], beginning: [UInt8] = []) throws -> [UInt8]? {
-        guard let unstemmed = index.unstemmed else { return stem }
+        guard index.isStemmed else { return stem }
         var slots = try SearchSlots(FullTextSearch(""), index)
         var slot = SearchSlots.Slot(range: 0..<0, tokens: [stem])
         slot.alternatives = [SearchSlots.Alternative(tokens: [stem], kind: .exact, typos: 0, documents: 1)]
@@ -59,9 +59,9 @@ struct SearchCorrection {
                     if try Row.Column(row.handle, 0).isNull() { return }
                     part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(20_000), as: UTF8.self) }
                 }
-                for token in try index.table.connection.tokens(of: part, arguments: unstemmed, for: .document) {
-                    let word = Array(token.token.utf8)
-                    if word.starts(with: beginning), (SearchIndex.stem(word) ?? word) == stem { return word }
+                for token in try index.tokens(of: part, .document) where token.bytes == stem {
+                    let word = index.unstemmed(token, of: Array(part.utf8))
+                    if word.starts(with: beginning) { return word }
                 }
             }
         }
@@ -92,9 +92,9 @@ struct SearchCorrection {
         let pages = Bound.pages
         var found = try index.terms(near: typed, edits: edits, first: first, isPrefix: false, pages: pages, isKept: false).terms
         var own = typed
-        if index.unstemmed != nil {
+        if index.isStemmed {
             found += try index.stems(near: typed, edits: edits, first: first, pages: pages, isKept: false).terms
-            own = SearchIndex.stem(typed) ?? typed
+            own = index.stored(typed)
         }
         var known: Set<[UInt8]> = [own, typed]
         return found.sorted { ($0.distance, $1.documents) < ($1.distance, $0.documents) }.filter { known.insert($0.bytes).inserted }

@@ -23,8 +23,9 @@ final class SearchIndex {
     let rows: Int
     let columns: [String]
     let detail: Int32
-    /// The tokenizer without its stemmer; nil if it has none.
-    let unstemmed: [String]?
+    /// Whether the index has stems in place of English words, because of `porter` or a filter over it. If the tokenizer fails, so
+    /// does the next call of it.
+    private(set) lazy var isStemmed = (try? tokens(of: "relational", .document))?.first?.bytes == Array("relat".utf8)
 
     private init(_ table: FullTextIndex, _ handle: OpaquePointer, _ columns: [String]) throws {
         self.table = table
@@ -36,15 +37,7 @@ final class SearchIndex {
         var detail: Int32 = 0
         let rc = sqlcipherkit_words_facts(handle, &rows, &count, &detail)
         (self.rows, self.detail, self.columns) = (Int(rows), detail, columns)
-        do {
-            try table.connection.check(rc)
-            let arguments = try table.tokenizerArguments()
-            unstemmed = arguments.first?.isSameName(as: "porter") == true
-                ? (arguments.count > 1 ? Array(arguments.dropFirst()) : ["unicode61"]) : nil
-        } catch {
-            sqlcipherkit_words_close(handle)
-            throw error
-        }
+        try table.connection.check(rc)
     }
 
     deinit { sqlcipherkit_words_close(handle) }
@@ -167,14 +160,21 @@ final class SearchIndex {
     /// Returns the tokens of user input: those of the index, but not stemmed.
     func tokens(typed text: String, isPrefix: Bool) throws(DatabaseError) -> [Token] {
         let purpose: FTS5TokenizePurpose = isPrefix ? [.query, .prefix] : .query
-        guard let unstemmed else { return try tokens(of: text, purpose) }
-        let start = text.utf8.startIndex
-        return try table.connection.tokens(of: text, arguments: unstemmed, for: purpose).map {
-            let lower = text.utf8.distance(from: start, to: $0.range.lowerBound)
-            let upper = text.utf8.distance(from: start, to: $0.range.upperBound)
-            return Token(bytes: Array($0.token.utf8), range: lower..<upper, isColocated: $0.isColocated)
+        let utf8 = Array(text.utf8)
+        return try tokens(of: text, purpose).map { token in
+            Token(bytes: unstemmed(token, of: utf8), range: token.range, isColocated: token.isColocated)
         }
     }
+
+    /// Returns the word that a token is the stem of, or else the token itself.
+    func unstemmed(_ token: Token, of text: [UInt8]) -> [UInt8] {
+        guard isStemmed else { return token.bytes }
+        let word = text[token.range].withUnsafeBufferPointer { FoundWord.words(of: $0, .document) }.flatMap(\.bytes)
+        return Self.stem(word) == token.bytes ? word : token.bytes
+    }
+
+    /// Returns a word as the index has it.
+    func stored(_ word: [UInt8]) -> [UInt8] { isStemmed ? Self.stem(word) ?? word : word }
 
     /// Returns the tokens of a text, as the index has them.
     func tokens(of text: String, _ purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [Token] {

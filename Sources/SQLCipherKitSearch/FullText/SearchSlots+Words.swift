@@ -40,7 +40,7 @@ extension SearchSlots {
         } else {
             let word = slot.tokens[0]
             let stem = SearchIndex.stem(word)
-            if index.unstemmed != nil {
+            if index.isStemmed {
                 try add(stem ?? word, .exact, to: &slot)
             } else {
                 try add(word, .exact, to: &slot)
@@ -48,7 +48,7 @@ extension SearchSlots {
             }
             for other in slot.others { try add(other, .synonym, to: &slot) }
             if slot.isPrefix { try findCompletions(word, typos: 0, &slot) }
-            if slot.isPrefix, index.unstemmed != nil {
+            if slot.isPrefix, index.isStemmed {
                 for stem in EnglishEndings.stems(beginning: word) { try add(stem, .form, to: &slot) }
             }
             if !slot.isQuoted, !slot.isExcluded {
@@ -102,7 +102,7 @@ extension SearchSlots {
         let isKnown = slot.alternatives.contains { $0.kind == .exact }
         var found: [Alternative] = []
         for tokens in OtherSpellings.splits(of: word) {
-            let stemmed = index.unstemmed == nil ? tokens : tokens.map { SearchIndex.stem($0) ?? $0 }
+            let stemmed = tokens.map(index.stored)
             // Frequent words that rarely follow each other would take up the search.
             guard let rarest = try documents(ofAll: stemmed), rarest <= (isKnown ? Bound.splitRows : Bound.completedRows) else {
                 continue
@@ -122,7 +122,7 @@ extension SearchSlots {
                 // Words of more than a letter are joined in twos.
                 let isInitials = (first...other).allSatisfy { slots[$0].letters == 1 }
                 guard joined.count <= 40, length == 2 ? joined.count >= 3 : isInitials else { continue }
-                let stemmed = index.unstemmed == nil ? joined : SearchIndex.stem(joined) ?? joined
+                let stemmed = index.stored(joined)
                 guard let term = try index.term(stemmed) else { continue }
                 for place in first...other {
                     slots[place].alternatives.append(
@@ -133,7 +133,7 @@ extension SearchSlots {
     }
 
     /// The number of rows that may have all of these words; nil if the index lacks one.
-    private func documents(ofAll tokens: [[UInt8]]) throws -> Int? {
+    private func documents(ofAll tokens: some Sequence<[UInt8]>) throws -> Int? {
         var rarest = Int.max
         for token in tokens {
             guard let term = try index.term(token) else { return nil }
@@ -143,15 +143,13 @@ extension SearchSlots {
     }
 
     private mutating func findPhrase(_ slot: inout Slot) throws {
-        let stemmed = index.unstemmed == nil ? slot.tokens : slot.tokens.map { SearchIndex.stem($0) ?? $0 }
-        var rarest = Int.max
-        for token in stemmed.dropLast() { rarest = min(rarest, try index.term(token)?.documents ?? 0) }
-        guard rarest > 0 else { return }
-        if let last = try index.term(stemmed[stemmed.count - 1]) {
-            slot.alternatives.append(
-                Alternative(tokens: stemmed, kind: .exact, typos: 0, documents: min(rarest, last.documents)))
+        let stemmed = slot.tokens.map(index.stored)
+        for tokens in [stemmed] + OtherSpellings.timestamps(of: stemmed) {
+            if let rarest = try documents(ofAll: tokens) {
+                slot.alternatives.append(Alternative(tokens: tokens, kind: .exact, typos: 0, documents: rarest))
+            }
         }
-        guard slot.isPrefix else { return }
+        guard slot.isPrefix, let rarest = try documents(ofAll: stemmed.dropLast()) else { return }
         let found = try index.terms(beginning: slot.tokens[slot.tokens.count - 1], pages: Bound.formPages)
         let others = found.terms.filter { $0.bytes != stemmed.last }.sorted { $0.documents > $1.documents }
         if !found.isComplete || others.count > Bound.forms { isComplete = false }
@@ -168,8 +166,8 @@ extension SearchSlots {
             let typed = try index.tokens(typed: synonym.typed, isPrefix: false).map(\.bytes)
             guard typed == slot.tokens else { continue }
             for found in synonym.found {
-                var tokens = try index.tokens(typed: found, isPrefix: false).filter { !$0.isColocated }.map(\.bytes)
-                if index.unstemmed != nil { tokens = tokens.map { SearchIndex.stem($0) ?? $0 } }
+                let typed = try index.tokens(typed: found, isPrefix: false).filter { !$0.isColocated }
+                let tokens = typed.map { index.stored($0.bytes) }
                 guard !tokens.isEmpty, tokens.count <= 32 else { continue }
                 if let rarest = try documents(ofAll: tokens) {
                     slot.alternatives.append(Alternative(tokens: tokens, kind: .synonym, typos: 0, documents: rarest))
@@ -208,13 +206,13 @@ extension SearchSlots {
             var answer = try index.terms(near: word, edits: edits, first: first, isPrefix: slot.isPrefix, pages: Bound.typoPages)
             var found = answer.terms
             if !answer.isComplete { isComplete = false }
-            if index.unstemmed != nil {
+            if index.isStemmed {
                 answer = try index.stems(near: word, edits: edits, first: first, pages: Bound.typoPages)
                 found += answer.terms
                 if !answer.isComplete { isComplete = false }
             }
             let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
-            found = found.filter { !known.contains($0.bytes) && ($0.distance == edits || index.unstemmed != nil) }
+            found = found.filter { !known.contains($0.bytes) && ($0.distance == edits || index.isStemmed) }
             found.sort { ($0.distance, $1.documents) < ($1.distance, $0.documents) }
             var taken: Set<[UInt8]> = []
             for term in found where taken.count < Bound.typos && taken.insert(term.bytes).inserted {

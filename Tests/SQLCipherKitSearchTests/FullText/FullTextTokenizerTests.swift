@@ -125,6 +125,14 @@ import TestSupport
         let tokens = try FTS5Tokenizer.custom("code").tokens(of: "parseHTTPResponse_v2", on: db)
         #expect(tokens.map(\.token) == ["parse", "parsehttpresponsev", "http", "response", "v", "parsehttpresponsev", "2"])
         #expect(tokens.map(\.isColocated) == [false, true, false, false, false, true, false])
+        // Words in other languages and writings are those of the multilingual tokenizer.
+        try db.execute("INSERT INTO f(rowid, a) VALUES (4, 'let getUserName = 東京図書館.ＰａｇｅＴｗｏ(ÉtatCafé_Größe2)')")
+        let fts = try db.fullText("f")
+        for typed in ["user name", "getUserName", "getusername", "図書館", "page two", "etat", "cafe", "état", "grosse", "pagetwo", "cafegrosse"] {
+            #expect(try fts.search(typed + " ").hits.contains { $0.rowID == 4 && $0.typos == 0 }, "\(typed)")
+        }
+        #expect(try FTS5Tokenizer.custom("code").tokens(of: "ÉtatE\u{301}tat", on: db).map(\.token).filter { $0 == "etat" }.count == 2)
+        #expect(try fts.isIntact())
         // A token at the place of another one is marked as well.
         var typed = FullTextSearch("parsehttpresponse ")
         typed.highlights = ["a"]

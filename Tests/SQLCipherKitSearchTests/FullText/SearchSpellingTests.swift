@@ -8,11 +8,18 @@ import TestSupport
 @Suite struct SearchSpellingTests {
     static let tokenizers: [(String, FTS5Tokenizer)] = [
         ("unicode61", .unicode61()), ("porter", .porter(.unicode61())), ("ascii", .ascii()), ("multilingual", .multilingual()),
-        ("porter multilingual", .porter(.multilingual())),
+        ("porter multilingual", .porter(.multilingual())), ("code", .custom("code")), ("cjk", .custom("cjk")),
+        ("filtered", .custom("filtered")), ("porter filtered", .custom("porter_filtered")),
     ]
 
     private func made(_ texts: [String], _ tokenizer: FTS5Tokenizer, detail: FTS5Table.Detail = .full) throws -> FullTextIndex {
         let db = try Connection(.memory)
+        try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
+        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+        for (name, base) in [("", FTS5Tokenizer.unicode61()), ("porter_", .porter(.unicode61()))] {
+            try db.register(.tokenFilter(FTS5StopWords(["the"], base: base), as: "\(name)stops"))
+            try db.register(.tokenFilter(FTS5Synonyms([["car", "vehicle"]], base: .custom("\(name)stops")), as: "\(name)filtered"))
+        }
         try db.create(FTS5Table("t", columns: ["a"], tokenizer: tokenizer, detail: detail))
         for (row, text) in texts.enumerated() { try db.execute("INSERT INTO t(rowid, a) VALUES (\(row + 1), \(text))") }
         return try db.fullText("t")
@@ -26,6 +33,7 @@ import TestSupport
             ("redbull", "a can of Red Bull"), ("wifi", "the wi-fi is slow"), ("wi fi", "the wifi here"), ("pol358", "flight POL-358 today"),
             ("nodejs", "written in Node.js"), ("node js", "a nodejs server"), ("usa", "made in the U.S.A. again"), ("u.s.a.", "the USA team"),
             ("2.10.3", "released v2.10.3 now"), ("dont", "I don't know"), ("note book", "my notebook"), ("notebook", "a note book"),
+            ("14:05", "at 2026-11-23T14:05:09Z it"), ("07:30", "on 2026-11-03t07:30 it"),
         ]
         let index = try made(pairs.map(\.1) + (0..<40).map { "some other text \($0)" }, tokenizer)
         for (row, (typed, text)) in pairs.enumerated() {
