@@ -4,6 +4,7 @@ A query's targets are the documents that a rule makes right; there are one to fi
 
 import json
 import random
+import re
 from collections import Counter
 from itertools import islice
 
@@ -293,12 +294,13 @@ class Rules:
                 yield ["".join(run)], anywhere
 
     def language(self, language):
-        """Targets are the texts of that language that have all parts."""
+        """Targets are the texts of that language that have all parts: words from their beginnings, where there are spaces."""
+        begins = "" if language in ("ja", "zh") else r"(?<!\w)"
         texts = [(row, search_texts.bare(f"{title} {body}", language).lower())
                  for row, title, body, tags in search_corpus.read(self.path) if json.loads(tags)[0] == language]
         for query, parts in search_texts.queries(language, self.choice) if texts else ():
             wanted = [search_texts.bare(part, language).lower() for part in parts]
-            targets = {row for row, text in texts if all(part in text for part in wanted)}
+            targets = {row for row, text in texts if all(re.search(begins + re.escape(part), text) for part in wanted)}
             if 1 <= len(targets) <= 5:
                 yield [query], targets
 
@@ -349,5 +351,7 @@ def timed(rules):
     long = sorted(word for word in index.rows if len(word) > 4 and index.frequency[word] > 4)
     wrong = [mistyped(word, choice) for word in choice.sample(long, min(len(long), 200))]
     made["correction"] = [word for word in wrong if not index.frequency[word]][:max(5, 60 // small)]
+    made["newest"] = made["frequent"]
+    made["pages"] = made["frequent"][:max(2, 5 // small)]
     made["facets"] = made["frequent"][:10] + made["rare"][:10]
     return made

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import tantivy
-from tantivy import Filter, Occur, Query, Tokenizer
+from tantivy import FieldType, Filter, Occur, Query, Tokenizer
 
 FIELDS = ("title", "body")
 # What searches are timed by; BenchFTS5/main.c says why there are two.
@@ -78,9 +78,12 @@ class Engine:
         return Query.boolean_query([
             (Occur.Must, self.word(word, is_open and place == len(words) - 1, is_typed)) for place, word in enumerate(words)])
 
-    def hits(self, text, is_typed):
+    def hits(self, text, is_typed, lowest=0, offset=0):
         query = self.query(text, is_typed)
-        found = self.searcher.search(query, 20, count=False).hits
+        if lowest:
+            newest = Query.range_query(self.schema, "id", FieldType.Integer, lowest, 1 << 60)
+            query = Query.boolean_query([(Occur.Must, query), (Occur.Must, newest)])
+        found = self.searcher.search(query, 20, count=False, offset=offset).hits
         snippets = tantivy.SnippetGenerator.create(self.searcher, query, self.schema, "body") if found else None
         rows = []
         for _, address in found:
@@ -88,6 +91,12 @@ class Engine:
             snippets.snippet_from_doc(document).fragment()
             rows.append(document.get_first("id"))
         return rows
+
+    def newest(self, text, _):
+        return self.hits(text, False, lowest=self.searcher.num_docs * 99 // 100)
+
+    def pages(self, text, _):
+        return [row for page in range(50) for row in self.hits(text, False, offset=20 * page)]
 
     def facets(self, text, _):
         counted = self.searcher.aggregate(self.query(text, False), {"tags": {"terms": {"field": "tags", "size": 10}}})
@@ -104,8 +113,8 @@ def main():
             print(engine.open())
         elif command == "insert":
             print(engine.add(path))
-        elif command in ("search", "typed", "facets"):
-            answer = engine.facets if command == "facets" else engine.hits
+        elif command in ("search", "typed", "newest", "pages", "facets"):
+            answer = {"newest": engine.newest, "pages": engine.pages, "facets": engine.facets}.get(command, engine.hits)
             for text in Path(path).read_text(encoding="utf-8").split("\n")[:-1]:
                 start = clock()
                 rows = answer(text, command == "typed")

@@ -6,7 +6,10 @@
  *   search PATH      each line of a file is a MATCH expression, for 20 hits with snippets. Answers a line for each: nanoseconds and
  *   typed PATH       the hits' row ids; then a line with a dot. `typed` is the same here.
  *   facets PATH      the same for the ten most frequent tags; answers counts in place of row ids
+ *   newest PATH      the same as `search` for the newest percent of the documents
+ *   pages PATH       the same for pages 1 to 50, one after the other
  *   insert PATH      the documents of another file, in one transaction; answers nanoseconds
+ *   commits PATH     the same, each in a transaction of its own; answers a line of nanoseconds for each, then a dot
  * What cannot be done answers a dash. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +33,12 @@
     " INSERT INTO note_fts(rowid, title, body) VALUES (new.id, new.title, new.body); END"
 #define SEARCH                                                                                                                  \
     "SELECT rowid, rank, snippet(note_fts, 1, '[', ']', '…', 16) FROM note_fts WHERE note_fts MATCH ? ORDER BY rank LIMIT 20"
+#define NEWEST                                                                                                                  \
+    "SELECT rowid, rank, snippet(note_fts, 1, '[', ']', '…', 16) FROM note_fts WHERE note_fts MATCH ?"                          \
+    " AND rowid > (SELECT max(id) * 99 / 100 FROM note) ORDER BY rank LIMIT 20"
+#define PAGE                                                                                                                    \
+    "SELECT rowid, rank, snippet(note_fts, 1, '[', ']', '…', 16) FROM note_fts WHERE note_fts MATCH ?"                          \
+    " ORDER BY rank LIMIT 20 OFFSET ?"
 #define FACETS                                                                                                                  \
     "SELECT value, count(*) FROM note_fts JOIN note ON note.id = note_fts.rowid, json_each(note.tags)"                          \
     " WHERE note_fts MATCH ? GROUP BY value ORDER BY count(*) DESC, value LIMIT 10"
@@ -38,7 +47,7 @@ static sqlite3 *db;
 /* What searches are timed by: the clock on the wall, or this thread's time where the environment has BENCH_THREAD_TIME. */
 static clockid_t search_clock = CLOCK_MONOTONIC;
 static char path[4096];
-static sqlite3_stmt *search, *facets, *insert;
+static sqlite3_stmt *search, *newest, *page, *facets, *insert;
 /* What the hits' texts come to, so that reading them is not left out. */
 static volatile size_t bytes_read;
 
@@ -75,19 +84,23 @@ static sqlite3_stmt *prepared(const char *sql) {
 
 static void open_database(void) {
     sqlite3_finalize(search);
+    sqlite3_finalize(newest);
+    sqlite3_finalize(page);
     sqlite3_finalize(facets);
     sqlite3_finalize(insert);
     check(sqlite3_close(db));
     check(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, 0));
     check(sqlite3_key_v2(db, "main", KEY, sizeof KEY - 1));
     execute("PRAGMA journal_mode = WAL");
-    search = facets = insert = 0;
+    search = newest = page = facets = insert = 0;
 }
 
 /* Statements are prepared before they are timed, as a program prepares them once. */
 static void prepare(void) {
     if (search) return;
     search = prepared(SEARCH);
+    newest = prepared(NEWEST);
+    page = prepared(PAGE);
     facets = prepared(FACETS);
 }
 
@@ -108,23 +121,37 @@ static FILE *opened(const char *name) {
     exit(1);
 }
 
+static void add_document(char *line) {
+    for (int column = 1; column <= 5; column++) {
+        char *value = strsep(&line, "\t");
+        if (column == 1) check(sqlite3_bind_int64(insert, 1, atoll(value)));
+        else check(sqlite3_bind_text(insert, column, value, -1, SQLITE_STATIC));
+    }
+    check(sqlite3_step(insert));
+    check(sqlite3_reset(insert));
+}
+
 static long long add_documents(const char *name) {
     FILE *file = opened(name);
     if (!insert) insert = prepared(INSERT_NOTE);
     long long start = now();
     execute("BEGIN");
-    for (char *line; (line = next_line(file));) {
-        for (int column = 1; column <= 5; column++) {
-            char *value = strsep(&line, "\t");
-            if (column == 1) check(sqlite3_bind_int64(insert, 1, atoll(value)));
-            else check(sqlite3_bind_text(insert, column, value, -1, SQLITE_STATIC));
-        }
-        check(sqlite3_step(insert));
-        check(sqlite3_reset(insert));
-    }
+    for (char *line; (line = next_line(file));) add_document(line);
     execute("COMMIT");
     fclose(file);
     return now() - start;
+}
+
+static void commit_documents(const char *name) {
+    FILE *file = opened(name);
+    if (!insert) insert = prepared(INSERT_NOTE);
+    for (char *line; (line = next_line(file));) {
+        long long start = read_clock(search_clock);
+        add_document(line);
+        printf("%lld\t\n", read_clock(search_clock) - start);
+    }
+    fclose(file);
+    puts(".");
 }
 
 static void build(const char *documents) {
@@ -141,23 +168,27 @@ static void build(const char *documents) {
     printf("%lld %lld %lld\n", time, (pages - before) * size, pages * size);
 }
 
-static void run(const char *name, int wantsFacets) {
+static void run(const char *name, char command) {
     FILE *file = opened(name);
     prepare();
-    sqlite3_stmt *statement = wantsFacets ? facets : search;
+    const int wantsFacets = command == 'f', pages = command == 'p' ? 50 : 1;
+    sqlite3_stmt *statement = wantsFacets ? facets : command == 'p' ? page : command == 'n' ? newest : search;
     for (char *line; (line = next_line(file));) {
-        long long values[20];
+        long long values[20 * 50];
         int count = 0;
         long long start = read_clock(search_clock);
         check(sqlite3_bind_text(statement, 1, line, -1, SQLITE_STATIC));
-        int rc;
-        while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
-            values[count++] = sqlite3_column_int64(statement, wantsFacets ? 1 : 0);
-            int text = wantsFacets ? 0 : 2;
-            bytes_read += strlen((const char *)sqlite3_column_text(statement, text));
+        for (int number = 0; number < pages; number++) {
+            if (pages > 1) check(sqlite3_bind_int(statement, 2, 20 * number));
+            int rc;
+            while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+                values[count++] = sqlite3_column_int64(statement, wantsFacets ? 1 : 0);
+                int text = wantsFacets ? 0 : 2;
+                bytes_read += strlen((const char *)sqlite3_column_text(statement, text));
+            }
+            check(rc);
+            check(sqlite3_reset(statement));
         }
-        check(rc);
-        check(sqlite3_reset(statement));
         printf("%lld\t", read_clock(search_clock) - start);
         for (int i = 0; i < count; i++) printf(i ? ",%lld" : "%lld", values[i]);
         putchar('\n');
@@ -181,8 +212,8 @@ int main(int count, char **arguments) {
             long long start = now();
             open_database();
             printf("%lld\n", now() - start);
-        } else if (argument && (!strcmp(command, "search") || !strcmp(command, "typed"))) run(argument, 0);
-        else if (argument && !strcmp(command, "facets")) run(argument, 1);
+        } else if (argument && !strcmp(command, "commits")) commit_documents(argument);
+        else if (argument && strchr("stnpf", *command)) run(argument, *command);
         else if (argument && !strcmp(command, "insert")) printf("%lld\n", add_documents(argument));
         else puts("-");
         fflush(stdout);

@@ -2,8 +2,8 @@ import Foundation
 import SQLCipherKit
 
 /// This package's search, for scripts/bench search. The commands are those of BenchFTS5/main.c, and `correction PATH`, which
-/// answers the number of corrections of each line's word. A third argument is the index: `typed` for one that what people type is
-/// looked for in, or `porter` for the very index that BenchFTS5 makes.
+/// answers the number of corrections of each line's word. `newest` and `pages` look for each line as typed text. A third argument
+/// is the index: `typed` for one that what people type is looked for in, or `porter` for the very index that BenchFTS5 makes.
 @main
 struct BenchSearch {
     let documents: String
@@ -40,6 +40,9 @@ struct BenchSearch {
         case "insert": say("\(try add(file))")
         case "search": try run(file, search)
         case "typed": try run(file, typed)
+        case "newest": try run(file, newest)
+        case "pages": try run(file, pages)
+        case "commits": try commits(file)
         case "facets": try run(file, facets)
         case "correction": try run(file, correction)
         default: say("-")
@@ -56,6 +59,20 @@ struct BenchSearch {
 
     private func typed(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
         try notes.search(text, limit: 20).hits.map(\.rowID)
+    }
+
+    private func newest(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
+        var search = FullTextSearch(text + " ")
+        search.filter = "id > (SELECT max(id) * 99 / 100 FROM note)"
+        return try notes.search(search).hits.map(\.rowID)
+    }
+
+    private func pages(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
+        var search = FullTextSearch(text + " ")
+        return try (0..<50).flatMap { page in
+            search.offset = 20 * page
+            return try notes.search(search).hits.map(\.rowID)
+        }
     }
 
     private func facets(_ notes: FullTextIndex, _ text: String) throws -> [Int64] {
@@ -95,13 +112,24 @@ struct BenchSearch {
     }
 
     private func add(_ file: String) throws -> Int {
+        let (insert, documents) = (try insertion(), try documents(of: file))
+        return try timed { try db.transaction { _ in for document in documents { try insert(document) } } }
+    }
+
+    /// Inserts each document in a transaction of its own.
+    private func commits(_ file: String) throws {
+        let insert = try insertion()
+        let times = try documents(of: file).map { document in try timed(by: searchClock) { try insert(document) } }
+        say(times.map { "\($0)\t\n" }.joined() + ".")
+    }
+
+    private func insertion() throws -> ([String]) throws -> Void {
         let insert = try db.prepare("INSERT INTO note VALUES (?, ?, ?, ?, ?)")
-        let lines = try lines(of: file).map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
-        return try timed {
-            try db.transaction { _ -> Void in
-                for line in lines { try insert.execute(binding: Int64(line[0]), line[1], line[2], line[3], line[4]) }
-            }
-        }
+        return { try insert.execute(binding: Int64($0[0]), $0[1], $0[2], $0[3], $0[4]) }
+    }
+
+    private func documents(of file: String) throws -> [[String]] {
+        try lines(of: file).map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
     }
 
     // MARK: - Commands
