@@ -8,7 +8,8 @@ struct RecoverCommand: FileCommand {
         abstract: "Copy the readable part of a damaged database into a new one.",
         discussion: """
             Copies every row that is on an intact page. Damaged pages are listed; the status is 4 if rows, tables or other objects \
-            are lost, and not if the pages held only indexes or nothing. The damaged file is \
+            are lost, and not if the pages held only indexes or nothing. Rows of an unknown table are put into the table \
+            lost_and_found, and what an index has of a lost row into lost_and_found_TABLE. The damaged file is \
             never written to; other programs must not have it open. The new file has the same key unless --new-key gives it another.
 
             EXAMPLES
@@ -56,8 +57,11 @@ struct RecoverCommand: FileCommand {
         var rows = report.tables.map { table -> [SQLValue] in
             [
                 "table", .text(table.name), .integer(Int64(table.rows)), .integer(Int64(table.lostRows)), pages(table.lostPages),
-                .null,
+                table.partialRows == 0 ? .null : .text(partial(table)),
             ]
+        }
+        if report.unassignedRows > 0 {
+            rows.append(["unassigned", .null, .integer(Int64(report.unassignedRows)), .null, .null, .null])
         }
         rows += report.lostObjects.map { ["not made", .text($0.name), .null, .null, .null, .text($0.message)] }
         rows += report.rebuiltIndexes.map { ["built again", .text($0), .null, .null, .null, .null] }
@@ -73,6 +77,7 @@ struct RecoverCommand: FileCommand {
         if !report.lostSchemaPages.isEmpty {
             Output.line("schema: lost pages \(list(report.lostSchemaPages)), tables may be missing")
         }
+        if report.unassignedRows > 0 { Output.line("lost_and_found: \(report.unassignedRows) rows of unknown tables") }
         Output.line("lost pages: \(report.lostPages.isEmpty ? "none" : list(report.lostPages))")
     }
 
@@ -80,7 +85,12 @@ struct RecoverCommand: FileCommand {
         var text = "\(table.name.onOneLine): \(table.rows) row\(table.rows == 1 ? "" : "s")"
         if !table.lostPages.isEmpty { text += ", lost pages \(list(table.lostPages))" }
         if table.lostRows > 0 { text += ", \(table.lostRows) lost row\(table.lostRows == 1 ? "" : "s")" }
+        if table.partialRows > 0 { text += ", \(partial(table))" }
         return text
+    }
+
+    private func partial(_ table: SalvageReport.Table) -> String {
+        "\(table.partialRows) other row\(table.partialRows == 1 ? "" : "s") in part"
     }
 
     private func list(_ pages: [Int]) -> String { pages.map(String.init).joined(separator: ", ") }

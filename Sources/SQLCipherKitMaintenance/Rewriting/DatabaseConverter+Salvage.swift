@@ -8,12 +8,14 @@ extension DatabaseConverter {
     /// let report = try DatabaseConverter.salvage(fileAt: "notes.db", key: key, to: "rescued.db")
     /// for table in report.tables where !table.isComplete { print(table.name, table.lostPages) }
     /// ```
-    /// The tables' pages are read one by one, skipping those that are damaged, missing or unreadable. Indexes are not read, but
-    /// created again. Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views,
-    /// triggers, virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost
-    /// if its page is lost, or a page that leads to it, or one of the overflow pages of a large value.
+    /// Every page that can be read is, whether something leads to it or not: if an inner page of a table is lost, the rows below
+    /// it are found by themselves. Indexes are created again from the rows, and are only read for the columns of lost rows.
+    /// Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
+    /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost if its own
+    /// page is lost, or one of the overflow pages of a large value. ``SalvageReport`` says where rows went whose table is unknown.
     ///
-    /// The first page is required, because the schema begins there. If it is lost, the call throws and creates no file.
+    /// If the first page is lost, so are the tables that it defines; their rows are in the table `lost_and_found`. Without the
+    /// first page, the key is verified by the authentication codes of the others, so that a database without them is refused.
     ///
     /// The damaged file is never written to. It is first copied with its journal or write-ahead log, so the new file's folder needs
     /// room for two files. Close all connections to the damaged file.
@@ -28,8 +30,7 @@ extension DatabaseConverter {
     ///     created, and the call throws the same error.
     /// - Returns: a report of what was copied and what was lost.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
-    ///   ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the first page is lost, or an error from SQLite. In each
-    ///   case no new file is created.
+    ///   ``DatabaseError/Reason/cannotOpen``, or an error from SQLite. In each case no new file is created.
     @discardableResult
     public static func salvage(
         fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil,

@@ -26,51 +26,73 @@ struct Salvage {
 
     func run(to newPath: String, key newKey: Encryption) throws -> SalvageReport {
         let header = try firstPage()
-        var lostPages: [Int] = []
-        for number in stride(from: 1, through: source.pageCount, by: 1) {
-            if number % 64 == 0 { try report(number) }
-            if number != source.lockPage, try source.page(number) == nil { lostPages.append(number) }
-        }
-        let encoding = StoredRecord.Encoding(rawValue: header.bigEndian(at: 56, bytes: 4) ?? 1) ?? .utf8
-        var schema = TreeReader(source)
+        let map = try PageMap(source, header: header, report)
+        var encoding = StoredRecord.Encoding(rawValue: header?.bigEndian(at: 56, bytes: 4) ?? 1) ?? .utf8
+        var schema = TreeReader(map)
         var objects: [Object] = []
         try schema.readRows(root: 1) { _, bytes in
             if let record = StoredRecord(bytes), let object = Object(record, encoding) { objects.append(object) }
         }
+        if let gap = schema.losses.gaps.first {
+            let encodings = header == nil ? [.utf8, .utf16LittleEndian, .utf16BigEndian] : [encoding]
+            try findObjects(map, gap, &objects, encodings) { encoding = $0 }
+        }
         let copy = try open(newPath, newKey, header, encoding)
         let content = try copy.withRoomForRowID {
-            try SalvagedContent(source, copy, encoding, objects) { try report(source.pageCount) }
+            try SalvagedContent(map, copy, encoding, objects, isSchemaWhole: schema.losses.pages.isEmpty) {
+                try report(source.pageCount)
+            }
         }
         copy.close()
         let damagedTables = Set(content.tables.filter { !$0.isComplete }.map(\.name))
         return SalvageReport(
-            tables: content.tables, lostObjects: content.lostObjects, lostSchemaPages: schema.losses.pages, lostPages: lostPages,
-            rebuiltIndexes: try finish(newPath, newKey, objects, damagedTables))
+            tables: content.tables, lostObjects: content.lostObjects, lostSchemaPages: schema.losses.pages,
+            lostPages: map.lostPages, rebuiltIndexes: try finish(newPath, newKey, objects, damagedTables),
+            unassignedRows: content.unassignedRows)
     }
 
-    /// The first page, which confirms that this is a database with this key.
-    private func firstPage() throws -> [UInt8] {
+    /// Reads the pages of the schema that nothing leads to: those that hold nothing but rows of a schema.
+    private func findObjects(
+        _ map: PageMap, _ gap: TreeGap, _ objects: inout [Object], _ encodings: [StoredRecord.Encoding],
+        _ use: (StoredRecord.Encoding) -> Void
+    ) throws {
+        var names = Set(objects.map { SQLName($0.entry.name) }), encodings = encodings
+        for page in map.unreached where map.kind(page) == .leafTable {
+            if case .free = try map.place(of: page) { continue }
+            var reader = TreeReader(map), records: [StoredRecord] = []
+            _ = try reader.readPage(page) { rowID, bytes in
+                if let rowID, gap.rowIDs.contains(rowID), let record = StoredRecord(bytes) { records.append(record) }
+            }
+            for encoding in encodings {
+                let found = records.compactMap { Object($0, encoding) }.filter(\.isOfSchema)
+                guard !found.isEmpty, found.count == records.count else { continue }
+                encodings = [encoding]
+                use(encoding)
+                objects += found.filter { names.insert(SQLName($0.entry.name)).inserted }
+            }
+            if records.isEmpty || !records.allSatisfy({ Object($0, encodings[0])?.isOfSchema == true }) { map.release(page) }
+        }
+    }
+
+    /// The first page, which confirms that this is a database with this key; nil if it is lost.
+    private func firstPage() throws -> [UInt8]? {
         if let page = try source.page(1), page.starts(with: DatabaseFile.plaintextHeader), page.isDatabaseHeader(of: source) {
             return page
         }
         // If another page has the right authentication code, the key is right.
         if !key.isPlaintext, key.settings.usesHMAC {
-            for number in stride(from: 2, through: source.pageCount, by: 1) where try source.page(number) != nil {
-                throw DatabaseError(
-                    code: .corrupt,
-                    message: "the first page of \(path) is damaged: the schema begins there, and without it no table can be found",
-                    path: path)
-            }
+            for number in stride(from: 2, through: source.pageCount, by: 1) where try source.page(number) != nil { return nil }
         }
         throw key.refusal(by: path, header: nil)
     }
 
     private func open(
-        _ newPath: String, _ newKey: Encryption, _ header: [UInt8], _ encoding: StoredRecord.Encoding
+        _ newPath: String, _ newKey: Encryption, _ header: [UInt8]?, _ encoding: StoredRecord.Encoding
     ) throws -> Connection {
         var opening = copying
         let pageSize = newKey.isPlaintext ? source.pageSize : nil
-        let autoVacuum = header.bigEndian(at: 52, bytes: 4) ?? 0 == 0 ? 0 : header.bigEndian(at: 64, bytes: 4) ?? 0 == 0 ? 1 : 2
+        func number(at offset: Int) -> Int { header?.bigEndian(at: offset, bytes: 4) ?? 0 }
+        let autoVacuum = number(at: 52) == 0 ? 0 : number(at: 64) == 0 ? 1 : 2
         let name = [.utf8: "UTF-8", .utf16LittleEndian: "UTF-16le", .utf16BigEndian: "UTF-16be"][encoding] ?? "UTF-8"
         opening.beforeHeader = { copy in
             if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
@@ -87,7 +109,7 @@ struct Salvage {
             try copy.check(sqlcipherkit_db_config(copy.live(), option, 1, &now))
         }
         for (pragma, offset) in [("user_version", 60), ("application_id", 68)] {
-            let value = Int32(truncatingIfNeeded: header.bigEndian(at: offset, bytes: 4) ?? 0)
+            let value = Int32(truncatingIfNeeded: number(at: offset))
             try copy.execute(SQL(raw: "PRAGMA \(pragma) = \(value)"))
         }
         return copy
@@ -138,6 +160,8 @@ extension Salvage.Object {
         root = Int(record.integer(3) ?? 0)
         entry = SchemaEntry(type: type, name: name, table: table, isVirtual: root == 0, sql: record.text(4, encoding))
     }
+
+    fileprivate var isOfSchema: Bool { root >= 0 && ["table", "index", "view", "trigger"].contains(entry.type) }
 
     fileprivate var isFullText: Bool {
         entry.type == "table" && root == 0 && entry.sql?.lowercased().contains("using fts5") == true

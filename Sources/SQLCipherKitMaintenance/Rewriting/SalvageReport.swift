@@ -6,12 +6,19 @@ public struct SalvageReport: Hashable, Sendable {
         public let name: String
         /// The number of rows that were copied.
         public let rows: Int
-        /// Its damaged or missing pages, counted from 1. The rows on them and below them in the tree are lost; their number is
+        /// Its damaged or missing pages to which something leads, counted from 1. The rows on them are lost; their number is
         /// unknown.
         public let lostPages: [Int]
         /// The number of rows that were found but could not be copied, because part of the row is on a lost page or the row
         /// violates a constraint of the table.
         public let lostRows: Int
+        /// The number of the copied rows that were on pages to which nothing leads any more. If the database has no `auto_vacuum`,
+        /// they were assigned to this table by their row ids, their order and the types of their values. A row that was deleted may
+        /// be among them if pages of the list of free pages are lost as well.
+        public let reattachedRows: Int
+        /// The number of other rows of which an index has some of the columns. They are in the table `lost_and_found_` with this
+        /// table's name, whose other columns are NULL in them. If the indexes have all columns, a row is copied like any other.
+        public let partialRows: Int
 
         /// Whether nothing in the table was lost.
         public var isComplete: Bool { lostPages.isEmpty && lostRows == 0 }
@@ -36,7 +43,13 @@ public struct SalvageReport: Hashable, Sendable {
     public let lostPages: [Int]
     /// The full-text tables with a damaged index that was rebuilt from their content.
     public let rebuiltIndexes: [String]
+    /// The number of rows on intact pages whose table is unknown, because its definition is lost or several tables may have had
+    /// them. They are in the table `lost_and_found`, with the columns of the one that SQLite's own `.recover` makes
+    /// (<https://sqlite.org/recovery.html>). Rows of indexes and deleted rows may be among them.
+    public let unassignedRows: Int
 
     /// Whether the new database has all tables, with all their rows.
-    public var isComplete: Bool { tables.allSatisfy(\.isComplete) && lostObjects.isEmpty && lostSchemaPages.isEmpty }
+    public var isComplete: Bool {
+        tables.allSatisfy(\.isComplete) && lostObjects.isEmpty && lostSchemaPages.isEmpty && unassignedRows == 0
+    }
 }

@@ -6,17 +6,28 @@ struct SalvagedContent {
     private(set) var tables: [SalvageReport.Table] = []
     private(set) var lostObjects: [SalvageReport.LostObject] = []
 
-    private let source: PageReader
+    /// The number of rows in the table `lost_and_found`.
+    private(set) var unassignedRows = 0
+
+    /// What has been read of a table so far.
+    fileprivate struct Progress {
+        let object: Salvage.Object
+        var losses: TreeReader.Losses
+        var rows = 0, refused = 0, reattached = 0, partial = 0
+    }
+
+    private let map: PageMap
     private let copy: Connection
     private let encoding: StoredRecord.Encoding
     private let report: () throws -> Void
 
     /// Creates all of them in one transaction.
+    /// - Parameter isSchemaWhole: whether all objects are known.
     init(
-        _ source: PageReader, _ copy: Connection, _ encoding: StoredRecord.Encoding, _ objects: [Salvage.Object],
+        _ map: PageMap, _ copy: Connection, _ encoding: StoredRecord.Encoding, _ objects: [Salvage.Object], isSchemaWhole: Bool,
         _ report: @escaping () throws -> Void
     ) throws {
-        self.source = source
+        self.map = map
         self.copy = copy
         self.encoding = encoding
         self.report = report
@@ -27,11 +38,15 @@ struct SalvagedContent {
         let made = try stored.filter { try make($0.entry) }
         // An existing row is kept even if it fails the table's current checks.
         try copy.main.ignoreConstraints()
-        for table in made { try copyRows(of: table) }
+        var progress: [Progress] = []
+        for table in made { try progress.append(copyRows(of: table)) }
         for object in objects where object.entry.type == "index" && object.entry.sql != nil { _ = try make(object.entry) }
+        let isWhole = isSchemaWhole && made.count == stored.count
+        if !isWhole || progress.contains(where: { !$0.losses.pages.isEmpty }) { try copyLostRows(&progress, objects, isWhole) }
+        tables = progress.map(\.report)
         if let sequences = objects.first(where: { $0.entry.name == "sqlite_sequence" }), try copy.main.has("sqlite_sequence") {
             try copy.execute("DELETE FROM sqlite_sequence")
-            try copyRows(of: sequences)
+            tables.append(try copyRows(of: sequences).report)
         }
         // Copy the text of views, triggers and virtual tables, which have no content of their own.
         let insert = try copy.prepare("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, 0, ?)")
@@ -70,23 +85,85 @@ struct SalvagedContent {
         }
     }
 
-    private mutating func copyRows(of table: Salvage.Object) throws {
-        var writer = try SalvagedRows(copy, table.entry.name, encoding)
-        var reader = TreeReader(source)
-        let report = report
+    private func copyRows(of table: Salvage.Object) throws -> Progress {
+        var reader = TreeReader(map)
         var unreadable = 0
-        try reader.readRows(root: table.root) { rowID, bytes in
+        let writer = try insertRows(into: table.entry.name, unreadable: &unreadable) { try reader.readRows(root: table.root, $0) }
+        var losses = reader.losses
+        losses.rows += unreadable
+        return Progress(object: table, losses: losses, rows: writer.rows, refused: writer.refused)
+    }
+
+    private func insertRows(
+        into table: String, unreadable: inout Int, _ read: ((Int64?, [UInt8]) throws -> Void) throws -> Void
+    ) throws -> SalvagedRows {
+        var writer = try SalvagedRows(copy, table, encoding), invalid = 0
+        try read { rowID, bytes in
             guard let record = StoredRecord(bytes) else {
-                unreadable += 1
+                invalid += 1
                 return
             }
             try writer.insert(rowID, record)
             if writer.rows % 256 == 0 { try report() }
         }
-        tables.append(
-            SalvageReport.Table(
-                name: table.entry.name, rows: writer.rows, lostPages: reader.losses.pages.sorted(),
-                lostRows: reader.losses.rows + unreadable + writer.refused))
+        unreadable += invalid
+        return writer
+    }
+
+    /// Copies the rows on pages that nothing leads to any more, and what indexes hold of other lost rows.
+    private mutating func copyLostRows(_ progress: inout [Progress], _ objects: [Salvage.Object], _ isWhole: Bool) throws {
+        var trees = try progress.filter { !$0.losses.gaps.isEmpty }.compactMap { try tree(of: $0) }
+        for object in objects where object.root > 0 {
+            if object.entry.name == "sqlite_sequence" || object.entry.type == "index" {
+                var reader = TreeReader(map)
+                try reader.readRows(root: object.root) { _, _ in try report() }
+                guard object.entry.type == "index", !reader.losses.gaps.isEmpty else { continue }
+                guard try copy.main.has(object.entry.name) else { continue }
+                let shape = try TreeShape(index: object.entry.name, of: object.entry.table, isTable: false, in: copy)
+                let gaps = reader.losses.gaps
+                trees.append(UnreachedPages.Tree(table: nil, root: object.root, hasRowIDs: false, gaps: gaps, shape: shape))
+            }
+        }
+        let pages = try UnreachedPages(map, trees, keepsAll: !isWhole)
+        for (table, pages) in pages.found {
+            guard let index = progress.firstIndex(where: { $0.object.entry.name == table }) else { continue }
+            var reader = TreeReader(map), unreadable = 0
+            let writer = try insertRows(into: table, unreadable: &unreadable) { body in
+                for page in pages { _ = try reader.readPage(page, body) }
+            }
+            progress[index].rows += writer.rows
+            progress[index].reattached += writer.rows
+            progress[index].losses.rows += reader.losses.rows + unreadable
+            progress[index].losses.pages += reader.losses.pages
+        }
+        unassignedRows = try LostAndFound(pages.lost, map, copy, encoding).rows
+        for index in progress.indices where !progress[index].losses.pages.isEmpty {
+            let indexed = try IndexedRows(of: progress[index].object.entry.name, objects, map, copy, encoding, report)
+            progress[index].partial = indexed.partial
+            progress[index].rows += indexed.whole
+        }
+    }
+
+    private func tree(of table: Progress) throws -> UnreachedPages.Tree? {
+        let name = table.object.entry.name
+        let isWithoutRowID = try copy.main.form(of: name)?.isWithoutRowID ?? false
+        let shape: TreeShape
+        if isWithoutRowID {
+            guard let key = try copy.main.uniqueIndexes(of: name).first(where: { $0.origin == .primaryKey }) else { return nil }
+            shape = try TreeShape(index: key.name, of: name, isTable: true, in: copy)
+        } else {
+            shape = try TreeShape(table: name, in: copy)
+        }
+        return UnreachedPages.Tree(
+            table: name, root: table.object.root, hasRowIDs: !isWithoutRowID, gaps: table.losses.gaps, shape: shape)
+    }
+}
+
+extension SalvagedContent.Progress {
+    fileprivate var report: SalvageReport.Table {
+        SalvageReport.Table(
+            name: object.entry.name, rows: rows, lostPages: Set(losses.pages).sorted(), lostRows: losses.rows + refused,
+            reattachedRows: reattached, partialRows: partial)
     }
 }
 

@@ -42,6 +42,15 @@ struct StoredRecord {
 
     func isNull(_ index: Int) -> Bool { values[index].type == 0 }
 
+    /// Whether a value is text, and not a blob.
+    func isText(_ index: Int) -> Bool { values[index].type >= 13 && values[index].type % 2 == 1 }
+
+    /// A number as a floating-point one.
+    func real(_ index: Int) -> Double? {
+        guard values[index].type == 7 else { return integer(index).map(Double.init) }
+        return bytes.bigEndian(at: values[index].start, bytes: 8).map { Double(bitPattern: UInt64(bitPattern: Int64($0))) }
+    }
+
     func integer(_ index: Int) -> Int64? {
         let (type, start) = values[index]
         switch type {
@@ -87,10 +96,7 @@ struct StoredRecord {
         let (type, start) = values[index]
         if type == 0 { return sqlite3_bind_null(statement, parameter) }
         if let integer = integer(index) { return sqlite3_bind_int64(statement, parameter, integer) }
-        if type == 7 {
-            let bits = bytes[start..<start + 8].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-            return sqlite3_bind_double(statement, parameter, Double(bitPattern: bits))
-        }
+        if let real = real(index) { return sqlite3_bind_double(statement, parameter, real) }
         guard let size = Self.size(of: type) else { return SQLITE_CORRUPT }
         return bytes.withUnsafeBytes { all in
             let part = UnsafeRawBufferPointer(rebasing: all[start..<start + size])

@@ -8,40 +8,62 @@ struct TreePage {
         let record: Range<Int>?
         /// The size of the whole record.
         let size: Int
+        /// The row's id; on an inner page of a table, the highest one of the child's rows.
         let rowID: Int64?
         /// The first overflow page of the record, if any.
         let overflow: Int?
     }
 
+    let kind: Kind
     private(set) var cells: [Cell] = []
-    private(set) var children: [Int] = []
+    /// The number of cells that could not be read.
+    private(set) var invalidCells = 0
+    /// The pages below, and how many of the cells precede each.
+    private(set) var branches: [(page: Int, cellsBefore: Int)] = []
+    var children: [Int] { branches.map(\.page) }
     /// The ranges of bytes in use, sorted, with adjacent ones merged.
     private(set) var used: [Range<Int>] = []
 
+    /// The first byte of a b-tree page.
+    enum Kind: UInt8 {
+        case innerIndex = 2, innerTable = 5, leafIndex = 10, leafTable = 13
+
+        var isInner: Bool { self == .innerIndex || self == .innerTable }
+        /// Whether it belongs to a table with row ids.
+        var isTable: Bool { self == .innerTable || self == .leafTable }
+    }
+
     /// Nil for a page that is not a b-tree page.
     init?(_ page: [UInt8], isFirst: Bool, _ source: PageReader) {
-        let header = isFirst ? 100 : 0, kind = page[header]
-        guard [2, 5, 10, 13].contains(kind), let count = page.bigEndian(at: header + 3, bytes: 2) else { return nil }
-        let isInner = kind == 2 || kind == 5, isTable = kind == 5 || kind == 13
+        let header = isFirst ? 100 : 0
+        guard let kind = Kind(rawValue: page[header]), let count = page.bigEndian(at: header + 3, bytes: 2) else { return nil }
+        self.kind = kind
+        let isInner = kind.isInner, isTable = kind.isTable
         let pointers = header + (isInner ? 12 : 8)
         guard pointers + 2 * count <= source.usableSize else { return nil }
         var ranges = [0..<pointers + 2 * count]
         for index in 0..<count {
-            guard let start = page.bigEndian(at: pointers + 2 * index, bytes: 2), start < source.usableSize else { continue }
-            if isInner { children.append(page.bigEndian(at: start, bytes: 4) ?? 0) }
-            guard let cell = Self.cell(page, at: start, isInner, isTable, source) else { continue }
+            guard let start = page.bigEndian(at: pointers + 2 * index, bytes: 2), start < source.usableSize else {
+                invalidCells += 1
+                continue
+            }
+            if isInner { branches.append((page.bigEndian(at: start, bytes: 4) ?? 0, cells.count)) }
+            guard let cell = Self.cell(page, at: start, isInner, isTable, source) else {
+                invalidCells += 1
+                continue
+            }
             cells.append(cell)
             ranges.append(cell.range)
         }
-        if isInner { children.append(page.bigEndian(at: header + 8, bytes: 4) ?? 0) }
+        if isInner { branches.append((page.bigEndian(at: header + 8, bytes: 4) ?? 0, cells.count)) }
         used = Self.joined(ranges)
     }
 
     private static func cell(_ page: [UInt8], at start: Int, _ isInner: Bool, _ isTable: Bool, _ source: PageReader) -> Cell? {
         var at = start + (isInner ? 4 : 0)
         guard !isInner || !isTable else {
-            guard let (_, end) = page.variableLength(at: at) else { return nil }
-            return Cell(range: start..<end, record: nil, size: 0, rowID: nil, overflow: nil)
+            guard let (id, end) = page.variableLength(at: at) else { return nil }
+            return Cell(range: start..<end, record: nil, size: 0, rowID: Int64(bitPattern: id), overflow: nil)
         }
         guard let (size, afterSize) = page.variableLength(at: at), let total = Int(exactly: size),
             total <= source.pageCount * source.usableSize

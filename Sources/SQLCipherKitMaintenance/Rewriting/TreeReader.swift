@@ -9,82 +9,103 @@ struct TreeReader {
         var pages: [Int] = []
         /// The number of rows on readable pages that are invalid or have lost overflow pages.
         var rows = 0
+        /// Those of the pages that lead, or may lead, to others.
+        var gaps: [TreeGap] = []
     }
 
-    private let source: PageReader
+    private let map: PageMap
+    private var source: PageReader { map.source }
     private(set) var losses = Losses()
     private var visited: Set<Int> = []
 
-    init(_ source: PageReader) { self.source = source }
-
-    private enum Kind: UInt8 { case innerIndex = 2, innerTable = 5, leafIndex = 10, leafTable = 13 }
+    init(_ map: PageMap) { self.map = map }
 
     /// Calls `body` with each row: its id, if the table has row ids, and its record.
     mutating func readRows(root: Int, _ body: (_ rowID: Int64?, _ record: [UInt8]) throws -> Void) throws {
         // The pages that are still to be read, the next one last.
-        var waiting = [root]
-        while let number = waiting.popLast() {
-            guard visited.insert(number).inserted else { continue }
-            guard let page = try source.page(number), let kind = Kind(rawValue: page[number == 1 ? 100 : 0]) else {
-                losses.pages.append(number)
+        var waiting = [TreeGap(page: root)]
+        while let next = waiting.popLast() {
+            guard visited.insert(next.page).inserted else { continue }
+            guard let page = try readPage(next.page, body) else {
+                losses.pages.append(next.page)
+                if next.mayLead { losses.gaps.append(next) }
                 continue
             }
-            waiting += try readPage(page, kind, header: number == 1 ? 100 : 0, body).reversed()
+            let isLeading = page.children.contains { map.kind($0)?.isInner == true }
+            let isUnknown = !page.children.contains { map.kind($0) != nil }
+            waiting += page.branches.indices.map { next.below(page, $0, mayLead: isLeading || isUnknown) }.reversed()
         }
     }
 
     /// Calls `body` with the rows of a page.
-    /// - Returns: the pages below it.
-    private mutating func readPage(
-        _ page: [UInt8], _ kind: Kind, header: Int, _ body: (Int64?, [UInt8]) throws -> Void
-    ) throws -> [Int] {
-        let isInner = kind == .innerIndex || kind == .innerTable
-        let cells = page.bigEndian(at: header + 3, bytes: 2) ?? 0
-        var children: [Int] = []
-        for index in 0..<min(cells, source.usableSize / 4) {
-            let pointer = header + (isInner ? 12 : 8) + 2 * index
-            guard var at = page.bigEndian(at: pointer, bytes: 2), at < source.usableSize else { break }
-            if isInner {
-                children.append(page.bigEndian(at: at, bytes: 4) ?? 0)
-                at += 4
-            }
-            if kind == .innerTable { continue }
-            guard let (rowID, record) = try readCell(page, at: at, isTable: kind == .leafTable) else {
+    /// - Returns: what is on the page; nil if it is lost.
+    mutating func readPage(_ number: Int, _ body: (Int64?, [UInt8]) throws -> Void) throws -> SalvagedPage? {
+        guard let bytes = try source.page(number), let page = TreePage(bytes, isFirst: number == 1, source) else { return nil }
+        map.reach(number)
+        losses.rows += page.invalidCells
+        var records: [[UInt8]] = []
+        for cell in page.cells where cell.record != nil {
+            guard let record = try record(cell, bytes) else {
                 losses.rows += 1
+                if page.kind == .innerIndex { records.append([]) }
                 continue
             }
-            try body(rowID, record)
+            if page.kind == .innerIndex { records.append(record) }
+            try body(cell.rowID, record)
         }
-        if isInner { children.append(page.bigEndian(at: header + 8, bytes: 4) ?? 0) }
-        return children
+        return SalvagedPage(page: page, records: records)
     }
 
-    private mutating func readCell(_ page: [UInt8], at start: Int, isTable: Bool) throws -> (Int64?, [UInt8])? {
-        guard let (size, afterSize) = page.variableLength(at: start), let total = Int(exactly: size),
-            total <= source.pageCount * source.usableSize
-        else { return nil }
-        var at = afterSize
-        var rowID: Int64?
-        if isTable {
-            guard let (id, end) = page.variableLength(at: at) else { return nil }
-            (rowID, at) = (Int64(bitPattern: id), end)
-        }
-        let local = source.localSize(of: total, isTable: isTable)
-        guard at + local <= page.count else { return nil }
-        var record = Array(page[at..<at + local])
-        guard local < total else { return (rowID, record) }
-        guard var next = page.bigEndian(at: at + local, bytes: 4) else { return nil }
-        record.reserveCapacity(total)
+    private mutating func record(_ cell: TreePage.Cell, _ page: [UInt8]) throws -> [UInt8]? {
+        guard let range = cell.record else { return nil }
+        var record = Array(page[range])
+        guard var next = cell.overflow else { return record }
+        record.reserveCapacity(cell.size)
         var pages: Set<Int> = []
-        while record.count < total {
+        while record.count < cell.size {
             guard pages.insert(next).inserted else { return nil }
             guard let more = try source.page(next) else {
                 if visited.insert(next).inserted { losses.pages.append(next) }
                 return nil
             }
-            record += more[4..<min(source.usableSize, 4 + total - record.count)]
+            record += more[4..<min(source.usableSize, 4 + cell.size - record.count)]
             next = more.bigEndian(at: 0, bytes: 4) ?? 0
         }
-        return (rowID, record)
+        return record
+    }
+}
+
+/// A page of a tree, and on an inner page of an index the records on it, empty for one that is lost.
+struct SalvagedPage {
+    let page: TreePage
+    let records: [[UInt8]]
+    var branches: [(page: Int, cellsBefore: Int)] { page.branches }
+    var children: [Int] { page.children }
+}
+
+/// A page in a tree, and what may be below it: the pages that led there bound its keys.
+struct TreeGap {
+    let page: Int
+    /// Whether it may be an inner page.
+    var mayLead = true
+    /// The ids of the rows below it, in a table with row ids.
+    var rowIDs = Int64.min...Int64.max
+    /// The records before and after those below it, in an index or a table without row ids.
+    var lower: [UInt8]?, upper: [UInt8]?
+
+    fileprivate func below(_ page: SalvagedPage, _ index: Int, mayLead: Bool) -> TreeGap {
+        let (child, before) = page.branches[index]
+        var gap = TreeGap(page: child, mayLead: mayLead, rowIDs: rowIDs, lower: lower, upper: upper)
+        let cells = page.page.cells
+        if page.page.kind == .innerTable {
+            var low = rowIDs.lowerBound, high = rowIDs.upperBound
+            if before > 0, let id = cells[before - 1].rowID { low = max(low, id == .max ? id : id + 1) }
+            if before < cells.count, let id = cells[before].rowID { high = min(high, id) }
+            gap.rowIDs = low <= high ? low...high : rowIDs
+        } else if page.records.count == cells.count {
+            if before > 0, !page.records[before - 1].isEmpty { gap.lower = page.records[before - 1] }
+            if before < cells.count, !page.records[before].isEmpty { gap.upper = page.records[before] }
+        }
+        return gap
     }
 }

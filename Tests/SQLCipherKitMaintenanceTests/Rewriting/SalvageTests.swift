@@ -221,17 +221,19 @@ import TestSupport
         var bytes = content.bytes
         bytes[50] ^= 1
         try bytes.write(to: URL(fileURLWithPath: path))
-        // The first page has the schema; the others say that the key is right.
-        let lost = failure(key)
-        #expect(lost?.code == .corrupt && lost?.reason == .engine && lost?.message.contains("first page") == true)
-        #expect(try folder.names() == ["a.db"])
-        // One of them is enough, whichever it is.
-        for intact in [2, 3, bytes.count / 4096] {
-            var bytes = bytes
-            for page in 2...bytes.count / 4096 where page != intact { bytes[(page - 1) * 4096 + 50] ^= 1 }
+        // The first page has the schema; the others say that the key is right, and have the rows. One of them is enough.
+        let whole = bytes
+        for intact in [nil, 2, 3, bytes.count / 4096] {
+            var bytes = whole
+            if let intact { for page in 2...bytes.count / 4096 where page != intact { bytes[(page - 1) * 4096 + 50] ^= 1 } }
             try bytes.write(to: URL(fileURLWithPath: path))
-            #expect(failure(key)?.code == .corrupt)
+            try? FileManager.default.removeItem(atPath: newPath)
+            let report = try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath)
+            #expect(report.lostSchemaPages == [1] && report.lostPages.first == 1 && !report.isComplete)
+            #expect(try failure(.passphrase("w").quick)?.reason == .cannotOpen)
         }
+        try FileManager.default.removeItem(atPath: newPath)
+        #expect(try failure(.passphrase("w").quick)?.reason == .wrongKeyOrNotADatabase)
         struct Enough: Error {}
         try content.bytes.write(to: URL(fileURLWithPath: path))
         #expect(throws: Enough.self) {

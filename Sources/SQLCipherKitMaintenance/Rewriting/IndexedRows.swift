@@ -1,0 +1,130 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// Copies what the indexes of a table hold of its lost rows.
+struct IndexedRows {
+    /// The number of rows that the indexes had all columns of, and of the other ones.
+    private(set) var whole = 0, partial = 0
+
+    private let table: String
+    private let copy: Connection
+    /// The stored columns that are not generated, by their number.
+    private let columns: [(id: Int, name: String)]
+    /// The column that is the row id.
+    private let alias: Int?
+    /// What identifies a row: in the table, and in the working table.
+    private let keys: [(name: String, working: String)]
+
+    private static let working = "temp.sqlcipherkit_lost_rows"
+
+    init(
+        of table: String, _ objects: [Salvage.Object], _ map: PageMap, _ copy: Connection, _ encoding: StoredRecord.Encoding,
+        _ report: () throws -> Void
+    ) throws {
+        self.table = table
+        self.copy = copy
+        let rows: [(Int, String, String, Int)] = try copy.fetchAll(
+            "SELECT cid, name, upper(type), pk FROM pragma_table_xinfo(\(table), 'main') WHERE hidden = 0 ORDER BY cid")
+        columns = rows.map { ($0.0, $0.1) }
+        let primary = rows.filter { $0.3 > 0 }
+        if let name = try copy.main.rowIDName(of: table) {
+            alias = primary.count == 1 && primary[0].2 == "INTEGER" ? primary[0].0 : nil
+            keys = [(name, "k")]
+        } else {
+            alias = nil
+            keys = primary.map { ($0.1.quotedSQLIdentifier, "c\($0.0)") }
+        }
+        let indexes = objects.filter { $0.entry.type == "index" && $0.root > 0 && SQLName($0.entry.table) == SQLName(table) }
+        guard !indexes.isEmpty, !keys.isEmpty else { return }
+        let values = columns.map { "\($0.name.quotedSQLIdentifier) AS c\($0.id)" }
+        let rowID = keys[0].working == "k" ? ["\(keys[0].name) AS k"] : []
+        try copy.execute(
+            SQL(raw: "CREATE TABLE \(Self.working) AS SELECT \((rowID + values).joined(separator: ", ")), 0 AS sources "
+                + "FROM \(copy.main.qualified(table)) LIMIT 0"))
+        defer { try? copy.execute(SQL(raw: "DROP TABLE \(Self.working)")) }
+        try copy.execute(SQL(raw: "CREATE UNIQUE INDEX temp.sqlcipherkit_lost_keys ON sqlcipherkit_lost_rows(\(working(keys)))"))
+        var sources: [Set<Int>] = []
+        for index in indexes.prefix(62) {
+            let places = try copy.fetchAll(
+                Int.self, "SELECT cid FROM pragma_index_xinfo(\(index.entry.name), 'main') ORDER BY seqno")
+            guard let held = try read(index, places, bit: sources.count, map, encoding, report) else { continue }
+            sources.append(held)
+        }
+        try copyWholeRows(sources)
+        try keepPartialRows()
+    }
+
+    private func working(_ keys: [(name: String, working: String)]) -> String {
+        keys.map(\.working).joined(separator: ", ")
+    }
+
+    /// Reads the entries of an index whose rows are lost.
+    /// - Returns: the columns that it has; nil if it does not identify rows.
+    private func read(
+        _ index: Salvage.Object, _ places: [Int], bit: Int, _ map: PageMap, _ encoding: StoredRecord.Encoding,
+        _ report: () throws -> Void
+    ) throws -> Set<Int>? {
+        // -1 is the row id, and -2 an expression.
+        func name(_ id: Int) -> String? { id == -1 || id == alias ? "k" : columns.contains { $0.id == id } ? "c\(id)" : nil }
+        var used: [(place: Int, name: String)] = []
+        for (place, id) in places.enumerated() {
+            if let name = name(id), !used.contains(where: { $0.name == name }) { used.append((place, name)) }
+        }
+        func parameter(_ name: String) -> String? { used.firstIndex { $0.name == name }.map { "?\($0 + 1)" } }
+        var isLost: [String] = []
+        for key in keys {
+            guard let parameter = parameter(key.working) else { return nil }
+            isLost.append("\(key.name) IS \(parameter)")
+        }
+        let updates = used.filter { one in !keys.contains { $0.working == one.name } }.map { "\($0.name) = excluded.\($0.name)" }
+        let insert = try RawStatement(
+            copy,
+            """
+            INSERT INTO \(Self.working)(\(used.map(\.name).joined(separator: ", ")), sources)
+            SELECT \(used.indices.map { "?\($0 + 1)" }.joined(separator: ", ")), \(1 << bit)
+            WHERE NOT EXISTS (SELECT 1 FROM \(copy.main.qualified(table)) WHERE \(isLost.joined(separator: " AND ")))
+            ON CONFLICT(\(working(keys)))
+            DO UPDATE SET \((updates + ["sources = sources | excluded.sources"]).joined(separator: ", "))
+            """)
+        var reader = TreeReader(map), count = 0
+        try reader.readRows(root: index.root) { _, bytes in
+            guard let record = StoredRecord(bytes), record.count == places.count else { return }
+            for (parameter, one) in used.enumerated() {
+                try copy.check(record.bind(one.place, to: insert.handle, at: Int32(parameter + 1), encoding))
+            }
+            _ = try insert.step()
+            insert.reset()
+            count += 1
+            if count % 256 == 0 { try report() }
+        }
+        return Set(used.compactMap { used in columns.first { "c\($0.id)" == used.name }?.id })
+    }
+
+    /// Moves the rows of which all columns are known into the table.
+    private mutating func copyWholeRows(_ sources: [Set<Int>]) throws {
+        let others = columns.filter { $0.id != alias }, isRowID = keys[0].working == "k"
+        let names = (isRowID ? [keys[0].name] : []) + others.map(\.name.quotedSQLIdentifier)
+        let values = (isRowID ? ["k"] : []) + others.map { "c\($0.id)" }
+        for mask in try copy.fetchAll(Int.self, SQL(raw: "SELECT DISTINCT sources FROM \(Self.working)")) {
+            let known = sources.indices.filter { mask & 1 << $0 != 0 }.reduce(into: Set<Int>()) { $0.formUnion(sources[$1]) }
+            guard others.allSatisfy({ known.contains($0.id) }) else { continue }
+            try copy.execute(
+                SQL(raw: "INSERT OR IGNORE INTO \(copy.main.qualified(table))(\(names.joined(separator: ", "))) "
+                    + "SELECT \(values.joined(separator: ", ")) FROM \(Self.working) WHERE sources = \(mask)"))
+            whole += try copy.fetchOne(Int.self, "SELECT changes()") ?? 0
+            try copy.execute(SQL(raw: "DELETE FROM \(Self.working) WHERE sources = \(mask)"))
+        }
+    }
+
+    private mutating func keepPartialRows() throws {
+        partial = try copy.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(Self.working)")) ?? 0
+        guard partial > 0 else { return }
+        var rowID = "lost_row_id"
+        while columns.contains(where: { SQLName($0.name) == SQLName(rowID) }) { rowID += "_" }
+        let values = (alias == nil && keys[0].working == "k" ? ["k AS \(rowID)"] : [])
+            + columns.map { "\($0.id == alias ? "k" : "c\($0.id)") AS \($0.name.quotedSQLIdentifier)" }
+        let name = try LostAndFound.freeName("lost_and_found_" + table, copy)
+        try copy.execute(
+            SQL(raw: "CREATE TABLE \(copy.main.qualified(name)) AS SELECT \(values.joined(separator: ", ")) FROM \(Self.working)"))
+    }
+}
