@@ -16,6 +16,10 @@ public struct BackupOptions: Hashable, Sendable {
     /// open if the database has others.
     public var isCompact = false
 
+    /// Whether to write the recovery copy of the database that is backed up as well, beside it
+    /// (``Schema/writeRecoveryCopy(toFileAt:)``). Default: false.
+    public var writesRecoveryCopy = false
+
     /// The defaults.
     public init() {}
 

@@ -26,6 +26,16 @@ final class DamagedFileCopy {
 
     deinit { DatabaseFile.remove(path) }
 
+    /// Replaces the first bytes of the copy.
+    func begin(with bytes: [UInt8]) throws(DatabaseError) {
+        let descriptor = SystemFile.open(path, O_WRONLY)
+        guard descriptor >= 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        guard bytes.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) == bytes.count else {
+            throw DatabaseError(code: .ioError, message: "\(path) cannot be written", path: path)
+        }
+    }
+
     private func copyDatabase(_ source: String) throws(DatabaseError) {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }

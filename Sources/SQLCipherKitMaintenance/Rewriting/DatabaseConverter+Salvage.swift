@@ -14,8 +14,10 @@ extension DatabaseConverter {
     /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost if its own
     /// page is lost, or one of the overflow pages of a large value. ``SalvageReport`` says where rows went whose table is unknown.
     ///
-    /// If the first page is lost, so are the tables that it defines; their rows are in the table `lost_and_found`. Without the
-    /// first page, the key is verified by the authentication codes of the others, so that a database without them is refused.
+    /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
+    /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without one, the rows of these tables are in the table
+    /// `lost_and_found`, and a database whose salt is lost cannot be read: neither a passphrase nor a raw key opens it. Without the
+    /// first page, the key is verified by the authentication codes of the others, or by the recovery copy.
     ///
     /// The damaged file is never written to. It is first copied with its journal or write-ahead log, so the new file's folder needs
     /// room for two files. Close all connections to the damaged file.
@@ -24,6 +26,8 @@ extension DatabaseConverter {
     ///   - key: how it is encrypted.
     ///   - newPath: the file to create. It must not exist yet.
     ///   - newKey: how the new file is encrypted. Default: nil, as the damaged file.
+    ///   - recoveryCopy: the recovery copy. Default: nil, the one beside the damaged file, `path` with `-recovery` appended, if
+    ///     there is one that the key opens.
     ///   - configuration: its ``DatabaseConfiguration/prepare`` runs on the connections to the new file, for a schema that needs
     ///     your own functions or collations.
     ///   - progress: called repeatedly, and once with all work done before the file gets its name. If it throws, no new file is
@@ -33,7 +37,7 @@ extension DatabaseConverter {
     ///   ``DatabaseError/Reason/cannotOpen``, or an error from SQLite. In each case no new file is created.
     @discardableResult
     public static func salvage(
-        fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil,
+        fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil, recoveryCopy: String? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil
     ) throws -> SalvageReport {
         if newPath.isEmpty || newPath.utf8.contains(0) {
@@ -43,24 +47,45 @@ extension DatabaseConverter {
         for suffix in ["", "-journal", "-wal"] where DatabaseFile.exists(newPath + suffix) {
             throw DatabaseFile.cannotOpen(newPath, "there is a file \(newPath + suffix) already")
         }
+        return try salvage(
+            fileAt: path, beside: path, key: key, to: newPath, newKey: newKey, recoveryCopy, configuration, progress) { file in
+                try file.publish(replacing: false)
+            }
+    }
+
+    /// - Parameters:
+    ///   - database: the database's own path, where its key slots and a recovery copy are looked for.
+    ///   - publish: gives the finished file its name.
+    static func salvage(
+        fileAt path: String, beside database: String, key: Encryption, to newPath: String, newKey: Encryption?,
+        _ recoveryCopy: String?, _ configuration: DatabaseConfiguration, _ progress: RewriteProgressHandler?,
+        publish: (AtomicFile) throws -> Void
+    ) throws -> SalvageReport {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         _ = try DatabaseFile.prepare(.file(path), reading)
-        let resolved = try key.resolved(for: .file(path), reading).key
+        let resolved = try key.resolved(for: .file(database), reading).key
         let target = try newKey?.resolvedForNewFile() ?? resolved
         let relay = progress.map { ProgressRelay($0, on: nil) }
         let file = try AtomicFile(for: newPath)
         let report: SalvageReport
         do {
             let damaged = try DamagedFileCopy(of: path, at: AtomicFile.workingPath(for: newPath))
-            let source = try PageReader(.file(damaged.path), key: resolved, access: .readWrite)
+            let recovery = try RecoveryCopy.find(recoveryCopy, for: database, key: resolved)
+            var source = try PageReader(.file(damaged.path), key: resolved, access: .readWrite)
+            if let recovery, try !source.hasFirstPage, try !source.hasAuthenticPage(resolved) {
+                source.connection.close()
+                try damaged.begin(with: resolved.isPlaintext ? recovery.header : recovery.salt)
+                source = try PageReader(.file(damaged.path), key: resolved, access: .readWrite)
+            }
+            if let recovery, try !source.hasFirstPage { source.useLayout(of: recovery.header) }
             defer { source.connection.close() }
-            report = try Salvage(of: source, path: path, key: resolved, configuration, relay)
+            report = try Salvage(of: source, path: path, key: resolved, recovery, configuration, relay)
                 .run(to: file.temporaryPath, key: target)
         }
         try file.flush()
         if let relay, !relay.finish() { throw relay.error ?? CancellationError() }
-        try file.publish(replacing: false)
+        try publish(file)
         return report
     }
 }

@@ -9,16 +9,21 @@ final class PageMap {
     private var kinds: [UInt8]
     private var isReached: [Bool]
     private let hasParents: Bool
+    /// Whether the first page is lost: without authentication it can be read, and is noise.
+    let isFirstPageLost: Bool
 
-    /// - Parameter header: the first page; nil if it is lost.
-    init(_ source: PageReader, header: [UInt8]?, _ report: (_ page: Int) throws -> Void) throws {
+    /// - Parameters:
+    ///   - header: what the first page holds; nil if it is lost.
+    ///   - isFirstPageLost: whether the header is not the database's own, and so does not list its free pages.
+    init(_ source: PageReader, header: [UInt8]?, isFirstPageLost: Bool, _ report: (_ page: Int) throws -> Void) throws {
         self.source = source
+        self.isFirstPageLost = isFirstPageLost
         kinds = Array(repeating: 0, count: source.pageCount + 1)
         isReached = Array(repeating: false, count: source.pageCount + 1)
         var second: [UInt8]?
         for number in stride(from: 1, through: source.pageCount, by: 1) where number != source.lockPage {
             if number % 64 == 0 { try report(number) }
-            guard let page = try source.page(number) else {
+            guard number > 1 || !isFirstPageLost, let page = try source.page(number) else {
                 lostPages.append(number)
                 continue
             }
@@ -28,7 +33,7 @@ final class PageMap {
         // Without the header: the first page after the map is always a root, which has no parent.
         hasParents = header.map { $0.bigEndian(at: 52, bytes: 4) ?? 0 != 0 } ?? second?.starts(with: [1, 0, 0, 0, 0]) ?? false
         if hasParents { for number in kinds.indices where number > 1 && mapPage(of: number) == number { kinds[number] = 0 } }
-        try leaveOutFreePages(first: header?.bigEndian(at: 32, bytes: 4) ?? 0)
+        try leaveOutFreePages(first: isFirstPageLost ? 0 : header?.bigEndian(at: 32, bytes: 4) ?? 0)
     }
 
     private func leaveOutFreePages(first: Int) throws {

@@ -33,7 +33,11 @@ struct PageReader {
         (pageSize, usableSize, pageCount) = (Int(size), Int(usable), Int(count))
         reservedSize = pageSize - usableSize
         // The header tells how many bytes of each page the b-tree leaves free.
-        if let first = try page(1), first[20] >= reservedSize { usableSize = max(480, pageSize - Int(first[20])) }
+        if let first = try page(1), first.starts(with: DatabaseFile.plaintextHeader) { useLayout(of: first) }
+    }
+
+    mutating func useLayout(of header: [UInt8]) {
+        if header[20] >= reservedSize { usableSize = max(480, pageSize - Int(header[20])) }
     }
 
     /// The bytes of a page, counted from 1; nil if it is damaged or missing.

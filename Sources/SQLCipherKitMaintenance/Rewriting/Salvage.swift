@@ -7,6 +7,7 @@ struct Salvage {
     /// The damaged file's own name, for errors.
     private let path: String
     private let key: Encryption
+    private let recovery: RecoveryCopy?
     private let configuration: DatabaseConfiguration
     private let relay: ProgressRelay?
 
@@ -16,17 +17,21 @@ struct Salvage {
         let root: Int
     }
 
-    init(of source: PageReader, path: String, key: Encryption, _ configuration: DatabaseConfiguration, _ relay: ProgressRelay?) {
+    init(
+        of source: PageReader, path: String, key: Encryption, _ recovery: RecoveryCopy?, _ configuration: DatabaseConfiguration,
+        _ relay: ProgressRelay?
+    ) {
         self.source = source
         self.path = path
         self.key = key
+        self.recovery = recovery
         self.configuration = configuration
         self.relay = relay
     }
 
     func run(to newPath: String, key newKey: Encryption) throws -> SalvageReport {
-        let header = try firstPage()
-        let map = try PageMap(source, header: header, report)
+        let first = try firstPage(), header = first ?? recovery?.header
+        let map = try PageMap(source, header: header, isFirstPageLost: first == nil, report)
         var encoding = StoredRecord.Encoding(rawValue: header?.bigEndian(at: 56, bytes: 4) ?? 1) ?? .utf8
         var schema = TreeReader(map)
         var objects: [Object] = []
@@ -36,6 +41,15 @@ struct Salvage {
         if let gap = schema.losses.gaps.first {
             let encodings = header == nil ? [.utf8, .utf16LittleEndian, .utf16BigEndian] : [encoding]
             try findObjects(map, gap, &objects, encodings) { encoding = $0 }
+        }
+        let known = objects.count
+        if !schema.losses.pages.isEmpty, let recovery {
+            let names = Set(objects.map { SQLName($0.entry.name) })
+            for object in recovery.objects where !names.contains(SQLName(object.entry.name)) {
+                // With auto_vacuum, a table may begin elsewhere by now.
+                if case .tree(let root) = try map.place(of: object.root), root != object.root { continue }
+                objects.append(object)
+            }
         }
         let copy = try open(newPath, newKey, header, encoding)
         let content = try copy.withRoomForRowID {
@@ -48,7 +62,7 @@ struct Salvage {
         return SalvageReport(
             tables: content.tables, lostObjects: content.lostObjects, lostSchemaPages: schema.losses.pages,
             lostPages: map.lostPages, rebuiltIndexes: try finish(newPath, newKey, objects, damagedTables),
-            unassignedRows: content.unassignedRows)
+            unassignedRows: content.unassignedRows, recoveredObjects: objects.count - known)
     }
 
     /// Reads the pages of the schema that nothing leads to: those that hold nothing but rows of a schema.
@@ -76,13 +90,9 @@ struct Salvage {
 
     /// The first page, which confirms that this is a database with this key; nil if it is lost.
     private func firstPage() throws -> [UInt8]? {
-        if let page = try source.page(1), page.starts(with: DatabaseFile.plaintextHeader), page.isDatabaseHeader(of: source) {
-            return page
-        }
-        // If another page has the right authentication code, the key is right.
-        if !key.isPlaintext, key.settings.usesHMAC {
-            for number in stride(from: 2, through: source.pageCount, by: 1) where try source.page(number) != nil { return nil }
-        }
+        if try source.hasFirstPage { return try source.page(1) }
+        // The key is right if it opens the recovery copy, or if another page has the right authentication code.
+        if try key.isPlaintext || !key.settings.usesHMAC ? recovery != nil : source.hasAuthenticPage(key) { return nil }
         throw key.refusal(by: path, header: nil)
     }
 
@@ -165,6 +175,23 @@ extension Salvage.Object {
 
     fileprivate var isFullText: Bool {
         entry.type == "table" && root == 0 && entry.sql?.lowercased().contains("using fts5") == true
+    }
+}
+
+extension PageReader {
+    /// Whether the first page is whole.
+    var hasFirstPage: Bool {
+        get throws(DatabaseError) {
+            guard let page = try page(1), page.starts(with: DatabaseFile.plaintextHeader) else { return false }
+            return page.isDatabaseHeader(of: self)
+        }
+    }
+
+    /// Whether a page other than the first has the right authentication code.
+    func hasAuthenticPage(_ key: Encryption) throws(DatabaseError) -> Bool {
+        if key.isPlaintext || !key.settings.usesHMAC { return false }
+        for number in stride(from: 2, through: pageCount, by: 1) where try page(number) != nil { return true }
+        return false
     }
 }
 

@@ -1,4 +1,5 @@
-/// A report of what ``DatabaseConverter/salvage(fileAt:key:to:newKey:configuration:progress:)`` has copied and could not copy.
+/// A report of what ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` has copied and could
+/// not copy.
 public struct SalvageReport: Hashable, Sendable {
     /// A table of the damaged database.
     public struct Table: Hashable, Sendable {
@@ -47,6 +48,8 @@ public struct SalvageReport: Hashable, Sendable {
     /// them. They are in the table `lost_and_found`, with the columns of the one that SQLite's own `.recover` makes
     /// (<https://sqlite.org/recovery.html>). Rows of indexes and deleted rows may be among them.
     public let unassignedRows: Int
+    /// The number of tables, indexes, views and triggers whose definition is from the recovery copy.
+    public let recoveredObjects: Int
 
     /// Whether the new database has all tables, with all their rows.
     public var isComplete: Bool {

@@ -56,6 +56,7 @@ extension Schema {
             let key = try connection.refusingUse { try key.resolvedForNewFile() }
             try FileBackup(of: self, to: path, key: key, options, progress).run()
         }
+        if options.writesRecoveryCopy { try writeRecoveryCopy() }
     }
 
     /// Copies the database over one of another connection, for example an in-memory one. Everything in that database is replaced in

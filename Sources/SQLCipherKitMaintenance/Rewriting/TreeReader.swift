@@ -40,7 +40,8 @@ struct TreeReader {
     /// Calls `body` with the rows of a page.
     /// - Returns: what is on the page; nil if it is lost.
     mutating func readPage(_ number: Int, _ body: (Int64?, [UInt8]) throws -> Void) throws -> SalvagedPage? {
-        guard let bytes = try source.page(number), let page = TreePage(bytes, isFirst: number == 1, source) else { return nil }
+        guard number > 1 || !map.isFirstPageLost, let bytes = try source.page(number) else { return nil }
+        guard let page = TreePage(bytes, isFirst: number == 1, source) else { return nil }
         map.reach(number)
         losses.rows += page.invalidCells
         var records: [[UInt8]] = []
