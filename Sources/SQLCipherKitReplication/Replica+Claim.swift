@@ -8,6 +8,13 @@ extension Replica {
         var contents: ReplicaContents
         var tail: ReplicaTail
         var opening: TermOpening
+        /// The version of the head.
+        var version: String
+
+        /// Whether its last generation has no snapshot, as its writer has ended before that was complete.
+        var lacksSnapshot: Bool {
+            contents.snapshot == nil || tail.links.last.map { $0.entry.generation != contents.generation } ?? false
+        }
     }
 
     /// Takes over the store. If it is interrupted, the next call begins again, with another term.
@@ -21,7 +28,7 @@ extension Replica {
             var tail = ReplicaTail(after: contents.place)
             try await tail.extend(store, names, key)
             let opening = try await TermOpening.read(contents.place.term, store, names, key)
-            former = Former(contents: contents, tail: tail, opening: opening)
+            former = Former(contents: contents, tail: tail, opening: opening, version: present?.object.version ?? "")
             let known = ReplicaMemory(of: source.path, section: section.id).read(section.id)
             held =
                 known.first { $0.place.tag == tail.end.tag } ?? known.last { $0.place.term == contents.place.term } ?? held
@@ -29,6 +36,7 @@ extension Replica {
             isAhead = try await mayContinue(held, former)
             if !tail.isClosed { try await close(tail) }
             next = contents
+            if former?.lacksSnapshot == true { (next.snapshot, next.logged, next.pageSize) = (nil, 0, source.pageSize) }
         } else {
             held = nil
             // As many as a reader accepts.
@@ -105,38 +113,48 @@ extension Replica {
         isHealing = false
         guard let source, let held, let former else { return false }
         let end = former.tail.end
-        do { try held.require(in: end, former.opening) } catch let error as DatabaseError where error.reason == .replicaRolledBack {
+        do {
+            try held.require(in: end, former.opening)
+            if held.place.tag == end.tag { return false }
+            // What was stored since is of this database if its log has it: then the process was killed.
+            try source.resume(at: former.tail.mark ?? former.contents.mark)
+            return false
+        } catch let error as DatabaseError where error.reason == .replicaRolledBack {
             sightings += 1
             guard sightings >= 3 else { throw error }
             (sightings, least, isHealing) = (0, max(least, held.generation), true)
             return true
-        }
-        if held.place.tag == end.tag { return false }
-        // What was stored since is of this database if its log has it: then the process was killed.
-        do { try source.resume(at: former.tail.mark ?? former.contents.mark) } catch is ReplicaSource.Gap {
-            if former.contents.snapshot == nil {
-                let reader = try await ReplicaReader(store, key: encryption)
-                // Killed before the first snapshot was complete: nothing can be restored, so nothing is lost.
-                guard let newest = try await reader.newestPlan() else { return true }
-                if newest.end == held.place { return true }
-            }
+        } catch let error as DatabaseError where error.reason == .replicaForked {
+            if try await isNewest(held, former) { return true }
+            throw error
+        } catch is ReplicaSource.Gap {
+            if try await isNewest(held, former) { return true }
             throw DatabaseError.forkedReplica(
                 "it has commits that this database lacks. Restore the newest state; or, to begin another history with this "
                     + "database, remove \(ReplicaMemory(of: source.path, section: names.section).path)")
         }
-        return false
+    }
+
+    /// Whether nothing after a place can be restored: its writer has ended before its first snapshot was complete.
+    private func isNewest(_ held: FollowerState.Held, _ former: Former) async throws -> Bool {
+        guard former.lacksSnapshot else { return false }
+        let reader = try await ReplicaReader(store, key: encryption)
+        guard reader.version == former.version else { throw ReplicaStoreError.unavailable("the store is not up to date") }
+        return try await reader.newestPlan().map { $0.end == held.place } ?? true
     }
 
     /// Writes down what the database holds.
-    func remember(isDurable: Bool, orAlso place: ChainPlace? = nil) throws {
+    func remember(isDurable: Bool) throws {
         guard let source, isClaimed else { return }
         // Another replica of this database may have taken over.
         let memory = ReplicaMemory(of: source.path, section: names.section)
         if let last = memory.read(names.section).last, last.place.term != term { return }
         var all = [held(contents.place, contents.generation)]
-        // The replica may end before it knows.
-        if let place = place ?? maybePlace { all.append(held(place, contents.generation)) }
-        if place != nil { maybePlace = place }
+        // The link that is being stored may be in the store. The database has it in either case.
+        if let bytes = pendingLink?.bytes {
+            let place = ChainPlace(term: term, link: contents.place.link + 1, tag: Array(bytes.suffix(ReplicaKey.tagCount)))
+            all.append(held(place, contents.generation))
+        }
         try memory.write(all, isDurable: isDurable)
     }
 

@@ -169,19 +169,14 @@ extension Replica {
     func finishPendingLink() async throws {
         guard let link = pendingLink else { return }
         let number = contents.place.link, name = names.link(number, of: term)
+        // The process may end before it knows that it was stored. If that cannot be written, storing the head says so.
+        try? remember(isDurable: false)
         do { try await put(name, link.bytes, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
             try await judgeLink(name, link.bytes)
-        } catch {
-            // It may have been stored. The database has it in either case.
-            let tag = Array(link.bytes.suffix(ReplicaKey.tagCount))
-            try? remember(isDurable: false, orAlso: ChainPlace(term: term, link: number + 1, tag: tag))
-            throw error
         }
-        (pendingLink, maybePlace, sightings) = (nil, nil, 0)
+        (pendingLink, sightings) = (nil, 0)
         contents.place.link += 1
         if let block = link.block { apply(block) }
-        // If it cannot be written, storing the head says so.
-        try? remember(isDurable: false)
         guard link.isJoined else {
             if let block = link.block { tail.append(block) }
             return

@@ -44,8 +44,6 @@ public actor Replica {
     /// A head and a link whose storing has begun.
     var pending: PendingHead?
     var pendingLink: PendingLink?
-    /// Where the chain is if that link was stored although the call has failed.
-    var maybePlace: ChainPlace?
     /// Blocks that were read and are not stored yet.
     var queue: [SealedBlock] = []
     /// Blocks that are in links of their own, to be stored as one object as well.

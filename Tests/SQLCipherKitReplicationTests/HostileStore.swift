@@ -6,7 +6,15 @@ import TestSupport
 /// did not acknowledge or perform it all the same, list late, and be restored from a copy of itself. Only conditions are checked
 /// against what is really there.
 final class HostileStore: ReplicaStore {
+    /// What happens before a request to store something: a copy is made, the store is restored from it, or the line is cut. That
+    /// may also be after the request, so that its answer is lost.
+    enum Event { case copy, back, cut, cutAfter }
+
     private struct State {
+        var events: [Int: Event] = [:]
+        /// The number of requests to store something.
+        var requests = 0
+        var isCut = false, whenCut: @Sendable () -> Void = {}
         /// All versions of each object; nil where it was not there.
         var versions: [String: [ReplicaObject?]] = [:]
         var copy: [String: ReplicaObject] = [:]
@@ -20,6 +28,16 @@ final class HostileStore: ReplicaStore {
         func present(_ name: String) -> ReplicaObject? { versions[name]?.last ?? nil }
 
         mutating func set(_ name: String, _ object: ReplicaObject?) { versions[name, default: [nil]].append(object) }
+
+        mutating func makeCopy() { copy = versions.compactMapValues { $0.last ?? nil } }
+
+        mutating func restoreCopy() {
+            for name in versions.keys {
+                let object = copy[name]
+                if object?.version == present(name)?.version { continue }
+                set(name, object)
+            }
+        }
     }
     private let state: Mutex<State>
 
@@ -27,24 +45,23 @@ final class HostileStore: ReplicaStore {
 
     func behave(stale: Int, failing: Int) { state.withLock { ($0.stale, $0.failing) = (stale, failing) } }
 
-    /// Makes a copy of what is there, as a backup does.
-    func makeCopy() {
-        state.withLock { state in state.copy = state.versions.compactMapValues { $0.last ?? nil } }
+    /// - Parameter events: what happens, by the numbers of requests from 1 on.
+    func plan(_ events: [Int: Event], whenCut: @escaping @Sendable () -> Void = {}) {
+        state.withLock { ($0.events, $0.whenCut) = (events, whenCut) }
     }
 
-    func restoreCopy() {
-        state.withLock { state in
-            for name in state.versions.keys {
-                let object = state.copy[name]
-                if object?.version == state.present(name)?.version { continue }
-                state.set(name, object)
-            }
-        }
-    }
+    var requests: Int { state.withLock { $0.requests } }
+    var isCut: Bool { state.withLock { $0.isCut } }
+    func mend() { state.withLock { ($0.isCut, $0.events) = (false, [:]) } }
+
+    /// Makes a copy of what is there, as a backup does.
+    func makeCopy() { state.withLock { $0.makeCopy() } }
+
+    func restoreCopy() { state.withLock { $0.restoreCopy() } }
 
     func list(prefix: String) async throws -> [ReplicaObjectInfo] {
         try state.withLock { state in
-            if state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
+            if state.isCut || state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
             let isLate = state.draw(2 * state.stale)
             return state.versions.compactMap { name, versions in
                 guard name.hasPrefix(prefix) else { return nil }
@@ -56,7 +73,7 @@ final class HostileStore: ReplicaStore {
 
     func get(_ name: String) async throws -> ReplicaObject? {
         try state.withLock { state in
-            if state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
+            if state.isCut || state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
             guard state.draw(state.stale), let versions = state.versions[name] else { return state.present(name) }
             return versions.randomElement(using: &state.random) ?? nil
         }
@@ -64,8 +81,18 @@ final class HostileStore: ReplicaStore {
 
     func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
         try state.withLock { state in
-            let fails = state.draw(state.failing)
-            if fails, Bool.random(using: &state.random) { throw ReplicaStoreError.unavailable("lost") }
+            state.requests += 1
+            switch state.events[state.requests] {
+            case .copy: state.makeCopy()
+            case .back: state.restoreCopy()
+            case .cut, .cutAfter:
+                state.isCut = true
+                state.whenCut()
+            case nil: break
+            }
+            if state.isCut, state.events[state.requests] != .cutAfter { throw ReplicaStoreError.unavailable("cut") }
+            let fails = state.isCut || state.draw(state.failing)
+            if fails, !state.isCut, Bool.random(using: &state.random) { throw ReplicaStoreError.unavailable("lost") }
             switch condition {
             case .always: break
             case .isAbsent: if state.present(name) != nil { throw ReplicaStoreError.conditionFailed }
@@ -80,7 +107,7 @@ final class HostileStore: ReplicaStore {
 
     func delete(_ name: String) async throws {
         try state.withLock { state in
-            if state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
+            if state.isCut || state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
             if state.present(name) != nil { state.set(name, nil) }
         }
     }

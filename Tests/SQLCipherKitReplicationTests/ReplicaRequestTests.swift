@@ -1,0 +1,101 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Synchronization
+import Testing
+import TestSupport
+
+/// What can happen between any two requests of a replica.
+@Suite(.timeLimit(.minutes(20))) struct ReplicaRequestTests {
+    private static var options: ReplicaOptions {
+        var options = ReplicaOptions.forTests
+        (options.interval, options.fanOut, options.partsPerStep) = (.milliseconds(10), 2, 2)
+        return options
+    }
+
+    /// The number of requests of `work`, about.
+    private static let requests = 60
+
+    private static func pool(_ folder: TemporaryFolder) throws -> DatabasePool {
+        let pool = try DatabasePool(.file(folder.path("a.db")), key: try CommitOracle.key)
+        try pool.write { db in
+            try db.execute("CREATE TABLE t(x)")
+            for _ in 0..<40 { try db.execute("INSERT INTO t VALUES (randomblob(8000))") }
+        }
+        return pool
+    }
+
+    private static func commit(_ pool: DatabasePool) throws { try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") } }
+
+    private static func rows(_ pool: DatabasePool) throws -> Int? {
+        try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
+    }
+
+    /// The newest state can be restored, and it is the last one.
+    private static func check(_ pool: DatabasePool, _ store: HostileStore, _ folder: TemporaryFolder, _ what: String) async throws {
+        do { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: try CommitOracle.key) } catch {
+            Issue.record(error, "\(what)")
+            return
+        }
+        let restored = try DatabasePool(.file(folder.path("b.db")), key: try CommitOracle.key)
+        let (found, wanted) = (try rows(restored), try rows(pool))
+        #expect(found == wanted, "\(what)")
+        try await restored.close()
+    }
+
+    /// The files beside databases.
+    private static func memories(_ folder: TemporaryFolder) -> [String] {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+        return names?.filter { $0.contains("-replicated-") } ?? []
+    }
+
+    private static func inParallel<Item: Sendable>(_ items: [Item], _ body: @escaping @Sendable (Item) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, item) in items.enumerated() {
+                if number >= 8 { try await group.next() }
+                group.addTask { try await body(item) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// The next replica goes on, and what it says is stored can be restored. That is also so if the process is killed and the log
+    /// is moved into the database: then what is beside the database is that of the time of the request.
+    @Test func replicaThatEndsAtAnyRequestIsContinued() async throws {
+        let all = (1...Self.requests).flatMap { request in
+            [(request, HostileStore.Event.cut, false), (request, .cutAfter, false), (request, .cut, true), (request, .cutAfter, true)]
+        }
+        let chosen = LongTests.areOn ? all : all.filter { $0.0 % 12 == Int(Seed.value % 12) }
+        try await Self.inParallel(chosen) { request, event, isKilled in
+            let folder = try TemporaryFolder(), store = HostileStore(seed: 1), memory = Mutex<[URL: Data]>([:])
+            var pool = try Self.pool(folder)
+            store.plan([request: event]) {
+                for name in Self.memories(folder) {
+                    let url = URL(fileURLWithPath: folder.path(name))
+                    memory.withLock { $0[url] = try? Data(contentsOf: url) }
+                }
+            }
+            let first = try await Replica(following: pool, in: store, options: Self.options)
+            while !store.isCut {
+                try Self.commit(pool)
+                // The error is in the status a little later.
+                _ = try? await first.waitUntilStored(timeout: .milliseconds(200))
+            }
+            await first.stop()
+            store.mend()
+            if isKilled {
+                try await pool.close()
+                for name in Self.memories(folder) { try FileManager.default.removeItem(atPath: folder.path(name)) }
+                for (url, data) in memory.withLock({ $0 }) { try data.write(to: url) }
+                pool = try DatabasePool(.file(folder.path("a.db")), key: try CommitOracle.key)
+            }
+            let second = try await Replica(following: pool, in: store, options: Self.options)
+            for _ in 0..<2 {
+                try Self.commit(pool)
+                do { try await second.waitUntilStored(timeout: .seconds(60)) } catch { Issue.record(error, "\(request) \(event) \(isKilled)") }
+            }
+            try await Self.check(pool, store, folder, "ended at request \(request), \(event), \(isKilled)")
+            await second.stop()
+        }
+    }
+}
