@@ -61,7 +61,9 @@ extension Replica {
                 ancestry = [former.tail.end] + former.opening.ancestry
             }
         }
-        counter = 0
+        formerTerms.formUnion((ancestry + (former?.opening.ancestry ?? [])).map(\.term) + [term])
+        if let former { formerTerms.insert(former.tail.end.term) }
+        (counter, unproven) = (0, [])
         try await begin(&next, former?.tail)
         let time = options.time
         if let former {
@@ -75,23 +77,19 @@ extension Replica {
         (next.age, next.believed) = (clock.age, clock.believed)
         try await storePages(&next)
         (next.begun, next.counter, next.joined) = ((0, 0), counter, next.place.link)
+        // A claim that cannot be proven is given up, and the next one has another term.
+        let bare = try (present?.head ?? ReplicaHead()).marked().bytes
+        let touched = try await replaceHead(bare, present?.object.version)
+        while let object = unproven.popLast() {
+            guard try await isThere(object) else { throw ReplicaStoreError.unavailable("the store lacks \(object.name) again") }
+        }
         try head.sections[head.sections.count - 1].seal(next, with: key)
         // The answer may be lost: then the store has a term that is this database's all the same.
         let memory = ReplicaMemory(of: source.path, section: names.section), claiming = self.held(next.place, next.generation)
         var known = memory.read(names.section)
         if known.isEmpty { known = [FollowerState.Held()] }
         try memory.write(known + [claiming], isDurable: true)
-        let bytes = head.bytes
-        count(\.headBytes, bytes.count)
-        do {
-            version = try await put(
-                ReplicaHead.name, bytes, if: present.map { .isVersion($0.object.version) } ?? .isAbsent)
-        } catch ReplicaStoreError.conditionFailed {
-            guard let again = try await store.get(ReplicaHead.name), again.bytes == bytes else {
-                throw ReplicaStoreError.unavailable("the head has changed in the meantime")
-            }
-            version = again.version
-        }
+        version = try await replaceHead(head.bytes, touched)
         (self.head, contents, tail, queue, pendingLink, ownPlace) = (head, next, [], [], nil, nil)
         (isClaimed, isChanged, hasUnlistedSections) = (true, false, !head.removed.isEmpty)
         (needsGeneration, pending, snapshot, removals, retiredAt, pages) = (true, nil, nil, [], nil, [:])
@@ -102,6 +100,19 @@ extension Replica {
             needsGeneration = false
             followHold()
         } catch is ReplicaSource.Gap {}
+    }
+
+    /// - Returns: the version of the new head.
+    private func replaceHead(_ bytes: [UInt8], _ version: String?) async throws -> String {
+        count(\.headBytes, bytes.count)
+        do { return try await put(ReplicaHead.name, bytes, if: version.map { .isVersion($0) } ?? .isAbsent) } catch
+            ReplicaStoreError.conditionFailed
+        {
+            guard let again = try await store.get(ReplicaHead.name), again.bytes == bytes else {
+                throw ReplicaStoreError.unavailable("the head has changed in the meantime")
+            }
+            return again.version
+        }
     }
 
     /// Makes sure that the database has everything that the store has, or the store nothing that the database lacks.
@@ -165,11 +176,9 @@ extension Replica {
     /// Stores the end of a term, so that its writer can store nothing more.
     private func close(_ tail: ReplicaTail) async throws {
         guard let key = source?.key else { return }
-        let block = ReplicaBlock(
-            kind: .closing, generation: 0, first: 0, pageSize: 4096, predecessor: tail.end.tag, time: options.time, age: 0,
-            commits: 0)
         let name = names.link(tail.end.link, of: tail.end.term)
-        do { try await put(name, try block.sealed(with: key), if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
+        let closing = try closing(after: tail.end.tag, with: key)
+        do { try await put(name, closing, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
             // Its writer has stored something, or another one closes it, or this one has: look again.
             throw ReplicaStoreError.unavailable("another writer is storing")
         }
@@ -192,8 +201,11 @@ extension Replica {
         let links = tail?.links ?? []
         let blocks = links.flatMap { $0.blocks.map { ($0.block, $0.tag) } } + [(opening, tag)]
         let joined = links.flatMap(\.bytes) + bytes
-        try await put(names.link(0, of: term), bytes, if: .isAbsent)
-        try await put(names.link(1, of: term), joined, if: .isAbsent)
+        for (number, bytes) in [bytes, joined].enumerated() {
+            let name = names.link(UInt64(number), of: term)
+            try await put(name, bytes, if: .isAbsent)
+            unproven.append(UnprovenObject(name, bytes))
+        }
         next.place = ChainPlace(term: term, link: 2, tag: tag)
         next.index.append(.log(ReplicaIndex.LogEntry(term: term, link: 1, blocks: blocks, size: joined.count)))
     }
@@ -217,7 +229,9 @@ extension Replica {
                 age: clock.age, commits: 0, record: record)
             // Its name is new, and so nothing is replaced.
             let bytes = try block.sealed(with: key), number = nextNumber()
-            try await put(names.page(number, of: term), bytes, if: .always)
+            let name = names.page(number, of: term)
+            try await put(name, bytes, if: .always)
+            unproven.append(UnprovenObject(name, bytes))
             count(\.headBytes, bytes.count)
             contents.index.replaceFull(
                 by: ReplicaIndex.PageEntry(

@@ -6,6 +6,8 @@ extension Replica {
     struct PendingHead {
         let bytes: [UInt8]
         let head: ReplicaHead
+
+        init(_ head: ReplicaHead) { (bytes, self.head) = (head.bytes, head) }
     }
 
     /// Replaces the head. If that fails, the next call stores the same bytes again: it may have succeeded.
@@ -15,12 +17,13 @@ extension Replica {
         try await joinTail()
         var listed = contents
         try await storePages(&listed)
-        contents.index = listed.index
+        (contents.index, isChanged) = (listed.index, true)
+        try await prove()
         (contents.age, contents.believed, contents.counter) = (clock.age, clock.believed, counter)
         var next = head
         try next.sections[next.sections.count - 1].seal(contents, with: source.key)
         isChanged = false
-        pending = PendingHead(bytes: next.bytes, head: next)
+        pending = PendingHead(next)
         try await finishPendingHead()
     }
 
@@ -37,8 +40,71 @@ extension Replica {
                 return try await judge(present, pending)
             }
         }
+        let isNew = head.sections != pending.head.sections
         (head, self.pending, sightings, isHeadProven) = (pending.head, nil, 0, true)
-        try remember(isDurable: true)
+        if isNew { try remember(isDurable: true) }
+    }
+
+    // MARK: Objects that the head is to name
+
+    /// An object that was stored.
+    struct UnprovenObject {
+        let name: String
+        /// The last bytes of it, and the tag of what is before it.
+        let tag: [UInt8], predecessor: [UInt8]
+        /// Whether something else may have been stored in its place.
+        var isDoubtful = false
+
+        init(_ name: String, _ bytes: [UInt8], after predecessor: [UInt8] = ChainPlace.none.tag) {
+            (self.name, tag, self.predecessor) = (name, Array(bytes.suffix(ReplicaKey.tagCount)), predecessor)
+        }
+    }
+
+    /// Makes sure that the store has what the next head names.
+    ///
+    /// A store that was restored from a copy of itself may have the version of the head that it had, and lack what was stored
+    /// since. So the head gets another version first. If an object is there after that, it was there at that time, as nothing else
+    /// stores it; then every state of the store with this version has it. That it is there is not read, as reads may be old: the
+    /// store has to refuse to store something in its place.
+    func prove() async throws {
+        guard !unproven.isEmpty else { return }
+        try await finishPendingHead()
+        pending = PendingHead(try head.marked())
+        try await finishPendingHead()
+        while let object = unproven.first {
+            // Until there is an answer.
+            unproven[0].isDoubtful = true
+            guard try await isThere(object) else {
+                giveUpTerm()
+                throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
+            }
+            unproven.removeFirst()
+        }
+    }
+
+    /// Whether the store has an object. If it has not, it gets the end of the term in its place, which no one reads. If the answer
+    /// to that was lost, the object is read, and replaced by itself if it is the present version.
+    func isThere(_ object: UnprovenObject) async throws -> Bool {
+        guard let key = source?.key else { return true }
+        let name = object.name, late = ReplicaStoreError.unavailable("the store is not up to date: \(name) is missing")
+        guard object.isDoubtful else {
+            do { try await put(name, try closing(after: object.predecessor, with: key), if: .isAbsent) } catch
+                ReplicaStoreError.conditionFailed
+            { return true }
+            return false
+        }
+        guard let present = try await store.get(name) else { throw late }
+        guard present.bytes.suffix(ReplicaKey.tagCount).elementsEqual(object.tag) else { return false }
+        do { try await put(name, present.bytes, if: .isVersion(present.version)) } catch ReplicaStoreError.conditionFailed {
+            throw late
+        }
+        return true
+    }
+
+    func closing(after tag: [UInt8], with key: ReplicaKey) throws -> [UInt8] {
+        let block = ReplicaBlock(
+            kind: .closing, generation: 0, first: 0, pageSize: 4096, predecessor: tag, time: options.time, age: 0, commits: 0)
+        return try block.sealed(with: key)
     }
 
     /// Another head is there than the one that was stored.
@@ -46,13 +112,14 @@ extension Replica {
         guard let source else { return }
         guard let present else { return try sawFormerState("there is no head") }
         let other = try ReplicaHead(present.bytes)
-        guard let last = other.sections.last, let wanted = pending.head.sections.last else { throw DatabaseError.fencedReplica }
+        guard let last = other.sections.last else { return try sawFormerState("the head has no section") }
+        guard let wanted = pending.head.sections.last else { throw DatabaseError.fencedReplica }
         if last == wanted || last == head.sections.last, other.sections.count < pending.head.sections.count {
             // Former sections were removed, before the pending head was stored, or after.
             (head, version) = (other, present.version)
-            var next = other
+            var next = try other.marked()
             next.sections[next.sections.count - 1] = wanted
-            self.pending = PendingHead(bytes: next.bytes, head: next)
+            self.pending = PendingHead(next)
             hasUnlistedSections = true
             return try await finishPendingHead()
         }
@@ -61,9 +128,7 @@ extension Replica {
             throw DatabaseError.fencedReplica
         }
         // A head of this term that is not the last one, or of a term before.
-        guard shown.place.term == term || ancestry.contains(where: { $0.term == shown.place.term }) else {
-            throw DatabaseError.fencedReplica
-        }
+        guard formerTerms.contains(shown.place.term) else { throw DatabaseError.fencedReplica }
         try sawFormerState("it shows an earlier head than the one that was stored")
     }
 
@@ -81,7 +146,7 @@ extension Replica {
         (ownPlace, sightings, isClaimed, pending) = (contents.place, 0, false, nil)
         least = max(least, contents.generation)
         source?.release()
-        (queue, tail, pendingLink, snapshot, needsGeneration) = ([], [], nil, nil, true)
+        (queue, tail, pendingLink, unproven, snapshot, needsGeneration) = ([], [], nil, [], nil, true)
     }
 
     /// A link is there already under the next number.

@@ -51,14 +51,15 @@ extension Replica {
     }
 
     private static let largestCredit = 8.0
+    /// The requests for a head: it is replaced twice, the joined object is proven, and sometimes there is a page of the index.
+    private static let headPrice = 3.25
 
     /// Stores an object of the chain or the index, or the head.
     /// - Returns: its version.
     @discardableResult
     func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
         count(\.puts, 1)
-        // A link and the head, at most, before it is time for the next.
-        credit = max(-1, credit - 1)
+        if prepaid >= 1 { prepaid -= 1 } else { credit = max(-1, credit - 1) }
         return try await store.put(name, bytes, if: condition)
     }
 
@@ -169,12 +170,21 @@ extension Replica {
     func finishPendingLink() async throws {
         guard let link = pendingLink else { return }
         let number = contents.place.link, name = names.link(number, of: term)
+        // Each link pays its part of what storing the head takes. So the next one waits no longer after a head.
+        let part = Self.headPrice / Double(options.fanOut)
+        credit = max(-Self.largestCredit, credit - 1 - part)
+        prepaid = 1
         // The process may end before it knows that it was stored. If that cannot be written, storing the head says so.
         try? remember(isDurable: false)
         do { try await put(name, link.bytes, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
             try await judgeLink(name, link.bytes)
         }
         (pendingLink, sightings) = (nil, 0)
+        if link.isJoined {
+            credit = max(-Self.largestCredit, credit - max(0, Self.headPrice - part * Double(tail.count + 1)))
+            prepaid = Self.headPrice
+            unproven.append(UnprovenObject(name, link.bytes, after: contents.place.tag))
+        }
         contents.place.link += 1
         if let block = link.block { apply(block) }
         guard link.isJoined else {

@@ -60,7 +60,9 @@ extension Replica {
         while let run = snapshot, !run.isRead, run.needsLog || stored < options.partsPerStep {
             if run.part == nil { try readPart() }
             guard let part = snapshot?.part else { continue }
-            try await store.put(names.part(run.parts, ofSnapshot: run.number, of: term), part.bytes, if: .always)
+            let name = names.part(run.parts, ofSnapshot: run.number, of: term)
+            try await store.put(name, part.bytes, if: .always)
+            unproven.append(UnprovenObject(name, part.bytes))
             count(\.puts, 1)
             count(\.snapshotBytes, part.bytes.count)
             snapshot?.part = nil
@@ -70,8 +72,7 @@ extension Replica {
             snapshot?.tag = Array(part.bytes.suffix(ReplicaKey.tagCount))
             stored += 1
         }
-        // A store that was restored from a copy of itself lacks parts; then it has another head as well.
-        if stored > 0, snapshot?.isRead == false { try await storeHead() }
+        if snapshot?.isRead == false { try await prove() }
     }
 
     private var isSnapshotDue: Bool {

@@ -31,7 +31,7 @@ extension Replica {
         (source, isReplaced, needsGeneration) = (new, false, true)
         watchLog()
         // Another file has another history, and perhaps another key.
-        (isClaimed, pending, pendingLink, tail, ownPlace) = (false, nil, nil, [], nil)
+        (isClaimed, pending, pendingLink, tail, unproven, ownPlace) = (false, nil, nil, [], [], nil)
     }
 
     /// Lets go of the log for a checkpoint of another program, which keeps all others from writing while it waits for this

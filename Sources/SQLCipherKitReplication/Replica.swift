@@ -34,6 +34,8 @@ public actor Replica {
     /// The identity of the term, and where those before it have ended.
     var term: [UInt8] = []
     var ancestry: [ChainPlace] = []
+    /// All terms that are known to have begun before another writer could, its own included.
+    var formerTerms: Set<[UInt8]> = []
     /// The first generation whose states come after all of that, and whether the store has gone back before it.
     var firstGeneration: UInt32 = 0, isHealing = false
     var names = ReplicaNames([])
@@ -44,6 +46,8 @@ public actor Replica {
     /// A head and a link whose storing has begun.
     var pending: PendingHead?
     var pendingLink: PendingLink?
+    /// What the next head names, and a store that has gone back since it was stored lacks.
+    var unproven: [UnprovenObject] = []
     /// Blocks that were read and are not stored yet.
     var queue: [SealedBlock] = []
     /// Blocks that are in links of their own, to be stored as one object as well.
@@ -67,6 +71,8 @@ public actor Replica {
     var lookedAt: ContinuousClock.Instant?, rate = 0.0
     /// The number of requests that may be made at once, and when that was counted.
     var credit = 8.0, creditedAt: ContinuousClock.Instant?
+    /// Those that were counted already, with a link.
+    var prepaid = 0.0
 
     var lastSweep: ContinuousClock.Instant?
     /// Whether a head was stored in this turn: the store has not gone back.

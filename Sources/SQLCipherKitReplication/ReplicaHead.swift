@@ -41,6 +41,15 @@ struct ReplicaHead {
     var sections: [Section] = []
     /// The identities of sections that were taken out, and whose objects are being removed.
     var removed: [[UInt8]] = []
+    /// Another one gives the head another version, and says nothing.
+    private var mark = [UInt8](repeating: 0, count: 8)
+
+    /// The same as another version.
+    func marked() throws -> ReplicaHead {
+        var head = self
+        head.mark = try ReplicaKey.random(mark.count)
+        return head
+    }
 
     var bytes: [UInt8] {
         var bytes = Self.magic
@@ -52,7 +61,7 @@ struct ReplicaHead {
             bytes.append(number: UInt32(section.sealed.count))
             bytes += section.sealed
         }
-        return bytes
+        return bytes + mark
     }
 
     init() {}
@@ -75,6 +84,7 @@ struct ReplicaHead {
             let sealed = try parser.take(Int(try parser.number(UInt32.self)))
             sections.append(Section(id: Array(id), salt: Array(salt), nonce: Array(nonce), sealed: Array(sealed)))
         }
+        mark = Array(try parser.take(mark.count))
         guard parser.isAtEnd else { throw DatabaseError.damagedReplica("the head has too many bytes") }
     }
 

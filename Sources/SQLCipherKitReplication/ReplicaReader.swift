@@ -74,7 +74,7 @@ struct ReplicaReader {
     }
 
     private mutating func readHead() async throws {
-        guard let (head, object) = try await ReplicaHead.read(store) else {
+        guard let (head, object) = try await ReplicaHead.read(store), !head.sections.isEmpty else {
             if !section.isEmpty { throw DatabaseError.rolledBackReplica("there is no replica any more: it has no head") }
             throw DatabaseError(
                 code: .corrupt, reason: .replicaDamaged, message: "there is no replica in the store: it has no head")

@@ -13,6 +13,8 @@ struct HeadBytes {
     /// The form, and the sections that were removed.
     var start: [UInt8]
     var sections: [Section] = []
+    /// What makes it another version.
+    private var mark: [UInt8] = []
 
     init(_ bytes: [UInt8]) {
         start = bytes.count > 5 ? Array(bytes[..<(6 + 8 * Int(bytes[5]))]) : []
@@ -21,11 +23,12 @@ struct HeadBytes {
             defer { rest = rest.dropFirst(count) }
             return Array(rest.prefix(count))
         }
-        while !rest.isEmpty {
+        while rest.count > 8 {
             var section = Section(id: take(8), salt: take(16), nonce: take(12), sealed: [])
             section.sealed = take(Int(take(4).reduce(0) { $0 << 8 | UInt64($1) }))
             sections.append(section)
         }
+        mark = Array(rest)
     }
 
     var bytes: [UInt8] {
@@ -38,7 +41,7 @@ struct HeadBytes {
             for part in [section.id, section.salt, section.nonce] { bytes += part }
             let size = section.declared ?? UInt32(section.sealed.count)
             bytes += (0..<4).reversed().map { UInt8(truncatingIfNeeded: size >> (8 * $0)) } + section.sealed
-        }
+        } + mark
     }
 }
 

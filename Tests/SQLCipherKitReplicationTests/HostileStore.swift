@@ -7,8 +7,8 @@ import TestSupport
 /// against what is really there.
 final class HostileStore: ReplicaStore {
     /// What happens before a request to store something: a copy is made, the store is restored from it, or the line is cut. That
-    /// may also be after the request, so that its answer is lost.
-    enum Event { case copy, back, cut, cutAfter }
+    /// may also be after the request, so that its answer is lost, or for this answer alone.
+    enum Event { case copy, back, cut, cutAfter, lost }
 
     private struct State {
         var events: [Int: Event] = [:]
@@ -88,11 +88,11 @@ final class HostileStore: ReplicaStore {
             case .cut, .cutAfter:
                 state.isCut = true
                 state.whenCut()
-            case nil: break
+            case .lost, nil: break
             }
             if state.isCut, state.events[state.requests] != .cutAfter { throw ReplicaStoreError.unavailable("cut") }
-            let fails = state.isCut || state.draw(state.failing)
-            if fails, !state.isCut, Bool.random(using: &state.random) { throw ReplicaStoreError.unavailable("lost") }
+            let fails = state.isCut || state.events[state.requests] == .lost || state.draw(state.failing)
+            if fails, state.events[state.requests] == nil, Bool.random(using: &state.random) { throw ReplicaStoreError.unavailable("lost") }
             switch condition {
             case .always: break
             case .isAbsent: if state.present(name) != nil { throw ReplicaStoreError.conditionFailed }

@@ -59,17 +59,51 @@ import TestSupport
         }
     }
 
+    /// A store that was restored from a copy of itself may have the head that its writer knows, and lack what was stored since.
+    @Test func storeThatGoesBackBetweenAnyTwoRequestsIsHealed() async throws {
+        var all: [(copy: Int, back: Int)] = []
+        for back in 2...Self.requests { for distance in 1...min(6, back - 1) { all.append((back - distance, back)) } }
+        var random = SeededGenerator(state: Seed.value)
+        let chosen = LongTests.areOn ? all : Array(all.shuffled(using: &random).prefix(16))
+        try await Self.inParallel(chosen) { copy, back in
+            let folder = try TemporaryFolder(), store = HostileStore(seed: 1), pool = try Self.pool(folder)
+            // Twice from the same copy, the second time while the first is healed; or an answer is lost after that.
+            let again = back + 1 + copy % (back % 2 == 0 ? 20 : 4)
+            store.plan([copy: .copy, back: .back, again: back % 2 == 0 ? .back : .lost])
+            let replica = try await Replica(following: pool, in: store, options: Self.options)
+            while store.requests <= again {
+                try Self.commit(pool)
+                try await replica.waitUntilStored(timeout: .seconds(60))
+            }
+            // Until the head has been stored once more.
+            for _ in 0..<4 {
+                try Self.commit(pool)
+                try await replica.waitUntilStored(timeout: .seconds(60))
+            }
+            try await Self.check(pool, store, folder, "a copy before request \(copy), restored before \(back) and \(again)")
+            await replica.stop()
+        }
+    }
+
     /// The next replica goes on, and what it says is stored can be restored. That is also so if the process is killed and the log
-    /// is moved into the database: then what is beside the database is that of the time of the request.
+    /// is moved into the database: then what is beside the database is that of the time of the request. There may have been a
+    /// generation before.
     @Test func replicaThatEndsAtAnyRequestIsContinued() async throws {
         let all = (1...Self.requests).flatMap { request in
-            [(request, HostileStore.Event.cut, false), (request, .cutAfter, false), (request, .cut, true), (request, .cutAfter, true)]
+            (0..<8).map { (request, $0 & 1 == 0 ? HostileStore.Event.cut : .cutAfter, $0 & 2 == 0, $0 & 4 == 0) }
         }
-        let chosen = LongTests.areOn ? all : all.filter { $0.0 % 12 == Int(Seed.value % 12) }
-        try await Self.inParallel(chosen) { request, event, isKilled in
+        let chosen = LongTests.areOn ? all : all.filter { $0.0 % 20 == Int(Seed.value % 20) || $0.0 == 8 }
+        try await Self.inParallel(chosen) { request, event, isKilled, isSecond in
             let folder = try TemporaryFolder(), store = HostileStore(seed: 1), memory = Mutex<[URL: Data]>([:])
             var pool = try Self.pool(folder)
-            store.plan([request: event]) {
+            if isSecond {
+                let former = try await Replica(following: pool, in: store, options: Self.options)
+                try await former.waitUntilStored(timeout: .seconds(60))
+                await former.stop()
+                try await pool.close()
+                pool = try DatabasePool(.file(folder.path("a.db")), key: try CommitOracle.key)
+            }
+            store.plan([store.requests + request: event]) {
                 for name in Self.memories(folder) {
                     let url = URL(fileURLWithPath: folder.path(name))
                     memory.withLock { $0[url] = try? Data(contentsOf: url) }
@@ -92,9 +126,9 @@ import TestSupport
             let second = try await Replica(following: pool, in: store, options: Self.options)
             for _ in 0..<2 {
                 try Self.commit(pool)
-                do { try await second.waitUntilStored(timeout: .seconds(60)) } catch { Issue.record(error, "\(request) \(event) \(isKilled)") }
+                do { try await second.waitUntilStored(timeout: .seconds(60)) } catch { Issue.record(error, "\(request) \(event) \(isKilled) \(isSecond)") }
             }
-            try await Self.check(pool, store, folder, "ended at request \(request), \(event), \(isKilled)")
+            try await Self.check(pool, store, folder, "ended at request \(request), \(event), \(isKilled) \(isSecond)")
             await second.stop()
         }
     }
