@@ -35,11 +35,10 @@ enum OtherSpellings {
         return found
     }
 
-    /// Returns how a time of day such as `14:05` is written in a time stamp, where the hour is in one word with the day:
+    /// Returns how the hour of a time of day such as `14:05` is written in a time stamp, in one word with the day:
     /// `2026-11-23T14:05:09Z`.
-    static func timestamps(of tokens: [[UInt8]]) -> [[[UInt8]]] {
-        let isTime = tokens.prefix(2).allSatisfy { $0.count == 2 && $0.allSatisfy { (0x30...0x39).contains($0) } }
-        guard (2...4).contains(tokens.count), isTime else { return [] }
-        return (1...31).map { day in [Array((day < 10 ? "0\(day)t" : "\(day)t").utf8) + tokens[0]] + tokens.dropFirst() }
+    static func hours(_ hour: [UInt8], before minute: [UInt8]) -> [[UInt8]] {
+        guard [hour, minute].allSatisfy({ $0.count == 2 && $0.allSatisfy { (0x30...0x39).contains($0) } }) else { return [] }
+        return (1...31).map { day in Array((day < 10 ? "0\(day)t" : "\(day)t").utf8) + hour }
     }
 }

@@ -113,8 +113,15 @@ extension SearchSlots {
     }
 
     /// Finds neighbouring words that the texts write as one: `wi fi`, `node.js`, `U.S.A.`. Such a word stands for each of them.
+    /// Also finds hours in time stamps.
     private mutating func findJoined() throws {
         let places = wanted.filter { !slots[$0].isQuoted && !slots[$0].isPhrase && slots[$0].parts.isEmpty }
+        for (place, next) in zip(places, places.dropFirst()) {
+            var slot = slots[place]
+            guard slots[next].range.lowerBound == slot.range.upperBound + 1 else { continue }
+            for word in OtherSpellings.hours(slot.tokens[0], before: slots[next].tokens[0]) { try add(word, .form, to: &slot) }
+            slots[place] = slot
+        }
         for (number, first) in places.enumerated() {
             var joined = slots[first].tokens[0]
             for (other, length) in zip(places[(number + 1)...], 2...) where length <= 6 && other == first + length - 1 {
@@ -144,10 +151,8 @@ extension SearchSlots {
 
     private mutating func findPhrase(_ slot: inout Slot) throws {
         let stemmed = slot.tokens.map(index.stored)
-        for tokens in [stemmed] + OtherSpellings.timestamps(of: stemmed) {
-            if let rarest = try documents(ofAll: tokens) {
-                slot.alternatives.append(Alternative(tokens: tokens, kind: .exact, typos: 0, documents: rarest))
-            }
+        if let rarest = try documents(ofAll: stemmed) {
+            slot.alternatives.append(Alternative(tokens: stemmed, kind: .exact, typos: 0, documents: rarest))
         }
         guard slot.isPrefix, let rarest = try documents(ofAll: stemmed.dropLast()) else { return }
         let found = try index.terms(beginning: slot.tokens[slot.tokens.count - 1], pages: Bound.formPages)

@@ -41,7 +41,8 @@ import TestSupport
                 let found = try index.search(typed + ending)
                 let first = found.hits.prefix(2).map(\.rowID)
                 #expect(first.contains(Int64(row + 1)), "\(typed) in \(text): \(found.hits.prefix(3).map { $0.snippet?.marked() ?? "" })")
-                #expect(found.hits.first { $0.rowID == row + 1 }?.typos == 0, "\(typed)")
+                let hit = found.hits.first { $0.rowID == row + 1 }
+                #expect(hit?.typos == 0 && hit?.words == found.words.count, "\(typed)")
             }
         }
     }
