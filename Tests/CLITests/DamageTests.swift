@@ -44,6 +44,17 @@ import TestSupport
         #expect(count > 400 && count < 500)
     }
 
+    /// The first page is lost, with the salt and the schema.
+    @Test func recoverByARecoveryCopy() throws {
+        try Tool.run(["backup", database, folder.path("c.db"), "--recovery-copy"] + Tool.key).expectSuccess()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
+        bytes.replaceSubrange(0..<4096, with: Data(count: 4096))
+        try bytes.write(to: URL(fileURLWithPath: database))
+        let outcome = try Tool.run(["recover", database, rescued] + Tool.key)
+        #expect(outcome.status == 4 && outcome.output.contains("t: 500 rows\n"), "\(outcome)")
+        #expect(try Connection(.file(rescued), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 500)
+    }
+
     #if os(Linux)
     /// A sector that cannot be read costs its page, and not all pages that are read with it.
     @Test func aBadSector() throws {

@@ -29,6 +29,9 @@ struct BackupCommand: FileCommand {
     @Flag(help: "Replace an existing file of that name, once the backup is complete.")
     var replace = false
 
+    @Flag(help: "Also write DATABASE-recovery, with which recover needs no first page.")
+    var recoveryCopy = false
+
     @Option(
         name: .customLong("new-key"),
         help: ArgumentHelp("Where the backup's own key comes from: \(KeyReference.grammar).", valueName: "source"))
@@ -47,7 +50,7 @@ struct BackupCommand: FileCommand {
         let db = try file.open(.readOnly)
         let encryption = try reference.map { try $0.key(for: "the backup \(target)", isNew: true) }
         var options = BackupOptions()
-        options.replacesFile = replace
+        (options.replacesFile, options.writesRecoveryCopy) = (replace, recoveryCopy)
         let progress = ProgressBar.rewriting("Copying")
         if let encryption {
             try db.main.backup(toFileAt: target, key: encryption, options: options, progress: progress)
