@@ -16,6 +16,24 @@ import TestSupport
         #expect(read == array)
     }
 
+    /// Each call draws other bytes, as many as asked for, of all values.
+    @Test func randomBytes() throws {
+        func draw(_ count: Int) throws -> [UInt8] {
+            let random = try SecureBytes.random(count: count)
+            return random.withUnsafeBytes { Array($0) }
+        }
+        #expect(try [0, 1, 32, 5000].map { try draw($0).count } == [0, 1, 32, 5000])
+        let usual = try SecureBytes.random()
+        let count = usual.count
+        #expect(count == 32)
+        #expect(try Set((0..<100).map { _ in try draw(16) }).count == 100)
+        #expect(try Set(draw(20_000)).count == 256)
+        for count in [-1, Int.max] {
+            let error = #expect(throws: DatabaseError.self) { _ = try draw(count) }
+            #expect(error?.reason == .invalidArgument)
+        }
+    }
+
     @Test func comparison() throws {
         let a = try bytes([1, 2, 3]), same = try bytes([1, 2, 3]), longer = try bytes([1, 2, 3, 4]), other = try bytes([1, 2, 4])
         let empty = try bytes([]), alsoEmpty = try bytes([])

@@ -25,6 +25,24 @@ import TestSupport
                 .file(path), key: .passphrase("correct horse", cipher: cipher))
             print(try db.main.cipher?.settings.weaknesses ?? [])      // nothing
         }
+        do {
+            let path = folder.path("random.db"), keyPath = folder.path("random.key")
+            let random = try SecureBytes.random()                // 32 bytes
+            let file = open(keyPath, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+            try random.withUnsafeBytes { bytes in
+                let count = write(file, bytes.baseAddress, bytes.count)
+                guard count == bytes.count, fsync(file) == 0 else {
+                    throw CocoaError(.fileWriteUnknown)
+                }
+            }
+            close(file)
+            let notes = try Connection(
+                .file(path), key: .provided(by: .file(keyPath, as: .raw)))
+            try notes.execute("CREATE TABLE t(x)")
+            notes.close()
+            let stored = try Data(contentsOf: URL(fileURLWithPath: keyPath))
+            #expect(try stored.count == 32 && Connection(.file(path), key: .raw(stored)).main.has("t"))
+        }
         try DatabaseConverter.decrypt(fileAt: path, key: .passphrase("correct horse"))
         try makeOldFile(oldPath, key)
 
