@@ -35,7 +35,8 @@ extension SQLExtension {
     /// ```
     /// Patterns are Swift's regular expressions (<https://github.com/swiftlang/swift-evolution/blob/main/proposals/0355-regex-syntax-run-time-construction.md>):
     /// characters are those that a reader sees. Some patterns take a very long time with some texts: do not run untrusted patterns
-    /// without a time limit. If either side is NULL, the result is NULL; numbers are matched as SQLite writes them.
+    /// without a time limit. For that reason, the schema of an untrusted file cannot call the function
+    /// (``ConnectionOption/trustedSchema``). If either side is NULL, the result is NULL; numbers are matched as SQLite writes them.
     ///
     /// A malformed pattern fails the statement with ``DatabaseError/Reason/invalidArgument``. Registering throws ``DatabaseError``
     /// while `REGEXP` is running.
@@ -46,7 +47,7 @@ extension SQLExtension {
         matching match: RegularExpressionMatch, ignoringCase ignoresCase: Bool = false
     ) -> SQLExtension {
         let cache = PatternCache(ignoresCase: ignoresCase)
-        return function("regexp", arguments: 2, [.deterministic, .innocuous]) { arguments -> Bool? in
+        return function("regexp", arguments: 2, [.deterministic]) { arguments -> Bool? in
             guard let pattern = try arguments.text(0), let text = try arguments.text(1) else { return nil }
             let regex = try cache.regex(pattern)
             return try match == .whole ? regex.wholeMatch(in: text) != nil : regex.firstMatch(in: text) != nil

@@ -75,6 +75,25 @@ import TestSupport
         #expect(ContinuousClock.now - begun < .seconds(300))
     }
 
+    /// A pattern of the file's own may take for ever.
+    @Test func aSchemaDoesNotMatchPatterns() throws {
+        let path = folder.path("patterns.db")
+        func configuration(_ base: DatabaseConfiguration) -> DatabaseConfiguration {
+            var configuration = base
+            configuration.prepare = { try $0.register(.regularExpressions(matching: .contains)) }
+            return configuration
+        }
+        do {
+            let db = try Connection(.file(path), configuration: configuration(DatabaseConfiguration()))
+            try db.execute(SQLScript("CREATE TABLE t(x, y AS (x REGEXP 'a')); INSERT INTO t VALUES ('a')"))
+            #expect(try db.fetchAll(Int.self, "SELECT y FROM t") == [1])
+        }
+        let db = try Connection(.file(path), configuration: configuration(.untrusted))
+        let error = #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT y FROM t") }
+        #expect(error?.message.contains("unsafe use of") == true, "\(String(describing: error))")
+        #expect(try db.fetchAll(Int.self, "SELECT 'cab' REGEXP 'a'") == [1])
+    }
+
     /// A pipe in place of a database, its journal or its log would be waited for.
     @Test(arguments: ["", "-journal", "-wal"]) func pipesAreRefused(suffix: String) throws {
         let path = folder.path("theirs.db")
