@@ -94,6 +94,61 @@ import TestSupport
         #expect(try db.fetchAll(Int.self, "SELECT 'cab' REGEXP 'a'") == [1])
     }
 
+    /// Schemas with expensive expressions in each place that may have one: opening and attaching end, in time or with the reason.
+    @Test(arguments: LongTests.steps(2, of: 24)) func hostileSchemasEnd(seed: Int) throws {
+        var random = SeededGenerator(state: UInt64(seed))
+        func expression(_ depth: Int = 0) -> String {
+            let size = [1000, 100_000, 3_000_000, 40_000_000].randomElement(using: &random) ?? 1
+            switch Int.random(in: 0..<(depth > 3 ? 3 : 7), using: &random) {
+            case 0: return "length(hex(zeroblob(\(size))))"
+            case 1: return "length(replace(hex(zeroblob(\(size))), '0', 'aa'))"
+            case 2: return "(printf('%.*c', \(size), 'a') LIKE '%a%a%a%ab')"
+            case 3: return "(\(expression(depth + 1)) + \(expression(depth + 1)))"
+            case 4: return "instr(hex(zeroblob(\(size))), \(expression(depth + 1)))"
+            case 5: return "coalesce(nullif(\(expression(depth + 1)), x), \(expression(depth + 1)))"
+            default: return "(x + \(expression(depth + 1)) GLOB '*0*0*0*1')"
+            }
+        }
+        let path = folder.path("hostile.db")
+        do {
+            let db = try Connection(.file(path))
+            try db.execute("CREATE TABLE source(x)")
+            try db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO source SELECT i FROM n")
+            // The expressions take effect after the rows are there.
+            let text = """
+                CREATE TABLE t(x INTEGER CHECK (\(expression()) > -1), y AS (\(expression())) NOT NULL, z AS (\(expression())))
+                """
+            try db.execute("CREATE TABLE t(x INTEGER)")
+            try db.execute("INSERT INTO t SELECT x FROM source")
+            try db.execute("PRAGMA writable_schema = ON")
+            try db.execute("UPDATE sqlite_schema SET sql = \(text) WHERE name = 't'")
+            for (type, name, sql) in [
+                ("view", "v", "CREATE VIEW v AS SELECT \(expression()) AS a FROM t"),
+                ("trigger", "r", "CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT \(expression().replacingOccurrences(of: "x", with: "new.x")); END"),
+            ] {
+                try db.execute("INSERT INTO sqlite_schema(type, name, tbl_name, rootpage, sql) VALUES (\(type), \(name), \(type == "view" ? name : "t"), 0, \(sql))")
+            }
+            db.close()
+        }
+        var quick = DatabaseConfiguration.untrusted
+        quick.safeguards?.time = .milliseconds(200)
+        let begun = ContinuousClock.now
+        for isAttached in [false, true] {
+            do {
+                if isAttached {
+                    let own = try Connection(.memory)
+                    try own.attach(.file(path), as: "theirs", key: .plaintext, safeguards: quick.safeguards)
+                } else {
+                    _ = try Connection(.file(path), configuration: quick)
+                }
+            } catch let error as DatabaseError {
+                #expect(error.reason == .timeout || [.corrupt, .tooBig, .error].contains(error.code.primary), "\(error)")
+            }
+        }
+        _ = try DatabaseConverter.identify(fileAt: path, key: nil)
+        #expect(ContinuousClock.now - begun < .seconds(120))
+    }
+
     /// A pipe in place of a database, its journal or its log would be waited for.
     @Test(arguments: ["", "-journal", "-wal"]) func pipesAreRefused(suffix: String) throws {
         let path = folder.path("theirs.db")
