@@ -15,7 +15,7 @@ public struct ChangeMessage: Hashable, Sendable {
     public let until: ChangePosition
     /// The conflict rules of the sender's tables, by the tables' names.
     let rules: [String: ChangeLog.Rule]
-    /// How the sender's tables compare keys, by the tables' names; empty in a message of an older version.
+    /// How the sender's tables compare keys, by the tables' names.
     let keys: [String: [String]]
     /// The positions of the peers that the sender knows.
     let peers: [String: ChangePosition]
@@ -30,8 +30,6 @@ public struct ChangeMessage: Hashable, Sendable {
     public var isEmpty: Bool { entries.isEmpty }
 
     private static let mark: [UInt8] = Array("SCKlog2".utf8)
-    /// Without ``keys``.
-    private static let oldMark: [UInt8] = Array("SCKlog1".utf8)
 
     init(
         sender: String, since: ChangePosition, until: ChangePosition, tables: [LoggedTable],
@@ -46,8 +44,7 @@ public struct ChangeMessage: Hashable, Sendable {
     /// Reads a message from its bytes, which may be untrusted.
     /// - Throws: ``ResultCode/corrupt`` if the bytes are not a message.
     public init(data: Data) throws(DatabaseError) {
-        let isOld = data.starts(with: Self.oldMark)
-        guard isOld || data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
+        guard data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
         var reader = ChangeLogReader(data.dropFirst(Self.mark.count))
         sender = try reader.peer()
         since = try reader.position()
@@ -57,7 +54,7 @@ public struct ChangeMessage: Hashable, Sendable {
             let name = try reader.text()
             guard let rule = ChangeLog.Rule(rawValue: try reader.text()) else { throw ChangeLogReader.malformed }
             rules[name] = rule
-            if !isOld { keys[name] = try reader.names() }
+            keys[name] = try reader.names()
         }
         (self.rules, self.keys) = (rules, keys)
         var peers: [String: ChangePosition] = [:]
