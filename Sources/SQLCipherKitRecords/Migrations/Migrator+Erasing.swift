@@ -33,7 +33,7 @@ extension Migrator {
     }
 
     private static func schema(of db: Connection) throws -> Set<[ExactText]> {
-        let objects = try objects(of: db).filter { !TablesMadeLater.contain($0.table) }
+        let objects = try objects(of: db).filter { !TablesMadeLater.contain($0.table) && !TablesMadeLater.contain($0.name) }
         return Set(objects.map { [$0.type, $0.name, $0.table, $0.sql ?? ""].map { ExactText($0) } })
     }
 
