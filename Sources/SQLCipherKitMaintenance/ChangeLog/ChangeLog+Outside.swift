@@ -51,7 +51,9 @@ extension ChangeLog {
                 let key = Array(note.values.dropFirst())
                 guard let kind = note.values.first, seen.insert(table.bytes(key)).inserted else { continue }
                 if key.contains(.null) {
-                    throw DatabaseError.misuse("a row of \(table.name) has NULL in its key, and cannot be logged")
+                    // If it is gone, there is nothing to log.
+                    try table.identity.requireValues(in: connection.main, for: Self.name)
+                    continue
                 }
                 let wasThere = kind != .integer(0), row = try current(table, key)?.values
                 if row == nil, !wasThere { continue }

@@ -43,7 +43,7 @@ public final class ChangeLog {
     /// because they would win over all later changes. Default: one day.
     public var clockTolerance: Duration = .seconds(86_400)
 
-    private static let name = "a change log"
+    static let name = "a change log"
     let wanted: [String]
     let rules: [SQLName: Rule]
     let store: ChangeLogStore

@@ -175,6 +175,10 @@ import TestSupport
         #expect(#expect(throws: DatabaseError.self) { try log.addExistingRows() }?.message == message)
         let error = #expect(throws: DatabaseError.self) { try log.write { try $0.execute("DELETE FROM t WHERE k = 'b'") } }
         #expect(error?.reason == .invalidArgument)
+        // Once it is gone, the log goes on.
+        try db.execute("DELETE FROM t WHERE k = 'b'")
+        #expect(try log.write { try $0.execute("UPDATE t SET v = 3"); return 8 } == 8)
+        try db.execute("INSERT INTO t VALUES ('b', NULL, 1)")
         try ChangeLog.delete(from: db)
         #expect(#expect(throws: DatabaseError.self) { try ChangeLog(db, tables: ["t"], peer: "a") }?.message == message)
         #expect(try !db.main.hasTable("changelog"))
