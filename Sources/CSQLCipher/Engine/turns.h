@@ -112,8 +112,19 @@ static int sqlcipherkit_turn_is_due(const unixFile *file) {
     return 1;
 }
 
-/* A holder in another process that did not move when it was waited for last. */
-static pid_t turn_stopped;
+/* Whether a file's turn is held by a process that did not move when it was waited for last. Of each file, the last such holder is
+ * remembered; `notes` one. */
+static int sqlcipherkit_is_stopped(const unixFile *file, pid_t holder, int notes) {
+    static unsigned long long stopped[64];
+    const unsigned long long own = (unsigned)((uintptr_t)file->pInode >> 4);
+    const unsigned long long noted = (unsigned long long)holder << 32 | own;
+    unsigned long long *slot = &stopped[((uintptr_t)file->pInode >> 6) % ArraySize(stopped)];
+    const unsigned long long last = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    if (notes) __atomic_store_n(slot, noted, __ATOMIC_RELAXED);
+    /* It has moved, if another has the turn now. */
+    if (!notes && last != noted && (unsigned)last == own) __atomic_store_n(slot, 0, __ATOMIC_RELAXED);
+    return last == noted;
+}
 
 /* Whether another has the turn; `attempts` have waited for it. */
 static int sqlcipherkit_must_wait(const unixFile *file, int attempts) {
@@ -127,9 +138,8 @@ static int sqlcipherkit_must_wait(const unixFile *file, int attempts) {
     }
     pid_t holder = 0;
     sqlcipherkit_turn_lock(file, F_GETLK, F_WRLCK, &holder);
-    if (holder != __atomic_load_n(&turn_stopped, __ATOMIC_RELAXED)) __atomic_store_n(&turn_stopped, 0, __ATOMIC_RELAXED);
-    if (holder == 0 || holder == __atomic_load_n(&turn_stopped, __ATOMIC_RELAXED)) return 0;
-    if (attempts == turn_short_count) __atomic_store_n(&turn_stopped, holder, __ATOMIC_RELAXED);
+    if (sqlcipherkit_is_stopped(file, holder, 0) || holder == 0) return 0;
+    if (attempts == turn_short_count) sqlcipherkit_is_stopped(file, holder, 1);
     return 1;
 }
 
