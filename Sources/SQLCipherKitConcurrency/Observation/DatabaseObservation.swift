@@ -15,7 +15,7 @@ import SQLCipherKitCore
 ///
 /// Only committed changes count. A loop that is slower than the commits gets the newest result: intermediate results are skipped,
 /// but never the last one. Each element is read after the commit that caused it, and a commit that an element already reflects does
-/// not cause another one. The result may still be the same as before: ``removingDuplicates()`` skips such elements.
+/// not cause another one. The result may still be the same as before: `removingDuplicates()` skips such elements.
 ///
 /// On a pool the first element never waits for a write, because a reader reads it at once. A queue has a single connection for
 /// both.
@@ -35,7 +35,7 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
     ///
     /// SQLite does not report such commits, so the connection that writes polls for them
     /// (<https://sqlite.org/pragma.html#pragma_data_version>). It is not known what such a commit touched, so that each one causes
-    /// a new read. Use ``removingDuplicates()`` to skip equal results.
+    /// a new read. Use `removingDuplicates()` to skip equal results.
     /// - Parameter interval: the time between two polls, at least 10 ms.
     public func includingOtherProcesses(every interval: Duration) -> DatabaseObservation {
         var result = self

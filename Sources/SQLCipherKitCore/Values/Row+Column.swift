@@ -39,8 +39,8 @@ extension Row {
             self.own = own
         }
 
-        /// How dates, UUIDs and decimals are stored in the column: the profile of a record's column (``SQLRecord/columnProfiles``),
-        /// or the connection's.
+        /// How dates, UUIDs and decimals are stored in the column: the profile of a record's column
+        /// (``ColumnProfiled/columnProfiles``), or the connection's.
         public var profile: ValueProfile { own?.pointee ?? .of(handle) }
 
         /// The value's storage class, before any conversion. `null` outside the row.

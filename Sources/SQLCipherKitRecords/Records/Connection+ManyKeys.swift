@@ -37,7 +37,7 @@ extension Connection {
     }
 
     /// Inserts a record, and returns it with what the database has filled in.
-    /// - Throws: the errors of ``insert(_:in:)``; then nothing is inserted.
+    /// - Throws: the errors of `insert(_:in:)`; then nothing is inserted.
     public func inserted<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Record {
         var record = record
         try insert(&record, in: schema)

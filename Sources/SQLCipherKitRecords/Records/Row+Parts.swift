@@ -13,7 +13,7 @@ import SQLCipherKitCore
 ///     FROM note AS n LEFT JOIN author AS a ON a.id = n.author
 ///     """)
 /// ```
-/// A `Decodable` type finds a part by the key of a property. An ``SQLRow`` reads it by ``part(_:as:)``. Columns before the first
+/// A `Decodable` type finds a part by the key of a property. An ``SQLRow`` reads it by `part(_:as:)`. Columns before the first
 /// part belong to the row itself. A part ends where the next one begins.
 extension Row {
     /// Reads the columns of one part of the row as a record.
@@ -46,7 +46,7 @@ extension Row {
 }
 
 extension SQL.StringInterpolation {
-    /// Writes the columns of a record as a part of the result, which ``Row/part(_:as:)`` and a `Decodable` type's property of that
+    /// Writes the columns of a record as a part of the result, which `part(_:as:)` and a `Decodable` type's property of that
     /// name read.
     /// ```swift
     /// "SELECT \(columns: Note.self, of: "n", as: "note") FROM note AS n"

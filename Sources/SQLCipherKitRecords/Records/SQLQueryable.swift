@@ -38,10 +38,10 @@ public protocol SQLFilterable<Columns> {
     /// The columns of the table, or a tuple of the columns of each table.
     associatedtype Columns
 
-    /// Keeps only what matches a condition; see ``SQLQueryable/filter(_:)``.
+    /// Keeps only what matches a condition.
     func filter(_ condition: (Columns) -> SQLPredicate) -> Self
 
-    /// Sorts by terms; see ``SQLQueryable/order(by:)``.
+    /// Sorts by terms.
     func order(@SQLOrderingBuilder by terms: (Columns) -> [SQLOrdering]) -> Self
 }
 
