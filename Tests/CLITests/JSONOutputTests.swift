@@ -147,7 +147,7 @@ import TestSupport
 
     /// With `--json` as without it, an error is a line on standard error and the status that the help lists; what is written is
     /// nothing or JSON.
-    @Test(arguments: LongTests.sample(16, of: cases.keys.sorted())) func failuresHaveTheStatusThatTheHelpLists(_ name: String) async throws {
+    @Test(arguments: LongTests.sample(6, of: cases.keys.sorted())) func failuresHaveTheStatusThatTheHelpLists(_ name: String) async throws {
         let tree = try Self.tree.get()
         let leaf = try #require(tree.leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])

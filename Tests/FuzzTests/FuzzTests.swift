@@ -10,7 +10,7 @@ import Testing
 @Suite struct FuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let current = Mutex<FuzzTarget?>(nil)
-    private static let inputs = LongTests.areOn ? 20_000 : 150
+    private static let inputs = LongTests.areOn ? 20_000 : 60
 
     // One target after another: some share a connection.
     @Test(.serialized, arguments: FuzzTarget.all)

@@ -23,7 +23,7 @@ import TestSupport
             if store == .pool { try db.execute("INSERT INTO note(title) VALUES (\(String(repeating: "x", count: 100_000)))") }
         }
         try await database.barrier { db in try db.execute("PRAGMA synchronous = OFF") }
-        let rounds = 400, writers = 3
+        let rounds = LongTests.areOn ? 400 : 120, writers = 3
         let observers = (0..<3).map { number in
             Task {
                 var seen: [Int] = []

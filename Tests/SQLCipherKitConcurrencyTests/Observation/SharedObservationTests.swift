@@ -118,7 +118,7 @@ import TestSupport
     @Test(arguments: Store.allCases) func loopsOfDifferentPaces(store: Store) async throws {
         let database = try store.open(folder)
         let counts = counts(database).removingDuplicates()
-        let end = 300
+        let end = LongTests.areOn ? 300 : 100
         let loops = (0..<8).map { number in
             Task {
                 var seen: [Int] = []

@@ -44,7 +44,7 @@ import TestSupport
         var random = SeededGenerator(state: 20_261_121)
         var counts = (valid: 0, refused: 0)
         let seeds = try seeds()
-        for round in 0..<12_000 {
+        for round in 0..<(LongTests.areOn ? 60_000 : 4_000) {
             var bytes = seeds[round % seeds.count]
             Self.mutate(&bytes, &random)
             let data = Data(bytes)
@@ -68,7 +68,7 @@ import TestSupport
             #expect(try isValid.fetchOne(Bool.self, binding: Array(again)) == true, "\(bytes)")
             #expect(try JSONValue(jsonb: again) == value)
         }
-        #expect(counts.valid > 500 && counts.refused > 500)
+        #expect(counts.valid > 200 && counts.refused > 200)
     }
 
     private func decodeAsEverything(_ data: Data) {
@@ -110,7 +110,7 @@ import TestSupport
         let seeds = try [
             JSONBEncoder().encodeText(Corpus.Numbers()), #"{"a":[1,2.5e-3,{"b":null,"ü\u00fc\n":[true,false,"x\"y"]}],"c":""}"#,
         ].map { Array($0.utf8) }
-        for round in 0..<6000 {
+        for round in 0..<(LongTests.areOn ? 30_000 : 2_000) {
             var bytes = seeds[round % 2]
             Self.mutate(&bytes, &random)
             guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\u{0}") else { continue }

@@ -7,7 +7,7 @@ import TestSupport
 @Suite struct JSONObjectTests {
     @Test func randomChangesGiveWhatAListOfMembersGives() throws {
         var random = SeededGenerator()
-        for _ in 0..<(LongTests.areOn ? 2_000 : 200) {
+        for _ in 0..<(LongTests.areOn ? 2_000 : 40) {
             var object = JSONObject(), members: [(key: String, value: JSONValue)] = []
             let names = (0..<Int.random(in: 1...60, using: &random)).map { "k\($0)" }
             for _ in 0..<120 {
@@ -90,7 +90,7 @@ import TestSupport
         let db = try Connection(.memory)
         var random = SeededGenerator()
         var wide = 0
-        for _ in 0..<2_000 {
+        for _ in 0..<(LongTests.areOn ? 2_000 : 500) {
             let value = Decimal(Int.random(in: 1...1_000, using: &random)) / Decimal(Int.random(in: 1...1_000, using: &random))
             if value.description.filter(\.isNumber).drop(while: { $0 == "0" }).count == 39 { wide += 1 }
             for signed in [value, -value] {
@@ -100,7 +100,7 @@ import TestSupport
                 #expect(tree[0]?.decimalValue == signed)
             }
         }
-        #expect(wide > 100)
+        #expect(wide > (LongTests.areOn ? 100 : 25))
         // One more than the greatest: 2^128.
         let error = #expect(throws: (any Error).self) {
             try db.fetchOne(JSONColumn<[Decimal]>.self, "SELECT '[340282366920938463463374607431768211456]'")

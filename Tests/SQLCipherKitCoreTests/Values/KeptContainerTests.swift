@@ -1,6 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 import Testing
+import TestSupport
 
 /// Keeps the containers that it is given, which no type should.
 private struct Keeper: Codable {
@@ -31,7 +32,7 @@ private struct Keeper: Codable {
     private struct Other: Codable { var a: Int, b: String }
 
     @Test func aContainerThatOutlivesItsRowHasNothing() throws {
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             do {
                 let db = try Connection(.memory)
                 try db.execute("CREATE TABLE t(a INTEGER, b TEXT)")
@@ -44,7 +45,7 @@ private struct Keeper: Codable {
             // Others take their places.
             let db = try Connection(.memory)
             try db.execute("CREATE TABLE t(a INTEGER, b TEXT)")
-            for number in 0..<10 {
+            for number in 0..<(LongTests.areOn ? 10 : 3) {
                 try db.insert(Other(a: number, b: "b"), into: "t")
                 let sql = SQL(raw: "SELECT a, b, \(number) FROM t")
                 try db.forEach(sql) { row in

@@ -15,7 +15,7 @@ import TestSupport
     ]
 
     /// Kills wherever a file is made, renamed or removed; with `SQLCIPHERKIT_LONG_TESTS` at each write too, and with a log.
-    @Test(arguments: LongTests.sample(7, of: actions)) func aKillAtEachChange(action: String) throws {
+    @Test(arguments: LongTests.sample(5, of: actions)) func aKillAtEachChange(action: String) throws {
         for mode in LongTests.areOn ? ["delete", "wal"] : ["delete"] {
             let folder = try TemporaryFolder()
             let outcome = try Command.run(

@@ -13,7 +13,7 @@ import TestSupport
         let run: @Sendable (Int) throws -> Void
     }
 
-    private static let rounds = LongTests.areOn ? 400 : 12
+    private static let rounds = LongTests.areOn ? 400 : 6
 
     static let cases: [Case] = ValueProfile.named.flatMap { named -> [Case] in
         func with<A: MachineValue & SQLValueConvertible>(_ type: A.Type) -> [Case] {

@@ -75,7 +75,7 @@ import TestSupport
     }
 
     @Test(arguments: [false, true]) func anyStatementOnAnyTable(recursive: Bool) throws {
-        let rounds = 60
+        let rounds = LongTests.areOn ? 600 : 20
         var succeeded = 0
         for round in 0..<rounds {
             var random = SeededGenerator(round)

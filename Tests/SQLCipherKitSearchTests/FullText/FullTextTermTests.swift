@@ -44,7 +44,7 @@ import TestSupport
             try db.create(FTS5Table("f_\(name)", columns: ["title", "body"], tokenizer: tokenizer, detail: detail))
             try db.execute("INSERT INTO \(identifier: "f_\(name)") VALUES ('visual plan', 'basic 東京都2020年 parse HTTP response hello-world')")
             let index = try db.fullText("f_\(name)")
-            for round in 0..<250 {
+            for round in 0..<(LongTests.areOn ? 2_500 : 80) {
                 var typed = FullTextQueryTests.hostile(&random)
                 for _ in 0..<Int.random(in: 0...2, using: &random) { typed += " " + (words.randomElement(using: &random) ?? "") }
                 let query: FTS5Query = round % 3 == 0 ? .all(.near([typed, "basic"]), .prefix(typed)) : .any(.initial(typed), .phrase(typed))

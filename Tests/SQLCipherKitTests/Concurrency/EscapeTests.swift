@@ -62,7 +62,7 @@ import TestSupport
             try db.execute("INSERT INTO f VALUES ('a word')")
             try KeyValueStore("s", in: db).set("k", to: 1)
         }
-        for round in 0..<6 {
+        for round in 0..<3 {
             nonisolated(unsafe) var escaped: Loot?
             switch round % 3 {
             case 0: try database.write { db in escaped = try loot(db) }
@@ -74,7 +74,7 @@ import TestSupport
             let isDone = Lock(false)
             let worker = onThread {
                 defer { isDone.withLock { $0 = true } }
-                for number in 0..<40 {
+                for number in 0..<(LongTests.areOn ? 40 : 12) {
                     try database.write { db in
                         for _ in 0..<5 { try db.execute("INSERT INTO t(x) VALUES (\(number))") }
                         let count = try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0

@@ -52,7 +52,7 @@ import TestSupport
     private struct Undo: Error {}
 
     @Test func whatReturnedIsThereAndNothingElse() async throws {
-        let folder = try TemporaryFolder(), end = ContinuousClock.now + (LongTests.areOn ? .seconds(600) : .seconds(5))
+        let folder = try TemporaryFolder(), end = ContinuousClock.now + (LongTests.areOn ? .seconds(600) : .seconds(2))
         let present = try Present(folder.path("a.db")), ledger = Ledger(), said = Ledger()
         // It takes longer until there is anything to judge where many other tests have Swift's few threads.
         let isOver: @Sendable () -> Bool = {

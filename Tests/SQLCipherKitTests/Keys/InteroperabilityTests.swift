@@ -57,7 +57,7 @@ import TestSupport
         #expect(found == "[(42, '7A00776569', '0001FF')] [('full text',)] [('ok',)] []")
     }
 
-    @Test(arguments: cases) func theirsOpensHere(_ test: Case) throws {
+    @Test(arguments: LongTests.sample(5, of: cases)) func theirsOpensHere(_ test: Case) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("theirs.db")
         let provider = try Python.run(
