@@ -143,7 +143,7 @@ extension Connection {
 
 extension Duration {
     /// Milliseconds for SQLite's timeouts, rounded up, so that a short wait does not become none.
-    var clampedMilliseconds: Int32 {
+    package var clampedMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         let milliseconds = Double(seconds) * 1000 + (Double(attoseconds) / 1e15).rounded(.up)
         return milliseconds <= 0 ? 0 : milliseconds >= 2_147_483_647 ? Int32.max : Int32(milliseconds)

@@ -24,7 +24,7 @@ public enum KeyEncoding: Hashable, Sendable {
     case raw
 
     /// Reads a key from bytes.
-    func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
+    package func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
         switch self {
         case .passphrase: return try .passphrase(bytes: Self.line(bytes))
         case .raw: return try .raw(bytes: bytes)
@@ -170,7 +170,7 @@ private struct ProvidedKey: DeferredKey {
 }
 
 extension DatabaseError {
-    static func keyProvider(_ message: String, code: ResultCode = .authorization, path: String? = nil) -> DatabaseError {
+    package static func keyProvider(_ message: String, code: ResultCode = .authorization, path: String? = nil) -> DatabaseError {
         DatabaseError(code: code, reason: .keyProvider, message: message, path: path)
     }
 }

@@ -97,4 +97,4 @@ private enum KeyFile {
 }
 
 /// Overwrites bytes with zeroes.
-func wipe(_ bytes: UnsafeMutableRawPointer, _ count: Int) { sqlcipherkit_wipe(bytes, count) }
+package func wipe(_ bytes: UnsafeMutableRawPointer, _ count: Int) { sqlcipherkit_wipe(bytes, count) }

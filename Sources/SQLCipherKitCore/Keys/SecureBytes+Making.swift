@@ -29,7 +29,7 @@ extension SecureBytes {
 
     /// Holds the bytes that `read` selects from a buffer of `capacity` bytes, in memory of just their size; the buffer is wiped.
     /// - Parameter read: writes into the buffer and returns the range of the bytes to keep.
-    init(
+    package init(
         upTo capacity: Int, _ read: (UnsafeMutableRawBufferPointer) throws(DatabaseError) -> Range<Int>
     ) throws(DatabaseError) {
         var range = 0..<0

@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import Security
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = ROOT / "Tests" / "AppleSecurity"
-KEYS = ROOT / "Sources" / "SQLCipherKitCore" / "Keys"
+ROOMS = [ROOT / "Sources" / room for room in ("SQLCipherKitCore/Keys", "SQLCipherKitMaintenance/KeyStores")]
 BUILD = ROOT / ".build" / "debug"
 WHAT = "Swift for the Keychain and file protection"
 
@@ -20,7 +20,8 @@ WHAT = "Swift for the Keychain and file protection"
 def sources():
     """The files that are compiled only on Apple's platforms."""
     marks = ("#if canImport(Security)", "#if canImport(Darwin)")
-    return [path for path in sorted(KEYS.glob("*.swift")) if path.read_text(encoding="utf-8").startswith(marks)]
+    files = [path for room in ROOMS for path in sorted(room.glob("*.swift"))]
+    return [path for path in files if path.read_text(encoding="utf-8").startswith(marks)]
 
 
 def check():
@@ -48,8 +49,10 @@ def build_and_run(folder):
     for name, files in {"Security": sorted((TESTS / "Security").glob("*.swift")), "Darwin": [TESTS / "Darwin.swift"]}.items():
         swiftc("-parse-as-library", "-emit-library", "-static", "-emit-module", "-module-name", name,
                "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
-    targets = ("SQLCipherKitCore", "CSQLCipher", "CSQLCipherProvider")
-    objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))]
+    targets = ("SQLCipherKitConcurrency", "SQLCipherKitCore", "CSQLCipher", "CSQLCipherProvider")
+    # Objects of files that are gone stay in the folder.
+    objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))
+               if any((ROOT / "Sources" / target).rglob(path.stem)) or not path.stem.endswith(".swift")]
     chosen = sources()
     # The files use the package's internal names, which -testable-import-module gives them.
     swiftc("-module-name", "AppleSecurity", "-Xfrontend", "-testable-import-module", "-Xfrontend", "SQLCipherKitCore",

@@ -1,6 +1,7 @@
 #if os(Linux)
     import CSQLCipher
     import Foundation
+    import SQLCipherKitCore
 
     /// A keyring of the Linux kernel, which keeps keys in kernel memory: outside all processes, gone after a restart, and never in
     /// a file (<https://man7.org/linux/man-pages/man7/keyrings.7.html>).

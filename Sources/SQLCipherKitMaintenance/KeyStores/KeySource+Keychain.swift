@@ -1,5 +1,6 @@
 #if canImport(Security)
     import Foundation
+    import SQLCipherKitCore
     import Security
 
     extension KeyProvider where Self == KeySource {

@@ -1,5 +1,6 @@
 #if canImport(Security)
     import Foundation
+    import SQLCipherKitCore
     import Security
 
     /// A key that the Secure Enclave creates and never releases, used to encrypt a database's key

@@ -1,4 +1,6 @@
 #if os(Linux)
+    import SQLCipherKitCore
+
     extension KernelKeyring {
         /// Adds the key of an open database to the keyring, so that other processes can open the database for a while without a
         /// prompt.

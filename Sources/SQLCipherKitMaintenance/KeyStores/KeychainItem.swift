@@ -1,5 +1,6 @@
 #if canImport(Security)
     import Foundation
+    import SQLCipherKitCore
     import Security
 
     /// A database's key as a generic password of the Keychain
