@@ -19,6 +19,8 @@ import TestSupport
         Listing(article: "FromDataLiteCore", suite: "DataLiteCorePorts", counts: ["D": 51, "E": 13]),
         Listing(article: "FromSkipSQL", suite: "SkipSQLPorts", counts: ["K": 37, "X": 20]),
         Listing(article: "FromSQLiteInC", suite: "SQLiteInCPorts", counts: ["B": 66]),
+        Listing(article: "FromGRDB", suite: "GRDBPorts", counts: ["G": 41]),
+        Listing(article: "FromSQLiteSwift", suite: "SQLiteSwiftPorts", counts: ["Q": 38]),
     ]
 
     /// The programs of a suite, by their numbers: their names and their lines.
