@@ -16,4 +16,11 @@ public enum LongTests {
     public static func steps(_ few: Int, of count: Int) -> [Int] {
         areOn || few >= count ? Array(0..<count) : (0..<few).map { $0 * count / few }
     }
+
+    /// The seeds of random runs: the first few, and all with long tests. `SQLCIPHERKIT_TEST_SEEDS=1000-1499` runs those alone.
+    public static func seeds(_ few: UInt64, of count: UInt64) -> Range<UInt64> {
+        let bounds = ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_SEEDS"]?.split(separator: "-").compactMap { UInt64($0) } ?? []
+        if bounds.count == 2, bounds[0] <= bounds[1] { return bounds[0]..<bounds[1] + 1 }
+        return 0..<(areOn ? count : few)
+    }
 }

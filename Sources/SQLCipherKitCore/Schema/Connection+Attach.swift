@@ -121,7 +121,8 @@ extension Connection {
 
     private func checkIsFree(_ name: String) throws(DatabaseError) {
         guard !name.isEmpty, !name.utf8.contains(0) else {
-            throw DatabaseError(code: .misuse, reason: .schemaName, message: "a database cannot be attached without a name")
+            let what = name.isEmpty ? "without a name" : "by a name that contains a NUL character"
+            throw DatabaseError(code: .misuse, reason: .schemaName, message: "a database cannot be attached \(what)")
         }
         // `temp` is not in the list before its first use, but the name is always taken.
         guard !name.isSameName(as: "temp"), try !schemas().map(\.name).contains(name: name) else {

@@ -78,7 +78,8 @@ extension Changeset {
     /// ```
     /// Changes of a table that the database does not have, or has with fewer columns or another primary key, are left out. The
     /// result says so, and ``ChangesetOptions/requiresAllTables`` makes the call throw instead. If the table has more columns than
-    /// the changeset, the extra columns get their defaults. Foreign keys are checked at the end.
+    /// the changeset, the extra columns get their defaults. Foreign keys are checked at the end. No `ON CONFLICT` clause of a table
+    /// has an effect: a change that violates a constraint is made after the others, and is a conflict if it still does.
     /// - Parameters:
     ///   - db: the connection.
     ///   - tables: the tables whose changes to apply; nil, the default, for all.

@@ -68,7 +68,7 @@ extension Schema {
             defer { db.changingThisOneOnly { try? db.unregister(.function(function, arguments: 1)) } }
             let made = "\(function)(\(quoted))"
             try db.execute(SQL(raw: """
-                UPDATE \(source) SET \(quoted) = \(made)
+                UPDATE OR ABORT \(source) SET \(quoted) = \(made)
                 WHERE \(quoted) IS NOT NULL AND (typeof(\(quoted)) <> typeof(\(made)) OR \(quoted) COLLATE BINARY <> \(made))
                 """))
             let changes = db.changes

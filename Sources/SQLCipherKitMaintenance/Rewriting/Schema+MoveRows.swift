@@ -144,9 +144,10 @@ private struct RowMover {
             // Another process may have finished it.
             guard try source.hasTable(move.rows), try !hasArrived(move) else { return }
             let list = try columns(in: move).joined(separator: ", ")
+            // Whatever the table's own constraints say, no other row makes way, and none is left out.
             try db.execute(
                 """
-                INSERT INTO \(raw: target.qualified(move.table))(\(raw: list))
+                INSERT OR ABORT INTO \(raw: target.qualified(move.table))(\(raw: list))
                 SELECT \(raw: list) FROM \(raw: source.qualified(move.rows))
                 """)
             guard try db.changes == self.count(of: source.qualified(move.rows)) else {
@@ -174,7 +175,7 @@ private struct RowMover {
             let (into, from) = rowID.map { ($0 + ", " + list, Self.rowID + ", " + list) } ?? (list, list)
             try db.execute(
                 """
-                INSERT INTO \(raw: source.qualified(move.table))(\(raw: into))
+                INSERT OR ABORT INTO \(raw: source.qualified(move.table))(\(raw: into))
                 SELECT \(raw: from) FROM \(raw: source.qualified(move.rows))
                 """)
             try dropRows(move)

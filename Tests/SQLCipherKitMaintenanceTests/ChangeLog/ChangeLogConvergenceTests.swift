@@ -255,7 +255,7 @@ import TestSupport
 
     @Test func theyConverge() throws {
         var seen = Seen()
-        for seed in 0..<(LongTests.areOn ? 2000 : 32) as Range<UInt64> {
+        for seed in LongTests.seeds(32, of: 2000) {
             try Self.run(seed: seed, steps: LongTests.areOn ? 200 : 120, prunes: seed % 2 == 0, migrates: seed % 4 >= 2, &seen)
         }
         #expect(seen.applied > 500 && seen.outdated > 20 && seen.repeated > 20 && seen.cuts > 20)

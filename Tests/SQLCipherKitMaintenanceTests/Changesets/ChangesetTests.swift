@@ -100,6 +100,26 @@ import TestSupport
         #expect(try moved.changes().map { $0.new } == [[2.0, "a"]])
     }
 
+    /// What a constraint of the table would delete or leave out is a conflict, or waits until the changes that it needs are made.
+    @Test func constraintsThatReplaceOrIgnoreRowsAreConflicts() throws {
+        let db = try make("CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE ON CONFLICT REPLACE); INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+        let before = try rows(db)
+        let changes = try db.main.recordingChanges {
+            try $0.execute(SQLScript("UPDATE t SET a = 'y' WHERE id = 1; INSERT INTO t VALUES (5, 'x')"))
+        }
+        #expect(try rows(db) == [[1, "y"], [5, "x"]])
+        try changes.inverted().apply(to: db)
+        #expect(try rows(db) == before)
+        for clause in ["REPLACE", "IGNORE"] {
+            let other = try make("CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE ON CONFLICT \(clause)); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (9, 'z')")
+            let insert = try other.main.recordingChanges { try $0.execute("INSERT INTO t VALUES (3, 'new')") }
+            try other.execute(SQLScript("DELETE FROM t WHERE id = 3; UPDATE t SET a = 'new' WHERE id = 9"))
+            var seen: [ChangesetConflict.Kind] = []
+            try insert.apply(to: other) { seen.append($0.kind); return .omit }
+            #expect(try seen == [.constraint] && rows(other).last == [9, "new"], "\(clause)")
+        }
+    }
+
     /// Rows that are all key have nothing to update: what both sides have inserted needs no change after a rebase.
     @Test func tablesThatAreAllKeyAreRebased() throws {
         let sql = "CREATE TABLE t(a, b, PRIMARY KEY(a, b)); CREATE TABLE u(id INTEGER PRIMARY KEY, x)"

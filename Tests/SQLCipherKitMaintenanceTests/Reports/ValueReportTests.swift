@@ -118,6 +118,15 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, "SELECT sqlcipherkit_converted(1)") }
     }
 
+    /// Values that become equal delete no row and are not left as they were, whatever the constraint says.
+    @Test(arguments: ["REPLACE", "IGNORE"]) func valuesThatBecomeEqualAreAnError(clause: String) throws {
+        try db.execute(SQL(raw: "CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE ON CONFLICT \(clause))"))
+        try db.execute("INSERT INTO t(x) VALUES ('2026-11-21 08:30:00'), ('2026-11-21T08:30:00Z')")
+        let error = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "x", in: "t", to: .dates(.integerSeconds)) }
+        #expect(error?.code == .constraintUnique)
+        #expect(try db.fetchAll(String.self, "SELECT x FROM t ORDER BY id") == ["2026-11-21 08:30:00", "2026-11-21T08:30:00Z"])
+    }
+
     @Test func otherKinds() throws {
         try db.execute("CREATE TABLE t(id TEXT COLLATE NOCASE PRIMARY KEY, done, price NUMERIC, note TEXT)")
         try db.execute("""

@@ -75,6 +75,16 @@ import TestSupport
         try expectFinished()
     }
 
+    /// A constraint of the target that would delete or leave out rows does not.
+    @Test(arguments: ["REPLACE", "IGNORE"]) func noRowOfTheTargetMakesWay(clause: String) throws {
+        try make("(a UNIQUE ON CONFLICT \(clause), b)", values: "(1, 'x'), (2, 'y')")
+        try db.execute("INSERT INTO \"O'Brien\".t VALUES (2, 'taken')")
+        let error = #expect(throws: DatabaseError.self) { try db.main.moveRows(of: "t", to: target, where: "true") }
+        #expect(error?.code == .constraintUnique)
+        #expect(try rows(db.main) == [[1, "x"], [2, "y"]] && rows(target) == [[2, "taken"]])
+        try expectFinished()
+    }
+
     @Test func whatCannotBeMovedIsRefused() throws {
         try make("(a)", values: "(1)")
         try db.execute(SQLScript("CREATE TABLE main.wide(a, b); CREATE TABLE \"O'Brien\".wide(a); CREATE VIEW main.v AS SELECT 1 AS a"))
