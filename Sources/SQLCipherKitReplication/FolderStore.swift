@@ -48,8 +48,8 @@ public struct FolderStore: ReplicaStore {
 
     public func get(_ name: String) async throws -> ReplicaObject? {
         try await BlockingExecutor.run {
-            guard let bytes = try read(name) else { return nil }
-            return ReplicaObject(bytes: bytes, version: version(bytes))
+            guard let (bytes, size) = try read(name) else { return nil }
+            return ReplicaObject(bytes: bytes, version: version(bytes, of: size))
         }
     }
 
@@ -58,14 +58,15 @@ public struct FolderStore: ReplicaStore {
         try await BlockingExecutor.run {
             let root = try Folder(path), lock = try lock(root)
             defer { _ = lock }
-            switch condition {
-            case .always: break
-            case .isVersion(let version):
-                if try read(name).map({ self.version($0) }) != version { throw ReplicaStoreError.conditionFailed }
-            case .isAbsent: if try read(name) != nil { throw ReplicaStoreError.conditionFailed }
-            }
+            let isMet =
+                switch condition {
+                case .always: true
+                case .isVersion(let wanted): try version(of: name) == wanted
+                case .isAbsent: try version(of: name) == nil
+                }
+            if !isMet { throw ReplicaStoreError.conditionFailed }
             try write(name, bytes, root)
-            return version(bytes)
+            return version(bytes, of: bytes.count)
         }
     }
 
@@ -127,11 +128,19 @@ public struct FolderStore: ReplicaStore {
     }
 
     /// The size and the last bytes: every object ends with the tag of what seals it.
-    private func version(_ bytes: [UInt8]) -> String {
-        "\(bytes.count)-" + bytes.suffix(32).map { String($0, radix: 16) }.joined(separator: ".")
+    private func version(_ bytes: [UInt8], of size: Int) -> String {
+        "\(size)-" + bytes.suffix(Self.versionCount).map { String($0, radix: 16) }.joined(separator: ".")
     }
 
-    private func read(_ name: String) throws -> [UInt8]? {
+    private static let versionCount = 32
+
+    /// The version of an object; nil if there is none.
+    private func version(of name: String) throws -> String? {
+        try read(name, onlyLast: Self.versionCount).map { version($0.bytes, of: $0.size) }
+    }
+
+    /// Reads an object, or its last bytes.
+    private func read(_ name: String, onlyLast count: Int = .max) throws -> (bytes: [UInt8], size: Int)? {
         guard let (folder, last) = try place(of: name, Folder(path), isNew: false) else { return nil }
         guard let file = OwnFile.open(last, for: .reading, in: folder.descriptor) else {
             if errno == ENOENT { return nil }
@@ -141,9 +150,10 @@ public struct FolderStore: ReplicaStore {
         guard size <= ReplicaObject.largestSize else {
             throw ReplicaStoreError.unavailable("\(name) is no object: it is larger than an object can be")
         }
-        var bytes = [UInt8](repeating: 0, count: size)
-        guard bytes.withUnsafeMutableBytes({ file.read($0) }) == size else { throw failure("read", name) }
-        return bytes
+        var bytes = [UInt8](repeating: 0, count: min(size, count))
+        let present = bytes.withUnsafeMutableBytes { file.read($0, at: size - $0.count) }
+        guard present == bytes.count else { throw failure("read", name) }
+        return (bytes, size)
     }
 
     /// Writes an object. The lock is held.

@@ -59,6 +59,30 @@ import TestSupport
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside) == [])
     }
 
+    #if os(Linux)
+        /// Each link that is stored only where there is none once cost reading what is there, and so did each proof of an object.
+        @Test func conditionsReadNoWholeObject() async throws {
+            func bytesRead() throws -> Int {
+                let figures = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
+                return try #require(figures.firstMatch(of: /rchar: (\d+)/).flatMap { Int($0.1) })
+            }
+            let size = 300 << 20
+            try await store.put("a", [1], if: .isAbsent)
+            #expect(truncate(store.path + "/a", off_t(size)) == 0)
+            let before = try bytesRead()
+            for condition in [ReplicaCondition.isAbsent, .isVersion("1-1")] {
+                for _ in 0..<5 {
+                    await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("a", [2], if: condition) }
+                }
+            }
+            // Other tests read in the same process.
+            #expect(try bytesRead() - before < 5 * size)
+            let last = [UInt8](repeating: 0, count: 32).map { String($0, radix: 16) }.joined(separator: ".")
+            try await store.put("a", [2], if: .isVersion("\(size)-\(last)"))
+            #expect(try await store.get("a")?.bytes == [2])
+        }
+    #endif
+
     @Test func conditionsHoldBetweenWriters() async throws {
         try await store.put("head", [0], if: .isAbsent)
         await withTaskGroup(of: Void.self) { group in
