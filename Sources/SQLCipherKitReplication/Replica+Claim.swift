@@ -190,7 +190,7 @@ extension Replica {
         let last = tail?.links.last?.entry
         next.generation = last?.generation ?? next.generation
         (next.frames, next.commits) = (last?.end ?? next.frames, last?.commits ?? next.commits)
-        next.logged += UInt64(tail?.links.reduce(0) { $0 + $1.bytes.count } ?? 0)
+        next.logged += UInt64(tail?.links.reduce(0) { $0 + $1.entry.size } ?? 0)
         next.mark = tail?.mark ?? next.mark
         next.latest = tail?.latest?.time ?? next.latest
         let opening = ReplicaBlock(
@@ -198,7 +198,15 @@ extension Replica {
             predecessor: tail?.end.tag ?? ChainPlace.none.tag, time: options.time, age: next.age, commits: next.commits,
             record: TermOpening(term: term, ancestry: ancestry, first: firstGeneration).record)
         let bytes = try opening.sealed(with: key), tag = Array(bytes.suffix(ReplicaKey.tagCount))
-        let links = tail?.links ?? []
+        var links: [ReplicaTail.Content] = []
+        if let tail, tail.isWhole { links = tail.links.compactMap(\.content) } else if let tail {
+            // They are too large for one object, as after a head that is old.
+            for link in tail.links {
+                next.index.append(.log(link.entry))
+                unproven.append(
+                    UnprovenObject(names.link(link.number, of: tail.end.term), link.entry.tag, after: link.predecessor))
+            }
+        }
         let blocks = links.flatMap { $0.blocks.map { ($0.block, $0.tag) } } + [(opening, tag)]
         let joined = links.flatMap(\.bytes) + bytes
         for (number, bytes) in [bytes, joined].enumerated() {

@@ -98,10 +98,11 @@ extension Replica {
             _ = try source.begin()
         }
         while true {
+            // Before more is stored, so that little comes after a head.
+            if isChanged { try await storeHead() }
             if queue.isEmpty, !source.isAtTarget { try readBlock() }
             guard !queue.isEmpty else { break }
             try await storeBlock(queue.removeFirst())
-            if isChanged { try await storeHead() }
         }
         // The log may have been given up in the meantime.
         if needsGeneration { return }

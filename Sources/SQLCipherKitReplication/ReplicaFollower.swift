@@ -150,8 +150,9 @@ public actor ReplicaFollower {
         while true {
             do {
                 var reader = replica
-                if !looksAtHead { try await reader.extend() }
-                if looksAtHead || reader.tail.isClosed { try await reader.update() }
+                // What was missed for long is in the index by now.
+                if !looksAtHead { try await reader.extend(isPartial: true) }
+                if looksAtHead || reader.tail.isClosed || !reader.tail.isWhole { try await reader.update() }
                 replica = reader
                 while try await step() {}
                 status.upToDateAt = Date()

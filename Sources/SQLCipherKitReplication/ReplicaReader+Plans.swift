@@ -157,7 +157,7 @@ extension ReplicaReader {
         guard let key, part.entry.earliest <= time else { return nil }
         if part.entry.latest <= time { return part.entry.commits }
         let name = names.link(part.entry.link, of: part.entry.term)
-        var blocks = part.link?.blocks
+        var blocks = part.content?.blocks
         if blocks == nil { blocks = try ReplicaBlock.openAll(await object(name, upTo: part.entry.size), with: key) }
         return blocks?.last { $0.block.time <= time }?.block.endCommits
     }

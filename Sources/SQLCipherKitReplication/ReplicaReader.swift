@@ -67,10 +67,10 @@ struct ReplicaReader {
     }
 
     /// Reads what was stored since, without looking at the head.
-    /// - Returns: whether there may be a newer head, as another writer has closed the term.
-    mutating func extend() async throws {
+    /// - Parameter isPartial: whether to end when that is more than is kept.
+    mutating func extend(isPartial: Bool = false) async throws {
         guard let key else { return }
-        try await tail.extend(store, names, key)
+        try await tail.extend(store, names, key, isPartial: isPartial)
     }
 
     private mutating func readHead() async throws {
@@ -130,9 +130,9 @@ struct ReplicaReader {
     /// An object of the log, which may be in memory already.
     struct LogPart {
         let entry: ReplicaIndex.LogEntry
-        let link: ReplicaTail.Link?
+        let content: ReplicaTail.Content?
 
-        init(_ entry: ReplicaIndex.LogEntry, _ link: ReplicaTail.Link? = nil) { (self.entry, self.link) = (entry, link) }
+        init(_ entry: ReplicaIndex.LogEntry, _ link: ReplicaTail.Link? = nil) { (self.entry, content) = (entry, link?.content) }
     }
 
     /// Reads an object.
@@ -149,17 +149,11 @@ struct ReplicaReader {
         let name: String
     }
 
-    /// An object whose blocks are authentic.
-    private struct OpenedObject: Sendable {
-        let bytes: [UInt8]
-        let blocks: [ReplicaBlock.Opened]
-    }
-
     /// An object to read: its name, the most that is looked at, and the object itself if it is in memory.
     private struct Wanted: Sendable {
         let name: String
         let size: Int
-        var link: ReplicaTail.Link?
+        var content: ReplicaTail.Content?
     }
 
     /// Gives objects to `body` in their order. The next ones are read and authenticated meanwhile, on other cores.
@@ -168,23 +162,23 @@ struct ReplicaReader {
     ///   - last: the commit after which no block is needed.
     private func eachObject(
         of entries: [Wanted], with key: ReplicaKey, upTo last: UInt64 = .max,
-        _ body: (_ number: Int, _ object: OpenedObject) throws -> Void
+        _ body: (_ number: Int, _ object: ReplicaTail.Content) throws -> Void
     ) async throws {
-        try await withThrowingTaskGroup(of: (Int, Result<OpenedObject, any Error>).self) { group in
+        try await withThrowingTaskGroup(of: (Int, Result<ReplicaTail.Content, any Error>).self) { group in
             func begin(_ number: Int) {
                 guard number < entries.count else { return }
                 let entry = entries[number]
                 group.addTask {
-                    if let link = entry.link { return (number, .success(OpenedObject(bytes: link.bytes, blocks: link.blocks))) }
+                    if let content = entry.content { return (number, .success(content)) }
                     do {
                         let bytes = try await object(entry.name, upTo: entry.size)
                         let blocks = try ReplicaBlock.openAll(bytes, with: key, upTo: last)
-                        return (number, .success(OpenedObject(bytes: bytes, blocks: blocks)))
+                        return (number, .success(ReplicaTail.Content(bytes: bytes, blocks: blocks)))
                     } catch { return (number, .failure(error)) }
                 }
             }
             // An error counts in its turn, after everything before it.
-            var ready: [Int: Result<OpenedObject, any Error>] = [:]
+            var ready: [Int: Result<ReplicaTail.Content, any Error>] = [:]
             // Small objects cost the time of a request each, and large ones memory.
             let ahead = entries.allSatisfy { $0.size <= 1 << 20 } ? Self.smallObjectsAhead : Self.objectsAhead
             for number in 0..<ahead { begin(number) }
@@ -263,7 +257,7 @@ struct ReplicaReader {
         var place = place
         let parts = place.commits >= last ? [] : parts
         let entries = parts.map { part in
-            Wanted(name: names.link(part.entry.link, of: part.entry.term), size: part.entry.size, link: part.link)
+            Wanted(name: names.link(part.entry.link, of: part.entry.term), size: part.entry.size, content: part.content)
         }
         try await eachObject(of: entries, with: key, upTo: last) { number, object in
             let name = entries[number].name, entry = parts[number].entry
