@@ -199,7 +199,7 @@ if isDevelopment {
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             exclude: ["Findings", "Seeds"]),
-        .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "Tool", "TestSupport"]),
+        .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "Tool", "TestSupport"]),
     ]
 }
 

@@ -9,7 +9,8 @@ public enum ReplicaRestore {
     ///
     /// If that is interrupted, what was read stays in files beside it, encrypted, with the suffixes `-restoring` and
     /// `-restoring-state`. The next call for the same name goes on from there if it restores the same replica to the same or a
-    /// later state of the generation, and begins from scratch otherwise.
+    /// later state of the generation, and begins from scratch otherwise. But if it asks for the newest state, and the store no
+    /// longer has what was seen there, it throws.
     ///
     /// ```swift
     /// let position = try await ReplicaRestore.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
@@ -23,7 +24,9 @@ public enum ReplicaRestore {
     ///   - progress: called from time to time with the bytes that were read and the bytes to read; throw to cancel.
     /// - Returns: the state that was restored.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens, or anything in it was
-    ///   changed or is missing; ``DatabaseError/Reason/invalidArgument`` if the store does not have that state;
+    ///   changed or is missing; ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if an
+    ///   interrupted call has seen what the store lacks; ``DatabaseError/Reason/invalidArgument`` if the store does not have that
+    ///   state;
     ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/conversionFailed``; errors of the store. No file gets the name
     ///   then, and a file that was to be replaced is unchanged.
     @discardableResult
@@ -77,7 +80,8 @@ public enum ReplicaRestore {
         let plan = try await reader.plan(for: moment), pageSize = plan.pageSize
         let file = try RestoredFile(at: path, replacing: replacing)
         var progress = RestoreProgress(plan, holding: reader.held)
-        if let known = file.record.flatMap({ RestoreProgress($0, with: sealKey) }), known.leads(to: plan, section: reader.section) {
+        let known = file.record.flatMap { RestoreProgress($0, with: sealKey) }
+        if let known, try known.isPart(of: reader, moment, path), known.leads(to: plan) {
             (progress, progress.held) = (known, reader.held)
             goesOn = true
             // Before there is a page of a later commit.

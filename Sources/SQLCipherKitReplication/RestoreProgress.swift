@@ -50,10 +50,24 @@ struct RestoreProgress: Codable {
         return try nonce + Self.magic.withUnsafeBytes { try key.seal(plain, with: $0, nonce: nonce) }
     }
 
+    /// Whether what was seen of the replica is in its history. If not, a state that is named may be restored all the same, without
+    /// the pages.
+    /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` for the newest state: there
+    ///   was a newer one, or another.
+    func isPart(of reader: ReplicaReader, _ moment: ReplicaMoment, _ path: String) throws -> Bool {
+        guard held.sections.last == reader.section else { return false }
+        do { try held.require(in: reader.held.place, reader.opening) } catch let error as DatabaseError {
+            guard case .newest = moment else { return false }
+            throw DatabaseError(
+                code: error.code, reason: error.reason,
+                message: error.message + ". To restore what it has all the same, remove \(path)-restoring-state", path: path)
+        }
+        return true
+    }
+
     /// Whether the pages are a part of the state of the plan. The log says by its tags whether it continues them.
-    func leads(to plan: ReplicaReader.Plan, section: [UInt8]) -> Bool {
-        guard section == held.sections.last, plan.generation == generation, plan.pageSize == pageSize, plan.commit >= target
-        else { return false }
+    func leads(to plan: ReplicaReader.Plan) -> Bool {
+        guard plan.generation == generation, plan.pageSize == pageSize, plan.commit >= target else { return false }
         if snapshotPlace != nil { return plan.snapshot.identity == snapshot }
         // A later snapshot needs less of the log.
         return plan.snapshot.identity == snapshot || place.frames >= plan.snapshot.first

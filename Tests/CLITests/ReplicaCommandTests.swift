@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitReplication
 import Testing
 import TestSupport
 
@@ -122,6 +123,34 @@ import TestSupport
         try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectFailure(5, "it has commits that this database lacks")
         try await Tool.runAside(["restore", folder.path("c.db"), "--from", store] + Tool.key).expectSuccess()
         #expect(try count("c.db") == "n\n1\n")
+    }
+
+    /// An interrupted restore goes on with a store that was put back from a copy of itself.
+    @Test func formerStateHasItsOwnStatus() async throws {
+        let target = folder.path("b.db"), files = FileManager.default, folderStore = try FolderStore(store)
+        let bytes: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
+        let key = try Encryption.raw(bytes + bytes + bytes + bytes), pool = try DatabasePool(.file(database), key: key)
+        var options = ReplicaOptions()
+        options.fanOut = 1
+        let replica = try await Replica(following: pool, in: folderStore, options: options)
+        try await replica.waitUntilStored()
+        try files.copyItem(atPath: store, toPath: folder.path("copy"))
+        try write("INSERT INTO t VALUES (1)")
+        try await replica.waitUntilStored()
+        await replica.stop()
+        // It is interrupted when it comes to the log.
+        for object in try await folderStore.list(prefix: "") where object.name.contains("/log-") && !object.name.hasSuffix("-0") {
+            try await folderStore.delete(object.name)
+        }
+        await #expect(throws: DatabaseError.self) {
+            try await ReplicaRestore.restore(to: target, from: folderStore, key: key, at: .newest, replacing: false, recordEvery: .zero)
+        }
+        try files.removeItem(atPath: store)
+        try files.moveItem(atPath: folder.path("copy"), toPath: store)
+        try await Tool.runAside(["restore", target, "--from", store] + Tool.key).expectFailure(5, "the store has gone back")
+        try files.removeItem(atPath: target + "-restoring-state")
+        try await Tool.runAside(["restore", target, "--from", store] + Tool.key).expectSuccess()
+        #expect(try count("b.db") == "n\n0\n")
     }
 
     @Test func replicateRunsUntilItIsInterrupted() async throws {

@@ -59,7 +59,8 @@ import TestSupport
             #expect(tests.isSuperset(of: names), "\(row) names a test that there is not")
         }
         let named = Set(article.matches(of: /`(\w+)`/).map { String($0.1) })
-        for file in ["ForeignCheckpointTests", "ReplicaFaultTests", "ReplicaPriceTests", "ReplicaKillTests", "ReplicaRequestTests"] {
+        let suites = ["ForeignCheckpoint", "ReplicaFault", "ReplicaPrice", "ReplicaKill", "ReplicaMemory", "ReplicaRequest"]
+        for file in suites.map({ $0 + "Tests" }) {
             let path = Repository.file("Tests/SQLCipherKitReplicationTests/\(file).swift")
             for match in try String(contentsOf: path, encoding: .utf8).matches(of: /@Test.*\s+func (\w+)\(/) {
                 #expect(named.contains(String(match.1)), "the article does not say what \(match.1) shows")
