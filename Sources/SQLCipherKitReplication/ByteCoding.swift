@@ -20,6 +20,15 @@ extension Array<UInt8> {
 
     /// 16 digits for 8 bytes, as in the names of objects.
     var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+
+    /// Bytes from ``hexadecimal``; nil if it is none.
+    init?(hexadecimal text: some StringProtocol) {
+        let digits = Array<UInt8>(text.utf8)
+        self = stride(from: 0, to: digits.count - 1, by: 2).compactMap { place in
+            UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16)
+        }
+        guard hexadecimal.utf8.elementsEqual(digits) else { return nil }
+    }
 }
 
 extension UnsafeRawBufferPointer {

@@ -17,6 +17,7 @@ extension ChangeLog {
     @discardableResult
     public func logOutsideChanges() throws -> Int {
         try connection.transaction { _ in
+            store.begin()
             let changes = try outsideChanges(try tables())
             try append(changes)
             return TransactionEnd.commit(changes.count)
@@ -27,6 +28,7 @@ extension ChangeLog {
     /// - Returns: the number of rows that were logged.
     @discardableResult
     func lookOutside() throws -> Int {
+        store.begin()
         let tables = try tables()
         let changed = try tables.all.filter { try store.hasOutsideChanges($0) }
         if changed.isEmpty { return 0 }
@@ -64,7 +66,7 @@ extension ChangeLog {
                     LoggedChange(
                         kind: row == nil ? .delete : isUpdate ? .update : .insert, table: table.name, keyColumns: table.key,
                         key: now, columns: row == nil ? [] : table.others,
-                        values: row.map { row in table.otherPlaces.map { row[$0] } } ?? [], base: try store.row(table, key).insert))
+                        values: row.map { row in table.otherPlaces.map { row[$0] } } ?? [], base: .ancient))
             }
             try store.forgetOutsideChanges(table)
         }

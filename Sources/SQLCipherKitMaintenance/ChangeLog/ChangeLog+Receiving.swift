@@ -21,52 +21,113 @@ extension ChangeLog {
     ///   changed.
     @discardableResult
     public func receive(_ message: ChangeMessage) throws -> ChangeLogOutcome {
+        try receive(message, resolvesForks: false)
+    }
+
+    /// - Parameter resolvesForks: whether the message may come from another copy with this peer's name, such as this one before it
+    ///   was restored from a backup. Entries of this copy that have the same numbers are then logged again after it.
+    package func receive(_ message: ChangeMessage, resolvesForks: Bool) throws -> ChangeLogOutcome {
+        try merging { enforces in try apply(message, resolvesForks, enforces) }
+    }
+
+    /// Runs `body` in a transaction in which rows are merged.
+    func merging<R>(_ body: (_ enforces: Bool) throws -> R) throws -> R {
         if connection.isInTransaction { throw DatabaseError.misuse("a message cannot be received inside a transaction") }
         let enforces = try connection.settings.isEnabled(.foreignKeys)
-        func run() throws -> ChangeLogOutcome {
+        func run() throws -> R {
             try connection.withTriggers(triggers) {
                 try connection.transaction { _ in
                     try lookOutside()
-                    return TransactionEnd.commit(try store.logging { try apply(message, enforces) })
+                    return TransactionEnd.commit(try store.logging { try body(enforces) })
                 }
             }
         }
         return enforces ? try connection.withoutForeignKeys(run) : try run()
     }
 
-    private func apply(_ message: ChangeMessage, _ enforces: Bool) throws -> ChangeLogOutcome {
-        let tables = try tables(), own = try position
-        try check(message, tables, own)
+    private func apply(_ message: ChangeMessage, _ resolvesForks: Bool, _ enforces: Bool) throws -> ChangeLogOutcome {
+        let tables = try tables()
+        var own = try position
+        try check(message, tables, own, resolvesForks)
+        let isFresh = own.marks.keys.allSatisfy { $0 == peer }
+        var old: [ChangeLogEntry] = []
+        for (origin, last) in try outdated(by: message, own) {
+            // Their numbers are not used again, as others may have the entries.
+            let entries = try store.entries(of: origin, after: last)
+            for entry in entries { try store.remove(entry) }
+            old += entries
+        }
+        let isOutdated = !old.isEmpty
+        if resolvesForks, let last = try forked(by: message, own) {
+            old += try store.entries(of: peer, after: last)
+            try store.removeEntries(of: peer, after: last, clock: try store.horizon, for: peer)
+            own = try position
+        }
+        let taken = try takeBack(old)
         var outcome = ChangeLogOutcome()
         let new = try newEntries(message, own, &outcome)
+        var merge = ChangeLogMerge(self, tables, horizon: try store.horizon)
+        merge.outcome = outcome
+        var horizon = try store.horizon
+        if let state = message.state, !own.includes(message.until) {
+            try merge.add(message, state, own: own, isFresh: isFresh)
+            try store.setPosition(own.merged(with: message.until), of: peer)
+            try store.setState("clock", to: .integer(max(try store.clock, message.until.latest)))
+            horizon = max(horizon, message.horizon)
+        }
+        try finish(&merge, new, taken, enforces)
+        outcome = merge.outcome
+        outcome.renewed = taken.count
+        if isOutdated { try store.setState(ChangeLogStore.lacks, to: .integer(1)) }
+        if horizon > (try store.horizon) { _ = try store.prune(upTo: horizon) }
+        guard try position.includes(message.until) else { throw ChangeLogReader.malformed }
+        for name in message.removed where name != peer { try store.remove(member: name) }
+        let members = try store.members(), time = ChangeStamp.tick(after: 0, now: now())
+        for (name, position) in message.peers.merging([message.sender: message.until], uniquingKeysWith: { $1 }) {
+            if name == peer || members[name] == true { continue }
+            let known = try store.position(of: name), merged = known.merged(with: position)
+            try store.add(member: name, at: time)
+            if merged != known { try store.setPosition(merged, of: name) }
+            if merged != known || name == message.sender { try store.hear(of: name, at: time) }
+        }
+        return outcome
+    }
+
+    /// Merges new entries, and one for what was taken back, and writes the rows and the log.
+    func finish(_ merge: inout ChangeLogMerge, _ new: [ChangeLogEntry], _ taken: [TakenRow], _ enforces: Bool) throws {
+        var new = new
+        for entry in new { try merge.add(entry) }
+        var clock = max(try store.clock, new.map(\.clock).max() ?? 0)
+        if !taken.isEmpty {
+            let stamp = ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer)
+            let changes = try renewed(taken, stamp, &merge)
+            let last = max(
+                try position.sequence(of: peer), new.reduce(0) { $1.peer == peer ? max($0, $1.sequence) : $0 })
+            let entry = ChangeLogEntry(
+                peer: peer, sequence: last + 1, clock: stamp.clock,
+                bytes: ChangeLogEntry.coded(changes, horizon: merge.horizon))
+            if !changes.isEmpty {
+                try merge.add(entry)
+                new.append(entry)
+                clock = stamp.clock
+            }
+        }
+        try merge.apply(repairs: ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer), enforces)
         if !new.isEmpty {
-            var merge = ChangeLogMerge(self, tables, horizon: try store.horizon)
-            merge.outcome = outcome
-            for entry in new { try merge.add(entry) }
-            let clock = max(try store.clock, new.map(\.clock).max() ?? 0)
-            try merge.apply(repairs: ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer), enforces)
-            outcome = merge.outcome
             for entry in new { try store.insert(entry) }
             var position = ChangePosition()
             for entry in new { position.marks[entry.peer] = ChangePosition.Mark(sequence: entry.sequence, clock: entry.clock) }
             try store.setPosition(position, of: peer)
             try store.setState("clock", to: .integer(clock))
-            if !merge.repairs.isEmpty { try append(merge.repairs, at: merge.stamp.clock) }
         }
-        guard try position.includes(message.until) else { throw ChangeLogReader.malformed }
-        for name in message.removed where name != peer { try store.remove(member: name) }
-        let members = try store.members()
-        for (name, position) in message.peers.merging([message.sender: message.until], uniquingKeysWith: { $1 }) {
-            if name == peer || members[name] == true { continue }
-            try store.add(member: name)
-            try store.setPosition(try store.position(of: name).merged(with: position), of: name)
-        }
-        return outcome
+        if !merge.repairs.isEmpty { try append(merge.repairs, at: merge.stamp.clock) }
     }
 
     /// Throws if the message cannot be received here.
-    private func check(_ message: ChangeMessage, _ tables: LoggedTables, _ own: ChangePosition) throws {
-        if message.sender == peer { throw Self.fork(peer) }
+    private func check(
+        _ message: ChangeMessage, _ tables: LoggedTables, _ own: ChangePosition, _ resolvesForks: Bool
+    ) throws {
+        if message.sender == peer, !resolvesForks { throw Self.fork(peer) }
         if message.removed.contains(peer) {
             throw DatabaseError.misuse(
                 "this peer was removed: it must start from a copy of another peer's database, under a new name")
@@ -95,6 +156,10 @@ extension ChangeLog {
             }
             try check(origin, mark, own)
         }
+        try checkTime(message.horizon, "the log of the peer \(message.sender)")
+        if message.isWhole {
+            for (name, mark) in message.until.marks { try checkTime(mark.clock, "the last entry of the peer \(name)") }
+        }
     }
 
     /// The entries that this copy lacks. Each must follow the last entry of its peer.
@@ -113,7 +178,7 @@ extension ChangeLog {
             guard entry.sequence == (mark?.sequence ?? 0) + 1, entry.clock > mark?.clock ?? 0 else {
                 throw ChangeLogReader.malformed
             }
-            try checkTime(entry)
+            try checkTime(entry.clock, "the entry \(entry.sequence) of the peer \(entry.peer)")
             if entry.clock <= horizon {
                 throw DatabaseError(
                     code: .error, reason: .changesMissing,

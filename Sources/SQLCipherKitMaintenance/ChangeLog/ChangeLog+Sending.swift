@@ -28,7 +28,7 @@ extension ChangeLog {
             guard try store.members()[name] != true else {
                 throw DatabaseError.invalidArgument("the peer \(name) was removed, and its name cannot be used again")
             }
-            try store.add(member: name)
+            try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
         }
     }
 
@@ -47,7 +47,8 @@ extension ChangeLog {
     /// memory.
     /// - Parameter position: the position that the other peer sent, or its last known one, ``position(of:)``. Default: that of a
     ///   copy without entries.
-    /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned;
+    /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``wholeState()`` replaces
+    ///   them;
     ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
     ///   use the same name or a copy was restored from a backup.
     public func changes(since position: ChangePosition = ChangePosition()) throws -> ChangeMessage {
@@ -55,38 +56,25 @@ extension ChangeLog {
             try lookOutside()
             let own = try self.position
             if position.sequence(of: peer) > own.sequence(of: peer) { throw Self.fork(peer) }
-            var since = ChangePosition()
-            var lacking = 0
+            var since = ChangePosition(), entries: [ChangeLogEntry] = [], lacking = 0
             for (origin, mark) in own.marks {
-                guard let theirs = position.marks[origin] else {
-                    lacking += Int(mark.sequence)
-                    continue
+                let theirs = position.marks[origin]
+                if let theirs {
+                    since.marks[origin] = theirs.sequence < mark.sequence ? theirs : mark
+                    try check(origin, theirs, own)
                 }
-                since.marks[origin] = theirs.sequence < mark.sequence ? theirs : mark
-                lacking += Int(max(mark.sequence - theirs.sequence, 0))
-                try check(origin, theirs, own)
-            }
-            var entries: [ChangeLogEntry] = []
-            if lacking > 0 {
-                try db.forEach("SELECT peer, sequence, clock, changes FROM main.changelog ORDER BY id") { row in
-                    let origin: String = try row[0], sequence: Int64 = try row[1]
-                    if sequence <= position.sequence(of: origin) { return }
-                    entries.append(ChangeLogEntry(peer: origin, sequence: sequence, clock: try row[2], bytes: try row[3]))
-                }
+                guard (theirs?.sequence ?? 0) < mark.sequence else { continue }
+                lacking += Int(mark.sequence - (theirs?.sequence ?? 0))
+                entries += try store.entries(of: origin, after: theirs?.sequence ?? 0)
             }
             guard entries.count == lacking else {
                 throw DatabaseError(
                     code: .error, reason: .changesMissing,
-                    message: "entries that the peer lacks have been pruned: it must start from a copy of this database")
+                    message: "entries that the peer lacks have been pruned: it needs wholeState(), or a copy of this database")
             }
-            var peers: [String: ChangePosition] = [:]
-            let members = try store.members()
-            for (name, isRemoved) in members where !isRemoved && name != peer { peers[name] = try store.position(of: name) }
-            let removed = Set(members.filter(\.value).keys)
-            return TransactionEnd.commit(
-                ChangeMessage(
-                    sender: peer, since: since, until: own, tables: try tables().all, peers: peers, removed: removed,
-                    entries: entries))
+            // Each is later than those that it depends on.
+            entries.sort { $0.stamp < $1.stamp }
+            return TransactionEnd.commit(try message(since: since, until: own, entries: entries))
         }
     }
 
@@ -111,16 +99,21 @@ extension ChangeLog {
     /// Nothing is deleted while a peer is known to have entries that this one lacks.
     ///
     /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown then cannot
-    /// get the deleted entries, and its own older entries are refused.
+    /// get the deleted entries, and needs a ``wholeState()``.
+    /// - Parameter patience: peers of which nothing was known for longer are not waited for. They too need a ``wholeState()`` when
+    ///   they come back; what they have changed meanwhile is kept, with the time when they receive it. Default: nil, no limit.
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
-    public func prune() throws -> Int {
+    public func prune(patience: Duration? = nil) throws -> Int {
         try connection.transaction { db in
+            store.begin()
             let own = try position
             var common = own
             let others = try peers
+            let limit = patience.map { ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-($0 / .seconds(1)))) }
             for other in others {
+                if let limit, try store.heard(of: other) < limit { continue }
                 let theirs = try store.position(of: other)
                 // The entries that this peer lacks may be older than those that it would delete.
                 guard own.includes(theirs) else { return TransactionEnd.commit(0) }
@@ -130,20 +123,31 @@ extension ChangeLog {
             }
             guard !others.isEmpty else { return TransactionEnd.commit(0) }
             var first = Int64.max
-            for origin in own.marks.keys {
-                let clock = try db.fetchOne(
-                    Int64?.self,
-                    "SELECT min(clock) FROM main.changelog WHERE peer = \(origin) AND sequence > \(common.sequence(of: origin))")
-                if let clock = clock ?? nil { first = min(first, clock) }
+            for (origin, mark) in own.marks where common.sequence(of: origin) < mark.sequence {
+                let last = common.sequence(of: origin), next = try store.entry(after: last, of: origin)
+                // What is not in the log, as it came with a whole state, is later than the last one before it.
+                let isNext = next?.sequence == last + 1
+                first = min(first, isNext ? next?.clock ?? 0 : (common.marks[origin]?.clock ?? 0) + 1)
             }
             let last = try db.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog WHERE clock < \(first)")
             guard let horizon = last ?? nil else { return TransactionEnd.commit(0) }
-            try db.execute("DELETE FROM main.changelog WHERE clock <= \(horizon)")
-            let count = db.changes
-            try db.execute("DELETE FROM main.changelog_cell WHERE clock <= \(horizon)")
-            try db.execute("DELETE FROM main.changelog_row WHERE clock <= \(horizon) AND (gone IS NULL OR gone <= \(horizon))")
-            try store.setState("horizon", to: .integer(max(horizon, try store.horizon)))
-            return TransactionEnd.commit(count)
+            return TransactionEnd.commit(try store.prune(upTo: horizon))
         }
+    }
+}
+
+extension ChangeLogStore {
+    /// When something was last known of a peer, by this copy's clock.
+    func heard(of peer: String) throws(DatabaseError) -> Int64 {
+        try db.fetchOne(Int64.self, "SELECT clock FROM main.changelog_peer WHERE peer = \(peer) AND origin = ''") ?? 0
+    }
+
+    /// - Returns: the number of entries deleted.
+    func prune(upTo horizon: Int64) throws(DatabaseError) -> Int {
+        try db.execute("DELETE FROM main.changelog WHERE clock <= \(horizon)")
+        let count = db.changes
+        try db.execute("DELETE FROM main.changelog_row WHERE clock <= \(horizon)")
+        try setState("horizon", to: .integer(max(horizon, try self.horizon)))
+        return count
     }
 }

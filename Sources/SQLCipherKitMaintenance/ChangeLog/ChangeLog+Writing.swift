@@ -1,3 +1,4 @@
+import Foundation
 import SQLCipherKitCore
 
 extension ChangeLog {
@@ -25,28 +26,40 @@ extension ChangeLog {
             changes.append(
                 LoggedChange(
                     kind: change.kind, table: table.name, keyColumns: table.key, key: key, columns: columns, values: written,
-                    base: try store.row(table, key).insert))
+                    base: .ancient))
         }
         try append(changes)
     }
 
     /// Adds an entry of this peer, and stamps its rows.
+    /// - Parameter changes: their ``LoggedChange/base`` is filled in.
     func append(_ changes: [LoggedChange]) throws {
         if changes.isEmpty { return }
         let tables = try tables()
         let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock, now: now()), peer: peer)
-        for change in changes {
+        var changes = changes, keys: [(bytes: [UInt8], place: Int)] = []
+        keys.reserveCapacity(changes.count)
+        for (place, change) in changes.enumerated() {
             guard let table = tables[change.table] else { continue }
-            var row = try store.row(table, change.key)
-            switch change.kind {
+            keys.append((try store.key(table, change.key), place))
+        }
+        // In the order in which they are stored.
+        keys.sort { a, b in a.bytes.precedes(b.bytes) }
+        for (bytes, place) in keys {
+            guard let table = tables[changes[place].table] else { continue }
+            var row = try store.row(bytes) ?? ChangeLogRow()
+            changes[place].base = row.insert
+            switch changes[place].kind {
             case .insert: _ = row.inserted(stamp)
             case .delete: _ = row.deleted(row.insert, stamp, 0)
             case .update:
-                for column in table.rule == .row ? [ChangeLogRow.wholeRow] : change.columns.map({ SQLName($0) }) {
-                    _ = row.updated(column, row.insert, stamp, 0)
+                if table.rule == .row {
+                    _ = row.updated(ChangeLogRow.wholeRow, row.insert, stamp, 0)
+                } else {
+                    for column in changes[place].columns { _ = row.updated(SQLName(column), row.insert, stamp, 0) }
                 }
             }
-            try store.save(row, table, change.key)
+            try store.save(row, bytes)
         }
         try append(changes, at: stamp.clock)
     }
@@ -70,5 +83,18 @@ extension ChangeLog {
             SQL(raw: "SELECT \(names) FROM main.\(table.quotedName) WHERE \(table.keyCondition)", StatementArguments(key)))
         guard var values = row?.values, let rowID = values.popLast() else { return nil }
         return (values, table.rowID == nil ? nil : rowID)
+    }
+}
+
+extension [UInt8] {
+    /// Whether these bytes come first, as SQLite orders blobs.
+    fileprivate func precedes(_ other: [UInt8]) -> Bool {
+        withUnsafeBytes { a in
+            other.withUnsafeBytes { b in
+                guard let first = a.baseAddress, let second = b.baseAddress else { return a.count < b.count }
+                let order = memcmp(first, second, Swift.min(a.count, b.count))
+                return order != 0 ? order < 0 : a.count < b.count
+            }
+        }
     }
 }

@@ -79,6 +79,7 @@ public final class ChangeLog {
         store = ChangeLogStore(db: db)
         try db.transaction { _ in
             try store.create()
+            store.begin()
             let tables = try self.tables()
             try adopt()
             try store.watch(tables)
@@ -100,7 +101,7 @@ public final class ChangeLog {
             try connection.main.requireKeys(wanted, for: Self.name)
         }
         try store.setState("peer", to: .text(peer))
-        try store.add(member: peer)
+        try store.add(member: peer, at: ChangeStamp.tick(after: 0, now: now()))
     }
 
     /// The descriptions of the logged tables, read again if the schema has changed.
@@ -155,7 +156,7 @@ public final class ChangeLog {
                 let rows = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
                 for row in rows {
                     let key = table.keyPlaces.map { row.values[$0] }
-                    if try store.isKnown(table, key) { continue }
+                    if let known = try store.row(store.key(table, key)), known.gone == nil, known.insert != .ancient { continue }
                     changes.append(
                         LoggedChange(
                             kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,

@@ -78,7 +78,9 @@ struct ChangeLogReader {
 
     static var malformed: DatabaseError { DatabaseError(code: .corrupt, message: "the bytes are not a message of a change log") }
 
-    func end() throws(DatabaseError) { if place != bytes.count { throw Self.malformed } }
+    var isAtEnd: Bool { place == bytes.count }
+
+    func end() throws(DatabaseError) { if !isAtEnd { throw Self.malformed } }
 
     mutating func unsigned() throws(DatabaseError) -> UInt64 {
         var number: UInt64 = 0

@@ -10,10 +10,10 @@ struct LoggedChange: Hashable {
     let keyColumns: [String]
     let key: [SQLValue]
     /// The columns that were written, except those of the key, and their values.
-    let columns: [String]
-    let values: [SQLValue]
+    var columns: [String]
+    var values: [SQLValue]
     /// The insert that the updated or deleted row comes from.
-    let base: ChangeStamp
+    var base: ChangeStamp
 }
 
 /// One transaction of one peer.
@@ -35,9 +35,13 @@ struct ChangeLogEntry: Hashable {
         sequence = try reader.number()
         clock = try reader.clock()
         bytes = Data(try reader.blob())
-        // An entry that is stored and passed on must be one that every other peer takes. What its peer had seen is older than it.
-        let (horizon, changes) = try changes()
-        guard horizon < clock, changes.allSatisfy({ $0.base.clock < clock && ($0.base.peer.isEmpty || $0.base.peer.isPeerName) })
+        // An entry that is stored and passed on must be one that every other peer takes. What its peer had seen is older than it,
+        // or in it.
+        let (horizon, changes) = try changes(), stamp = stamp
+        guard ChangePosition.Mark.sequences.contains(sequence), horizon < clock,
+            changes.allSatisfy({
+                ($0.base.clock < clock || $0.base == stamp) && ($0.base.peer.isEmpty || $0.base.peer.isPeerName)
+            })
         else { throw ChangeLogReader.malformed }
     }
 
@@ -53,34 +57,27 @@ struct ChangeLogEntry: Hashable {
     /// The bytes of changes. Each name is written once.
     /// - Parameter horizon: all peers have all entries up to this time, as far as the entry's peer knows.
     static func coded(_ changes: [LoggedChange], horizon: Int64) -> Data {
-        var names: [ExactText: Int] = [:], list: [String] = []
-        func place(_ name: String) -> Int {
-            let key = ExactText(name)
-            if let place = names[key] { return place }
-            names[key] = list.count
-            list.append(name)
-            return list.count - 1
-        }
+        var names = ChangeLogNames()
         var body = ChangeLogWriter()
         body.put(count: changes.count)
         for change in changes {
             body.put(count: change.kind == .insert ? 0 : change.kind == .update ? 1 : 2)
-            body.put(count: place(change.table))
+            body.put(count: names.place(change.table))
             body.put(count: change.key.count)
             for (column, value) in zip(change.keyColumns, change.key) {
-                body.put(count: place(column))
+                body.put(count: names.place(column))
                 body.put(value)
             }
             body.put(count: change.values.count)
             for (column, value) in zip(change.columns, change.values) {
-                body.put(count: place(column))
+                body.put(count: names.place(column))
                 body.put(value)
             }
             if change.kind != .insert { body.put(change.base) }
         }
         var writer = ChangeLogWriter()
         writer.put(horizon)
-        writer.put(list)
+        writer.put(names.list)
         writer.put(bytes: body.bytes)
         return Data(writer.bytes)
     }

@@ -11,6 +11,8 @@ struct ChangeLogMerge {
         /// The key, in the spelling of the last insert.
         var key: [SQLValue]
         var row: ChangeLogRow
+        /// The same as it is saved.
+        let saved: ChangeLogRow
         /// The values to write.
         var values: [SQLName: SQLValue] = [:]
         /// Whether a missing row is to be inserted.
@@ -20,7 +22,9 @@ struct ChangeLogMerge {
         /// Whether the row is to be deleted.
         var isDelete = false
 
-        init(_ table: LoggedTable, _ key: [SQLValue], _ row: ChangeLogRow) { (self.table, self.key, self.row) = (table, key, row) }
+        init(_ table: LoggedTable, _ key: [SQLValue], _ row: ChangeLogRow) {
+            (self.table, self.key, self.row, saved) = (table, key, row, row)
+        }
 
         /// Replaces the whole row with that of a change.
         func take(_ change: LoggedChange, isInsert: Bool) {
@@ -36,7 +40,7 @@ struct ChangeLogMerge {
 
     let log: ChangeLog
     let tables: LoggedTables
-    private let horizon: Int64
+    let horizon: Int64
     private(set) var works: [Work] = []
     private var places: [Place: Int] = [:]
     /// The changes that this peer makes in addition to the entries.
@@ -89,18 +93,24 @@ struct ChangeLogMerge {
 
     /// The table of a change, and the change's key in the order of the table's key here.
     private func place(_ change: LoggedChange) throws -> (LoggedTable, [SQLValue]) {
-        guard let table = tables[change.table] else {
-            throw DatabaseError(code: .schema, message: "the table \(change.table) is not in this log")
+        let table = try table(change.table, change.keyColumns, change.columns)
+        return (table, table.key.map { name in change.keyColumns.firstIndex(named: name).map { change.key[$0] } ?? .null })
+    }
+
+    /// A table that has the same key and at least these columns here.
+    func table(_ name: String, _ key: [String], _ columns: [String]) throws(DatabaseError) -> LoggedTable {
+        guard let table = tables[name] else {
+            throw DatabaseError(code: .schema, message: "the table \(name) is not in this log")
         }
-        guard change.keyColumns.nameSet == table.key.nameSet, change.keyColumns.count == table.key.count else {
+        guard key.nameSet == table.key.nameSet, key.count == table.key.count else {
             throw DatabaseError(code: .schema, message: "the table \(table.name) has another primary key here")
         }
         let others = table.others.nameSet
-        if let column = change.columns.first(where: { !others.contains(SQLName($0)) }) {
+        if let column = columns.first(where: { !others.contains(SQLName($0)) }) {
             throw DatabaseError(
                 code: .schema, message: "the table \(table.name) has no column \(column) here: migrate this database first")
         }
-        return (table, table.key.map { name in change.keyColumns.firstIndex(named: name).map { change.key[$0] } ?? .null })
+        return table
     }
 
     mutating func work(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> Work {
@@ -121,7 +131,7 @@ struct ChangeLogMerge {
         var keys = ChangeLogReferences()
         try write(&keys)
         if enforces { try repairReferences(&keys) }
-        for work in works { try log.store.save(work.row, work.table, work.key) }
+        for work in works where work.row != work.saved { try log.store.save(work.row, work.table, work.key) }
     }
 
     /// Logs, as a change of this peer, that it has just deleted a row.

@@ -29,6 +29,9 @@ public struct ChangeLogOutcome: Hashable, Sendable {
     public internal(set) var received = 0
     /// The number of entries that had been received before.
     public internal(set) var repeated = 0
+    /// The number of rows with changes of this peer that were logged again, as others could no longer take them: this peer was away
+    /// while they pruned their logs, or it was restored from a backup.
+    public internal(set) var renewed = 0
 
     /// The result for a table; nil if the table was neither changed nor repaired.
     public subscript(table: String) -> Table? { tables.first { $0.name.isSameName(as: table) } }
@@ -36,6 +39,25 @@ public struct ChangeLogOutcome: Hashable, Sendable {
     /// Whether the call changed rows in addition to the message's changes, because of a unique value, a foreign key or a check.
     /// Then the log has a new entry that all other peers lack, including the sender of the message.
     public var hasRepairs: Bool { tables.contains { $0.deleted + $0.detached + $0.kept > 0 } }
+
+    /// Nothing was received.
+    package init() {}
+
+    /// Adds what another call did.
+    package mutating func add(_ other: ChangeLogOutcome) {
+        received += other.received
+        repeated += other.repeated
+        renewed += other.renewed
+        for table in other.tables {
+            count(table.name) { sum in
+                sum.applied += table.applied
+                sum.outdated += table.outdated
+                sum.deleted += table.deleted
+                sum.detached += table.detached
+                sum.kept += table.kept
+            }
+        }
+    }
 
     mutating func count(_ table: String, _ body: (inout Table) -> Void) {
         let place = tables.firstIndex { $0.name == table } ?? tables.count

@@ -5,27 +5,25 @@ import SQLCipherKitCore
 /// Merging is commutative, associative and idempotent, so the order of the changes does not matter. Of two inserts the later one
 /// wins, together with the updates and deletes of the row that it made. A delete wins over all updates of the same row. Of two
 /// updates the later one wins, by column.
-struct ChangeLogRow {
+struct ChangeLogRow: Hashable {
     /// The last insert.
     var insert = ChangeStamp.ancient
     /// When the row of that insert was deleted; nil if it was not.
     var gone: Int64?
     /// The updates since the insert, by column.
     var cells: [SQLName: ChangeStamp] = [:]
-    /// The columns with stamps that have changed since they were read.
-    private(set) var written: Set<SQLName> = []
-    /// Whether ``insert`` or ``gone`` has changed since it was read. If so, the saved stamps of the columns are no longer valid.
-    private(set) var isNew = false
 
     /// The stamp of the last write to the row.
     var version: ChangeStamp { cells.values.reduce(insert, max) }
+    /// The last time that is known of the row.
+    var clock: Int64 { max(version.clock, gone ?? 0) }
 
     /// The name under which tables with the rule ``ChangeLog/Rule/row`` keep one stamp for all columns.
     static let wholeRow = SQLName("")
 
     /// Whether a change belongs to this row and not to an earlier one with the same key.
     /// - Parameter horizon: all peers know the same inserts up to this time.
-    private func isSame(_ base: ChangeStamp, _ horizon: Int64) -> Bool {
+    func isSame(_ base: ChangeStamp, _ horizon: Int64) -> Bool {
         func normal(_ stamp: ChangeStamp) -> ChangeStamp { stamp.clock <= horizon ? .ancient : stamp }
         return normal(base) == normal(insert)
     }
@@ -33,19 +31,16 @@ struct ChangeLogRow {
     /// - Returns: whether this is the last insert of the key.
     mutating func inserted(_ stamp: ChangeStamp) -> Bool {
         guard stamp > insert else { return false }
-        (insert, gone, cells, written, isNew) = (stamp, nil, [:], [], true)
+        (insert, gone, cells) = (stamp, nil, [:])
         return true
     }
-
-    /// Forgets what was written since an insert, and later inserts.
-    mutating func takeBack(to insert: ChangeStamp) { (self.insert, gone, cells, written, isNew) = (insert, nil, [:], [], true) }
 
     /// - Returns: whether the row is deleted by this change.
     mutating func deleted(_ base: ChangeStamp, _ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
         guard isSame(base, horizon) else { return false }
         let wasThere = gone == nil
         // Pruning needs the later time.
-        (gone, cells, written, isNew) = (max(gone ?? 0, stamp.clock), [:], [], true)
+        (gone, cells) = (max(gone ?? 0, stamp.clock), [:])
         return wasThere
     }
 
@@ -53,7 +48,6 @@ struct ChangeLogRow {
     mutating func updated(_ column: SQLName, _ base: ChangeStamp, _ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
         guard gone == nil, isSame(base, horizon), stamp > (cells[column] ?? insert) else { return false }
         cells[column] = stamp
-        written.insert(column)
         return true
     }
 }

@@ -6,31 +6,27 @@ struct ChangeLogStore {
     static let prefix = "changelog"
 
     let db: Connection
+    private let names = Names()
+
+    init(db: Connection) { self.db = db }
 
     func create() throws(DatabaseError) {
         for table in [
-            // The entries in the order of their arrival: each after those that it depends on.
-            """
-            changelog(id INTEGER PRIMARY KEY, peer TEXT NOT NULL, sequence INTEGER NOT NULL, clock INTEGER NOT NULL, \
-            changes BLOB NOT NULL, UNIQUE (peer, sequence))
-            """,
-            // When and where a row was last inserted, and when it was deleted. Rows without a record here are older than the log or
-            // than its horizon.
-            """
-            changelog_row(tbl TEXT NOT NULL, key BLOB NOT NULL, clock INTEGER NOT NULL, peer TEXT NOT NULL, gone INTEGER, \
-            PRIMARY KEY (tbl, key)) WITHOUT ROWID
-            """,
-            // When and where a value was last written. The column is empty for tables that merge whole rows.
-            """
-            changelog_cell(tbl TEXT NOT NULL, key BLOB NOT NULL, col TEXT NOT NULL, clock INTEGER NOT NULL, peer TEXT NOT NULL, \
-            PRIMARY KEY (tbl, key, col)) WITHOUT ROWID
-            """,
+            // The entries: a peer's number in changelog_name, times 2^40, plus the number of the entry.
+            "changelog(id INTEGER PRIMARY KEY, clock INTEGER NOT NULL, changes BLOB NOT NULL)",
+            // Numbers for the names of peers, tables and columns.
+            "changelog_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+            // When and where a row and its values were last written, and the latest of these times. Rows without a record here are
+            // older than the log or than its horizon.
+            "changelog_row(key BLOB PRIMARY KEY, clock INTEGER NOT NULL, stamps BLOB NOT NULL) WITHOUT ROWID",
             // For each peer, the last entry of each peer that it is known to have. The row with the origin '' stands for the peer
-            // itself, with the sequence -1 if it was removed.
+            // itself: with the sequence -1 if it was removed, and the time when something was last known of it.
             """
             changelog_peer(peer TEXT NOT NULL, origin TEXT NOT NULL, sequence INTEGER NOT NULL, clock INTEGER NOT NULL, \
             PRIMARY KEY (peer, origin)) WITHOUT ROWID
             """,
+            // What was read of the chains in a store.
+            "changelog_chain(store BLOB, chain BLOB, state BLOB NOT NULL, PRIMARY KEY (store, chain)) WITHOUT ROWID",
             "changelog_state(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
         ] { try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS main.\(table)")) }
     }
@@ -64,8 +60,13 @@ struct ChangeLogStore {
         return Dictionary(rows.map { ($0.0, $0.1 < 0) }) { first, _ in first }
     }
 
-    func add(member: String) throws(DatabaseError) {
-        try db.execute("INSERT OR IGNORE INTO main.changelog_peer VALUES (\(member), '', 0, 0)")
+    func add(member: String, at clock: Int64) throws(DatabaseError) {
+        try db.execute("INSERT OR IGNORE INTO main.changelog_peer VALUES (\(member), '', 0, \(clock))")
+    }
+
+    /// Notes that something is known of a peer.
+    func hear(of member: String, at clock: Int64) throws(DatabaseError) {
+        try db.execute("UPDATE main.changelog_peer SET clock = \(clock) WHERE peer = \(member) AND origin = ''")
     }
 
     func remove(member: String) throws(DatabaseError) {
@@ -88,61 +89,153 @@ struct ChangeLogStore {
         }
     }
 
+    // MARK: Names
+
+    /// The number of a name, which is made if need be.
+    func number(of name: String) throws(DatabaseError) -> Int64 {
+        if let number = names.numbers[ExactText(name)] { return number }
+        var number = try db.cached("SELECT id FROM main.changelog_name WHERE name = ?").fetchOne(Int64.self, binding: name)
+        if number == nil {
+            try db.execute("INSERT INTO main.changelog_name(name) VALUES (\(name))")
+            number = db.lastInsertedRowID
+        }
+        names.numbers[ExactText(name)] = number
+        return number ?? 0
+    }
+
+    private func name(of number: UInt64) throws(DatabaseError) -> String {
+        if let name = names.texts[number] { return name }
+        let id = Int64(truncatingIfNeeded: number)
+        guard let name = try db.cached("SELECT name FROM main.changelog_name WHERE id = ?").fetchOne(String.self, binding: id)
+        else { throw ChangeLogReader.malformed }
+        names.texts[number] = name
+        return name
+    }
+
+    /// What was read of `changelog_name` in this operation.
+    final class Names {
+        var numbers: [ExactText: Int64] = [:], texts: [UInt64: String] = [:]
+    }
+
+    /// Forgets names, which a rollback may have undone.
+    func begin() { (names.numbers, names.texts) = ([:], [:]) }
+
     // MARK: Entries
 
+    private func first(of peer: String) throws(DatabaseError) -> Int64 { try number(of: peer) << 40 }
+
     func insert(_ entry: ChangeLogEntry) throws(DatabaseError) {
-        try db.execute(
-            """
-            INSERT INTO main.changelog(peer, sequence, clock, changes)
-            VALUES (\(entry.peer), \(entry.sequence), \(entry.clock), \(entry.bytes))
-            """)
+        let id = try first(of: entry.peer) + entry.sequence
+        try db.execute("INSERT INTO main.changelog VALUES (\(id), \(entry.clock), \(entry.bytes))")
     }
 
     /// The time of an entry; nil if it has been pruned.
     func clock(ofEntry sequence: Int64, of peer: String) throws(DatabaseError) -> Int64? {
-        try db.fetchOne(Int64.self, "SELECT clock FROM main.changelog WHERE peer = \(peer) AND sequence = \(sequence)")
+        try db.fetchOne(Int64.self, "SELECT clock FROM main.changelog WHERE id = \(try first(of: peer) + sequence)")
+    }
+
+    /// The number and the time of a peer's first entry after another one.
+    func entry(after sequence: Int64, of peer: String) throws -> (sequence: Int64, clock: Int64)? {
+        let first = try first(of: peer)
+        let found: (Int64, Int64)? = try db.fetchOne(
+            """
+            SELECT id, clock FROM main.changelog WHERE id > \(first + sequence) AND id < \(first + Self.perPeer) ORDER BY id LIMIT 1
+            """)
+        return found.map { ($0.0 - first, $0.1) }
+    }
+
+    static let perPeer: Int64 = 1 << 40
+
+    /// The entries of a peer after one of them, in order.
+    func entries(of peer: String, after sequence: Int64) throws -> [ChangeLogEntry] {
+        let first = try first(of: peer)
+        var entries: [ChangeLogEntry] = []
+        try db.forEach(
+            """
+            SELECT id, clock, changes FROM main.changelog WHERE id > \(first + sequence) AND id < \(first + Self.perPeer)
+            ORDER BY id
+            """
+        ) { row in
+            entries.append(ChangeLogEntry(peer: peer, sequence: try row[0] - first, clock: try row[1], bytes: try row[2]))
+        }
+        return entries
+    }
+
+    /// Whether others can take this peer's entries only after a whole state.
+    static let lacks = "lacks"
+
+    func remove(_ entry: ChangeLogEntry) throws(DatabaseError) {
+        try db.execute("DELETE FROM main.changelog WHERE id = \(try first(of: entry.peer) + entry.sequence)")
+    }
+
+    /// Removes the entries of a peer after one of them, and what is known of them.
+    /// - Parameter clock: the time of that one, if it has been pruned.
+    func removeEntries(of peer: String, after sequence: Int64, clock: Int64, for own: String) throws {
+        let first = try first(of: peer)
+        let last = try self.clock(ofEntry: sequence, of: peer) ?? clock
+        try db.execute("DELETE FROM main.changelog WHERE id > \(first + sequence) AND id < \(first + Self.perPeer)")
+        try db.execute("DELETE FROM main.changelog_peer WHERE origin = \(peer) AND sequence > \(sequence)")
+        guard sequence > 0 else { return }
+        var position = ChangePosition()
+        position.marks[peer] = ChangePosition.Mark(sequence: sequence, clock: last)
+        try setPosition(position, of: own)
     }
 
     // MARK: Rows
 
-    func isKnown(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> Bool {
-        let bytes = SQLValue.blob(Data(table.bytes(key)))
-        return try db.fetchOne(
-            Bool.self,
-            """
-            SELECT EXISTS (SELECT 1 FROM main.changelog_row WHERE tbl = \(table.name) AND key = \(bytes) AND gone IS NULL)
-            """) ?? false
+    /// A row's key in `changelog_row`.
+    func key(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> [UInt8] {
+        var writer = ChangeLogWriter()
+        writer.put(UInt64(try number(of: table.name)))
+        table.write(key, &writer)
+        return writer.bytes
     }
 
     func row(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> ChangeLogRow {
-        let bytes = SQLValue.blob(Data(table.bytes(key)))
-        var row = ChangeLogRow()
-        let found: (Int64, String, Int64?)? = try db.fetchOne(
-            "SELECT clock, peer, gone FROM main.changelog_row WHERE tbl = \(table.name) AND key = \(bytes)")
-        if let found { (row.insert, row.gone) = (ChangeStamp(clock: found.0, peer: found.1), found.2) }
-        let cells: [(String, Int64, String)] = try db.fetchAll(
-            "SELECT col, clock, peer FROM main.changelog_cell WHERE tbl = \(table.name) AND key = \(bytes)")
-        for cell in cells { row.cells[SQLName(cell.0)] = ChangeStamp(clock: cell.1, peer: cell.2) }
+        try row(self.key(table, key)) ?? ChangeLogRow()
+    }
+
+    /// - Returns: nil for a row without a record.
+    func row(_ key: [UInt8]) throws(DatabaseError) -> ChangeLogRow? {
+        let bytes = try db.cached("SELECT stamps FROM main.changelog_row WHERE key = ?").fetchOne([UInt8].self, binding: key)
+        guard let bytes else { return nil }
+        var reader = ChangeLogReader(bytes), row = ChangeLogRow()
+        row.insert = try stamp(&reader)
+        let gone = try reader.unsigned()
+        if gone > 0 { row.gone = Int64(truncatingIfNeeded: gone - 1) }
+        while !reader.isAtEnd {
+            let column = try reader.unsigned()
+            row.cells[column == 0 ? ChangeLogRow.wholeRow : SQLName(try name(of: column))] = try stamp(&reader)
+        }
         return row
     }
 
+    private func stamp(_ reader: inout ChangeLogReader) throws(DatabaseError) -> ChangeStamp {
+        let clock = Int64(truncatingIfNeeded: try reader.unsigned()), peer = try reader.unsigned()
+        return ChangeStamp(clock: clock, peer: peer == 0 ? "" : try name(of: peer))
+    }
+
+    private func put(_ stamp: ChangeStamp, _ writer: inout ChangeLogWriter) throws(DatabaseError) {
+        writer.put(UInt64(stamp.clock))
+        writer.put(stamp.peer.isEmpty ? 0 : UInt64(try number(of: stamp.peer)))
+    }
+
     func save(_ row: ChangeLogRow, _ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) {
-        let bytes = SQLValue.blob(Data(table.bytes(key)))
-        if row.isNew {
-            try db.execute("DELETE FROM main.changelog_cell WHERE tbl = \(table.name) AND key = \(bytes)")
-            try db.execute(
-                """
-                INSERT OR REPLACE INTO main.changelog_row
-                VALUES (\(table.name), \(bytes), \(row.insert.clock), \(row.insert.peer), \(row.gone as Int64?))
-                """)
+        try save(row, self.key(table, key))
+    }
+
+    func save(_ row: ChangeLogRow, _ key: [UInt8]) throws(DatabaseError) {
+        if row == ChangeLogRow() {
+            return try db.cached("DELETE FROM main.changelog_row WHERE key = ?").execute(binding: key)
         }
-        for column in row.written {
-            guard let stamp = row.cells[column] else { continue }
-            try db.execute(
-                """
-                INSERT OR REPLACE INTO main.changelog_cell
-                VALUES (\(table.name), \(bytes), \(column.text), \(stamp.clock), \(stamp.peer))
-                """)
+        var writer = ChangeLogWriter()
+        try put(row.insert, &writer)
+        writer.put(row.gone.map { UInt64($0) + 1 } ?? 0)
+        for (column, stamp) in row.cells {
+            writer.put(column == ChangeLogRow.wholeRow ? 0 : UInt64(try number(of: column.text)))
+            try put(stamp, &writer)
         }
+        try db.cached("INSERT OR REPLACE INTO main.changelog_row VALUES (?, ?, ?)")
+            .execute(binding: key, row.clock, writer.bytes)
     }
 }

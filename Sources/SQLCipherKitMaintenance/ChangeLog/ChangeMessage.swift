@@ -22,20 +22,28 @@ public struct ChangeMessage: Hashable, Sendable {
     /// The peers that the sender knows to be removed.
     let removed: Set<String>
     let entries: [ChangeLogEntry]
+    /// The time up to which the sender has pruned its log.
+    let horizon: Int64
+    /// All rows, in place of entries.
+    let state: ChangeLogState?
 
     /// The number of entries, each a transaction of one peer.
     public var count: Int { entries.count }
 
-    /// Whether the message has no entries. It still contains the sender's position, which allows the receiver to prune its log.
-    public var isEmpty: Bool { entries.isEmpty }
+    /// Whether the message has neither entries nor all rows. It still contains the sender's position, which allows the receiver to
+    /// prune its log.
+    public var isEmpty: Bool { entries.isEmpty && state == nil }
 
-    private static let mark: [UInt8] = Array("SCKlog2".utf8)
+    /// Whether the message has all rows of the sender's tables: see ``ChangeLog/wholeState()``.
+    public var isWhole: Bool { state != nil }
+
+    private static let mark: [UInt8] = Array("SCKlog3".utf8)
 
     init(
-        sender: String, since: ChangePosition, until: ChangePosition, tables: [LoggedTable],
-        peers: [String: ChangePosition], removed: Set<String>, entries: [ChangeLogEntry]
+        sender: String, since: ChangePosition, until: ChangePosition, horizon: Int64, tables: [LoggedTable],
+        peers: [String: ChangePosition], removed: Set<String>, entries: [ChangeLogEntry], state: ChangeLogState?
     ) {
-        (self.sender, self.since, self.until) = (sender, since, until)
+        (self.sender, self.since, self.until, self.horizon, self.state) = (sender, since, until, horizon, state)
         rules = Dictionary(tables.map { ($0.name, $0.rule) }) { first, _ in first }
         keys = Dictionary(tables.map { ($0.name, $0.identity.description) }) { first, _ in first }
         (self.peers, self.removed, self.entries) = (peers, removed, entries)
@@ -49,6 +57,7 @@ public struct ChangeMessage: Hashable, Sendable {
         sender = try reader.peer()
         since = try reader.position()
         until = try reader.position()
+        horizon = try reader.clock()
         var rules: [String: ChangeLog.Rule] = [:], keys: [String: [String]] = [:]
         for _ in 0..<(try reader.count()) {
             let name = try reader.text()
@@ -65,6 +74,9 @@ public struct ChangeMessage: Hashable, Sendable {
         self.peers = peers
         removed = Set(try reader.list { reader throws(DatabaseError) in try reader.peer() })
         entries = try reader.list { reader throws(DatabaseError) in try ChangeLogEntry(&reader) }
+        let isWhole = try reader.unsigned()
+        guard isWhole == 0 || isWhole == 1 && entries.isEmpty, horizon <= until.latest else { throw ChangeLogReader.malformed }
+        state = isWhole == 0 ? nil : try ChangeLogState(&reader, until, horizon: horizon)
         try reader.end()
     }
 
@@ -74,6 +86,7 @@ public struct ChangeMessage: Hashable, Sendable {
         writer.put(sender)
         writer.put(since)
         writer.put(until)
+        writer.put(horizon)
         writer.put(count: rules.count)
         for (name, rule) in rules.sorted(by: { $0.key < $1.key }) {
             writer.put(name)
@@ -88,6 +101,8 @@ public struct ChangeMessage: Hashable, Sendable {
         writer.put(removed.sorted())
         writer.put(count: entries.count)
         for entry in entries { entry.write(&writer) }
+        writer.put(count: state == nil ? 0 : 1)
+        state?.write(&writer)
         return Data(Self.mark + writer.bytes)
     }
 }

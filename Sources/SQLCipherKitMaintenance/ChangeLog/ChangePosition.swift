@@ -25,7 +25,7 @@ public struct ChangePosition: Hashable, Codable, Sendable {
             }
         }
 
-        static let sequences: ClosedRange<Int64> = 1...Int64.max / 2
+        static let sequences: ClosedRange<Int64> = 1...ChangeLogStore.perPeer - 1
     }
 
     /// The last entry of each peer that the copy has. Peers without entries are left out.
@@ -43,7 +43,7 @@ public struct ChangePosition: Hashable, Codable, Sendable {
     }
 
     /// The later mark for each peer.
-    func merged(with other: ChangePosition) -> ChangePosition {
+    package func merged(with other: ChangePosition) -> ChangePosition {
         var result = self
         result.marks.merge(other.marks) { $0.sequence >= $1.sequence ? $0 : $1 }
         return result

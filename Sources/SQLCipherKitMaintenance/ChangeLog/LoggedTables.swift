@@ -39,9 +39,11 @@ struct LoggedTable {
     /// The key as bytes, the same for all its spellings.
     func bytes(_ key: [SQLValue]) -> [UInt8] {
         var writer = ChangeLogWriter()
-        writer.put(identity.canonical(key))
+        write(key, &writer)
         return writer.bytes
     }
+
+    func write(_ key: [SQLValue], _ writer: inout ChangeLogWriter) { writer.put(identity.canonical(key)) }
 }
 
 /// The tables of a change log.

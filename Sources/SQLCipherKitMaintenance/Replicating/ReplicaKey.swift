@@ -53,6 +53,17 @@ package final class ReplicaKey: Sendable {
 
     private static func digit(_ character: UInt8) -> UInt8 { character < 0x3a ? character & 0xf : (character & 0xf) + 9 }
 
+    package static let nameCount = 8
+
+    /// A name for something that the names of objects must not tell: the same for the same key.
+    package func name(of bytes: [UInt8]) throws -> [UInt8] {
+        let label = Array("SQLCipherKit name".utf8) + bytes
+        let name = try key.withUnsafeBytes { key throws(DatabaseError) in
+            try SecureBytes(mac: label, under: key, count: Self.nameCount)
+        }
+        return name.withUnsafeBytes { Array($0) }
+    }
+
     /// Encrypts `plain`, and authenticates it together with `associated`.
     /// - Returns: the sealed bytes, followed by the tag.
     package func seal(_ plain: [UInt8], with associated: UnsafeRawBufferPointer, nonce: [UInt8]) throws -> [UInt8] {

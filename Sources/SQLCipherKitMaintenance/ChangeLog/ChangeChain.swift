@@ -1,0 +1,47 @@
+import Foundation
+import SQLCipherKitCore
+
+/// What a copy has read of the objects that another one, or itself, has put into a store.
+package struct ChangeChain: Hashable, Codable, Sendable {
+    /// The number of the next object.
+    package var next: Int64
+    /// The tag of the object before it; nil if nothing was read.
+    package var tag: [UInt8]?
+    /// The entries that are in the objects so far, and those that they follow.
+    package var until = ChangePosition()
+    /// The number of the first object of the last message with all rows, its size in bytes, and that of the messages after it.
+    package var wholeAt: Int64 = 0, wholeSize = 0, size = 0
+    /// When this copy last stored something, in seconds since 1970.
+    package var time: Int64 = 0
+
+    package init(next: Int64) { self.next = next }
+
+    /// Moves after a message.
+    package mutating func append(_ count: Int, from start: Int64, next: Int64, tag: [UInt8], isWhole: Bool) {
+        (self.next, self.tag) = (next, tag)
+        if isWhole { (wholeAt, wholeSize, size) = (start, count, 0) } else { size += count }
+    }
+}
+
+extension ChangeLog {
+    /// What was read of the chains in a store, by the names of the chains.
+    package func chains(in store: [UInt8]) throws -> [[UInt8]: ChangeChain] {
+        let rows: [([UInt8], Data)] = try connection.fetchAll(
+            "SELECT chain, state FROM main.changelog_chain WHERE store = \(store)")
+        var chains: [[UInt8]: ChangeChain] = [:]
+        // What cannot be read is read again from the store.
+        for (name, state) in rows { chains[name] = try? JSONDecoder().decode(ChangeChain.self, from: state) }
+        return chains
+    }
+
+    package func setChain(_ chain: ChangeChain, _ name: [UInt8], in store: [UInt8]) throws {
+        let state = try JSONEncoder().encode(chain)
+        try connection.execute("INSERT OR REPLACE INTO main.changelog_chain VALUES (\(store), \(name), \(state))")
+    }
+
+    /// Whether others can take this copy's entries only after all its rows.
+    package var lacksWholeState: Bool { get throws { try store.state(ChangeLogStore.lacks, as: Bool.self) ?? false } }
+
+    /// Others can have all rows now.
+    package func hasWholeState() throws { try store.setState(ChangeLogStore.lacks, to: .integer(0)) }
+}

@@ -1,0 +1,179 @@
+import SQLCipherKitCore
+
+/// The rows of the logged tables, with what a log knows of them: for a peer that lacks entries which have been pruned.
+struct ChangeLogState: Hashable, Sendable {
+    struct Row: Hashable, Sendable {
+        let key: [SQLValue]
+        /// The values of the table's other columns; nil for a row that was deleted.
+        let values: [SQLValue]?
+        let row: ChangeLogRow
+    }
+
+    struct Table: Hashable, Sendable {
+        let name: String
+        let keyColumns: [String]
+        /// The columns that are not in the key.
+        let columns: [String]
+        var rows: [Row] = []
+    }
+
+    var tables: [Table] = []
+
+    init() {}
+
+    // MARK: Bytes
+
+    func write(_ writer: inout ChangeLogWriter) {
+        var names = ChangeLogNames(), body = ChangeLogWriter()
+        func put(_ stamp: ChangeStamp) {
+            body.put(stamp.clock)
+            body.put(count: names.place(stamp.peer))
+        }
+        body.put(count: tables.count)
+        for table in tables {
+            body.put(table.name)
+            body.put(table.keyColumns)
+            body.put(table.columns)
+            body.put(count: table.rows.count)
+            for row in table.rows {
+                body.put(row.key)
+                body.put(row.values.map { [.integer(1)] + $0 } ?? [])
+                put(row.row.insert)
+                body.put(row.row.gone ?? -1)
+                body.put(count: row.row.cells.count)
+                for (column, stamp) in row.row.cells.sorted(by: { $0.key.text < $1.key.text }) {
+                    body.put(count: names.place(column.text))
+                    put(stamp)
+                }
+            }
+        }
+        writer.put(names.list)
+        writer.put(bytes: body.bytes)
+    }
+
+    /// - Parameters:
+    ///   - until: the entries that are in the state. It has no other times.
+    ///   - horizon: the time up to which the log was pruned.
+    init(_ reader: inout ChangeLogReader, _ until: ChangePosition, horizon: Int64) throws(DatabaseError) {
+        let names = try reader.names()
+        var body = ChangeLogReader(try reader.blob())
+        func name(_ reader: inout ChangeLogReader) throws(DatabaseError) -> String {
+            let place = try reader.unsigned()
+            guard place < UInt64(names.count) else { throw ChangeLogReader.malformed }
+            return names[Int(place)]
+        }
+        func stamp(_ reader: inout ChangeLogReader) throws(DatabaseError) -> ChangeStamp {
+            let stamp = ChangeStamp(clock: try reader.clock(), peer: try name(&reader))
+            guard stamp == .ancient || stamp.peer.isPeerName && until.includes(stamp, horizon) else {
+                throw ChangeLogReader.malformed
+            }
+            return stamp
+        }
+        let latest = until.latest
+        tables = try body.list { reader throws(DatabaseError) in
+            var table = Table(name: try reader.text(), keyColumns: try reader.names(), columns: try reader.names())
+            table.rows = try reader.list { reader throws(DatabaseError) in
+                let key = try reader.values(), values = try reader.values()
+                var row = ChangeLogRow()
+                row.insert = try stamp(&reader)
+                let gone = try reader.number()
+                row.gone = gone < 0 ? nil : gone
+                for _ in 0..<(try reader.count()) { row.cells[SQLName(try name(&reader))] = try stamp(&reader) }
+                guard key.count == table.keyColumns.count, !key.contains(.null),
+                    values.isEmpty || values.count == table.columns.count + 1, values.isEmpty == (row.gone != nil),
+                    gone <= max(latest, horizon), row.gone == nil || row.cells.isEmpty
+                else { throw ChangeLogReader.malformed }
+                return Row(key: key, values: values.isEmpty ? nil : Array(values.dropFirst()), row: row)
+            }
+            return table
+        }
+        try body.end()
+    }
+}
+
+/// Names that are written once, and then by their place.
+struct ChangeLogNames {
+    private var places: [ExactText: Int] = [:]
+    private(set) var list: [String] = []
+
+    mutating func place(_ name: String) -> Int {
+        let key = ExactText(name)
+        if let place = places[key] { return place }
+        places[key] = list.count
+        list.append(name)
+        return list.count - 1
+    }
+}
+
+extension ChangePosition {
+    /// The time of the last entry.
+    var latest: Int64 { marks.values.reduce(0) { max($0, $1.clock) } }
+
+    /// Whether a copy at this position has seen what was written then and there.
+    func includes(_ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
+        stamp.clock <= horizon || stamp.clock <= marks[stamp.peer]?.clock ?? 0
+    }
+}
+
+extension ChangeLog {
+    /// Returns a message with all rows of the logged tables, for a peer that lacks entries which have been pruned, so that
+    /// ``changes(since:)`` throws ``DatabaseError/Reason/changesMissing``. It can be received by any peer, and merges like its
+    /// entries would.
+    ///
+    /// The message is made in memory.
+    /// - Throws: ``DatabaseError``.
+    public func wholeState() throws -> ChangeMessage {
+        try connection.transaction(.deferred) { db in
+            try lookOutside()
+            var state = ChangeLogState()
+            let tables = try tables()
+            for table in tables.all {
+                var part = ChangeLogState.Table(name: table.name, keyColumns: table.key, columns: table.others)
+                let names = (table.key + table.others).map(\.quotedSQLIdentifier).joined(separator: ", ")
+                try db.forEach(SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) { row in
+                    let values = try RowCopy(row: row).values
+                    let key = Array(values.prefix(table.key.count))
+                    if key.contains(.null) { return }
+                    var known = try store.row(store.key(table, key)) ?? ChangeLogRow()
+                    known.gone = nil
+                    part.rows.append(ChangeLogState.Row(key: key, values: Array(values.dropFirst(table.key.count)), row: known))
+                }
+                part.rows += try store.goneRows(of: table).compactMap { key, row in
+                    try current(table, key) == nil ? ChangeLogState.Row(key: key, values: nil, row: row) : nil
+                }
+                state.tables.append(part)
+            }
+            return TransactionEnd.commit(
+                try message(since: ChangePosition(), until: try position, entries: [], state: state))
+        }
+    }
+
+    /// A message with what this peer knows of all others.
+    func message(
+        since: ChangePosition, until: ChangePosition, entries: [ChangeLogEntry], state: ChangeLogState? = nil
+    ) throws -> ChangeMessage {
+        var peers: [String: ChangePosition] = [:]
+        let members = try store.members()
+        for (name, isRemoved) in members where !isRemoved && name != peer { peers[name] = try store.position(of: name) }
+        return ChangeMessage(
+            sender: peer, since: since, until: until, horizon: try store.horizon, tables: try tables().all, peers: peers,
+            removed: Set(members.filter(\.value).keys), entries: entries, state: state)
+    }
+}
+
+extension ChangeLogStore {
+    /// The rows of a table that are known to be deleted.
+    func goneRows(of table: LoggedTable) throws -> [(key: [SQLValue], row: ChangeLogRow)] {
+        var start = ChangeLogWriter()
+        start.put(UInt64(try number(of: table.name)))
+        let bytes = start.bytes
+        let found: [[UInt8]] = try db.fetchAll("SELECT key FROM main.changelog_row WHERE substr(key, 1, \(bytes.count)) = \(bytes)")
+        var rows: [(key: [SQLValue], row: ChangeLogRow)] = []
+        for key in found {
+            guard let row = try row(key), row.gone != nil else { continue }
+            var reader = ChangeLogReader(key.dropFirst(bytes.count))
+            rows.append((try reader.values(), row))
+        }
+        return rows
+    }
+}

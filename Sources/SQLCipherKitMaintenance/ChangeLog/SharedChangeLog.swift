@@ -1,0 +1,98 @@
+import Foundation
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+
+/// The change log of a queue's or a pool's database, usable from any thread and any task.
+///
+/// ```swift
+/// let log = try SharedChangeLog(pool, tables: ["note", "tag"], peer: "laptop")
+/// try await log.write { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
+/// let outcome = try await log.receive(message)
+/// ```
+/// It has the calls of a ``ChangeLog``, which describes them. Each runs on the connection that writes, in a transaction of its own,
+/// while reads of a pool continue, and has an asynchronous form. Observations see what is received, like any other change.
+public struct SharedChangeLog: Sendable {
+    /// The queue or the pool.
+    public let database: SharedDatabase
+    /// The name of this copy.
+    public let peer: String
+    /// As ``ChangeLog/triggers``.
+    public var triggers = ChangesetOptions.Triggers.quiet
+    /// As ``ChangeLog/outsideChanges-swift.property``.
+    public var outsideChanges = ChangeLog.OutsideChanges.logged
+    /// As ``ChangeLog/clockTolerance``.
+    public var clockTolerance: Duration = .seconds(86_400)
+
+    /// The system's time. Tests set it.
+    package var now: @Sendable () -> Date = { Date() }
+    private let tables: [String], rules: [String: ChangeLog.Rule]
+
+    private init(_ tables: [String], _ peer: String, _ rules: [String: ChangeLog.Rule], _ database: SharedDatabase) {
+        (self.database, self.peer, self.tables, self.rules) = (database, peer, tables, rules)
+    }
+
+    /// Opens the log of a database, or creates it.
+    /// - Parameters: as those of ``ChangeLog/init(_:tables:peer:rules:)``.
+    /// - Throws: as it, and as ``SharedDatabase/withWriter(timeout:_:)-6aowl``.
+    public init(_ database: SharedDatabase, tables: [String], peer: String, rules: [String: ChangeLog.Rule] = [:]) throws {
+        self.init(tables, peer, rules, database)
+        try withLog { _ in }
+    }
+
+    /// The asynchronous form.
+    public init(_ database: SharedDatabase, tables: [String], peer: String, rules: [String: ChangeLog.Rule] = [:]) async throws {
+        self.init(tables, peer, rules, database)
+        try await withLog { _ in }
+    }
+
+    private func log(_ db: Connection) throws -> ChangeLog {
+        let log = try ChangeLog(db, tables: tables, peer: peer, rules: rules)
+        (log.triggers, log.outsideChanges, log.clockTolerance) = (triggers, outsideChanges, clockTolerance)
+        log.now = now
+        return log
+    }
+
+    /// Runs `body` with the log, on the connection that writes, without a transaction around it. Use it for
+    /// ``ChangeLog/prune(patience:)``, ``ChangeLog/add(peer:)``, ``ChangeLog/position`` and all else that this type does not have.
+    /// - Throws: what `body` throws, and as ``SharedDatabase/withWriter(timeout:_:)-6aowl``.
+    @discardableResult
+    public func withLog<R: Sendable>(_ body: (ChangeLog) throws -> R) throws -> R {
+        try database.withWriter { db in try body(log(db)) }
+    }
+
+    /// The asynchronous form.
+    @discardableResult
+    public func withLog<R: Sendable>(_ body: sending @escaping (ChangeLog) throws -> R) async throws -> R {
+        try await database.withWriter { [self] db in try body(log(db)) }
+    }
+
+    /// As ``ChangeLog/write(_:)``.
+    @discardableResult
+    public func write<R: Sendable>(_ body: (Connection) throws -> R) throws -> R { try withLog { try $0.write(body) } }
+
+    /// The asynchronous form.
+    @discardableResult
+    public func write<R: Sendable>(_ body: sending @escaping (Connection) throws -> R) async throws -> R {
+        try await withLog { try $0.write(body) }
+    }
+
+    /// As ``ChangeLog/changes(since:)``.
+    public func changes(since position: ChangePosition = ChangePosition()) throws -> ChangeMessage {
+        try withLog { try $0.changes(since: position) }
+    }
+
+    /// The asynchronous form.
+    public func changes(since position: ChangePosition = ChangePosition()) async throws -> ChangeMessage {
+        try await withLog { try $0.changes(since: position) }
+    }
+
+    /// As ``ChangeLog/receive(_:)``.
+    @discardableResult
+    public func receive(_ message: ChangeMessage) throws -> ChangeLogOutcome { try withLog { try $0.receive(message) } }
+
+    /// The asynchronous form.
+    @discardableResult
+    public func receive(_ message: ChangeMessage) async throws -> ChangeLogOutcome {
+        try await withLog { try $0.receive(message) }
+    }
+}

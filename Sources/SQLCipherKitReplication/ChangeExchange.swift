@@ -1,0 +1,271 @@
+import Foundation
+import SQLCipherKitCore
+import SQLCipherKitMaintenance
+
+/// One synchronisation: reads what others have stored, and stores what they lack.
+///
+/// Nothing that it remembers is needed: a chain that is not continued as expected is read again from its beginning, and entries
+/// that were received before do no harm. So a store that has gone back, a killed process and a restored database need no case of
+/// their own.
+struct ChangeExchange {
+    let log: SharedChangeLog, store: ChangeStore, opened: ChangeStore.Opened
+    /// The name of this copy's chain. Two copies with one name share it, and no two of them can store the same number.
+    let own: [UInt8]
+    private var chains: [[UInt8]: ChangeChain] = [:]
+    /// The numbers of the objects that are there, in order, with their sizes.
+    private var listed: [[UInt8]: [(number: Int64, size: Int)]] = [:]
+    private(set) var outcome = SynchronizationOutcome()
+    /// The first error of a chain. It does not keep the others from being read.
+    private(set) var error: (any Error)?
+    private var failed: Set<[UInt8]> = []
+
+    private static let largestChainCount = 4096, attempts = 8
+
+    init(_ log: SharedChangeLog, _ store: ChangeStore) async throws {
+        (self.log, self.store) = (log, store)
+        opened = try await store.open()
+        own = try opened.key.name(of: Array(log.peer.utf8))
+        let id = opened.id
+        chains = try await log.withLog { try $0.chains(in: id) }
+    }
+
+    // MARK: Names
+
+    private func prefix(_ chain: [UInt8]) -> String { ChangeStore.prefix + chain.hexadecimal + "/" }
+    private func name(_ number: Int64, _ chain: [UInt8]) -> String { prefix(chain) + "\(number)" }
+    private func context(_ chain: [UInt8]) -> [UInt8] { opened.id + chain }
+
+    private mutating func list() async throws {
+        listed = [:]
+        for object in try await store.store.list(prefix: ChangeStore.prefix) {
+            let parts = object.name.dropFirst(ChangeStore.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, let chain = [UInt8](hexadecimal: parts[0]), chain.count == ReplicaKey.nameCount,
+                let number = Int64(parts[1]), (0..<ChangeLink.largestNumber).contains(number), "\(number)" == parts[1]
+            else { continue }
+            listed[chain, default: []].append((number, object.size))
+        }
+        guard listed.count <= Self.largestChainCount else {
+            throw DatabaseError.damagedChanges("there are more than \(Self.largestChainCount) copies")
+        }
+        for chain in listed.keys { listed[chain]?.sort { $0.number < $1.number } }
+        // What this copy has stored is no longer there: the store has gone back, and all that was read of it may be gone too.
+        if let chain = chains[own], chain.next > (listed[own]?.last?.number ?? -1) + 1 { chains = [:] }
+    }
+
+    // MARK: Receiving
+
+    /// Takes what is new in all chains, each entry after those that it depends on.
+    mutating func receive() async throws {
+        for attempt in 1...3 {
+            (failed, error) = ([], nil)
+            outcome.isComplete = true
+            try await list()
+            var isMoved = false, isMissing = false
+            repeat {
+                isMoved = false
+                outcome.isComplete = true
+                for chain in listed.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where !failed.contains(chain) {
+                    do {
+                        while try await advance(chain) { isMoved = true }
+                    } catch is Gone { isMissing = true } catch let error as ReplicaStoreError { throw error } catch {
+                        if error is CancellationError { throw error }
+                        failed.insert(chain)
+                        self.error = self.error ?? error
+                    }
+                }
+            } while isMoved
+            // What others have removed since the list was read has something new in its place.
+            if !isMissing || attempt == 3 { break }
+        }
+        outcome.isComplete = outcome.isComplete && error == nil
+    }
+
+    private struct Gone: Error {}
+
+    private func object(_ number: Int64, _ chain: [UInt8]) async throws -> [UInt8] {
+        try Task.checkCancellation()
+        let size = listed[chain]?.first { $0.number == number }?.size ?? 0, most = store.partSize + ChangeLink.overhead
+        guard size <= most else { throw DatabaseError.damagedChanges("the object \(name(number, chain)) is too large") }
+        guard let object = try await store.store.get(name(number, chain)) else { throw Gone() }
+        guard object.bytes.count <= most else {
+            throw DatabaseError.damagedChanges("the object \(name(number, chain)) is too large")
+        }
+        return object.bytes
+    }
+
+    /// Takes the next message of a chain.
+    /// - Returns: whether there may be more.
+    private mutating func advance(_ chain: [UInt8]) async throws -> Bool {
+        guard let numbers = listed[chain], let first = numbers.first?.number, let last = numbers.last?.number else { return false }
+        var place = chains[chain] ?? ChangeChain(next: first)
+        if place.next == last + 1 { return false }
+        // The store has gone back, or what is next was replaced by a message with all rows.
+        if place.next > last + 1 || place.next < first { place = ChangeChain(next: first) }
+        guard let message = try await message(chain, &place, upTo: last, isRetry: false) else {
+            outcome.isComplete = false
+            return false
+        }
+        let id = opened.id, next = place, name = opened.key
+        do {
+            let result = try await log.withLog { log in
+                let message = try ChangeMessage(data: Data(message))
+                guard try name.name(of: Array(message.sender.utf8)) == chain else {
+                    throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another one")
+                }
+                let outcome = try log.receive(message, resolvesForks: true)
+                var next = next
+                next.until = message.until
+                try log.setChain(next, chain, in: id)
+                return (outcome, next)
+            }
+            outcome.received.add(result.0)
+            chains[chain] = result.1
+            return true
+        } catch let error as DatabaseError where error.reason == .changesMissing {
+            // Another chain has what is missing, now or later.
+            outcome.isComplete = false
+            return false
+        }
+    }
+
+    /// Reads the next message of a chain.
+    /// - Parameter place: is moved after it.
+    /// - Returns: nil if its last part is not there yet.
+    private func message(
+        _ chain: [UInt8], _ place: inout ChangeChain, upTo last: Int64, isRetry: Bool
+    ) async throws -> [UInt8]? {
+        var number = place.next, tag = place.tag, bytes: [UInt8] = [], expected = 0, count = 0, isWhole = false, start = number
+        while number <= last {
+            let object = try await object(number, chain)
+            let link = try ChangeLink(object, number: number, opened.key, context(chain))
+            if let tag, link.predecessor != tag {
+                let first = listed[chain]?.first?.number ?? 0
+                // It is not what it was when it was read: it was restored from a copy, or another copy has gone on with it.
+                guard !isRetry, number == place.next, place.next > first else {
+                    throw DatabaseError.damagedChanges("the object \(name(number, chain)) does not continue its chain")
+                }
+                place = ChangeChain(next: first)
+                return try await message(chain, &place, upTo: last, isRetry: true)
+            }
+            if tag == nil, number > 0, !(link.isWhole && link.part == 0) {
+                throw DatabaseError.damagedChanges("the object \(name(number, chain)) is not the first of its chain")
+            }
+            // A message that was not completed is followed by another one.
+            if link.part == 0 { (bytes, expected, count, isWhole, start) = ([], 0, link.partCount, link.isWhole, number) }
+            guard link.part == expected, link.partCount == count else {
+                throw DatabaseError.damagedChanges("the object \(name(number, chain)) is out of place")
+            }
+            bytes += link.bytes
+            guard bytes.count <= 4 * ReplicaObject.largestSize else { throw DatabaseError.damagedChanges("a message is too large") }
+            expected += 1
+            number += 1
+            tag = ChangeLink.tag(of: object)
+            if expected < count { continue }
+            place.append(bytes.count, from: start, next: number, tag: tag ?? [], isWhole: isWhole)
+            return bytes
+        }
+        return nil
+    }
+
+    // MARK: Sending
+
+    /// The entries that all together have stored.
+    private var stored: ChangePosition {
+        chains.reduce(into: ChangePosition()) { if listed[$1.key] != nil { $0 = $0.merged(with: $1.value.until) } }
+    }
+
+    /// Stores what the others lack.
+    mutating func send() async throws {
+        let stored = stored, chain = listed[own] == nil ? nil : chains[own], store = store
+        // What cannot be read of this copy's own chain has to go.
+        let isBroken = failed.contains(own)
+        let now = Int64(Date().timeIntervalSince1970)
+        let message: ChangeMessage? = try await log.withLog { log in
+            if try isBroken || log.lacksWholeState || chain?.isLong(for: store) ?? false { return try log.wholeState() }
+            var message: ChangeMessage
+            do { message = try log.changes(since: stored) } catch let error as DatabaseError where error.reason == .changesMissing {
+                message = try log.wholeState()
+            }
+            if !message.isEmpty { return message }
+            // So that the others can prune, if it says something new; but then not at each synchronisation.
+            guard let chain else { return message }
+            return message.until != chain.until && now - chain.time >= 3600 ? message : nil
+        }
+        guard let message else { return }
+        try await put([UInt8](message.data), message, chain, now)
+        outcome.sent += message.count
+    }
+
+    private mutating func put(_ bytes: [UInt8], _ message: ChangeMessage, _ chain: ChangeChain?, _ now: Int64) async throws {
+        let count = max(1, (bytes.count + store.partSize - 1) / store.partSize)
+        guard count <= ChangeLink.largestPartCount else {
+            throw DatabaseError(code: .tooBig, message: "the changes are too large for a store: \(bytes.count) bytes")
+        }
+        // A message that was not completed is left behind.
+        var number = max(chain?.next ?? 0, (listed[own]?.last?.number ?? -1) + 1)
+        var tag = chain?.tag ?? [UInt8](repeating: 0, count: ReplicaKey.tagCount)
+        if let last = listed[own]?.last?.number, last + 1 > chain?.next ?? 0 {
+            tag = ChangeLink.tag(of: try await object(last, own))
+        }
+        let first = number
+        for part in 0..<count {
+            let piece = bytes[part * store.partSize..<min(bytes.count, (part + 1) * store.partSize)]
+            let link = ChangeLink(
+                number: number, part: part, of: count, isWhole: message.isWhole, predecessor: tag, bytes: Array(piece))
+            let object = try link.sealed(opened.key, context(own))
+            do { try await store.store.put(name(number, own), object, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
+                // The reply may have been lost; or another copy with this name was faster.
+                guard try await store.store.get(name(number, own))?.bytes == object else { throw Overtaken() }
+            }
+            (number, tag) = (number + 1, ChangeLink.tag(of: object))
+        }
+        var next = chain ?? ChangeChain(next: 0)
+        next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isWhole)
+        (next.until, next.time) = (message.until, now)
+        let id = opened.id, own = own, place = next, isWhole = message.isWhole
+        try await log.withLog { log in
+            try log.setChain(place, own, in: id)
+            if isWhole { try log.hasWholeState() }
+        }
+        chains[own] = next
+    }
+
+    struct Overtaken: Error {}
+
+    /// Removes this copy's objects before its last message with all rows, and what all copies have from the log.
+    mutating func tidy() async throws {
+        let patience = store.patience
+        outcome.pruned = try await log.withLog { try $0.prune(patience: patience) }
+        guard let chain = chains[own], chain.wholeAt > 0, chain.wholeSize > 0 else { return }
+        for (number, _) in listed[own] ?? [] where number < chain.wholeAt { try await store.store.delete(name(number, own)) }
+    }
+
+    /// Receives and sends.
+    static func run(_ log: SharedChangeLog, _ store: ChangeStore) async throws -> SynchronizationOutcome {
+        var exchange = try await ChangeExchange(log, store)
+        for attempt in 1...attempts {
+            try await exchange.receive()
+            do {
+                try await exchange.send()
+                break
+            } catch is Overtaken {
+                guard attempt < attempts else {
+                    throw DatabaseError(
+                        code: .busy, reason: .busy, message: "another copy has the name \(log.peer), and stores all the time")
+                }
+            }
+        }
+        try await exchange.tidy()
+        if let error = exchange.error { throw error }
+        return exchange.outcome
+    }
+}
+
+extension ChangeChain {
+    /// Whether a message with all rows costs less than what has been stored since the last one.
+    func isLong(for store: ChangeStore) -> Bool {
+        let count = next - wholeAt
+        return size > store.largestSize + 2 * wholeSize || count >= store.largestCount && 2 * size >= wholeSize
+            || count >= 4 * store.largestCount
+    }
+}

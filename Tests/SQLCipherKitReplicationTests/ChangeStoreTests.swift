@@ -1,0 +1,297 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Synchronization
+import Testing
+import TestSupport
+
+/// A store that is cut off before or after one request, and counts requests.
+final class CutStore: ReplicaStore {
+    struct Cut: Error {}
+    let store: any ReplicaStore
+    private let state = Mutex((count: 0, last: Int.max, isAfter: false))
+
+    init(_ store: any ReplicaStore) { self.store = store }
+
+    var requests: Int { state.withLock { $0.count } }
+
+    /// - Parameter last: the number of the request, counted from now on.
+    func cut(at last: Int = .max, isAfter: Bool = false) { state.withLock { $0 = (0, last, isAfter) } }
+
+    private func run<R>(_ body: () async throws -> R) async throws -> R {
+        let (isCut, isAfter) = state.withLock { state in
+            state.count += 1
+            return (state.count >= state.last, state.count == state.last && state.isAfter)
+        }
+        if isCut, !isAfter { throw ReplicaStoreError.unavailable("cut") }
+        let result = try await body()
+        if isCut { throw ReplicaStoreError.unavailable("cut") }
+        return result
+    }
+
+    func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await run { try await store.list(prefix: prefix) } }
+    func get(_ name: String) async throws -> ReplicaObject? { try await run { try await store.get(name) } }
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        try await run { try await store.put(name, bytes, if: condition) }
+    }
+    func delete(_ name: String) async throws { try await run { try await store.delete(name) } }
+}
+
+/// Change logs over a store.
+@Suite struct ChangeStoreTests {
+    static let key = Encryption.raw32(7)
+    let folder: TemporaryFolder
+    let memory = MemoryStore()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private var store: ChangeStore { ChangeStore(memory, key: Self.key) }
+
+    private func peer(_ name: String, at path: String? = nil) throws -> SharedChangeLog {
+        let queue = try DatabaseQueue(path.map { .file($0) } ?? .memory, key: .raw32(1))
+        try queue.write { try $0.execute("CREATE TABLE IF NOT EXISTS note(id TEXT PRIMARY KEY, title, body)") }
+        return try SharedChangeLog(queue, tables: ["note"], peer: name)
+    }
+
+    private func set(_ log: SharedChangeLog, _ id: String, _ title: String) throws {
+        try log.write { db in
+            try db.execute("INSERT INTO note(id, title) VALUES (\(id), \(title)) ON CONFLICT (id) DO UPDATE SET title = excluded.title")
+        }
+    }
+
+    private func rows(_ log: SharedChangeLog) throws -> [String] {
+        try log.database.read { db in try db.fetchAll(String.self, "SELECT id || '=' || title FROM note ORDER BY id") }
+    }
+
+    private func settle(_ logs: SharedChangeLog..., through store: ChangeStore? = nil) async throws {
+        for _ in 0..<3 { for log in logs { try await log.synchronize(with: store ?? self.store) } }
+    }
+
+    // MARK: What it does
+
+    @Test func changesTravelThroughAFolder() async throws {
+        let store = ChangeStore(try FolderStore(folder.path("shared")), key: .raw32(9))
+        let a = try peer("a"), b = try peer("b"), c = try peer("c")
+        try set(a, "1", "fox")
+        let first = try await a.synchronize(with: store)
+        #expect(first.sent == 1 && first.isComplete)
+        #expect(try await b.synchronize(with: store).received.received == 1)
+        try set(b, "2", "owl")
+        try await b.write { try $0.execute("UPDATE note SET body = 'b' WHERE id = '1'") }
+        #expect(try await b.synchronize(with: store).sent == 2)
+        try set(a, "1", "elk")
+        try await settle(a, b, c, through: store)
+        for log in [a, b, c] { #expect(try rows(log) == ["1=elk", "2=owl"]) }
+        // Nothing to do.
+        let last = try await a.synchronize(with: store)
+        #expect(last.sent == 0 && last.received == ChangeLogOutcome())
+        // The store learns neither names nor rows.
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path("shared")) {
+            guard let bytes = FileManager.default.contents(atPath: folder.path("shared/" + name)) else { continue }
+            for word in ["fox", "owl", "elk", "note"] { #expect(bytes.range(of: Data(word.utf8)) == nil) }
+        }
+        await #expect { try await c.synchronize(with: ChangeStore(FolderStore(folder.path("shared")), key: Self.key)) } throws: {
+            ($0 as? DatabaseError)?.code == .notADatabase
+        }
+        await #expect { try await c.synchronize(with: ChangeStore(memory, key: .plaintext)) } throws: {
+            ($0 as? DatabaseError)?.reason == .notEncrypted
+        }
+    }
+
+    /// Whatever the last request was, the next call goes on.
+    @Test func cutOffAtAnyRequest() async throws {
+        var hasAll = false
+        for number in sequence(first: 1, next: { $0 + (LongTests.areOn ? 1 : 5) }) {
+            for isAfter in [false, true] {
+                let memory = MemoryStore(), line = CutStore(memory)
+                var store = ChangeStore(line, key: Self.key)
+                store.partSize = 100
+                store.largestCount = 2
+                store.largestSize = 600
+                let a = try peer("a"), b = try peer("b")
+                for round in 0..<5 {
+                    try set(a, "\(round)", String(repeating: "fox", count: 30))
+                    try set(b, "b", "\(round)")
+                    if round == 3 { line.cut(at: number, isAfter: isAfter) }
+                    for log in [a, b] { do { try await log.synchronize(with: store) } catch is ReplicaStoreError {} }
+                }
+                hasAll = line.requests < number
+                line.cut()
+                try await settle(a, b, through: store)
+                #expect(try rows(a) == rows(b) && rows(a).count == 6, "\(number) \(isAfter)")
+                let c = try peer("c")
+                let outcome = try await c.synchronize(with: store)
+                #expect(try rows(c) == rows(a) && outcome.isComplete, "\(number) \(isAfter)")
+            }
+            if hasAll { break }
+        }
+    }
+
+    /// All rows take the place of many small objects.
+    @Test func objectsAreBounded() async throws {
+        var store = store
+        store.largestCount = 8
+        store.largestSize = 20_000
+        let a = try peer("a"), b = try peer("b")
+        for round in 0..<60 {
+            try set(round % 3 == 0 ? b : a, "\(round % 10)", "\(round)")
+            try await a.synchronize(with: store)
+            try await b.synchronize(with: store)
+        }
+        #expect(memory.objects.count < 3 * 8)
+        #expect(try await a.withLog { try $0.connection.fetchOne(Int.self, "SELECT count(*) FROM changelog") ?? 0 } < 60)
+        let c = try peer("c")
+        try await settle(c, a, b, through: store)
+        for log in [a, b, c] { #expect(try rows(log) == rows(a) && rows(log).count == 10) }
+    }
+
+    // MARK: Copies that come back
+
+    /// The others have pruned their logs meanwhile.
+    @Test func aCopyThatWasAwayForAYear() async throws {
+        let year: TimeInterval = 400 * 86_400
+        var a = try peer("a"), b = try peer("b"), away = try peer("away")
+        try set(a, "deleted", "x")
+        try set(a, "kept", "x")
+        try set(a, "both", "x")
+        try await settle(a, b, away)
+        // Not yet synchronised.
+        try set(away, "own", "away")
+        try set(away, "kept", "away")
+        try await away.write { try $0.execute("UPDATE note SET body = 'away' WHERE id = 'both'") }
+        try await away.write { try $0.execute("DELETE FROM note WHERE id = 'gone'") }
+        for index in 0..<3 {
+            let now: @Sendable () -> Date = { Date(timeIntervalSinceNow: year) }
+            if index == 0 { a.now = now } else if index == 1 { b.now = now } else { away.now = now }
+        }
+        try set(a, "new", "a")
+        try set(a, "both", "a")
+        try await a.write { try $0.execute("DELETE FROM note WHERE id = 'deleted'") }
+        try await settle(a, b)
+        try set(b, "later", "b")
+        try await settle(b, a)
+        #expect(try await a.withLog { try $0.connection.fetchOne(Int.self, "SELECT count(*) FROM changelog") } == 0)
+        let outcome = try await away.synchronize(with: store)
+        #expect(outcome.received.renewed == 3)
+        try await settle(a, b, away)
+        for log in [a, b, away] {
+            #expect(try rows(log) == ["both=a", "kept=away", "later=b", "new=a", "own=away"])
+            #expect(try await log.database.read { try $0.fetchOne(String.self, "SELECT body FROM note WHERE id = 'both'") } == "away")
+        }
+        try set(away, "again", "away")
+        try await settle(away, a, b)
+        #expect(try rows(b) == rows(away) && rows(a) == rows(away))
+    }
+
+    /// It gets its own changes back, and keeps what it has made since.
+    @Test func aCopyThatIsRestoredFromABackup() async throws {
+        let path = folder.path("a.db"), backup = folder.path("backup.db")
+        let a = try peer("a", at: path), b = try peer("b")
+        try set(a, "1", "one")
+        try await settle(a, b)
+        try await a.database.main.backup(toFileAt: backup)
+        try set(a, "2", "two")
+        try set(a, "1", "uno")
+        try await settle(a, b)
+        try await a.database.close()
+        let restored = try peer("a", at: backup)
+        try set(restored, "3", "three")
+        try await restored.write { try $0.execute("UPDATE note SET body = 'restored' WHERE id = '1'") }
+        let outcome = try await restored.synchronize(with: store)
+        #expect(outcome.received.renewed == 2)
+        try await settle(b, restored)
+        for log in [restored, b] {
+            #expect(try rows(log) == ["1=uno", "2=two", "3=three"])
+            #expect(try await log.database.read { try $0.fetchOne(String.self, "SELECT body FROM note WHERE id = '1'") } == "restored")
+        }
+    }
+
+    /// Two copies with one name go on together.
+    @Test func twoCopiesWithOneName() async throws {
+        let path = folder.path("a.db"), twin = folder.path("twin.db")
+        let a = try peer("a", at: path), b = try peer("b")
+        try set(a, "0", "zero")
+        try await settle(a, b)
+        try await a.database.main.backup(toFileAt: twin)
+        let second = try peer("a", at: twin)
+        for round in 1..<8 {
+            try set(a, "a\(round)", "\(round)")
+            try set(second, "t\(round)", "\(round)")
+            if round % 2 == 0 { try set(second, "0", "\(round)") }
+            async let one = a.synchronize(with: store)
+            async let two = second.synchronize(with: store)
+            _ = try await (one, two)
+            try await b.synchronize(with: store)
+        }
+        try await settle(a, second, b)
+        for log in [a, second, b] { #expect(try rows(log) == rows(b) && rows(log).count == 15) }
+        #expect(try rows(b).first == "0=6")
+    }
+
+    // MARK: Stores that do harm
+
+    /// A changed object stops the chain that it is in, and no other.
+    @Test func changedObjectsAreRefused() async throws {
+        let a = try peer("a"), b = try peer("b")
+        try set(a, "1", "one")
+        try set(b, "2", "two")
+        try await settle(a, b)
+        let before = memory.objects
+        for (name, bytes) in before.sorted(by: { $0.key < $1.key }) {
+            for place in LongTests.areOn ? Array(bytes.indices) : [0, 5, 10, 20, 40, bytes.count / 2, bytes.count - 1] {
+                memory.restore(before)
+                memory.change(name) { $0[place] ^= 1 }
+                let c = try peer("c")
+                await #expect(throws: DatabaseError.self, "\(name) \(place)") { try await c.synchronize(with: store) }
+                // What follows the changes in the other chain waits for it.
+                #expect(try rows(c).count <= (name.hasSuffix("head") ? 0 : 1))
+            }
+            memory.restore(before)
+            memory.change(name) { $0 = [UInt8](repeating: 0, count: (8 << 20) + 200) }
+            let c = try peer("c")
+            await #expect(throws: DatabaseError.self) { try await c.synchronize(with: store) }
+        }
+        // One under another's name, and one at another place.
+        memory.restore(before)
+        let names = before.keys.filter { !$0.hasSuffix("head") }.sorted()
+        memory.restore([names[0]: before[names[1]] ?? []].merging(before) { first, _ in first })
+        let c = try peer("c")
+        await #expect(throws: DatabaseError.self) { try await c.synchronize(with: store) }
+        // The owner puts all its rows in the place of what it cannot read.
+        memory.restore(before)
+        for name in names {
+            let chain = name.prefix { $0 != "/" } + "/" + name.split(separator: "/")[1]
+            _ = try await memory.put("\(chain)/1", [UInt8](repeating: 1, count: 99), if: .always)
+        }
+        for log in [a, b] { for _ in 0..<2 { _ = try? await log.synchronize(with: store) } }
+        try await settle(a, b)
+        let d = try peer("d")
+        try await settle(d)
+        #expect(try rows(d) == ["1=one", "2=two"])
+    }
+
+    /// A store that is emptied, or restored from a copy of itself, is filled again.
+    @Test func aStoreThatGoesBack() async throws {
+        let a = try peer("a"), b = try peer("b")
+        try set(a, "1", "one")
+        try await settle(a, b)
+        let old = memory.objects
+        for round in 0..<4 {
+            try set(a, "2", "\(round)")
+            try set(b, "3", "\(round)")
+            try await settle(a, b)
+            memory.restore(round % 2 == 0 ? old : [:])
+            try set(a, "4", "\(round)")
+            try await settle(a, b)
+            let c = try peer("c")
+            try await c.synchronize(with: store)
+            for log in [a, b, c] { #expect(try rows(log) == ["1=one", "2=\(round)", "3=\(round)", "4=\(round)"]) }
+        }
+    }
+}
+
+extension Encryption {
+    fileprivate static func raw32(_ byte: UInt8) -> Encryption {
+        (try? .raw([UInt8](repeating: byte, count: 32))) ?? .plaintext
+    }
+}
