@@ -64,18 +64,24 @@ struct ChangeExchange {
             repeat {
                 isMoved = false
                 outcome.isComplete = true
-                for chain in listed.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) where !failed.contains(chain) {
+                // First what another copy with this name has stored: it decides what this one logs again.
+                let order = listed.keys.sorted { $1 != own && ($0 == own || $0.lexicographicallyPrecedes($1)) }
+                for chain in order where !failed.contains(chain) {
                     do {
                         while try await advance(chain) { isMoved = true }
-                    } catch is Gone { isMissing = true } catch let error as ReplicaStoreError { throw error } catch {
+                    } catch is Gone where attempt < 3 {
+                        isMissing = true
+                    } catch let error as ReplicaStoreError {
+                        throw error
+                    } catch {
                         if error is CancellationError { throw error }
                         failed.insert(chain)
-                        self.error = self.error ?? error
+                        self.error = self.error ?? (error is Gone ? DatabaseError.damagedChanges("an object is missing") : error)
                     }
                 }
             } while isMoved
             // What others have removed since the list was read has something new in its place.
-            if !isMissing || attempt == 3 { break }
+            if !isMissing { break }
         }
         outcome.isComplete = outcome.isComplete && error == nil
     }

@@ -112,8 +112,12 @@ extension ChangeLog {
 
     /// The last entry of this peer that another one is known to have.
     private func published() throws -> Int64 {
-        try connection.fetchOne(
-            Int64.self, "SELECT ifnull(max(sequence), 0) FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)") ?? 0
+        let marks: [(Int64, Int64)] = try connection.fetchAll(
+            "SELECT sequence, clock FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
+        // Others may have entries of another copy.
+        return try marks.reduce(0) { last, mark in
+            try store.clock(ofEntry: mark.0, of: peer).map { $0 == mark.1 } ?? true ? max(last, mark.0) : last
+        }
     }
 
     // MARK: The clock

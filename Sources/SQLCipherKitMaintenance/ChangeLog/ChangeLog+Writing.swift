@@ -6,9 +6,10 @@ extension ChangeLog {
     func log(_ patchset: Changeset) throws {
         if patchset.isEmpty { return }
         let tables = try tables()
-        var changes: [LoggedChange] = []
+        var changes: [LoggedChange] = [], last: LoggedTable?
         try patchset.forEach { change in
-            guard let table = tables[change.table] else { return }
+            if last.map({ !$0.name.isSameText(as: change.table) }) ?? true { last = tables[change.table] }
+            guard let table = last else { return }
             guard change.primaryKey == table.keyPlaces else { throw Changeset.failure(17) }
             let values = change.kind == .insert ? change.new : change.old
             let key = table.keyPlaces.map { (values[$0] ?? nil) ?? .null }
@@ -22,6 +23,12 @@ extension ChangeLog {
                     columns.append(table.columns[place])
                     written.append(value)
                 }
+            }
+            // One array for all is compared and coded faster.
+            if columns.count == table.others.count {
+                columns = table.others
+            } else if let former = changes.last?.columns, former.isSame(as: columns) {
+                columns = former
             }
             changes.append(
                 LoggedChange(

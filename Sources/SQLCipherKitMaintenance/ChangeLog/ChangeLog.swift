@@ -44,8 +44,8 @@ public final class ChangeLog {
     public var clockTolerance: Duration = .seconds(86_400)
 
     static let name = "a change log"
-    let wanted: [String]
-    let rules: [SQLName: Rule]
+    private let wanted: [String]
+    private let rules: [SQLName: Rule]
     let store: ChangeLogStore
     /// The system's time, for the clock.
     package var now: () -> Date = { Date() }
@@ -83,6 +83,7 @@ public final class ChangeLog {
             let tables = try self.tables()
             try adopt()
             try store.watch(tables)
+            try store.keep(Settings(peer: peer, tables: tables.all.map(\.name), rules: rules))
         }
     }
 
@@ -167,6 +168,20 @@ public final class ChangeLog {
             return TransactionEnd.commit(changes.count + outside)
         }
     }
+
+    /// How the log of a database was opened last.
+    public struct Settings: Hashable, Codable, Sendable {
+        /// The name of the copy.
+        public let peer: String
+        /// The logged tables.
+        public let tables: [String]
+        /// The rules that are not the default, by table.
+        public let rules: [String: Rule]
+    }
+
+    /// Returns how the log of a database was opened last; nil if there is none.
+    /// - Throws: ``DatabaseError``.
+    public static func settings(in db: Connection) throws -> Settings? { try ChangeLogStore(db: db).settings() }
 
     /// Deletes the log of a database, with its tables, in a transaction. The rows of the logged tables stay.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.

@@ -16,6 +16,11 @@ struct LoggedChange: Hashable {
     var base: ChangeStamp
 }
 
+extension [String] {
+    /// Whether all texts have the same bytes.
+    func isSame(as other: [String]) -> Bool { count == other.count && zip(self, other).allSatisfy { $0.isSameText(as: $1) } }
+}
+
 /// One transaction of one peer.
 struct ChangeLogEntry: Hashable {
     let peer: String
@@ -60,17 +65,29 @@ struct ChangeLogEntry: Hashable {
         var names = ChangeLogNames()
         var body = ChangeLogWriter()
         body.put(count: changes.count)
+        // Most changes have the same names as the one before.
+        var last: (table: String, key: [String], columns: [String])?, table = 0, keyPlaces: [Int] = [], places: [Int] = []
         for change in changes {
+            let isSame = last.map {
+                $0.table.isSameText(as: change.table) && $0.key.isSame(as: change.keyColumns)
+                    && $0.columns.isSame(as: change.columns)
+            }
+            if isSame != true {
+                table = names.place(change.table)
+                keyPlaces = change.keyColumns.map { names.place($0) }
+                places = change.columns.map { names.place($0) }
+                last = (change.table, change.keyColumns, change.columns)
+            }
             body.put(count: change.kind == .insert ? 0 : change.kind == .update ? 1 : 2)
-            body.put(count: names.place(change.table))
+            body.put(count: table)
             body.put(count: change.key.count)
-            for (column, value) in zip(change.keyColumns, change.key) {
-                body.put(count: names.place(column))
+            for (place, value) in zip(keyPlaces, change.key) {
+                body.put(count: place)
                 body.put(value)
             }
             body.put(count: change.values.count)
-            for (column, value) in zip(change.columns, change.values) {
-                body.put(count: names.place(column))
+            for (place, value) in zip(places, change.values) {
+                body.put(count: place)
                 body.put(value)
             }
             if change.kind != .insert { body.put(change.base) }

@@ -52,6 +52,16 @@ struct ChangeLogStore {
     /// All peers have all entries up to this time, and these have been pruned.
     var horizon: Int64 { get throws(DatabaseError) { try state("horizon", as: Int64.self) ?? 0 } }
 
+    func settings() throws -> ChangeLog.Settings? {
+        guard try db.main.hasTable("changelog_state"), let text = try state("settings", as: Data.self) else { return nil }
+        return try? JSONDecoder().decode(ChangeLog.Settings.self, from: text)
+    }
+
+    func keep(_ settings: ChangeLog.Settings) throws {
+        if try self.settings() == settings { return }
+        try setState("settings", to: .blob(try JSONEncoder().encode(settings)))
+    }
+
     // MARK: Peers
 
     /// The peers, and whether each has been removed.

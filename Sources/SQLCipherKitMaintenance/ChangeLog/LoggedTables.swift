@@ -18,8 +18,12 @@ struct LoggedTable {
     let columns: [String]
     /// How the table compares keys.
     let identity: RowKey
-    /// The positions of the columns that are not in the key.
-    let otherPlaces: [Int]
+    /// The positions of the key's columns, and of the others.
+    let keyPlaces: [Int], otherPlaces: [Int]
+    /// Their names.
+    let key: [String], others: [String]
+    /// The condition for the row with a key, which is bound as `?1`, `?2` and so on.
+    let keyCondition: String
     /// A name for the row id, if the table has a row id that is not its key.
     let rowID: String?
     /// The table's own foreign keys.
@@ -28,13 +32,16 @@ struct LoggedTable {
     var referrers: [Reference] = []
 
     var quotedName: String { name.quotedSQLIdentifier }
-    /// The positions of the key's columns.
-    var keyPlaces: [Int] { identity.places }
-    var key: [String] { keyPlaces.map { columns[$0] } }
-    var others: [String] { otherPlaces.map { columns[$0] } }
 
-    /// The condition for the row with a key, which is bound as `?1`, `?2` and so on.
-    var keyCondition: String { identity.condition }
+    init(_ name: String, _ rule: ChangeLog.Rule, _ columns: [String], _ identity: RowKey, rowID: String?) {
+        (self.name, self.rule, self.columns, self.identity, self.rowID) = (name, rule, columns, identity, rowID)
+        let places = identity.places
+        keyPlaces = places
+        otherPlaces = columns.indices.filter { !places.contains($0) }
+        key = places.map { columns[$0] }
+        others = otherPlaces.map { columns[$0] }
+        keyCondition = identity.condition
+    }
 
     /// The key as bytes, the same for all its spellings.
     func bytes(_ key: [SQLValue]) -> [UInt8] {
@@ -67,8 +74,7 @@ struct LoggedTables {
             let columns = try schema.storedColumns(of: form.name)
             all.append(
                 LoggedTable(
-                    name: form.name, rule: rules[SQLName(name)] ?? .column, columns: columns, identity: identity,
-                    otherPlaces: columns.indices.filter { !identity.places.contains($0) },
+                    form.name, rules[SQLName(name)] ?? .column, columns, identity,
                     rowID: identity.columns[0].isRowID ? nil : try schema.rowIDName(of: form.name)))
         }
         for child in try schema.objects("m.type = 'table'") {
