@@ -60,7 +60,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
                     RestoreCommand.self, VacuumCommand.self, EraseCommand.self, ResidueCommand.self, AnalyzeCommand.self,
                     SpaceCommand.self, DiffCommand.self,
                 ]),
-            CommandGroup(name: "Replication", subcommands: [ReplicateCommand.self, ReplicasCommand.self]),
+            CommandGroup(name: "Replication", subcommands: [ReplicateCommand.self, ReplicasCommand.self, SyncCommand.self]),
             CommandGroup(name: "About", subcommands: [TourCommand.self, VersionCommand.self]),
         ])
 

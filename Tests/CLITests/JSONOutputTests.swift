@@ -69,6 +69,7 @@ import TestSupport
         "replicate": Case(arguments: ["replicate", "DB", "@store", "--once"] + raw, first: [log]),
         "replicas": Case(
             arguments: ["replicas", "@store"] + raw, first: [log, ["replicate", "DB", "@store", "--once"] + raw], statusOfNoFile: nil),
+        "sync": Case(arguments: ["sync", "DB", "@store", "--table", "note"] + raw),
         "diff": Case(arguments: ["diff", "DB", "@plain.db", "--other-key", "none"] + raw, status: 4),
         "tour": Case(arguments: ["tour", "@texts", "--into", "@tour"], statusOfNoFile: nil),
         "version": Case(arguments: ["version"], statusOfNoFile: nil),

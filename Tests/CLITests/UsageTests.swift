@@ -7,7 +7,7 @@ import TestSupport
     static let commands = [
         "create", "dump", "import", "search", "query", "shell", "schema", "kv", "key", "rekey", "encrypt", "decrypt", "migrate", "info",
         "verify", "adopt",
-        "backup", "restore", "vacuum", "erase", "residue", "analyze", "space", "diff", "replicate", "replicas", "tour",
+        "backup", "restore", "vacuum", "erase", "residue", "analyze", "space", "diff", "replicate", "replicas", "sync", "tour",
         "version",
     ]
 

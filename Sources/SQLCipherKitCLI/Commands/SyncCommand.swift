@@ -1,0 +1,102 @@
+import ArgumentParser
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+
+struct SyncCommand: FileCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Exchange changes with other copies of a database through a store.",
+        discussion: """
+            \(ReplicaStoreName.help) Each copy is changed on its own; sync receives what the others have stored, and stores what \
+            they lack. When all have done so, they have the same rows. Run it on each copy from time to time. It can be cut off at \
+            any point.
+
+            The first sync of a database creates a log of changes in it, which every later change of the logged tables enters, by \
+            any program. Each of these tables needs a primary key, whose values no two copies choose for different rows. A copy \
+            begins with empty tables of the same definition; --existing on the first copy alone gives its rows to the others.
+
+            EXAMPLES
+              sqlcipherkit sync notes.db /shared/notes --table note --table tag --existing
+              sqlcipherkit sync notes.db /shared/notes
+              sqlcipherkit sync notes.db s3://bucket/notes --store-key file:shared.key
+
+            \(form)
+            """)
+
+    private static let form = JSONForm.object("file", "store", "peer", "received", "sent", "renewed", "pruned", "complete")
+
+    @OptionGroup var database: DatabaseArgument
+    @OptionGroup(title: "Key") var keyOptions: KeyOptions
+
+    @Argument(help: ArgumentHelp("Where the copies leave their changes.", valueName: "store"), completion: .directory)
+    var target: String
+
+    @Option(help: ArgumentHelp("A table to synchronise. By default, those of the log, or all tables.", valueName: "name"))
+    var table: [String] = []
+
+    @Option(help: ArgumentHelp("A table in which the later of two changes wins with all its columns.", valueName: "name"))
+    var wholeRow: [String] = []
+
+    @Option(help: ArgumentHelp("The name of this copy, for a new log. By default, one is drawn at random.", valueName: "name"))
+    var peer: String?
+
+    @Flag(help: "Also log the rows that the tables have already.")
+    var existing = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the key of the store comes from, which all copies share: \(KeyReference.grammar). By default it is the "
+                + "database's passphrase or raw key.",
+            valueName: "source"))
+    var storeKey: String?
+
+    @OptionGroup var report: ReportOptions
+
+    func validate() throws { _ = try storeKey.map { try KeyReference.parse($0, option: "--store-key") } }
+
+    func run() throws {
+        let key = try file.unlock(.readWrite, settled: false)
+        let other = try storeKey.map { try KeyReference.parse($0, option: "--store-key").key(for: "the store \(target)") }
+        guard let shared = other ?? key else {
+            throw Failure("\(file.path) is not encrypted: --store-key names the key that the copies share", status: .usage)
+        }
+        var configuration = DatabaseConfiguration()
+        configuration.safeguards = .ofTheTool
+        let queue = try DatabaseQueue(.file(file.path), key: key, configuration: configuration)
+        defer { try? queue.close() }
+        let log = try log(queue)
+        if existing { try log.withLog { _ = try $0.addExistingRows() } }
+        let store = ChangeStore(try ReplicaStoreName.store(target, isNew: true), key: shared)
+        Interruption.catchSignals()
+        let outcome = try waiting { try await log.synchronize(with: store) }
+        let received = outcome.received
+        let rows = received.tables.reduce(0) { $0 + $1.applied }
+        try report.write(
+            Self.form,
+            [
+                .string(file.path), .string(target), .string(log.peer), .integer(Int64(received.received)),
+                .integer(Int64(outcome.sent)), .integer(Int64(received.renewed)), .integer(Int64(outcome.pruned)),
+                .bool(outcome.isComplete),
+            ],
+            "received \(received.received.counted("entry", plural: "entries")), which changed \(rows.counted("row")), and stored "
+                + "\(outcome.sent)" + (outcome.isComplete ? "" : "; another copy has not stored everything: run it again later"))
+    }
+
+    /// The log as it is, or a new one.
+    private func log(_ queue: DatabaseQueue) throws -> SharedChangeLog {
+        let known = try queue.read { db in try ChangeLog.settings(in: db) }
+        if let known, let peer, peer != known.peer {
+            throw Failure("the log of \(file.path) belongs to the peer \(known.peer)", status: .usage)
+        }
+        var rules = known?.rules ?? [:]
+        for name in wholeRow { rules[name] = .row }
+        var tables = table.isEmpty ? known?.tables ?? [] : table
+        if tables.isEmpty {
+            tables = try queue.read { db in
+                try db.main.tables().filter { $0.kind == .table && !$0.name.hasPrefix("kv_") }.map(\.name)
+            }
+        }
+        return try SharedChangeLog(queue, tables: tables, peer: known?.peer ?? peer ?? UUID().uuidString, rules: rules)
+    }
+}
