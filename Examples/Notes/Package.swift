@@ -9,7 +9,12 @@ let package = Package(
         .package(name: "SQLCipherKit", path: "../..", traits: ["Macros", .defaults])
     ],
     targets: [
-        .target(name: "NotesKit", dependencies: [.product(name: "SQLCipherKit", package: "SQLCipherKit")]),
+        .target(
+            name: "NotesKit",
+            dependencies: [
+                .product(name: "SQLCipherKit", package: "SQLCipherKit"),
+                .product(name: "SQLCipherKitReplication", package: "SQLCipherKit"),
+            ]),
         .executableTarget(name: "notes", dependencies: ["NotesKit"]),
         .testTarget(name: "NotesTests", dependencies: ["NotesKit"]),
     ],

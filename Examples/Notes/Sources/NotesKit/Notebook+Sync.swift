@@ -1,20 +1,12 @@
 import SQLCipherKit
+import SQLCipherKitReplication
 
 extension Notebook {
-    /// Makes two copies equal. Each gets what the other one has and it lacks; over a network, the positions and messages travel
-    /// as data.
-    /// - Returns: the number of changes that were received here and there.
+    /// Makes this copy equal to all others that use the folder, as far as they have left their changes there.
+    /// - Returns: the number of changes that were received, and of transactions that were left for the others.
     @discardableResult
-    public func synchronize(with other: Notebook) throws -> (here: Int, there: Int) {
-        let there = try other.receive(from: self)
-        return (here: try receive(from: other), there: there)
-    }
-
-    private func receive(from other: Notebook) throws -> Int {
-        let position = try pool.write { db in try log(db).position }
-        let message = try other.pool.write { db in try other.log(db).changes(since: position).data }
-        return try pool.barrier { db in
-            try log(db).receive(ChangeMessage(data: message)).tables.reduce(0) { $0 + $1.applied }
-        }
+    public func synchronize(through folder: String) async throws -> (received: Int, sent: Int) {
+        let outcome = try await log.synchronize(with: ChangeStore(FolderStore(folder), key: key))
+        return (outcome.received.tables.reduce(0) { $0 + $1.applied }, outcome.sent)
     }
 }

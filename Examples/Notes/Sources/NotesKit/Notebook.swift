@@ -4,23 +4,25 @@ import SQLCipherKit
 /// Notes in one encrypted file.
 public struct Notebook: Sendable {
     let pool: DatabasePool
-    /// The name of this copy, for the others.
-    let peer: String
+    /// The log of changes, through which all writing goes.
+    let log: SharedChangeLog
+    /// The key of the file, and of what copies leave for each other.
+    let key: Encryption
 
     /// Opens a notebook, or creates it.
     public init(at path: String, key: Encryption) throws {
+        self.key = key
         pool = try DatabasePool(.file(path), key: key)
         try Self.migrator.migrate(pool)
-        // Not synchronised, as it is in none of the logged tables.
+        // The name of this copy. It is not synchronised, as it is in none of the logged tables.
         let settings = try SharedKeyValueStore("settings", in: pool)
-        peer = try settings.write { store in
+        let peer = try settings.write { store in
             if let peer = try store.get("peer", as: String.self) { return peer }
             let peer = UUID().uuidString
             try store.set("peer", to: peer)
             return peer
         }
-        // Creates the log with the tables.
-        try pool.write { db in _ = try log(db) }
+        log = try SharedChangeLog(pool, tables: ["folder", "note", "tag", "note_tag", "attachment"], peer: peer)
     }
 
     public func close() throws { try pool.close() }
@@ -52,16 +54,6 @@ public struct Notebook: Sendable {
         return migrator
     }
 
-    /// The log of changes, through which all writing goes.
-    func log(_ db: Connection) throws -> ChangeLog {
-        let log = try ChangeLog(db, tables: ["folder", "note", "tag", "note_tag", "attachment"], peer: peer)
-        // Received rows are indexed like written ones.
-        log.triggers = .run
-        return log
-    }
-
     @discardableResult
-    func write<R: Sendable>(_ body: (Connection) throws -> R) throws -> R {
-        try pool.write { db in try log(db).write(body) }
-    }
+    func write<R: Sendable>(_ body: (Connection) throws -> R) throws -> R { try log.write(body) }
 }

@@ -11,7 +11,7 @@ let usage = """
       show ID                                   a note and the names of its attachments
       attach ID PATH                            adds a file to a note
       delete ID                                 deletes a note
-      sync OTHER                                makes two copies equal
+      sync FOLDER                               exchanges changes with other copies through a folder
       watch                                     the folders, now and after each change
 
     The key is in the file that NOTES_KEY_FILE names.
@@ -84,10 +84,8 @@ func run() async throws {
         try notebook.attach(Data(contentsOf: file), named: file.lastPathComponent, to: id)
     case "delete": try notebook.delete(try words.id())
     case "sync":
-        let other = try open(try words.next())
-        let changes = try notebook.synchronize(with: other)
-        print("\(changes.here) changes received, \(changes.there) sent")
-        try other.close()
+        let changes = try await notebook.synchronize(through: try words.next())
+        print("\(changes.received) changes received, \(changes.sent) sent")
     case "watch":
         for try await shelves in notebook.shelfChanges() {
             print("---")

@@ -41,18 +41,17 @@ import Testing
         #expect(shelves[0].newest.map { $0.tags.map(\.name) } == [["a", "b"], ["a", "b"]])
     }
 
-    @Test func `two copies that were edited offline become equal`() throws {
-        let (laptop, phone) = (try open("laptop.db"), try open("phone.db"))
+    @Test func `two copies that were edited offline become equal`() async throws {
+        let (laptop, phone) = (try open("laptop.db"), try open("phone.db")), shared = folder.appendingPathComponent("shared").path
         let note = try laptop.add("Plan", "Draft", folder: "Work", tags: ["todo"])
-        try laptop.synchronize(with: phone)
+        for notes in [laptop, phone] { try await notes.synchronize(through: shared) }
         let copy = try #require(try phone.note(note.id))
         // Each changes another column, and adds a folder of the same name.
         try laptop.change(note, title: "The plan")
         try phone.change(copy, body: "Final")
         try laptop.add("On the laptop", "", folder: "Home")
         try phone.add("On the phone", "a quick fox", folder: "Home")
-        try phone.synchronize(with: laptop)
-        try laptop.synchronize(with: phone)
+        for notes in [phone, laptop, phone, laptop] { try await notes.synchronize(through: shared) }
         #expect(try laptop.shelves(newest: 10) == phone.shelves(newest: 10))
         #expect(try phone.note(note.id).map { [$0.title, $0.body] } == ["The plan", "Final"])
         for copy in [laptop, phone] { #expect(try copy.search("quikc").map(\.note.title) == ["On the phone"]) }
