@@ -18,6 +18,8 @@ struct ChangeExchange {
     /// The first error of a chain. It does not keep the others from being read.
     private(set) var error: (any Error)?
     private var failed: Set<[UInt8]> = []
+    /// Whether this copy cannot yet take what another one with its name has stored. Then it must not store anything itself.
+    private var isBehind = false
 
     private static let largestChainCount = 4096, attempts = 8
 
@@ -63,7 +65,7 @@ struct ChangeExchange {
             var isMoved = false, isMissing = false
             repeat {
                 isMoved = false
-                outcome.isComplete = true
+                (outcome.isComplete, isBehind) = (true, false)
                 // First what another copy with this name has stored: it decides what this one logs again.
                 let order = listed.keys.sorted { $1 != own && ($0 == own || $0.lexicographicallyPrecedes($1)) }
                 for chain in order where !failed.contains(chain) {
@@ -104,9 +106,9 @@ struct ChangeExchange {
     private mutating func advance(_ chain: [UInt8]) async throws -> Bool {
         guard let numbers = listed[chain], let first = numbers.first?.number, let last = numbers.last?.number else { return false }
         var place = chains[chain] ?? ChangeChain(next: first)
-        if place.next == last + 1 { return false }
+        if place.next == last + 1, place.lastSize == numbers.last?.size { return false }
         // The store has gone back, or what is next was replaced by a message with all rows.
-        if place.next > last + 1 || place.next < first { place = ChangeChain(next: first) }
+        if place.next > last || place.next < first { place = ChangeChain(next: first) }
         guard let message = try await message(chain, &place, upTo: last, isRetry: false) else {
             outcome.isComplete = false
             return false
@@ -130,6 +132,7 @@ struct ChangeExchange {
         } catch let error as DatabaseError where error.reason == .changesMissing {
             // Another chain has what is missing, now or later.
             outcome.isComplete = false
+            if chain == own { isBehind = true }
             return false
         }
     }
@@ -153,8 +156,10 @@ struct ChangeExchange {
                 place = ChangeChain(next: first)
                 return try await message(chain, &place, upTo: last, isRetry: true)
             }
+            // Those before a message with all rows are being removed.
             if tag == nil, number > 0, !(link.isWhole && link.part == 0) {
-                throw DatabaseError.damagedChanges("the object \(name(number, chain)) is not the first of its chain")
+                number += 1
+                continue
             }
             // A message that was not completed is followed by another one.
             if link.part == 0 { (bytes, expected, count, isWhole, start) = ([], 0, link.partCount, link.isWhole, number) }
@@ -165,7 +170,7 @@ struct ChangeExchange {
             guard bytes.count <= 4 * ReplicaObject.largestSize else { throw DatabaseError.damagedChanges("a message is too large") }
             expected += 1
             number += 1
-            tag = ChangeLink.tag(of: object)
+            (tag, place.lastSize) = (ChangeLink.tag(of: object), object.count)
             if expected < count { continue }
             place.append(bytes.count, from: start, next: number, tag: tag ?? [], isWhole: isWhole)
             return bytes
@@ -182,11 +187,13 @@ struct ChangeExchange {
 
     /// Stores what the others lack.
     mutating func send() async throws {
+        if isBehind { return }
         let stored = stored, chain = listed[own] == nil ? nil : chains[own], store = store
-        // What cannot be read of this copy's own chain has to go.
+        // What cannot be read of this copy's own chain has to go, unless it may be of another copy with its name.
         let isBroken = failed.contains(own)
         let now = Int64(Date().timeIntervalSince1970)
         let message: ChangeMessage? = try await log.withLog { log in
+            if isBroken, try log.position.sequence(of: log.peer) > chain?.until.sequence(of: log.peer) ?? 0 { return nil }
             if try isBroken || log.lacksWholeState || chain?.isLong(for: store) ?? false { return try log.wholeState() }
             var message: ChangeMessage
             do { message = try log.changes(since: stored) } catch let error as DatabaseError where error.reason == .changesMissing {
@@ -214,6 +221,7 @@ struct ChangeExchange {
             tag = ChangeLink.tag(of: try await object(last, own))
         }
         let first = number
+        var size = 0
         for part in 0..<count {
             let piece = bytes[part * store.partSize..<min(bytes.count, (part + 1) * store.partSize)]
             let link = ChangeLink(
@@ -223,9 +231,10 @@ struct ChangeExchange {
                 // The reply may have been lost; or another copy with this name was faster.
                 guard try await store.store.get(name(number, own))?.bytes == object else { throw Overtaken() }
             }
-            (number, tag) = (number + 1, ChangeLink.tag(of: object))
+            (number, tag, size) = (number + 1, ChangeLink.tag(of: object), object.count)
         }
         var next = chain ?? ChangeChain(next: 0)
+        next.lastSize = size
         next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isWhole)
         (next.until, next.time) = (message.until, now)
         let id = opened.id, own = own, place = next, isWhole = message.isWhole

@@ -11,6 +11,8 @@ package struct ChangeChain: Hashable, Codable, Sendable {
     package var until = ChangePosition()
     /// The number of the first object of the last message with all rows, its size in bytes, and that of the messages after it.
     package var wholeAt: Int64 = 0, wholeSize = 0, size = 0
+    /// The size of the last object. Another one in its place has another size, as each is padded at random.
+    package var lastSize = 0
     /// When this copy last stored something, in seconds since 1970.
     package var time: Int64 = 0
 

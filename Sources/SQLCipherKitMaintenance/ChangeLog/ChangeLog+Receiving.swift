@@ -149,7 +149,9 @@ extension ChangeLog {
                     """)
         }
         for (origin, mark) in message.since.marks {
-            guard own.sequence(of: origin) >= mark.sequence else {
+            // What another copy with this name has stored comes first.
+            let isOther = resolvesForks && origin == peer && (try? check(origin, mark, own)) == nil
+            guard !isOther, own.sequence(of: origin) >= mark.sequence else {
                 throw DatabaseError(
                     code: .error, reason: .changesMissing,
                     message: "entries before the message are missing: ask for the changes since this peer's position")

@@ -115,7 +115,8 @@ extension ChangeLog {
         let marks: [(Int64, Int64)] = try connection.fetchAll(
             "SELECT sequence, clock FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
         // Others may have entries of another copy.
-        return try marks.reduce(0) { last, mark in
+        let own = try position.sequence(of: peer)
+        return try marks.filter { $0.0 <= own }.reduce(0) { last, mark in
             try store.clock(ofEntry: mark.0, of: peer).map { $0 == mark.1 } ?? true ? max(last, mark.0) : last
         }
     }

@@ -1,0 +1,160 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import Synchronization
+import Testing
+import TestSupport
+
+/// Copies that are edited with and without their logs, cut off, restored from backups, and away for longer than the others wait,
+/// over a store that changes objects, puts in others, and goes back. In the end they have the same rows, and intact indexes.
+@Suite struct ChangeStoreModelTests {
+    private final class Time: Sendable {
+        private let offset = Mutex<TimeInterval>(0)
+        var now: Date { Date(timeIntervalSinceNow: offset.withLock { $0 }) }
+        func pass(_ seconds: TimeInterval) { offset.withLock { $0 += seconds } }
+    }
+
+    private struct Peer {
+        let name: String
+        var log: SharedChangeLog
+        var backup: String?
+
+        init(_ name: String, _ path: String, _ time: Time, triggers: ChangesetOptions.Triggers) throws {
+            self.name = name
+            let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+            let queue = try DatabaseQueue(.file(path), key: key)
+            try queue.write { db in
+                if try db.main.hasTable("note") { return }
+                try db.execute(SQLScript("""
+                    CREATE TABLE note(id TEXT PRIMARY KEY COLLATE NOCASE, title, body, folder INTEGER REFERENCES folder ON DELETE SET NULL);
+                    CREATE TABLE folder(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
+                    CREATE TABLE part(
+                        note TEXT REFERENCES note ON DELETE CASCADE, place INTEGER, x, y, PRIMARY KEY (note, place)) WITHOUT ROWID;
+                    """))
+                try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
+            }
+            log = try SharedChangeLog(queue, tables: ["note", "folder", "part"], peer: name, rules: ["part": .row])
+            log.triggers = triggers
+            log.now = { time.now }
+        }
+
+        func rows() throws -> [String] {
+            try log.database.read { db in
+                try ["note", "folder", "part"].flatMap { table in
+                    try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(table)")).map { "\(table) \($0.values)" }.sorted()
+                }
+            }
+        }
+    }
+
+    private static func statement(_ random: inout SeededGenerator) -> SQL {
+        let id = ["a", "A", "b", "c", "d"].randomElement(using: &random) ?? "a", number = Int.random(in: 1...5, using: &random)
+        let word = ["fox", "owl", "elk", "bat", "hen"].randomElement(using: &random) ?? "fox"
+        switch Int.random(in: 0..<9, using: &random) {
+        case 0, 1: return "INSERT INTO note VALUES (\(id), \(word), \(word), (SELECT min(id) FROM folder)) ON CONFLICT DO NOTHING"
+        case 2: return "UPDATE note SET title = \(word) WHERE id = \(id)"
+        case 3: return "UPDATE note SET body = \(word), folder = (SELECT max(id) FROM folder) WHERE id = \(id)"
+        case 4: return "DELETE FROM note WHERE id = \(id)"
+        case 5: return "INSERT OR REPLACE INTO folder VALUES (\(number), \(word))"
+        case 6: return "DELETE FROM folder WHERE id = \(number)"
+        case 7: return "INSERT OR REPLACE INTO part SELECT id, \(number), \(word), \(number) FROM note WHERE id = \(id)"
+        default: return "UPDATE part SET x = \(word) WHERE place = \(number)"
+        }
+    }
+
+    private struct Seen {
+        var cuts = 0, restored = 0, renewed = 0, refused = 0, pruned = 0
+    }
+
+    private static func run(_ seed: UInt64, steps: Int, _ seen: inout Seen) async throws {
+        var random = SeededGenerator(state: seed)
+        let folder = try TemporaryFolder(), time = Time(), memory = MemoryStore(), line = CutStore(memory)
+        var store = ChangeStore(line, key: try .raw([UInt8](repeating: 2, count: 32)))
+        store.partSize = 700
+        store.largestCount = 6
+        store.largestSize = 4000
+        var peers: [Peer] = []
+        for name in ["a", "b", "c"] { peers.append(try Peer(name, folder.path(name), time, triggers: .quiet)) }
+        var copy: [String: [UInt8]]?
+        for step in 0..<steps {
+            let place = Int.random(in: 0..<3, using: &random), log = peers[place].log
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<7:
+                let statements = (0..<Int.random(in: 1...3, using: &random)).map { _ in statement(&random) }
+                let isOutside = Int.random(in: 0..<4, using: &random) == 0
+                func work(_ db: Connection) throws { for statement in statements { try db.execute(statement) } }
+                if isOutside { try await log.database.write { try work($0) } } else { try await log.write { try work($0) } }
+            case 7..<14:
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    line.cut(at: Int.random(in: 1...8, using: &random), isAfter: Bool.random(using: &random))
+                }
+                do {
+                    let outcome = try await log.synchronize(with: store)
+                    seen.renewed += outcome.received.renewed
+                    seen.pruned += outcome.pruned
+                } catch is ReplicaStoreError { seen.cuts += 1 }
+                line.cut()
+            case 14:
+                let path = folder.path("backup \(step)")
+                try await log.database.main.backup(toFileAt: path)
+                peers[place].backup = path
+            case 15:
+                // Not in a store that goes back too: that a copy has lost changes which others have cannot be known then.
+                guard let backup = peers[place].backup, seed % 2 == 0 else { continue }
+                try await log.database.close()
+                peers[place] = try Peer(peers[place].name, backup, time, triggers: .quiet)
+                seen.restored += 1
+            case 16, 17: time.pass(Double.random(in: 0...200, using: &random) * 86_400)
+            case 18:
+                // An object that is changed, or one that no copy has made.
+                let before = memory.objects
+                guard let name = before.keys.sorted().randomElement(using: &random) else { continue }
+                let bit = Int.random(in: 0..<1 << 20, using: &random), chain = name.split(separator: "/").dropLast().joined(separator: "/")
+                if Bool.random(using: &random) {
+                    memory.change(name) { $0[bit % $0.count] ^= 1 << UInt8(bit & 7) }
+                } else {
+                    _ = try await memory.put("\(chain)/\(bit % 40)", [UInt8](repeating: 7, count: 200), if: .always)
+                }
+                do { try await log.synchronize(with: store) } catch let error as DatabaseError {
+                    #expect(error.reason == .replicaDamaged || error.code == .notADatabase, "seed \(seed): \(error)")
+                    seen.refused += 1
+                }
+                // What this copy has stored meanwhile stays.
+                for (name, bytes) in before { memory.change(name) { $0 = bytes } }
+                for name in memory.objects.keys where before[name] == nil && memory.objects[name] == [UInt8](repeating: 7, count: 200) {
+                    try await memory.delete(name)
+                }
+            default:
+                if seed % 2 == 0 { continue }
+                if let old = copy { memory.restore(old) }
+                copy = Bool.random(using: &random) ? memory.objects : nil
+            }
+        }
+        // Until nothing is left to do.
+        for round in 0..<12 {
+            var isQuiet = true
+            for peer in peers {
+                let outcome = try await peer.log.synchronize(with: store)
+                if outcome.sent > 0 || outcome.received != ChangeLogOutcome() || !outcome.isComplete { isQuiet = false }
+            }
+            if isQuiet { break }
+            #expect(round < 11, "seed \(seed): it does not come to rest")
+        }
+        let expected = try peers[0].rows()
+        for peer in peers {
+            #expect(try peer.rows() == expected, "seed \(seed) \(peer.name)")
+            let isIntact = try await peer.log.database.write { db in
+                try db.fullText("note_fts").isIntact() && db.main.foreignKeyViolations() == [] && db.main.integrityCheck() == []
+            }
+            #expect(isIntact, "seed \(seed)")
+        }
+    }
+
+    @Test func copiesBecomeEqual() async throws {
+        var seen = Seen()
+        for seed in 0..<UInt64(LongTests.areOn ? 400 : 3) {
+            do { try await Self.run(seed, steps: LongTests.areOn ? 150 : 70, &seen) } catch { Issue.record(error, "seed \(seed)") }
+        }
+        #expect(seen.cuts + seen.refused > 2 && seen.restored + seen.renewed > 0 && seen.pruned > 10, "\(seen)")
+    }
+}
