@@ -37,6 +37,11 @@ import TestSupport
         #expect(try db.fetchOne(URL.self, "SELECT ?", [url]) == url)
         #expect(try db.fetchOne(String.self, "SELECT ?", [url]) == "https://example.com/a%20b?c=d#e")
         #expect(throws: DatabaseError.self) { try db.fetchOne(URL.self, "SELECT 5") }
+        // Text that would become another text is no URL, in JSON neither.
+        for text in ["a b", "https://example.com/a b", "https://example.com/\u{e9}|"] {
+            #expect(throws: DatabaseError.self, "\(text)") { try db.fetchOne(URL.self, "SELECT \(text)") }
+            #expect(throws: (any Error).self, "\(text)") { try db.fetchOne(JSONColumn<[URL]>.self, "SELECT json_array(\(text))") }
+        }
     }
 
     enum Level: Int, SQLValueConvertible { case low = 1, high = 10 }
