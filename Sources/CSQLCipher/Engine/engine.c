@@ -77,6 +77,9 @@
 #include "words.h"
 #include "files.h"
 #include "turns.h"
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+#include "work_limits.h"
+#endif
 #include "start.h"
 #include "opening.h"
 #pragma GCC diagnostic pop

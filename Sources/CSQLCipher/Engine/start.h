@@ -16,6 +16,9 @@ int sqlcipher_extra_init(const char *none) {
     int rc = SQLITE_OK;
     sqlite3_mutex_enter(mutex);
     if (!sqlcipher_init) sqlcipherkit_guard_files();
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+    if (!sqlcipher_init) sqlcipherkit_count_memory();
+#endif
     if (default_provider == NULL) {
         memset(&sqlcipherkit_provider, 0, sizeof sqlcipherkit_provider);
         rc = SQLCIPHER_PROVIDER_SETUP(&sqlcipherkit_provider);

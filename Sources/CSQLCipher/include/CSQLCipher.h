@@ -30,6 +30,7 @@
 #include "turns.h"
 #include "vacuum.h"
 #include "words.h"
+#include "work_limits.h"
 
 /* The package's own. */
 #include "argon2.h"

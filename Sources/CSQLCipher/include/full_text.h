@@ -14,6 +14,10 @@ typedef struct sqlcipherkit_words sqlcipherkit_words;
 int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words **words);
 void sqlcipherkit_words_close(sqlcipherkit_words *words);
 
+/* Compares the index with its content, and with external content only if `external`. Nothing is written. Returns SQLITE_OK,
+ * SQLITE_CORRUPT_VTAB for an index that is damaged or differs, or SQLite's error. */
+int sqlcipherkit_words_check(sqlcipherkit_words *words, int external);
+
 /* Returns 1 if the index still has the content that `*content` identifies. Otherwise returns 0 and sets `*content` to identify the
  * present content. `*content` must be NULL at first; it is a number, not an address. */
 int sqlcipherkit_words_is_same(sqlcipherkit_words *words, void **content);

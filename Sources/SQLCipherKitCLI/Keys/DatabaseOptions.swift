@@ -212,7 +212,7 @@ extension DatabaseConfiguration.Safeguards {
         var safeguards = Self()
         (safeguards.checksStructure, safeguards.isDefensive) = (false, false)
         (safeguards.allowsViews, safeguards.allowsTriggers) = (true, true)
-        (safeguards.limits, safeguards.time) = ([:], nil)
+        (safeguards.limits, safeguards.work) = ([:], .none)
         return safeguards
     }
 }

@@ -28,10 +28,9 @@ extension DatabaseConfiguration {
         public var allowsViews = false
         /// Whether triggers run. Default: false.
         public var allowsTriggers = false
-        /// How long reading the schema and checking the structure may take, which can run expressions of the file's own, as in the
-        /// columns that a check must compute. Beyond it, opening throws ``DatabaseError/Reason/timeout``; it also ends when its
-        /// task is cancelled. The default is 10 s; nil is no limit, for large files of a known origin.
-        public var time: Duration? = .seconds(10)
+        /// How much reading the schema and checking the structure may use, and later calls that work on the whole file, such as
+        /// `verify()`. Default: ``WorkLimits/init()``.
+        public var work = WorkLimits()
         /// Upper limits for what the file can demand. Default: 100 MB for a value, 1 MB for a statement or an object of the schema,
         /// an expression 100 deep, 50 parts of a compound query, triggers 10 deep.
         public var limits: [Connection.Limit: Int] = [
@@ -64,7 +63,7 @@ extension Connection {
                 sqlite3_limit(handle, limit.rawValue, min(Int32(clamping: value), before))
                 limits.append((limit.rawValue, before))
             }
-            return try checking(for: safeguards.time, body)
+            return try limited(to: safeguards.work, body)
         } catch {
             if let handle = usableHandle {
                 var now: Int32 = 0
@@ -73,28 +72,6 @@ extension Connection {
                 if !checksCells { restoring { try execute("PRAGMA cell_size_check = OFF") } }
             }
             throw error
-        }
-    }
-}
-
-extension Connection {
-    /// Ends what `body` runs when the time is over, or the task is cancelled.
-    private func checking<R>(for time: Duration?, _ body: () throws -> R) throws -> R {
-        let hooks = try usableHooks().hooks
-        let before = (interval: hooks.progressInterval, body: hooks.progress)
-        let end = time.map(Deadline.after)
-        // Each instruction may run a function of the file's own choice, with much to do.
-        try setProgressHandler(every: 8) {
-            if Task.isCancelled { throw CancellationError() }
-            if let time, let end, end.hasPassed {
-                throw DatabaseError(
-                    code: .interrupted, reason: .timeout, message: "the checks of the file took longer than \(time)")
-            }
-            return true
-        }
-        defer { if hasHandle { restoring { try setProgressHandler(every: before.interval, before.body) } } }
-        do { return try body() } catch let error as DatabaseError where error.underlyingError is CancellationError {
-            throw CancellationError()
         }
     }
 }

@@ -33,8 +33,10 @@ public struct DatabaseError: Error, Sendable {
         /// Another connection held a lock for longer than the busy timeout.
         case busy
         /// A call of a queue or a pool took longer than its timeout, while it waited or while it ran; if it ran, it was rolled
-        /// back. Or the checks of an untrusted file took longer than ``DatabaseConfiguration/Safeguards/time``.
+        /// back. Or the work on an untrusted file took longer than ``WorkLimits/time``.
         case timeout
+        /// The work on an untrusted file needs more memory or rows than ``WorkLimits`` allow.
+        case limitExceeded
         /// A queue or a pool is suspended (``SharedDatabase/suspend(timeout:)``): it takes no lock until it is resumed.
         case suspended
         /// A child process used what its parent had opened before `fork`. The parent is not affected.
@@ -104,7 +106,8 @@ public struct DatabaseError: Error, Sendable {
         /// A store has a history of a replica that branches off before what is here: two writers have gone on from one state.
         /// Nothing was changed on this side.
         case replicaForked
-        /// The file of a replicated database was replaced by another one while a replica had it open.
+        /// The file of an open database was replaced by another one, as by a change of key into a new file, or was moved away. What
+        /// was open reads the former file, and cannot write.
         case databaseReplaced
         /// A ``ChangeLog`` lacks entries that precede a message, or has pruned those that another peer lacks; the message says
         /// which, and what to do.

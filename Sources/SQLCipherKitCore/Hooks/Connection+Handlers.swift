@@ -57,7 +57,7 @@ extension ConnectionHooks {
         return connection.inHook { busy(Int(attempts)) } && connection.isOpen ? 1 : 0
     }
 
-    fileprivate func progressed() -> Int32 {
+    func progressed() -> Int32 {
         if stopsLentWork, connection.mustStop { return 1 }
         guard let progress else { return 0 }
         return connection.inHook {

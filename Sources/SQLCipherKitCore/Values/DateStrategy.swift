@@ -3,7 +3,7 @@ import Foundation
 /// How a `Date` is stored, and what a number means that is read as one. Every text form is read, whatever the strategy.
 ///
 /// SQLite compares the stored values, so dates in two different forms in one column compare incorrectly.
-/// ``Schema/valueReport(sampling:)`` finds such columns.
+/// ``Schema/valueReport(sampling:limits:)`` finds such columns.
 public enum DateStrategy: Sendable {
     /// TEXT in UTC, in the given format. Years 0000 to 9999 only; others throw. A number is read as seconds since 1970.
     case text(DateTextFormat)

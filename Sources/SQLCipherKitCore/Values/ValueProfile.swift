@@ -8,7 +8,7 @@
 /// configuration.values = .grdb
 /// configuration.values.decimals = .number
 /// ```
-/// ``Schema/valueReport(sampling:)`` reports which profile fits a database, and
+/// ``Schema/valueReport(sampling:limits:)`` reports which profile fits a database, and
 /// ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column. For a single column of a record, see
 /// ``ColumnProfiled/columnProfiles``.
 public struct ValueProfile: Hashable, Sendable {

@@ -10,14 +10,22 @@ extension Schema {
     /// ```
     /// The meaning of a number can only be inferred from its magnitude, the other values in its column, and the column's name and
     /// type: the report is an educated guess.
-    /// - Parameter rows: the number of rows to examine in each table, half of them the first and half the last ones by the table's
-    ///   key; nil for all. Default: 10,000.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, or any error from reading the tables.
-    public func valueReport(sampling rows: Int? = 10_000) throws -> ValueReport {
+    /// - Parameters:
+    ///   - rows: the number of rows to examine in each table, half of them the first and half the last ones by the table's key; nil
+    ///     for all. Default: 10,000.
+    ///   - limits: how much the report may use. Default: nil, for those of ``DatabaseConfiguration/safeguards``, if the connection
+    ///     was opened with any.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, ``DatabaseError/Reason/timeout``,
+    ///   ``DatabaseError/Reason/limitExceeded``, or any error from reading the tables.
+    public func valueReport(sampling rows: Int? = 10_000, limits: WorkLimits? = nil) throws -> ValueReport {
         try live()
         if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
+        return try connection.limited(to: limits ?? connection.configuration.safeguards?.work) { try valueReport(rows) }
+    }
+
+    private func valueReport(_ rows: Int?) throws -> ValueReport {
         // One snapshot of the database for the whole report.
-        return try connection.savepoint { db in
+        try connection.savepoint { db in
             var columns: [ValueReport.Column] = []
             let all = try tables()
             let origin = ValueReport.Origin(all.map(\.name))

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 /// How the columns of a database store dates, UUIDs, booleans and numbers, for which SQLite has no types of its own; see
-/// ``Schema/valueReport(sampling:)``.
+/// ``Schema/valueReport(sampling:limits:)``.
 public struct ValueReport: Hashable, Sendable {
     /// The apparent content of a column.
     public enum Content: String, Hashable, Sendable {

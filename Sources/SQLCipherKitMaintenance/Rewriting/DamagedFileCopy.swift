@@ -11,10 +11,11 @@ final class DamagedFileCopy {
     /// - Parameters:
     ///   - source: the damaged database.
     ///   - path: the copy's path. Anything that a killed process left there is removed.
-    init(of source: String, at path: String) throws(DatabaseError) {
+    ///   - goOn: called for each block.
+    init(of source: String, at path: String, _ goOn: () throws -> Void) throws {
         self.path = path
         DatabaseFile.remove(path)
-        try copyDatabase(source)
+        try copyDatabase(source, goOn)
         for suffix in ["-wal", "-journal"] {
             // SQLite takes no locks on these files.
             guard DatabaseFile.exists(source + suffix) else { continue }
@@ -36,7 +37,7 @@ final class DamagedFileCopy {
         }
     }
 
-    private func copyDatabase(_ source: String) throws(DatabaseError) {
+    private func copyDatabase(_ source: String, _ goOn: () throws -> Void) throws {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
         let rc = sqlcipherkit_open(
@@ -54,6 +55,7 @@ final class DamagedFileCopy {
         guard stat(source, &info) == 0 else { throw DatabaseFile.cannotOpen(source, String(cString: strerror(errno))) }
         while offset < Int64(info.st_size) {
             let count = min(block.count, Int(Int64(info.st_size) - offset))
+            try goOn()
             try read(handle, &block, count, offset)
             guard block.withUnsafeBytes({ write(descriptor, $0.baseAddress, count) }) == count else {
                 throw DatabaseError(code: errno == ENOSPC ? .full : .ioError, message: "\(path) cannot be written", path: path)

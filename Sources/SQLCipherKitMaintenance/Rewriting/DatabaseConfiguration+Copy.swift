@@ -52,9 +52,16 @@ extension DatabaseConfiguration.Safeguards {
     /// The safeguards for a file that is copied over one of the connection's databases, with a schema that calls the same
     /// functions. The file is verified as a whole.
     static func forCopy(of connection: Connection) throws(DatabaseError) -> Self {
-        var safeguards = Self()
-        safeguards.checksStructure = false
+        var safeguards = limited(to: .none)
+        safeguards.isDefensive = true
         safeguards.trustsSchema = try connection.settings.isEnabled(.trustedSchema)
+        return safeguards
+    }
+
+    /// Safeguards that refuse nothing of the file, but limit the work on it.
+    static func limited(to work: WorkLimits) -> Self {
+        var safeguards = Self()
+        (safeguards.checksStructure, safeguards.isDefensive, safeguards.work) = (false, false, work)
         (safeguards.allowsViews, safeguards.allowsTriggers, safeguards.limits) = (true, true, [:])
         return safeguards
     }

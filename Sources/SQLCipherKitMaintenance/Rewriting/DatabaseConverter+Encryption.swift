@@ -45,7 +45,7 @@ extension DatabaseConverter {
 
     /// Converts a file of SQLCipher 1, 2 or 3, or one with other settings, to the settings of SQLCipher 4, with the same key.
     ///
-    /// ``identify(fileAt:key:)`` finds the settings.
+    /// ``identify(fileAt:key:limits:)`` finds the settings.
     /// - Parameters:
     ///   - path: the file.
     ///   - key: its key, before and after. Its cipher settings, if it has any, are tried first.

@@ -2,7 +2,7 @@ import CSQLCipher
 import Foundation
 import SQLCipherKitCore
 
-/// The kind of a file, as determined with a key; see ``DatabaseConverter/identify(fileAt:key:)``.
+/// The kind of a file, as determined with a key; see ``DatabaseConverter/identify(fileAt:key:limits:)``.
 public enum DatabaseIdentity: Hashable, Sendable {
     /// An empty file, in which a database could be created.
     case empty
@@ -37,9 +37,19 @@ extension DatabaseConverter {
     /// - Parameters:
     ///   - path: the file.
     ///   - key: the key to try; nil to only tell plaintext databases from other files.
+    ///   - limits: how much it may use; it ends between two key derivations. Default: nil, for those of ``WorkLimits``, but a
+    ///     minute.
     /// - Returns: what the file is.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen``, or the error that prevents the file from being read.
-    public static func identify(fileAt path: String, key: Encryption?) throws -> DatabaseIdentity {
+    /// - Throws: ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``, or
+    ///   the error that prevents the file from being read.
+    public static func identify(fileAt path: String, key: Encryption?, limits: WorkLimits? = nil) throws -> DatabaseIdentity {
+        var usual = WorkLimits()
+        usual.time = .seconds(60)
+        let meter = WorkMeter(limits ?? usual)
+        return try meter.run { try identify(path, key, meter) }
+    }
+
+    private static func identify(_ path: String, _ key: Encryption?, _ meter: WorkMeter) throws -> DatabaseIdentity {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         _ = try DatabaseFile.prepare(.file(path), reading)
@@ -51,23 +61,25 @@ extension DatabaseConverter {
         }
         guard header == DatabaseFile.plaintextHeader else {
             guard let key, !key.isPlaintext else { return .unknown }
-            return try identity(path, key, salt: header) { cipher in
+            return try identity(path, key, meter, salt: header) { cipher in
                 pageSizes(cipher).flatMap { size in layouts(cipher).map { layout(cipher, pageSize: size, hmac: $0) } }
             }
         }
         // An encrypted file with a plaintext header begins like a SQLite file.
         let first = try plainPage(path)
-        if let first, try isPlaintext(first, path) { return .plaintext }
+        if let first, try isPlaintext(first, path, meter) { return .plaintext }
         guard let key, !key.isPlaintext, let salt = key.ownSalt ?? key.cipher?.salt else { return .plaintextHeader }
-        let identity = try identity(path, key, salt: salt) { cipher in withPlaintextHeader(cipher, salt, first) }
+        let identity = try identity(path, key, meter, salt: salt) { cipher in withPlaintextHeader(cipher, salt, first) }
         return identity == .unknown ? .plaintextHeader : identity
     }
 
     private static func identity(
-        _ path: String, _ key: Encryption, salt: [UInt8], _ layouts: (CipherConfiguration) -> [CipherConfiguration]
+        _ path: String, _ key: Encryption, _ meter: WorkMeter, salt: [UInt8],
+        _ layouts: (CipherConfiguration) -> [CipherConfiguration]
     ) throws -> DatabaseIdentity {
         var keys: [[Int]: Encryption] = [:]
         func identity(_ cipher: CipherConfiguration, _ isWanted: (CipherConfiguration) -> Bool) throws -> DatabaseIdentity? {
+            try meter.use()
             let derivation = [Int(cipher.kdfAlgorithm.number), cipher.kdfIterations]
             let derived = try keys[derivation] ?? key.derived(cipher, salt: salt)
             keys[derivation] = derived
@@ -154,11 +166,12 @@ extension DatabaseConverter {
 
     /// Whether what follows the header is plaintext: 20 bytes that SQLite leaves zero, the kind of the schema's first page, and the
     /// schema, if each page reserves room as encryption does (<https://sqlite.org/fileformat2.html#the_database_header>).
-    private static func isPlaintext(_ first: [UInt8], _ path: String) throws -> Bool {
+    private static func isPlaintext(_ first: [UInt8], _ path: String, _ meter: WorkMeter) throws -> Bool {
         guard first[72..<92].allSatisfy({ $0 == 0 }), [5, 13].contains(first[100]) else { return false }
         if first[20] < 16 { return true }
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
+        reading.safeguards = .limited(to: meter.remaining)
         do { try Connection(immutable(path), key: .plaintext, configuration: reading).close() } catch let error as DatabaseError
             where [.corrupt, .notADatabase].contains(error.code.primary)
         {

@@ -29,12 +29,14 @@ extension DatabaseConverter {
     ///   - recoveryCopy: the recovery copy. Default: nil, the one beside the damaged file, `path` with `-recovery` appended, if
     ///     there is one that the key opens.
     ///   - configuration: its ``DatabaseConfiguration/prepare`` runs on the connections to the new file, for a schema that needs
-    ///     your own functions or collations.
+    ///     your own functions or collations. For a file from elsewhere, the limits of its ``DatabaseConfiguration/safeguards``
+    ///     apply: pages may share rows, so that a small file becomes a large one.
     ///   - progress: called repeatedly, and once with all work done before the file gets its name. If it throws, no new file is
     ///     created, and the call throws the same error.
     /// - Returns: a report of what was copied and what was lost.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
-    ///   ``DatabaseError/Reason/cannotOpen``, or an error from SQLite. In each case no new file is created.
+    ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``, or an error
+    ///   from SQLite. In each case no new file is created.
     @discardableResult
     public static func salvage(
         fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil, recoveryCopy: String? = nil,
@@ -55,10 +57,11 @@ extension DatabaseConverter {
 
     /// - Parameters:
     ///   - database: the database's own path, where its key slots and a recovery copy are looked for.
+    ///   - original: the file whose permissions and owner the new one gets.
     ///   - publish: gives the finished file its name.
     static func salvage(
-        fileAt path: String, beside database: String, key: Encryption, to newPath: String, newKey: Encryption?,
-        _ recoveryCopy: String?, _ configuration: DatabaseConfiguration, _ progress: RewriteProgressHandler?,
+        fileAt path: String, beside database: String, key: Encryption, to newPath: String, like original: stat? = nil,
+        newKey: Encryption?, _ recoveryCopy: String?, _ configuration: DatabaseConfiguration, _ progress: RewriteProgressHandler?,
         publish: (AtomicFile) throws -> Void
     ) throws -> SalvageReport {
         var reading = DatabaseConfiguration()
@@ -67,10 +70,10 @@ extension DatabaseConverter {
         let resolved = try key.resolved(for: .file(database), reading).key
         let target = try newKey?.resolvedForNewFile() ?? resolved
         let relay = progress.map { ProgressRelay($0, on: nil) }
+        let meter = WorkMeter(configuration.safeguards?.work ?? .none)
         let file = try AtomicFile(for: newPath)
-        let report: SalvageReport
-        do {
-            let damaged = try DamagedFileCopy(of: path, at: AtomicFile.workingPath(for: newPath))
+        let report = try meter.run {
+            let damaged = try DamagedFileCopy(of: path, at: AtomicFile.workingPath(for: newPath)) { try meter.use() }
             let recovery = try RecoveryCopy.find(recoveryCopy, for: database, key: resolved)
             var source = try PageReader(.file(damaged.path), key: resolved, access: .readWrite)
             if let recovery, try !source.hasFirstPage, try !source.hasAuthenticPage(resolved) {
@@ -80,10 +83,10 @@ extension DatabaseConverter {
             }
             if let recovery, try !source.hasFirstPage { source.useLayout(of: recovery.header) }
             defer { source.connection.close() }
-            report = try Salvage(of: source, path: path, key: resolved, recovery, configuration, relay)
+            return try Salvage(of: source, path: path, key: resolved, recovery, configuration, meter, relay)
                 .run(to: file.temporaryPath, key: target)
         }
-        try file.flush()
+        try file.flush(like: original)
         if let relay, !relay.finish() { throw relay.error ?? CancellationError() }
         try publish(file)
         return report

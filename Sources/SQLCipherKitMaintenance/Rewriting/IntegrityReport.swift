@@ -21,7 +21,7 @@ public enum IntegrityProblem: Hashable, Sendable {
     case foreignKey(table: String, rowID: Int64?, parent: String, index: Int)
 }
 
-/// The results of ``Schema/verify(quick:)``.
+/// The results of ``Schema/verify(quick:limits:)``.
 public struct IntegrityReport: Hashable, Sendable {
     /// All problems; empty for an intact database.
     public let problems: [IntegrityProblem]

@@ -1,9 +1,12 @@
+import SQLCipherKitCore
+
 /// The kinds of a damaged database's pages, and which of them something leads to.
 ///
 /// Where a page is lost that leads to others, those are still there. This finds them, and with `auto_vacuum` also the tree that
 /// they belong to (<https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages>).
 final class PageMap {
     let source: PageReader
+    let meter: WorkMeter
     private(set) var lostPages: [Int] = []
     /// The first byte of each b-tree page, by number; otherwise 0.
     private var kinds: [UInt8]
@@ -15,14 +18,18 @@ final class PageMap {
     /// - Parameters:
     ///   - header: what the first page holds; nil if it is lost.
     ///   - isFirstPageLost: whether the header is not the database's own, and so does not list its free pages.
-    init(_ source: PageReader, header: [UInt8]?, isFirstPageLost: Bool, _ report: (_ page: Int) throws -> Void) throws {
+    init(
+        _ source: PageReader, header: [UInt8]?, isFirstPageLost: Bool, _ meter: WorkMeter, _ report: (_ page: Int) throws -> Void
+    ) throws {
         self.source = source
+        self.meter = meter
         self.isFirstPageLost = isFirstPageLost
         kinds = Array(repeating: 0, count: source.pageCount + 1)
         isReached = Array(repeating: false, count: source.pageCount + 1)
         var second: [UInt8]?
         for number in stride(from: 1, through: source.pageCount, by: 1) where number != source.lockPage {
             if number % 64 == 0 { try report(number) }
+            try meter.use()
             guard number > 1 || !isFirstPageLost, let page = try source.page(number) else {
                 lostPages.append(number)
                 continue
@@ -71,6 +78,7 @@ final class PageMap {
     func place(of number: Int) throws -> Place {
         var number = number, seen: Set<Int> = []
         while hasParents, seen.insert(number).inserted, number > 1, number <= source.pageCount {
+            try meter.use()
             let page = mapPage(of: number), at = 5 * (number - page - 1)
             guard page != number, let entries = try source.page(page), at >= 0, at + 5 <= source.usableSize else { return .unknown }
             switch entries[at] {

@@ -9,6 +9,7 @@ struct Salvage {
     private let key: Encryption
     private let recovery: RecoveryCopy?
     private let configuration: DatabaseConfiguration
+    private let meter: WorkMeter
     private let relay: ProgressRelay?
 
     /// A row of the schema.
@@ -19,19 +20,20 @@ struct Salvage {
 
     init(
         of source: PageReader, path: String, key: Encryption, _ recovery: RecoveryCopy?, _ configuration: DatabaseConfiguration,
-        _ relay: ProgressRelay?
+        _ meter: WorkMeter, _ relay: ProgressRelay?
     ) {
         self.source = source
         self.path = path
         self.key = key
         self.recovery = recovery
         self.configuration = configuration
+        self.meter = meter
         self.relay = relay
     }
 
     func run(to newPath: String, key newKey: Encryption) throws -> SalvageReport {
         let first = try firstPage(), header = first ?? recovery?.header
-        let map = try PageMap(source, header: header, isFirstPageLost: first == nil, report)
+        let map = try PageMap(source, header: header, isFirstPageLost: first == nil, meter, report)
         var encoding = StoredRecord.Encoding(rawValue: header?.bigEndian(at: 56, bytes: 4) ?? 1) ?? .utf8
         var schema = TreeReader(map)
         var objects: [Object] = []
@@ -52,9 +54,11 @@ struct Salvage {
             }
         }
         let copy = try open(newPath, newKey, header, encoding)
-        let content = try copy.withRoomForRowID {
-            try SalvagedContent(map, copy, encoding, objects, isSchemaWhole: schema.losses.pages.isEmpty) {
-                try report(source.pageCount)
+        let content = try meter.watch(copy) {
+            try copy.withRoomForRowID {
+                try SalvagedContent(map, copy, encoding, objects, isSchemaWhole: schema.losses.pages.isEmpty) {
+                    try report(source.pageCount)
+                }
             }
         }
         copy.close()
@@ -73,8 +77,10 @@ struct Salvage {
         var names = Set(objects.map { SQLName($0.entry.name) }), encodings = encodings
         for page in map.unreached where map.kind(page) == .leafTable {
             if case .free = try map.place(of: page) { continue }
-            var reader = TreeReader(map), records: [StoredRecord] = []
+            var reader = TreeReader(map), records: [StoredRecord] = [], size = 0
             _ = try reader.readPage(page) { rowID, bytes in
+                size += bytes.count
+                try meter.require(bytes: size)
                 if let rowID, gap.rowIDs.contains(rowID), let record = StoredRecord(bytes) { records.append(record) }
             }
             for encoding in encodings {
@@ -129,16 +135,22 @@ struct Salvage {
     private func finish(_ newPath: String, _ newKey: Encryption, _ objects: [Object], _ damaged: Set<String>) throws -> [String] {
         let copy = try Connection(.file(newPath), key: newKey, configuration: copying)
         defer { copy.close() }
+        return try meter.watch(copy) { try finish(copy, newPath, objects, damaged) }
+    }
+
+    private func finish(_ copy: Connection, _ newPath: String, _ objects: [Object], _ damaged: Set<String>) throws -> [String] {
         try copy.main.setJournalMode(.delete)
         var rebuilt: [String] = []
         for object in objects where object.isFullText {
             guard damaged.contains(where: { $0.hasPrefix(object.entry.name + "_") }) else { continue }
             let name = object.entry.name.quotedSQLIdentifier
             // Without this row in its configuration, FTS5 refuses all requests (https://sqlite.org/fts5.html).
+            try meter.use()
             _ = try? copy.execute(
                 SQL(raw: "INSERT OR IGNORE INTO \((object.entry.name + "_config").quotedSQLIdentifier) VALUES ('version', 4)"))
             let rebuild = SQL(raw: "INSERT INTO \(name)(\(name)) VALUES ('rebuild')")
             if (try? copy.execute(rebuild)) != nil { rebuilt.append(object.entry.name) }
+            try meter.use()
         }
         if let info = try copy.main.cipher, let problem = try copy.main.damagedPages(info).first {
             throw DatabaseError(
@@ -152,6 +164,8 @@ struct Salvage {
         copying.access = .readWrite
         copying.enforcesForeignKeys = false
         copying.prepare = configuration.preparingOnly
+        // The new file has the old one's schema.
+        copying.safeguards = configuration.safeguards.map { _ in .limited(to: meter.remaining) }
         return copying
     }
 

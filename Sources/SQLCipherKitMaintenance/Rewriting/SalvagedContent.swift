@@ -39,10 +39,13 @@ struct SalvagedContent {
         // An existing row is kept even if it fails the table's current checks.
         try copy.main.ignoreConstraints()
         var progress: [Progress] = []
-        for table in made { try progress.append(copyRows(of: table)) }
+        let hiding = try HiddenRowIDs(made.map(\.entry), copy)
+        try hiding.whileNamed { for table in made { try progress.append(copyRows(of: table)) } }
         for object in objects where object.entry.type == "index" && object.entry.sql != nil { _ = try make(object.entry) }
         let isWhole = isSchemaWhole && made.count == stored.count
-        if !isWhole || progress.contains(where: { !$0.losses.pages.isEmpty }) { try copyLostRows(&progress, objects, isWhole) }
+        if !isWhole || progress.contains(where: { !$0.losses.pages.isEmpty }) {
+            try hiding.whileNamed { try copyLostRows(&progress, objects, isWhole) }
+        }
         tables = progress.map(\.report)
         if let sequences = objects.first(where: { $0.entry.name == "sqlite_sequence" }), try copy.main.has("sqlite_sequence") {
             try copy.execute("DELETE FROM sqlite_sequence")
@@ -157,6 +160,40 @@ struct SalvagedContent {
         return UnreachedPages.Tree(
             table: name, root: table.object.root, hasRowIDs: !isWithoutRowID, gaps: table.losses.gaps, shape: shape)
     }
+}
+
+/// Tables whose columns have all three names of the row id, so that no SQL names it.
+private struct HiddenRowIDs {
+    private let tables: [(name: String, column: String)]
+    private let copy: Connection
+
+    init(_ entries: [SchemaEntry], _ copy: Connection) throws {
+        self.copy = copy
+        tables = try entries.compactMap { entry in
+            guard try copy.main.form(of: entry.name)?.isWithoutRowID == false, try copy.main.rowIDName(of: entry.name) == nil else {
+                return nil
+            }
+            let column = try copy.main.columns(of: entry.name).first { SQLName($0.name) == SQLName("oid") }
+            return column.map { (entry.name, $0.name) }
+        }
+    }
+
+    /// Meanwhile `oid` is the row id, and the column has another name. The schema's texts are as before afterwards.
+    func whileNamed(_ body: () throws -> Void) throws {
+        let texts: [(Int64, String)] = try tables.flatMap { table, _ in
+            try copy.fetchAll("SELECT rowid, sql FROM sqlite_schema WHERE tbl_name = \(table) COLLATE NOCASE AND sql IS NOT NULL")
+        }
+        func rename(_ table: String, _ from: String, _ to: String) throws {
+            let names = [from, to].map(\.quotedSQLIdentifier).joined(separator: " TO ")
+            try copy.execute(SQL(raw: "ALTER TABLE \(copy.main.qualified(table)) RENAME COLUMN \(names)"))
+        }
+        for (table, column) in tables { try rename(table, column, Self.name) }
+        try body()
+        for (table, column) in tables { try rename(table, Self.name, column) }
+        for (id, text) in texts { try copy.execute("UPDATE sqlite_schema SET sql = \(text) WHERE rowid = \(id)") }
+    }
+
+    private static let name = "sqlcipherkit hidden"
 }
 
 extension SalvagedContent.Progress {

@@ -15,15 +15,20 @@ extension Schema {
     ///
     /// If pages are damaged or missing, the structure is not checked, because that would only report the content of those pages. A
     /// page that cannot be read is not considered damaged: it is read again, and if that fails too, the error is thrown.
-    /// - Parameter quick: whether to skip the comparison of indexes with their tables, as `PRAGMA quick_check` does. Default:
-    ///   false.
+    /// - Parameters:
+    ///   - quick: whether to skip the comparison of indexes with their tables, as `PRAGMA quick_check` does. Default: false.
+    ///   - limits: how much the check may use. Default: nil, for those of ``DatabaseConfiguration/safeguards``, if the connection
+    ///     was opened with any.
     /// - Returns: the problems, with at most 1,000 problems of the structure.
-    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or another error that prevents the file from
-    ///   being read. A damaged database is not an error here. See
+    /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, ``DatabaseError/Reason/timeout``,
+    ///   ``DatabaseError/Reason/limitExceeded``, or another error that prevents the file from being read. A damaged database is not
+    ///   an error here. See
     ///   <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_integrity_check> and
     ///   <https://sqlite.org/pragma.html#pragma_integrity_check>.
-    public func verify(quick: Bool = false) throws(DatabaseError) -> IntegrityReport {
-        try verify(quick: quick, foreignKeys: true)
+    public func verify(quick: Bool = false, limits: WorkLimits? = nil) throws(DatabaseError) -> IntegrityReport {
+        try connection.limitedWork(to: limits ?? connection.configuration.safeguards?.work) { () throws(DatabaseError) in
+            try verify(quick: quick, foreignKeys: true)
+        }
     }
 
     func verify(quick: Bool = false, foreignKeys: Bool) throws(DatabaseError) -> IntegrityReport {
@@ -79,6 +84,7 @@ extension Schema {
         var damaged: [Int] = []
         for page in pages {
             guard let number = UInt32(exactly: page) else { break }
+            try connection.requireToGoOn()
             var rc = sqlcipherkit_check_page(handle, name, number)
             // A page that could not be read is read again before that is an error. It does not count as damaged.
             if rc != SQLITE_OK, rc != SQLITE_CORRUPT { rc = sqlcipherkit_check_page(handle, name, number) }

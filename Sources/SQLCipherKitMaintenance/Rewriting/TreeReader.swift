@@ -46,12 +46,17 @@ struct TreeReader {
         losses.rows += page.invalidCells
         var records: [[UInt8]] = []
         for cell in page.cells where cell.record != nil {
+            // Several cells may share the bytes of one row.
+            try map.meter.use(rows: 1)
             guard let record = try record(cell, bytes) else {
                 losses.rows += 1
                 if page.kind == .innerIndex { records.append([]) }
                 continue
             }
-            if page.kind == .innerIndex { records.append(record) }
+            if page.kind == .innerIndex {
+                try map.meter.use(bytes: record.count)
+                records.append(record)
+            }
             try body(cell.rowID, record)
         }
         return SalvagedPage(page: page, records: records)
@@ -61,10 +66,12 @@ struct TreeReader {
         guard let range = cell.record else { return nil }
         var record = Array(page[range])
         guard var next = cell.overflow else { return record }
+        try map.meter.require(bytes: cell.size)
         record.reserveCapacity(cell.size)
         var pages: Set<Int> = []
         while record.count < cell.size {
             guard pages.insert(next).inserted else { return nil }
+            try map.meter.use()
             guard let more = try source.page(next) else {
                 if visited.insert(next).inserted { losses.pages.append(next) }
                 return nil

@@ -64,7 +64,10 @@ struct UnreachedPages {
         var groups: [Int: [Int]] = [:]
         for number in pages {
             var top = number, seen: Set<Int> = [number]
-            while let parent = parents[top], seen.insert(parent).inserted { top = parent }
+            while let parent = parents[top], seen.insert(parent).inserted {
+                try map.meter.use()
+                top = parent
+            }
             groups[top, default: []].append(number)
         }
         return groups.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -83,8 +86,10 @@ struct UnreachedPages {
         var rows = 0
         for page in pages where !candidates.isEmpty {
             var reader = TreeReader(map)
-            var records: [(rowID: Int64?, record: StoredRecord)] = []
+            var records: [(rowID: Int64?, record: StoredRecord)] = [], size = 0
             _ = try reader.readPage(page) { rowID, bytes in
+                size += bytes.count
+                try map.meter.require(bytes: size)
                 if let record = StoredRecord(bytes) { records.append((rowID, record)) }
             }
             rows += records.count

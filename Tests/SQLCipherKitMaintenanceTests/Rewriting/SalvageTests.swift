@@ -1,7 +1,7 @@
 import Foundation
 import KitSupport
 import SQLCipherKitCore
-import SQLCipherKitMaintenance
+@testable import SQLCipherKitMaintenance
 import Testing
 import TestSupport
 
@@ -260,6 +260,38 @@ import TestSupport
         #expect(report.isComplete && report.lostPages.isEmpty)
     }
 
+    /// No SQL names the row id of such a table.
+    @Test func rowIDsThatNoNameReachesStay() throws {
+        let db = try Connection(.file(path), key: .passphrase("k").quick)
+        let texts = [
+            "CREATE TABLE hidden(rowid TEXT, \"_rowid_\", oid INTEGER CHECK (oid > 0), twice AS (oid * 2))",
+            "CREATE INDEX hidden_oid ON hidden(oid, rowid)",
+        ]
+        for text in texts { try db.execute(SQL(raw: text)) }
+        try db.execute("CREATE VIEW shown AS SELECT oid FROM hidden")
+        let filler = String(repeating: "x", count: 300)
+        for number in 1...200 { try db.execute("INSERT INTO hidden VALUES (\("\(number)" + filler), NULL, \(number))") }
+        try db.execute("DELETE FROM hidden WHERE oid % 3 = 0")
+        let rows = try rowIDs(db)
+        db.close()
+        try DatabaseConverter.salvage(fileAt: path, key: .passphrase("k").quick, to: newPath)
+        let copy = try Connection(.file(newPath), key: .passphrase("k").quick)
+        #expect(try rowIDs(copy) == rows && rows.last == 200)
+        #expect(try copy.fetchAll(String.self, "SELECT sql FROM sqlite_schema WHERE tbl_name = 'hidden' ORDER BY type DESC") == texts)
+        #expect(try copy.fetchOne(Int.self, "SELECT sum(twice) FROM hidden") == copy.fetchOne(Int.self, "SELECT 2 * sum(oid) FROM shown"))
+        #expect(try copy.main.verify().isIntact)
+    }
+
+    /// The row ids of the first table's leaves, as they are stored.
+    private func rowIDs(_ db: Connection) throws -> [Int64] {
+        let root = try #require(try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'hidden'"))
+        let meter = WorkMeter(.none), source = try PageReader(db.main)
+        let map = try PageMap(source, header: source.page(1), isFirstPageLost: false, meter) { _ in }
+        var reader = TreeReader(map), found: [Int64] = []
+        try reader.readRows(root: root) { rowID, _ in found.append(try #require(rowID)) }
+        return found
+    }
+
     @Test func identify() throws {
         let passphrase = try Encryption.passphrase("k")
         func identity(_ key: Encryption?) throws -> DatabaseIdentity {
@@ -290,6 +322,19 @@ import TestSupport
         #expect(try identity(nil) == .unknown)
         try create(passphrase.quick)
         #expect(try identity(passphrase.quick) == .encrypted(version: nil, settings: .quick))
+        // Without authentication, in versions 4 and 3.
+        for cipher in [CipherConfiguration.sqlCipher4, .sqlCipher3] {
+            var bare = cipher
+            bare.usesHMAC = false
+            try create(raw.with(cipher: bare))
+            guard case .encrypted(_, let settings) = try identity(raw) else {
+                Issue.record("unknown without authentication")
+                continue
+            }
+            #expect(!settings.usesHMAC && settings.pageSize == bare.pageSize)
+            let db = try Connection(.file(path), key: raw.with(cipher: settings))
+            #expect(try db.main.tables().map(\.name) == ["t"])
+        }
         try create(.plaintext, .wal)
         #expect(try identity(raw) == .plaintext && identity(nil) == .plaintext)
         try Data("no database, but as long as a page".utf8).write(to: URL(fileURLWithPath: path))

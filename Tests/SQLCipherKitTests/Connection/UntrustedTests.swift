@@ -54,7 +54,7 @@ import TestSupport
             try db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) INSERT INTO t(x) SELECT i FROM n")
         }
         var quick = DatabaseConfiguration.untrusted
-        quick.safeguards?.time = .milliseconds(200)
+        quick.safeguards?.work.time = .milliseconds(200)
         let configuration = quick
         let begun = ContinuousClock.now
         let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), configuration: configuration) }
@@ -94,7 +94,8 @@ import TestSupport
         #expect(try db.fetchAll(Int.self, "SELECT 'cab' REGEXP 'a'") == [1])
     }
 
-    /// Schemas with expensive expressions in each place that may have one: opening and attaching end, in time or with the reason.
+    /// Schemas with expensive expressions in each place that may have one: each call that works on a file of unknown origin ends,
+    /// in time or with the reason.
     @Test(arguments: LongTests.steps(2, of: 24)) func hostileSchemasEnd(seed: Int) throws {
         var random = SeededGenerator(state: UInt64(seed))
         func expression(_ depth: Int = 0) -> String {
@@ -131,21 +132,15 @@ import TestSupport
             db.close()
         }
         var quick = DatabaseConfiguration.untrusted
-        quick.safeguards?.time = .milliseconds(200)
+        quick.safeguards?.work.time = .milliseconds(200)
         let begun = ContinuousClock.now
-        for isAttached in [false, true] {
+        for entrance in WorkLimitTests.Entrance.allCases {
             do {
-                if isAttached {
-                    let own = try Connection(.memory)
-                    try own.attach(.file(path), as: "theirs", key: .plaintext, safeguards: quick.safeguards)
-                } else {
-                    _ = try Connection(.file(path), configuration: quick)
-                }
+                try WorkLimitTests.enter(entrance, path, nil, quick.safeguards?.work ?? .none, folder)
             } catch let error as DatabaseError {
-                #expect(error.reason == .timeout || [.corrupt, .tooBig, .error].contains(error.code.primary), "\(error)")
+                #expect([.timeout, .limitExceeded].contains(error.reason) || [.corrupt, .tooBig, .error].contains(error.code.primary), "\(entrance): \(error)")
             }
         }
-        _ = try DatabaseConverter.identify(fileAt: path, key: nil)
         #expect(ContinuousClock.now - begun < .seconds(120))
     }
 
