@@ -1,3 +1,4 @@
+import CSQLCipher
 import SQLCipherKitCore
 
 /// Maintenance of an index.
@@ -51,11 +52,14 @@ extension FullTextIndex {
     /// - Parameter comparingContent: whether to read external content and compare it. Default: yes.
     /// - Throws: what SQLite reports, except that the index is damaged.
     public func isIntact(comparingContent: Bool = true) throws(DatabaseError) -> Bool {
-        do throws(DatabaseError) {
-            try command("integrity-check", .integer(comparingContent ? 1 : 0))
-            if comparingContent, try lacksKeys() { return false }
-            return true
+        do {
+            // FTS5's own command for it is an INSERT, which a read cannot do.
+            try SearchIndex.with(self) { index in
+                try index.check(sqlcipherkit_words_check(index.handle, comparingContent ? 1 : 0))
+            }
+            return try !comparingContent || !lacksKeys()
         } catch {
+            let error = DatabaseError(thrownBy: "the check of a full-text index", error)
             if .corrupt ~= error.code { return false }
             throw error
         }

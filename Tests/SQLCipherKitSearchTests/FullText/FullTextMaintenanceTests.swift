@@ -103,6 +103,28 @@ import TestSupport
         #expect(try db.fullText("kfts").count("three") == 1 && db.fullText("kfts").count("one") == 0)
     }
 
+    /// A connection that cannot write checks an index too, with what an open transaction has written.
+    @Test func aReadChecks() throws {
+        let folder = try TemporaryFolder(), path = folder.path("a.db")
+        let writer = try Connection(.file(path))
+        try writer.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, x)")
+        try writer.create(FTS5Table("note_fts", columns: ["x"], content: .external(table: "note")))
+        try writer.execute("INSERT INTO note(x) VALUES ('one'), ('two')")
+        var reading = DatabaseConfiguration()
+        reading.access = .readOnly
+        let reader = try Connection(.file(path), configuration: reading)
+        #expect(try reader.fullText("note_fts").isIntact())
+        try writer.transaction { db in
+            try db.execute("INSERT INTO note(x) VALUES ('three')")
+            #expect(try db.fullText("note_fts").isIntact())
+        }
+        #expect(try reader.fullText("note_fts").isIntact())
+        try writer.execute("DELETE FROM note_fts_idx")
+        try writer.execute("DELETE FROM note_fts_data WHERE id > 10")
+        #expect(try !reader.fullText("note_fts").isIntact(comparingContent: false))
+        #expect(try !writer.fullText("note_fts").isIntact())
+    }
+
     @Test func settings() throws {
         for setting: FullTextIndex.Setting in [
             .automerge(8), .crisismerge(12), .usermerge(3), .pageSize(1000), .hashSize(100_000), .deleteMerge(20), .secureDelete(true),
