@@ -52,11 +52,11 @@ extension Connection {
         let rc = sqlcipherkit_open(location.name, &opened, flags)
         handle = opened
         guard rc == SQLITE_OK, let opened else {
-            let error = DatabaseError(rc: rc, database: opened), reason = DatabaseFile.reason(error, opened)
+            let error = DatabaseError(rc: rc, database: opened)
             if error.reason == .noRandomBytes { throw error }
             let name = location.path ?? location.name
             throw DatabaseError(
-                code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, reason).message, path: name)
+                code: error.code, reason: .cannotOpen, message: DatabaseFile.cannotOpen(name, error.message).message, path: name)
         }
         try check(profile.attach(to: opened))
         watchRollbacks(opened)
@@ -106,7 +106,7 @@ extension Connection {
                 code: error.code, reason: .cannotOpen,
                 message: "\(path) has the journal of an interrupted change: open it for writing to undo that", path: path)
         }
-        throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, DatabaseFile.reason(error, handle)) : error
+        throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, error.message) : error
     }
 
     private func isEmptyFile() throws(DatabaseError) -> Bool {

@@ -100,10 +100,4 @@ package enum DatabaseFile {
     }
 
     private static func reason(_ error: Int32) -> String { String(cString: strerror(error)) }
-
-    /// Why SQLite could not open a file, with what the system has answered. An extended code says that it was not the system.
-    static func reason(_ error: DatabaseError, _ handle: OpaquePointer?) -> String {
-        let number = error.code == .cannotOpen ? handle.map { sqlite3_system_errno($0) } ?? 0 : 0
-        return number == 0 ? error.message : "\(error.message): \(reason(number))"
-    }
 }

@@ -31,6 +31,13 @@ extension DatabaseError {
         let isRefused = rc == SQLITE_AUTH && message.contains(" is refused")
             && ["PRAGMA ", "ATTACH ", "VACUUM ", "CHANGE "].contains { message.hasPrefix($0) }
         var reason = isRefused ? .refusedSQL : Self.reason(for: code)
+        if code == .readOnlyMoved {
+            reason = .databaseReplaced
+            message = "the file at the path is another one by now, as after a change of key into a new file, or gone: open it again"
+        } else if code == .cannotOpen, let number = database.map({ sqlite3_system_errno($0) }), number != 0 {
+            // An extended code says that it was not the system.
+            message += ": \(String(cString: strerror(number)))"
+        }
         // SQLite and SQLCipher have no such error, and report a missing salt or vector as a lack of memory, or without a message.
         let isVague = code.primary == .outOfMemory || code == .error && message == String(cString: sqlite3_errstr(SQLITE_ERROR))
         if let refusal = Self.refusalOfRandomBytes, isVague {

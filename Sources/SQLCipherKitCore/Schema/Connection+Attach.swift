@@ -155,7 +155,7 @@ extension Connection {
         if .notADatabase ~= error.code { return key.refusal(by: path, header: header, code: error.code) }
         return DatabaseError(
             code: error.code, reason: .cannotOpen ~= error.code ? .cannotOpen : error.reason,
-            message: "cannot attach \(path): \(DatabaseFile.reason(error, handle))", path: path)
+            message: "cannot attach \(path): \(error.message)", path: path)
     }
 }
 

@@ -314,7 +314,8 @@ import TestSupport
         try other.execute("CREATE TABLE t(x)")
         try DatabaseConverter.encrypt(fileAt: path, key: .raw([UInt8](repeating: 1, count: 32)))
         let error = #expect(throws: DatabaseError.self) { try other.execute("INSERT INTO t VALUES (1)") }
-        #expect(error?.code == .readOnlyMoved)
+        #expect(error?.code == .readOnlyMoved && error?.reason == .databaseReplaced, "\(String(describing: error))")
+        #expect(error?.message.contains("open it again") == true)
         let late = #expect(throws: DatabaseError.self) { try other.attach(.memory, as: "m", key: .plaintext); try other.changeKey(to: .passphrase("k")) }
         #expect(late != nil)
     }
