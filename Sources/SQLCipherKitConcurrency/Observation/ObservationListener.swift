@@ -1,3 +1,4 @@
+import Foundation
 import SQLCipherKitCore
 
 /// Identifies the snapshot that a read saw.
@@ -30,6 +31,8 @@ final class ObservationListener: CommitObserver {
 
     private let state = Lock(State())
     let events = ObservationEvents()
+    /// For the time when the last result expires.
+    private let alarm = ObservationAlarm()
 
     // MARK: Commits
 
@@ -86,14 +89,28 @@ final class ObservationListener: CommitObserver {
         }
     }
 
-    func endFetch(_ fetch: Int, _ region: DatabaseRegion, _ snapshot: SnapshotID) {
-        state.withLock { state in
-            guard state.fetch == fetch else { return }
+    /// - Parameter expiry: when time alone changes the result, in milliseconds since 1970.
+    func endFetch(_ fetch: Int, _ region: DatabaseRegion, _ snapshot: SnapshotID, _ expiry: Int64? = nil) {
+        let isCurrent = state.withLock { state in
+            guard state.fetch == fetch else { return false }
             state.fetch = 0
             state.region = region
             state.snapshot = snapshot
             if state.missed.touch(region, after: snapshot) { state.isDirty = true }
             state.missed = []
+            return true
+        }
+        if isCurrent { wait(until: expiry) }
+    }
+
+    private func wait(until expiry: Int64?) {
+        guard let expiry else { return alarm.cancel() }
+        // A clock that is set meanwhile is noticed after a day at the latest.
+        let left = min(max(0, Double(expiry) - Date().timeIntervalSince1970 * 1000), 86_400_000)
+        do throws(DatabaseError) {
+            try alarm.set(after: .milliseconds(Int64(left) + 1)) { [weak self] in self?.notify(DatabaseChanges(isUnknown: true)) }
+        } catch {
+            fail(error)
         }
     }
 }

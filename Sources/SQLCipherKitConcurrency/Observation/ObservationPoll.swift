@@ -6,19 +6,30 @@ final class ObservationPoll: Sendable {
     private let listener: ObservationListener
     /// The databases' versions when the writer last checked them.
     private let known = Lock<[SQLName: Int]?>(nil)
+    private let interval: Duration
     private let task = Lock<Task<Void, Never>?>(nil)
+    private let alarm = ObservationAlarm()
 
     init(_ database: SharedDatabase, every interval: Duration, _ listener: ObservationListener) {
-        (self.database, self.listener) = (database, listener)
-        let interval = interval.betweenPolls
-        task.withLock { task in
-            task = Task.detached { [weak self] in
-                repeat { try? await Task.sleep(for: interval) } while await self?.poll() == true
-            }
-        }
+        (self.database, self.listener, self.interval) = (database, listener, interval.betweenPolls)
+        wait()
     }
 
     deinit { task.withLock { $0 }?.cancel() }
+
+    private func wait() {
+        do throws(DatabaseError) {
+            try alarm.set(after: interval) { [weak self] in self?.begin() }
+        } catch {
+            listener.fail(error)
+        }
+    }
+
+    private func begin() {
+        task.withLock { task in
+            task = Task.detached { [weak self] in if await self?.poll() == true { self?.wait() } }
+        }
+    }
 
     /// Records the versions that a read on the writer is about to see.
     func note(_ db: Connection) throws(DatabaseError) {
@@ -49,6 +60,25 @@ final class ObservationPoll: Sendable {
             listener.notify(DatabaseChanges(isUnknown: true))
         }
         return database.isOpen
+    }
+}
+
+/// One alarm at a time, which leaves nothing behind when it is released: a task that sleeps keeps its memory until it would wake.
+final class ObservationAlarm: Sendable {
+    private let current = Lock<(timer: DeadlineTimer, alarm: DeadlineTimer.Alarm)?>(nil)
+
+    deinit { cancel() }
+
+    func set(after time: Duration, _ action: @escaping @Sendable () -> Void) throws(DatabaseError) {
+        cancel()
+        let timer = DeadlineTimer.current
+        let alarm = try timer.set(at: .after(time), action)
+        current.withLock { $0 = (timer, alarm) }
+    }
+
+    func cancel() {
+        guard let (timer, alarm) = current.withLock({ $0.take() }) else { return }
+        timer.cancel(alarm)
     }
 }
 

@@ -15,8 +15,8 @@ struct ObservationSource<Element: Sendable>: Sendable {
             try poll?.note(db)
         }
         guard let region else {
-            let (value, region) = try db.recordingReads(fetch)
-            listener.endFetch(number, region, try SnapshotID(db, isWriter: isWriter))
+            let (value, region, expiry) = try db.recordingReadsAndExpiry(fetch)
+            listener.endFetch(number, region, try SnapshotID(db, isWriter: isWriter), expiry)
             return value
         }
         let value = try fetch(db)

@@ -11,6 +11,12 @@ extension Connection {
     /// compiled again.
     /// - Throws: any error that `body` throws, ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func recordingReads<R>(_ body: (Connection) throws -> R) throws -> (R, DatabaseRegion) {
+        let (result, region, _) = try recordingReadsAndExpiry(body)
+        return (result, region)
+    }
+
+    /// Returns also when time alone changes the results, in milliseconds since 1970.
+    package func recordingReadsAndExpiry<R>(_ body: (Connection) throws -> R) throws -> (R, DatabaseRegion, expiry: Int64?) {
         let (hooks, handle) = try usableHooks()
         let recorder = RegionRecorder()
         let outer = hooks.recorder
@@ -20,16 +26,29 @@ extension Connection {
         defer {
             hooks.recorder = outer
             // The authorizer stays installed but idle: removing it would cause all statements to be compiled again.
-            if let outer { outer.region = outer.region.union(recorder.region) }
+            if let outer {
+                outer.region = outer.region.union(recorder.region)
+                if let expiry = recorder.expiry { outer.expires(at: expiry) }
+            }
         }
         let result = try body(self)
-        return (result, recorder.region)
+        return (result, recorder.region, recorder.expiry)
     }
+
+    /// Whether reads are recorded.
+    package var isRecordingReads: Bool { hooks?.recorder != nil }
+
+    /// Records that what was just read is only valid for some time.
+    /// - Parameter expiry: its end, in milliseconds since 1970.
+    package func recordExpiry(_ expiry: Int64) { hooks?.recorder?.expires(at: expiry) }
 }
 
 /// Collects what statements read while they are compiled.
 final class RegionRecorder {
     var region = DatabaseRegion()
+    private(set) var expiry: Int64?
+
+    func expires(at time: Int64) { expiry = min(expiry ?? time, time) }
 
     func record(
         _ db: OpaquePointer, _ code: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,

@@ -40,10 +40,18 @@ public struct KeyValueEntry: ~Copyable {
 
     @inlinable
     @inline(__always)
-    static func isExpired(_ handle: OpaquePointer, column: Int32) -> Bool {
+    static func isExpired(_ handle: OpaquePointer, column: Int32, on connection: Connection) -> Bool {
         var expiry: Int64 = 0
         guard sqlcipherkit_column_int64(handle, column, &expiry) == SQLITE_INTEGER else { return false }
-        return expiry <= now()
+        return isExpired(expiry, on: connection)
+    }
+
+    /// An observation reads again when the entry expires.
+    @usableFromInline
+    static func isExpired(_ expiry: Int64, on connection: Connection) -> Bool {
+        if expiry <= now() { return true }
+        connection.recordExpiry(expiry)
+        return false
     }
 
     /// Milliseconds since 1970, rounded down.

@@ -7,14 +7,14 @@ extension KeyValueStore {
     /// The keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
     public func keys(prefix: String = "") throws(DatabaseError) -> [String] {
-        guard try exists() else { return [] }
+        guard try beginIteration() else { return [] }
         return try connection.fetchAll(String.self, selection("key", prefix, order: " ORDER BY key"), arguments(prefix))
     }
 
     /// The number of keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
     public func count(prefix: String = "") throws(DatabaseError) -> Int {
-        guard try exists() else { return 0 }
+        guard try beginIteration() else { return 0 }
         return try connection.fetchOne(Int.self, selection("count(*)", prefix), arguments(prefix)) ?? 0
     }
 
@@ -29,7 +29,7 @@ extension KeyValueStore {
     ///   - body: receives each entry, and must not keep it. It may write to the store; whether it then visits the keys it adds is
     ///     undefined.
     public func forEach(prefix: String = "", _ body: (borrowing KeyValueEntry) throws -> Void) throws {
-        guard try exists() else { return }
+        guard try beginIteration() else { return }
         let statement = try connection.cached(selection("key, value, json", prefix, order: " ORDER BY key"))
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
@@ -58,6 +58,15 @@ extension KeyValueStore {
         var result: [(key: String, value: T)] = []
         try forEach(prefix: prefix) { entry in result.append((entry.key, try entry.value(as: type))) }
         return result
+    }
+
+    /// Whether there is a table. An observation reads again when the next entry expires.
+    private func beginIteration() throws(DatabaseError) -> Bool {
+        guard try exists() else { return false }
+        guard connection.isRecordingReads else { return true }
+        let next = SQL(raw: "SELECT min(expires) FROM \(table.table) WHERE expires > ?1", [KeyValueEntry.now()])
+        if let next = try connection.fetchOne(Int64?.self, next) { connection.recordExpiry(next) }
+        return true
     }
 
     private func selection(_ columns: String, _ prefix: String, order: String = "") -> SQL {

@@ -63,6 +63,6 @@ extension KeyValueStore {
             if isGone(error) { return nil }
             throw error
         }
-        return try KeyValueEntry.isExpired(handle, column: 2) ? nil : read(handle)
+        return try KeyValueEntry.isExpired(handle, column: 2, on: connection) ? nil : read(handle)
     }
 }
