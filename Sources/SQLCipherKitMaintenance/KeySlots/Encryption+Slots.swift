@@ -6,7 +6,7 @@ extension Encryption {
     /// let db = try Connection(.file("notes.db"), key: .slots(secret: .passphrase("correct horse")))
     /// ```
     /// The slots are read when the database is opened. Opening throws what
-    /// ``KeySlots/unlock(_:of:at:first:costLimit:acceptingRollback:cipher:configuration:)`` throws, and
+    /// ``KeySlots/unlock(_:of:at:first:costLimit:memoryLimit:acceptingRollback:cipher:configuration:)`` throws, and
     /// ``DatabaseError/Reason/keyRotationUnfinished`` if a rotation was interrupted and cannot be finished now, unless the access
     /// is read-only. To continue with the old key nevertheless, unlock the slots and open with ``slots(_:cipher:)``.
     /// - Parameters:

@@ -17,6 +17,8 @@ extension KeySlots {
     ///   - label: the slot to try first.
     ///   - costLimit: the limit for key derivation, in rounds of PBKDF2, against slots that were made to take hours. A slot that
     ///     costs more than the rest of the limit is skipped, and does not keep others from being tried.
+    ///   - memoryLimit: the most memory that Argon2id may take for a slot, in KiB, against slots that were made to take all there
+    ///     is. A slot that asks for more is skipped.
     ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest, and to make them the latest if the
     ///     access is not read-only. Check the error's ``KeySlotsRollback`` first. Default: false.
     ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
@@ -27,7 +29,7 @@ extension KeySlots {
     ///   opening the database.
     public static func unlock(
         _ secret: SlotSecret, of location: DatabaseLocation, at place: Place = .beside, first label: String? = nil,
-        costLimit: Int = defaultCostLimit, acceptingRollback acceptsRollback: Bool = false,
+        costLimit: Int = defaultCostLimit, memoryLimit: Int = defaultMemoryLimit, acceptingRollback acceptsRollback: Bool = false,
         cipher: CipherConfiguration? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         _ = try path(of: location)
@@ -38,7 +40,7 @@ extension KeySlots {
         }
         guard let bytes = try storage.read() else { throw missing(location) }
         let table = try SlotTable(parsing: bytes)
-        let key = try open(table, bytes, secret, first: label, costLimit)
+        let key = try open(table, bytes, secret, first: label, costLimit, memoryLimit)
         try table.authenticate(bytes, under: key)
         var slots = KeySlots(location, key, table, storage, Settings(configuration, cipher))
         try slots.settle(table, accepting: acceptsRollback)
@@ -47,7 +49,7 @@ extension KeySlots {
 
     /// Returns the database key in the first slot that opens. An expensive or damaged slot does not keep others from being tried.
     private static func open(
-        _ table: SlotTable, _ bytes: [UInt8], _ secret: SlotSecret, first label: String?, _ limit: Int
+        _ table: SlotTable, _ bytes: [UInt8], _ secret: SlotSecret, first label: String?, _ limit: Int, _ memoryLimit: Int
     ) throws(DatabaseError) -> Encryption {
         let own = table.slots.filter { $0.kind == secret.kind }.sorted { $0.derivation.cost < $1.derivation.cost }
         let named = own.filter { slot in label.map { slot.label.isSameText(as: $0) } ?? false }
@@ -56,6 +58,10 @@ extension KeySlots {
         for slot in named + own.filter({ !named.contains($0) }) {
             guard slot.derivation.cost <= left else {
                 passed.append("\(slot.label) costs more than the limit leaves")
+                continue
+            }
+            if case .argon2id(let memory, _, _) = slot.derivation, memory > memoryLimit {
+                passed.append("\(slot.label) takes \(memory) KiB of memory, and the limit is \(memoryLimit)")
                 continue
             }
             left -= slot.derivation.cost

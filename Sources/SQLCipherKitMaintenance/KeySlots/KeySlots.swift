@@ -33,6 +33,9 @@ public struct KeySlots: Sendable {
     /// The limit for the cost of unlocking, over all slots that it tries, in rounds of PBKDF2: 20,000,000, some seconds. A slot is
     /// tried unless it and the cheaper ones together cost more. ``maximumSlots`` slots with ``SlotDerivation/standard`` cost less.
     public static let defaultCostLimit = 20_000_000
+    /// The limit for the memory of unlocking, in KiB: 262,144 (256 MiB), four times that of ``SlotDerivation/standard``. To open a
+    /// slot that was made with more, pass its number.
+    public static let defaultMemoryLimit = 262_144
     /// The maximum number of slots.
     public static let maximumSlots = 32
 

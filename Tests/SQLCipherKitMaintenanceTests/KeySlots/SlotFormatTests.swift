@@ -109,6 +109,17 @@ import TestSupport
         #expect(SlotDerivation.standard.cost * KeySlots.maximumSlots <= KeySlots.defaultCostLimit)
     }
 
+    /// A slot file from elsewhere does not take all of the memory.
+    @Test func aSlotThatTakesTooMuchMemoryHidesNoOther() throws {
+        let slots = try make()
+        try slots.add(.passphrase("large"), label: "large", derivation: .argon2id(memory: 20_000, passes: 2))
+        _ = try KeySlots.unlock(.passphrase("one"), of: location, first: "large", memoryLimit: 19_999)
+        let error = #expect(throws: DatabaseError.self) { try KeySlots.unlock(.passphrase("large"), of: location, memoryLimit: 19_999) }
+        #expect(error?.reason == .noSlotOpens && error?.message.contains("large takes 20000 KiB") == true, "\(String(describing: error))")
+        _ = try KeySlots.unlock(.passphrase("large"), of: location, memoryLimit: 20_000)
+        #expect(KeySlots.defaultMemoryLimit < 1 << 20)
+    }
+
     // MARK: Version 1
 
     private func makeFormer(_ slots: Data = FormerSlots.slots) throws {
