@@ -107,6 +107,53 @@ extension SweepScenario {
             checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/b.db", [copyKey], rows: count) } })
     }
 
+    /// Salvaging a database in its place. The rows are in whole pages, and some of them in the log alone.
+    static func salvaging(_ action: String, _ mode: String) throws -> SweepScenario? {
+        guard action == "open-salvaging" else { return nil }
+        @Sendable func open(_ folder: String) throws {
+            let (db, _) = try DatabaseConverter.openSalvaging(fileAt: folder + "/a.db", key: one())
+            db.close()
+        }
+        return SweepScenario(
+            prepare: { folder in
+                let path = folder + "/a.db"
+                try make(path, one(), mode, rows: count)
+                let db = try Connection(.file(path), key: one())
+                try db.execute("CREATE TABLE harmed AS SELECT 1 AS x")
+                let root = try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'harmed'") ?? 2
+                if mode == "wal" {
+                    try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    try db.execute("UPDATE t SET x = x || ' in the log'")
+                    for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: path + "kept" + suffix) }
+                }
+                db.close()
+                if mode == "wal" {
+                    for suffix in ["", "-wal"] {
+                        unlink(path + suffix)
+                        try FileManager.default.moveItem(atPath: path + "kept" + suffix, toPath: path + suffix)
+                    }
+                }
+                let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+                try file.seek(toOffset: UInt64((root - 1) * 4096 + 100))
+                try file.write(contentsOf: Data(repeating: 0, count: 50))
+                try file.close()
+            },
+            act: { folder in
+                try open(folder)
+                returned()
+            },
+            check: { folder in
+                try open(folder)
+                try expect(folder + "/a.db", [one()], rows: count)
+                let path = folder + "/a.db"
+                let late = try intact(path, one()) { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE '%in the log'") }
+                guard late == (mode == "wal" ? count : 0) else { throw Wrong(description: "\(late ?? -1) rows of the log") }
+                let names = names(in: folder).filter { !$0.hasPrefix("a.db-damaged") }
+                guard names == ["a.db"] else { throw Wrong(description: "files \(names)") }
+            },
+            checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/a.db", [one()], rows: count) } })
+    }
+
     private static func restoring(from key: Encryption, _ mode: String) throws -> SweepScenario {
         SweepScenario(
             prepare: { folder in

@@ -48,7 +48,8 @@ extension Schema {
     /// the database, and contains no rows.
     /// ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` uses it where the database's own
     /// are lost. Write it again after each change of the schema or the key, and after ``vacuum()``, ``erase(progress:)`` and other
-    /// rewrites of the file. ``BackupOptions/writesRecoveryCopy`` writes one with each backup.
+    /// rewrites of the file. ``BackupOptions/writesRecoveryCopy`` writes one with each backup, and
+    /// ``SharedSchema/keepRecoveryCopy(toFileAt:)`` one after each change of the schema.
     ///
     /// An existing recovery copy is replaced when the new one is complete.
     /// - Parameter path: the file to write. Default: nil, the database's own path with `-recovery` appended.

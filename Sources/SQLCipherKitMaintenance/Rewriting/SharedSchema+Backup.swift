@@ -99,3 +99,19 @@ extension Schema {
         }
     }
 }
+
+extension SharedSchema {
+    /// Writes the recovery copy now, and again after each change of the schema through this queue or pool, until the task is
+    /// cancelled.
+    ///
+    /// ```swift
+    /// let keeping = Task { try await pool.main.keepRecoveryCopy() }
+    /// ```
+    /// A change by another process is noticed with the next change here.
+    /// - Parameter path: as for ``Schema/writeRecoveryCopy(toFileAt:)``.
+    /// - Throws: as ``Schema/writeRecoveryCopy(toFileAt:)``, and ``DatabaseError/Reason/closed`` when the database is closed.
+    public func keepRecoveryCopy(toFileAt path: String? = nil) async throws {
+        let written = database.observe { [name] db in try db.schema(name).writeRecoveryCopy(toFileAt: path) }
+        for try await _ in written {}
+    }
+}

@@ -1,5 +1,6 @@
 import Foundation
 import KitSupport
+import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import SQLCipherKitMaintenance
 import Testing
@@ -100,6 +101,49 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try memory.main.writeRecoveryCopy() }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-recovery")) == Data("mine".utf8))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 3)
+    }
+
+    /// If asked for, each change of the schema writes it again.
+    @Test func itIsKept() async throws {
+        let key = try Encryption.passphrase("k").quick
+        try make(key, rows: 3).close()
+        let pool = try DatabasePool(.file(path), key: key), copy = path + "-recovery"
+        let keeping = Task { try await pool.main.keepRecoveryCopy() }
+        func objects() throws -> [String] {
+            guard FileManager.default.fileExists(atPath: copy) else { return [] }
+            return try Connection(.file(copy), key: key).fetchAll(String.self, "SELECT name FROM object")
+        }
+        try await suspendUntil("it is written") { try objects().contains("v") }
+        try await pool.write { try $0.execute("CREATE TABLE later(x)") }
+        try await suspendUntil("it is written again") { try objects().contains("later") }
+        try await pool.write { try $0.execute("ALTER TABLE later ADD COLUMN y") }
+        try await pool.write { try $0.execute("CREATE INDEX later_x ON later(x)") }
+        try await suspendUntil("it is written each time") { try objects().contains("later_x") }
+        keeping.cancel()
+        try? await keeping.value
+        try await pool.close()
+    }
+
+    /// The database keeps its permissions, a symbolic link stays one, and a call that was interrupted after it took the log away
+    /// goes on with the copy of it.
+    @Test func openSalvagingReplacesTheFile() throws {
+        let key = try Encryption.passphrase("k").quick
+        try make(key).close()
+        let link = folder.path("link.db")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        chmod(path, 0o640)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[5 * 4096 + 20] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        chmod(path, 0o640)
+        try bytes.write(to: URL(fileURLWithPath: path + "-damaged"))
+        let (db, report) = try DatabaseConverter.openSalvaging(fileAt: link, key: key)
+        db.close()
+        #expect(report?.lostPages == [6])
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+        // The copy was there already.
+        #expect(!FileManager.default.fileExists(atPath: path + "-damaged-2"))
     }
 
     /// One call opens what is whole, and salvages and opens what is not.
