@@ -160,7 +160,8 @@ if isDevelopment {
             name: "SweepScenarios", dependencies: ["KillPoints", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             path: "Tests/SweepScenarios"),
         .executableTarget(
-            name: "FaultDriver", dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit", "SweepScenarios"],
+            name: "FaultDriver",
+            dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit", "SQLCipherKitReplication", "SweepScenarios"],
             path: "Tests/FaultDriver"),
         .executableTarget(name: "Model", dependencies: ["CSQLCipher", "SQLCipherKit"], path: "Tests/Proofs/Model"),
         .executableTarget(

@@ -1,6 +1,7 @@
 import FaultMemory
 import Foundation
 import SQLCipherKit
+import SQLCipherKitReplication
 
 /// Makes the n-th call of a kind fail in an operation, for many n, and checks the files that are left. Prints a line per failure.
 extension FaultDriver {
@@ -130,6 +131,8 @@ final class FaultSweep {
         var remains = names.subtracting(wanted.joined().map(\.name)).subtracting(scenario.beside)
         // A file that could not be removed, or be told from another process's, is left for the next process that writes the file.
         if fault == .unlink || fault == .stat { remains = remains.filter { !$0.contains("-sqlcipherkit-") } }
+        // What a replica remembers of a database is in a folder beside it.
+        remains = remains.filter { !$0.contains("-replicated-") }
         // A super-journal that no journal names stays after a commit that failed (https://sqlite.org/atomiccommit.html).
         remains = remains.filter { !$0.contains("-mj") }
         // A journal that begins with zeros is a finished one.
@@ -146,6 +149,8 @@ final class FaultSweep {
 
     /// False claims of an error: no key was wrong, and nothing was damaged.
     private func untruths(_ error: any Error) -> [String] {
+        // A folder that cannot be read or written.
+        if error is ReplicaStoreError { return [] }
         guard let error = error as? DatabaseError else { return ["\(error)"] }
         // A new file that there was no room for is incomplete: the check of it says so.
         if fault == .full, error.reason == .conversionFailed { return [] }

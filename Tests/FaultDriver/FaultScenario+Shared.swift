@@ -1,9 +1,11 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitReplication
 
 /// Pools with several tasks: what each call says is true, and the pool goes on to work after the fault.
 extension FaultScenario {
     static let shared: [FaultScenario] = [
+        store, replica, restored,
         pool("pool with tasks") { pool, outcome in
             await withTaskGroup(of: Void.self) { tasks in
                 for number in 0..<3 {
@@ -41,14 +43,127 @@ extension FaultScenario {
         },
     ]
 
+    /// The calls of a key-value store that queues and pools share: each says what is true, and the next one works.
+    static let store = FaultScenario(
+        name: "shared store", before: [File("b.db", "two", 30)], after: [File("b.db", "two", 30)],
+        prepare: { folder in try KeyValueStore("store", in: open(folder + "/b.db", "two")).set("first", to: 1) },
+        run: { folder in
+            let pool = try DatabasePool(.file(folder + "/b.db"), key: key("two"), configuration: impatient)
+            defer { try? pool.close() }
+            let store = try SharedKeyValueStore("store", in: pool)
+            let outcome = Outcome()
+            try FaultDriver.waiting {
+                var expected: [String: Int] = ["first": 1], unknown: Set<String> = []
+                func note(_ key: String, _ value: Int?, _ body: @escaping @Sendable () async throws -> Void) async {
+                    await outcome.note(body)
+                    let failure = await outcome.takeFailure()
+                    if failure == nil { expected[key] = value }
+                    if (failure as? DatabaseError)?.reason == .unknownOutcome { unknown.insert(key) }
+                }
+                for number in 0..<3 { await note("a\(number)", number) { try await store.set("a\(number)", to: number) } }
+                await note("soon", 7) { try await store.set("soon", to: 7, expires: Date(timeIntervalSinceNow: 1000)) }
+                await note("first", nil) { _ = try await store.remove("first") }
+                await outcome.note { _ = try await store.get("a1", as: Int.self) }
+                await outcome.note { _ = try await store.read { store in try store.keys(prefix: "a") } }
+                let values = store.observe("a2", as: Int.self)
+                await outcome.note { for try await _ in values { break } }
+                Fault.none()
+                for key in ["a0", "a1", "a2", "soon", "first"] where !unknown.contains(key) {
+                    let value = try await store.get(key, as: Int.self)
+                    guard value == expected[key] else { throw Untrue("\(key) is \(value as Any), not \(expected[key] as Any)") }
+                }
+                try await store.set("after", to: 1)
+                if let error = await outcome.first { throw error }
+            }
+        })
+
+    /// Without locks, each call waits for as long as that.
+    private static var impatient: DatabaseConfiguration {
+        var configuration = DatabaseConfiguration()
+        configuration.busyTimeout = .milliseconds(500)
+        return configuration
+    }
+
+    /// A replica that starts, follows commits and ends, and a restore from it. What it has stored before stays whole.
+    static let replica = FaultScenario(
+        name: "replica", before: [File("b.db", "two", 30, hasLog: true)], after: [File("b.db", "two", 30, hasLog: true)],
+        beside: ["b.db-wal", "b.db-shm", "store", "c.db", "c.db-wal", "c.db-shm"],
+        run: { folder in
+            let pool = try DatabasePool(.file(folder + "/b.db"), key: key("two"))
+            defer { try? pool.close() }
+            let outcome = Outcome()
+            try? FileManager.default.removeItem(atPath: folder + "/c.db")
+            try FaultDriver.waiting {
+                await outcome.note {
+                    let replica = try await Replica(following: pool, in: FolderStore(folder + "/store"))
+                    await outcome.note { try await pool.write { try $0.execute("UPDATE t SET x = x WHERE id = 3") } }
+                    // A store that refuses is tried again.
+                    _ = try? await replica.waitUntilStored(timeout: .milliseconds(500))
+                    await replica.stop()
+                }
+                Fault.none()
+                // The next calls work.
+                try await pool.write { try $0.execute("UPDATE t SET x = x WHERE id = 4") }
+                let again = try await Replica(following: pool, in: FolderStore(folder + "/store"))
+                _ = try await again.waitUntilStored(timeout: .seconds(10))
+                await again.stop()
+                try await ReplicaRestore.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                let copy = try open(folder + "/c.db", "two")
+                defer { copy.close() }
+                guard try copy.fetchOne(Int.self, "SELECT count(*) FROM t") == 30 else { throw Untrue("other rows are restored") }
+                if let error = await outcome.first { throw error }
+            }
+        })
+
+    /// A restore from a replica.
+    static let restored = FaultScenario(
+        name: "replica, restoring", before: [], after: [File("c.db", "two", 30)],
+        beside: ["b.db", "b.db-wal", "b.db-shm", "store", "c.db", "c.db-restoring", "c.db-restoring-state"],
+        prepare: { folder in
+            let made = try Connection(.file(folder + "/b.db"), key: key("two"))
+            try made.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT)"))
+            for number in 0..<30 { try made.execute("INSERT INTO t(x) VALUES (\(String(repeating: "x", count: 200) + "\(number)"))") }
+            try made.main.setJournalMode(.wal)
+            made.close()
+            let pool = try DatabasePool(.file(folder + "/b.db"), key: key("two"))
+            try FaultDriver.waiting {
+                let replica = try await Replica(following: pool, in: FolderStore(folder + "/store"))
+                _ = try await replica.waitUntilStored(timeout: .seconds(30))
+                await replica.stop()
+            }
+            try pool.close()
+        },
+        run: { folder in
+            do {
+                try FaultDriver.waiting {
+                    try await ReplicaRestore.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                }
+            } catch {
+                Fault.none()
+                try? FileManager.default.removeItem(atPath: folder + "/c.db")
+                try FaultDriver.waiting {
+                    try await ReplicaRestore.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                }
+                throw error
+            }
+        })
+
     /// What the calls of several tasks have said.
     private actor Outcome {
         private(set) var first: (any Error)?
         private(set) var written = 0, unknown = 0
 
+        private var failure: (any Error)?
+
         func note(_ body: @Sendable () async throws -> Void) async {
-            do { try await body() } catch { first = first ?? error }
+            do { try await body() } catch {
+                first = first ?? error
+                failure = error
+            }
         }
+
+        /// The error of the last call, once.
+        func takeFailure() -> (any Error)? { failure.take() }
 
         func write(_ pool: DatabasePool, _ text: String, timeout: Duration? = nil) async {
             do {
