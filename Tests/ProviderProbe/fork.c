@@ -97,14 +97,55 @@ static int fork_beside_openers(const char *folder) {
     return failed;
 }
 
+/* Writes rows to a file that all share, and so waits for turns and takes them, until it is stopped. */
+static void *write_in_turns(void *argument) {
+    struct opener *opener = argument;
+    sqlite3 *db = open_database(path_in(opener->folder, "turns.db"), "key", 3, "PRAGMA kdf_iter = 10");
+    opener->wrong |= db == NULL || sqlite3_busy_timeout(db, 20000) != SQLITE_OK;
+    for (int i = 0; i != opener->rounds && !atomic_load(opener->stopped) && !opener->wrong; i++) {
+        opener->wrong |= run_sql(db, "INSERT INTO t VALUES (1)") != SQLITE_OK;
+    }
+    return sqlite3_close(db) == SQLITE_OK ? NULL : opener;
+}
+
+/* A child may write to a file for which threads of its parent wait: the parent's turns are not the child's. */
+static int fork_beside_turns(const char *folder) {
+    atomic_int stopped = 0;
+    struct opener all[openers];
+    pthread_t threads[openers];
+    sqlite3 *db = open_database(path_in(folder, "turns.db"), "key", 3, "PRAGMA kdf_iter = 10");
+    int failed = db == NULL || run_sql(db, "CREATE TABLE t(x)") != SQLITE_OK || sqlite3_close(db) != SQLITE_OK;
+    for (int i = 0; i < openers; i++) {
+        all[i] = (struct opener){folder, i, -1, &stopped, 0};
+        pthread_create(&threads[i], NULL, write_in_turns, &all[i]);
+    }
+    for (int i = 0; i < 2 * children; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            struct opener own = {folder, i, 1, &stopped, 0};
+            _exit(write_in_turns(&own) != NULL || own.wrong);
+        }
+        failed += has_failed(child);
+    }
+    atomic_store(&stopped, 1);
+    for (int i = 0; i < openers; i++) {
+        pthread_join(threads[i], NULL);
+        failed += all[i].wrong;
+    }
+    return failed;
+}
+
 int run_fork(const char *folder) {
     /* Salt, and the vectors of the first two pages, of each process; all are random and must differ from each other. */
     static unsigned char values[(children + 2) * 3][drawn];
     const int during_start = fork_during_start(folder), beside = fork_beside_openers(folder);
-    if (during_start + beside > 0) {
-        printf("fork: %d of %d failed during the start, %d of %d beside openers\n", during_start, children, beside, 2 * children);
+    const int turns = fork_beside_turns(folder);
+    if (during_start + beside + turns > 0) {
+        printf("fork: %d of %d failed during the start, %d of %d beside openers, %d beside writers in turn\n", during_start, children,
+               beside, 2 * children, turns);
     }
-    int wrong = during_start + beside > 0;
+    int wrong = during_start + beside + turns > 0;
     wrong |= create(folder, children);
     for (int i = 0; i < children; i++) {
         pid_t child = fork();
