@@ -38,6 +38,16 @@ int sqlcipherkit_may_fail_halfway(sqlite3_stmt *statement) {
     return 0;
 }
 
+int sqlcipherkit_step_as_compiled(sqlite3_stmt *statement) {
+    Vdbe *program = (Vdbe *)statement;
+    sqlite3 *db = program->db;
+    if (db == NULL) return SQLITE_MISUSE;
+    sqlite3_mutex_enter(db->mutex);
+    int rc = sqlite3Step(program);
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+
 int sqlcipherkit_reset(sqlite3_stmt *statement) {
     Vdbe *program = (Vdbe *)statement;
     if (program->eVdbeState == VDBE_RUN_STATE && !program->readOnly) {

@@ -7,6 +7,10 @@
  * caller that gets an error would assume that they were undone. */
 int sqlcipherkit_reset(sqlite3_stmt *statement);
 
+/* Takes a statement's first step as sqlite3_step does, but never compiles it again: if the schema is not the one that it was
+ * compiled for, nothing is done, and the result is SQLITE_SCHEMA. */
+int sqlcipherkit_step_as_compiled(sqlite3_stmt *statement);
+
 /* Whether a compiled statement would begin or end a transaction or a savepoint when it runs: `BEGIN`, `COMMIT`, `END`, `ROLLBACK`,
  * `SAVEPOINT`, `RELEASE`. EXPLAIN of them does not. */
 int sqlcipherkit_controls_transaction(sqlite3_stmt *statement);

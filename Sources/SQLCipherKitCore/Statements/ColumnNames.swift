@@ -19,8 +19,9 @@ package final class ColumnNames {
     var readings: [RowReading] = []
     /// The last of them, without reference counting.
     @usableFromInline @exclusivity(unchecked) var lastReading: Unmanaged<RowReading>?
+    @usableFromInline @exclusivity(unchecked) var knownDecoding: RowDecodingState?
     /// The state of decoding rows with these columns into Codable types.
-    @usableFromInline package private(set) lazy var decoding = RowDecodingState(self)
+    @inlinable package var decoding: RowDecodingState { knownDecoding ?? beginDecoding() }
 
     /// - Parameter range: the columns that can be found by name; nil for all.
     package init(_ handle: OpaquePointer, only range: Range<Int>? = nil) {
@@ -50,6 +51,14 @@ package final class ColumnNames {
         utf8.deallocate()
         next.deallocate()
         literals.deallocate()
+    }
+
+    @usableFromInline
+    @inline(never)
+    func beginDecoding() -> RowDecodingState {
+        let made = RowDecodingState(self)
+        knownDecoding = made
+        return made
     }
 
     /// The index of the column with this name, or -1.

@@ -53,6 +53,18 @@ extension Statement {
         throw failure(rc)
     }
 
+    /// Advances to the first row, unless the schema has changed since the statement was compiled: then nothing is done.
+    /// - Returns: whether there is a row; nil if the statement must be compiled again.
+    package func advanceAsCompiled(_ handle: OpaquePointer) throws(DatabaseError) -> Bool? {
+        if self.handle == nil { throw DatabaseError.closedConnection }
+        switch sqlcipherkit_step_as_compiled(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case SQLITE_SCHEMA: return nil
+        case let rc: throw failure(rc)
+        }
+    }
+
     @inlinable
     @inline(__always)
     package func drain(_ handle: OpaquePointer) throws(DatabaseError) {

@@ -22,8 +22,6 @@ public final class Statement {
     @usableFromInline @exclusivity(unchecked) package var uses = 0
     /// Not 0 if the statement begins or ends a transaction, which is not allowed everywhere.
     @usableFromInline let gate: Int
-    /// The cache's turn in which it was last used; see CachedStatements.
-    var lastUse: UInt64 = 0
     var shownArguments: StatementArguments?
     private var isBroken = false
 

@@ -2,16 +2,16 @@
 ///
 /// An enumeration of up to 256 cases is a single byte, which identifies the case and so the key. Keys of other types are compared
 /// as text, beginning after the last one found, because values are coded in the same order each time.
-final class CodingKeyTable {
+class CodingKeyTable {
     static let unknown: Int32 = -2
     static let missing: Int32 = -1
 
-    let keyType: ObjectIdentifier
-    private let isByte: Bool
+    final let keyType: ObjectIdentifier
+    private final let isByte: Bool
     /// Raw memory, so that reading it costs no retain, bounds check or exclusivity check. All unknown for keys of other types.
-    let byByte: UnsafeMutablePointer<Int32>
-    @exclusivity(unchecked) private var texts: [(text: String, index: Int32)] = []
-    @exclusivity(unchecked) private var next = 0
+    final let byByte: UnsafeMutablePointer<Int32>
+    @exclusivity(unchecked) private final var texts: [(text: String, index: Int32)] = []
+    @exclusivity(unchecked) private final var next = 0
 
     init<Key: CodingKey>(_ type: Key.Type) {
         keyType = ObjectIdentifier(type)
@@ -30,14 +30,14 @@ final class CodingKeyTable {
 
     /// The index of a key that ``byByte`` does not contain. Calls `learn` for a key that was not seen before.
     @inline(never)
-    func index<Key: CodingKey>(_ key: Key, _ learn: (String) -> Int32) -> Int32 {
+    final func index<Key: CodingKey>(_ key: Key, _ learn: (String) -> Int32) -> Int32 {
         guard isByte else { return indexByText(key.stringValue, learn) }
         let byte = Self.byte(key)
         if byByte[byte] == Self.unknown { byByte[byte] = learn(key.stringValue) }
         return byByte[byte]
     }
 
-    private func indexByText(_ text: String, _ learn: (String) -> Int32) -> Int32 {
+    private final func indexByText(_ text: String, _ learn: (String) -> Int32) -> Int32 {
         if next < texts.count, texts[next].text.isSameText(as: text) {
             next += 1
             return texts[next - 1].index
@@ -53,19 +53,19 @@ final class CodingKeyTable {
         return index
     }
 
-    func rewind() { next = 0 }
+    final func rewind() { next = 0 }
 }
 
 extension [CodingKeyTable] {
     /// The table for a type of keys; a type and its superclass have one each.
     @inline(__always)
-    mutating func table<Key: CodingKey>(_ type: Key.Type) -> CodingKeyTable {
-        let id = ObjectIdentifier(type)
-        for table in self where table.keyType == id {
+    mutating func table<Table: CodingKeyTable>(_ key: ObjectIdentifier, _ make: () -> Table) -> Table {
+        for table in self where table.keyType == key {
             table.rewind()
-            return table
+            // One list has tables of one kind.
+            return unsafeDowncast(table, to: Table.self)
         }
-        let made = CodingKeyTable(type)
+        let made = make()
         append(made)
         return made
     }

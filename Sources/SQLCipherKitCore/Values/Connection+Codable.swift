@@ -19,18 +19,20 @@ extension Connection {
     ) throws {
         _ = try live()
         let schema = try name(of: schema)
-        let cache = state(InsertionCache.self)
-        let target = InsertionCache.Target(
-            type: ObjectIdentifier(T.self), table: ExactText(table), schema: schema.map { ExactText($0) }, conflict: conflict)
-        if let insertion = cache.insertions.find(target), insertion.statement.uses == 0 {
-            if try insertion.run(record) { return }
-        }
+        let key = StatementKey(
+            EncodedStatement.self, ObjectIdentifier(T.self), conflict?.number ?? 0, text: table, place: schema ?? "")
+        if let known: EncodedStatement = kept(key), case .done = try known.run(record) { return }
         // The record has keys that were not seen before, or a different set of them.
-        let keys = try RowEncodingState.collect(record).map(\.name)
-        let encoding = RowEncodingState(profile, T.self, keys: keys)
-        let made = EncodedStatement(try cached(SQL(raw: target.sql(keys))), encoding)
-        if cache.insertions.find(target) == nil { cache.insertions.add(made, target) }
-        if try !made.run(record) { throw DatabaseError.misuse("\(T.self) encodes different keys each time") }
+        let isRun = try runKept(key, EncodedStatement.self) { try $0.run(record) == .done } make: {
+            let columns = try RowEncodingState.collect(record).map(\.name)
+            let name = (schema.map { $0.quotedSQLIdentifier + "." } ?? "") + table.quotedSQLIdentifier
+            let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
+            let parameters = columns.map { _ in "?" }.joined(separator: ", ")
+            let statement = try prepareKept(
+                "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(name)(\(names)) VALUES (\(parameters))")
+            return (statement, EncodedStatement(statement, RowEncodingState(profile, T.self, keys: columns)))
+        }
+        if !isRun { throw DatabaseError.misuse("\(T.self) encodes different keys each time") }
     }
 }
 
@@ -46,24 +48,15 @@ public enum ConflictResolution: String, Hashable, Sendable, CaseIterable {
     case replace = "REPLACE"
     /// The whole transaction is rolled back.
     case rollback = "ROLLBACK"
-}
 
-/// The prepared statements that insert `Codable` values.
-final class InsertionCache: ConnectionState {
-    struct Target: Hashable {
-        let type: ObjectIdentifier
-        let table: ExactText
-        let schema: ExactText?
-        let conflict: ConflictResolution?
-
-        func sql(_ columns: [String]) -> String {
-            let name = (schema.map { $0.text.quotedSQLIdentifier + "." } ?? "") + table.text.quotedSQLIdentifier
-            let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
-            let parameters = columns.map { _ in "?" }.joined(separator: ", ")
-            return "INSERT\(conflict.map { " OR \($0.rawValue)" } ?? "") INTO \(name)(\(names)) VALUES (\(parameters))"
+    /// Not 0, which stands for none.
+    package var number: UInt64 {
+        switch self {
+        case .abort: 1
+        case .fail: 2
+        case .ignore: 3
+        case .replace: 4
+        case .rollback: 5
         }
     }
-
-    // Read for each row. A connection is used by one thread at a time, and comparing targets calls no other code.
-    @exclusivity(unchecked) var insertions = RecentCache<Target, EncodedStatement>()
 }

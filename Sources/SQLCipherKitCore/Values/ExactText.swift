@@ -25,7 +25,9 @@ extension String {
     /// Whether the UTF-8 bytes are the same.
     @inline(__always)
     package func isSameText(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
+        let count = utf8.count
+        guard count == other.utf8.count else { return false }
+        if count == 0 { return true }
         return withTextBytes { a in
             other.withTextBytes { b in
                 guard let a = a.baseAddress, let base = b.baseAddress, a != base else { return true }

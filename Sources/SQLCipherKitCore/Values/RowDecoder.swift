@@ -101,7 +101,8 @@ struct RowDecoder: Decoder {
 
     @usableFromInline
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(RowDecodingContainer(state, state.tables.table(type)))
+        let keys = state.tables.table(ObjectIdentifier(type)) { DecodingKeys<Key>(Key.self) }
+        return keys.container ?? keys.makeContainer(state)
     }
 
     @usableFromInline
@@ -111,6 +112,18 @@ struct RowDecoder: Decoder {
 
     @usableFromInline
     func singleValueContainer() throws -> any SingleValueDecodingContainer { ColumnDecoder(state: state, index: 0, codingPath: []) }
+}
+
+/// The columns of a type's keys, and the container for them: to make one for each row takes longer than reading a column.
+private final class DecodingKeys<Key: CodingKey>: CodingKeyTable {
+    @exclusivity(unchecked) private(set) var container: KeyedDecodingContainer<Key>?
+
+    @inline(never)
+    func makeContainer(_ state: RowDecodingState) -> KeyedDecodingContainer<Key> {
+        let made = KeyedDecodingContainer(RowDecodingContainer<Key>(state, self))
+        container = made
+        return made
+    }
 }
 
 /// Reads columns by coding keys.

@@ -114,13 +114,26 @@ package struct RowEncoder: Encoder {
     package var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     package func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(RowEncodingContainer(state, state.tables.table(type)))
+        let keys = state.tables.table(ObjectIdentifier(type)) { EncodingKeys<Key>(Key.self) }
+        return keys.container ?? keys.makeContainer(state)
     }
 
     package func unkeyedContainer() -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
     package func singleValueContainer() -> any SingleValueEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
 
     private static let noKeys = DatabaseError.misuse("a record is encoded by its coding keys, not as a list or a single value")
+}
+
+/// The parameters of a type's keys, and the container for them, as for decoding.
+private final class EncodingKeys<Key: CodingKey>: CodingKeyTable {
+    @exclusivity(unchecked) private(set) var container: KeyedEncodingContainer<Key>?
+
+    @inline(never)
+    func makeContainer(_ state: RowEncodingState) -> KeyedEncodingContainer<Key> {
+        let made = KeyedEncodingContainer(RowEncodingContainer<Key>(state, self))
+        container = made
+        return made
+    }
 }
 
 /// Binds values by coding keys.

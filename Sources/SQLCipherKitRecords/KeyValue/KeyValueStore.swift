@@ -25,9 +25,8 @@ public final class KeyValueStore {
     /// The database that contains the store.
     public let schema: Schema
     @usableFromInline let table: KeyValueTable
-    // Kept between calls; SQLite recompiles them when the schema changes.
-    @usableFromInline var selection: Statement?
-    @usableFromInline var insertion: Statement?
+    /// Whether the table was seen.
+    @usableFromInline var isThere = false
     /// Whether the index for purging is known to exist.
     var hasExpiryIndex = false
 
@@ -80,6 +79,7 @@ public final class KeyValueStore {
 
     /// Whether the table exists. Two stores with names that differ only in case would share a table in SQLite: the second one is
     /// refused.
+    @usableFromInline
     func exists() throws(DatabaseError) -> Bool {
         let found = try connection.fetchOne(
             String.self,
@@ -90,7 +90,8 @@ public final class KeyValueStore {
         throw .invalidArgument("there is a key-value store with the name \(name) already")
     }
 
-    private func create() throws(DatabaseError) {
+    @usableFromInline
+    func create() throws(DatabaseError) {
         if try exists() { return }
         guard try connection.fetchOne(String.self, "PRAGMA encoding") == "UTF-8" else {
             throw .misuse("a key-value store needs a database that stores text as UTF-8: the order of its keys depends on it")
@@ -100,45 +101,30 @@ public final class KeyValueStore {
 
     /// The statement that reads a key, or nil while there is no table.
     @inlinable
-    @inline(__always)
     func reading() throws(DatabaseError) -> Statement? {
-        if let selection, selection.uses == 0 { return selection }
-        return try prepareReading()
-    }
-
-    @usableFromInline
-    @inline(never)
-    func prepareReading() throws(DatabaseError) -> Statement? {
-        guard try exists() else { return nil }
-        let statement = try connection.cached(table.select)
-        selection = statement
-        return statement
+        if !isThere {
+            guard try exists() else { return nil }
+            isThere = true
+        }
+        return try connection.cached(table.select)
     }
 
     @inlinable
-    @inline(__always)
     func writing() throws(DatabaseError) -> Statement {
-        if let insertion, insertion.uses == 0 { return insertion }
-        return try prepareWriting()
-    }
-
-    @usableFromInline
-    @inline(never)
-    func prepareWriting() throws(DatabaseError) -> Statement {
-        try create()
-        let statement = try connection.cached(table.upsert)
-        insertion = statement
-        return statement
+        if !isThere {
+            try create()
+            isThere = true
+        }
+        return try connection.cached(table.upsert)
     }
 
     /// Whether an error occurred because the table is missing: the transaction that created it may have been rolled back, or the
-    /// table was dropped. If so, drops the statements for it.
+    /// table was dropped. If so, the next write creates it.
     @usableFromInline
     @inline(never)
     func isGone(_ error: DatabaseError) -> Bool {
         guard error.code == .error, connection.isOpen, (try? exists()) == false else { return false }
-        selection = nil
-        insertion = nil
+        isThere = false
         hasExpiryIndex = false
         return true
     }

@@ -85,7 +85,7 @@ extension Connection {
         let (changes, condition) = (try equal(names, values), SQL.all(try equal(key, values)))
         let total = totalChanges
         try changeRows("UPDATE \(raw: table.qualifiedName) SET \(list: changes) WHERE \(condition)")
-        guard try hasMet(table, total) ?? isThere(table, condition) else { throw DatabaseError.noRecord(Record.self) }
+        guard try hasMet(total, { table }) ?? isThere(table, condition) else { throw DatabaseError.noRecord(Record.self) }
     }
 
     /// Returns the record that has the same unique values as this one, or else inserts it.

@@ -6,8 +6,9 @@ extension Connection {
     /// any change counts, or else whether the row exists, as a trigger may have nothing to do.
     /// - Parameter before: ``totalChanges`` before the statement.
     /// - Returns: nil for a view if nothing has changed: then check whether the row exists.
-    func hasMet(_ table: SQLTable, _ before: Int) throws(DatabaseError) -> Bool? {
+    func hasMet(_ before: Int, _ table: () -> SQLTable) throws(DatabaseError) -> Bool? {
         if changes > 0 { return true }
+        let table = table()
         guard try schema(of: table).form(of: table.name)?.kind == .view else { return false }
         return totalChanges > before ? true : nil
     }

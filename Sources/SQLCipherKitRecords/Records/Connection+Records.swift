@@ -63,7 +63,7 @@ extension Connection {
         let before = totalChanges
         let statements = try statements(schema)
         try statements.run(.insert(conflict, returning: false), record, self)
-        return try hasMet(statements.table(Record.self), before) ?? false
+        return try hasMet(before, { statements.table(Record.self) }) ?? false
     }
 
     /// Inserts either all records or none, and reads back what the database has filled in.
@@ -114,12 +114,12 @@ extension Connection {
     public func upsert<Record: SQLRecord>(
         _ record: inout Record, onConflict columns: [String] = [], in schema: Schema? = nil
     ) throws {
-        try write(.upsert(columns.map { ExactText($0) }, returning: true), &record, schema)
+        try write(.upsert(columns, returning: true), &record, schema)
     }
 
     /// Inserts a record, or updates the row that has its key, without reading anything back.
     public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = [], in schema: Schema? = nil) throws {
-        try statements(schema).run(.upsert(columns.map { ExactText($0) }, returning: false), record, self)
+        try statements(schema).run(.upsert(columns, returning: false), record, self)
     }
 
     /// Updates the row with the record's key. Nil means NULL. A column whose key the record does not encode, such as a
@@ -129,7 +129,7 @@ extension Connection {
     public func update<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
         let statements = try statements(schema), before = totalChanges
         try statements.run(.update(returning: false), record, self)
-        guard try hasMet(statements.table(Record.self), before) ?? isThere(record, statements) else {
+        guard try hasMet(before, { statements.table(Record.self) }) ?? isThere(record, statements) else {
             throw DatabaseError.noRecord(Record.self)
         }
     }
@@ -176,7 +176,7 @@ extension Connection {
         if changed.isEmpty { return [] }
         let total = totalChanges
         try changeRows("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(condition)")
-        guard try hasMet(table, total) ?? isThere(table, condition) else { throw DatabaseError.noRecord(Record.self) }
+        guard try hasMet(total, { table }) ?? isThere(table, condition) else { throw DatabaseError.noRecord(Record.self) }
         return changed
     }
 
@@ -187,7 +187,7 @@ extension Connection {
     public func delete<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Bool {
         let statements = try statements(schema), before = totalChanges
         try statements.run(.delete, record, self)
-        return try hasMet(statements.table(Record.self), before) ?? isThere(record, statements)
+        return try hasMet(before, { statements.table(Record.self) }) ?? isThere(record, statements)
     }
 
     /// Reads the row with the record's key again into the record.
@@ -213,10 +213,8 @@ extension Connection {
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws -> Record? {
         if !configuration.errorsShowArguments {
-            let finder = try statements(schema).finder(type, self)
-            var count = 0
-            for _ in repeat each values { count += 1 }
-            if count == finder.keyCount, count > 0 { return try finder.find(type, profile, repeat each values) }
+            var found: Record?
+            if try statements(schema).find(self, repeat each values, found: &found) { return found }
         }
         let (table, layout, condition) = try find(type, schema, repeat each values)
         let sql: SQL = "SELECT \(raw: layout.selection) FROM \(raw: table.qualifiedName) WHERE \(condition)"
@@ -249,7 +247,7 @@ extension Connection {
         let (table, _, condition) = try find(type, schema, repeat each values)
         let before = totalChanges
         try changeRows("DELETE FROM \(raw: table.qualifiedName) WHERE \(condition)")
-        if let met = try hasMet(table, before) { return met }
+        if let met = try hasMet(before, { table }) { return met }
         return try isThere(table, condition)
     }
 

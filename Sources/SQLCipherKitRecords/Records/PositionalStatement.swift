@@ -4,17 +4,17 @@ import SQLCipherKitCore
 final class PositionalStatement {
     let statement: Statement
     let layout: PositionalLayout
-    /// Whether the table is described, so that no look at the schema is needed before it runs.
-    let isDescribed: Bool
+    private let isFreeOfSchema: Bool
     private let parameters: UnsafeMutablePointer<Int32>
 
     /// - Parameters:
     ///   - keys: the columns that are bound, in the order of the parameters.
     ///   - present: whether the records set each column.
-    init(_ statement: Statement, _ layout: PositionalLayout, keys: [String], present: [Bool], isDescribed: Bool) {
+    ///   - isFreeOfSchema: as for an ``EncodedStatement``.
+    init(_ statement: Statement, _ layout: PositionalLayout, keys: [String], present: [Bool], isFreeOfSchema: Bool) {
         self.statement = statement
         self.layout = layout
-        self.isDescribed = isDescribed
+        self.isFreeOfSchema = isFreeOfSchema
         parameters = .allocate(capacity: max(present.count, 1))
         for (index, name) in layout.names.enumerated() {
             let parameter = present[index] ? keys.firstIndex(ofText: name).map { Int32($0 + 1) } ?? 0 : -1
@@ -25,18 +25,14 @@ final class PositionalStatement {
     deinit { parameters.deallocate() }
 
     /// Runs the statement with a record's values.
-    /// - Returns: false, without having run anything, if the record leaves out other columns.
-    func run<Record: SQLRecord>(_ record: Record, _ row: ((borrowing Row) throws -> Void)? = nil) throws -> Bool {
+    /// - Returns: whether that was possible.
+    func run<Record: SQLRecord>(_ record: Record, _ row: ((borrowing Row) throws -> Void)? = nil) throws -> StatementRun {
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         var writer = SQLColumnWriter(handle, parameters, layout.count, layout.profiles, layout.profile)
         try record._write(to: &writer)
         try writer.checkEnd(Record.self)
-        if writer.hasOtherColumns { return false }
-        try statement.connection.wholly(handle) {
-            while try statement.advance(handle) { try row?(Row(handle, statement.names(handle))) }
-        }
-        return true
+        return writer.hasOtherColumns ? .otherColumns : try statement.run(handle, isFreeOfSchema: isFreeOfSchema, row)
     }
 }
 

@@ -14,17 +14,6 @@ final class PropertyProbe {
         return probe.names.firstIndex(ofText: name).map { probe.types[$0] }
     }
 
-    private static let rowIDs = Lock<[ObjectIdentifier: Bool]>([:])
-
-    /// Whether a type has a property for the row id, which `*` does not read.
-    static func hasRowID(_ type: any Decodable.Type) -> Bool {
-        let id = ObjectIdentifier(type)
-        if let known = rowIDs.withLock({ $0[id] }) { return known }
-        let has = names(of: type).contains { $0.isSameName(as: "rowid") }
-        rowIDs.withLock { $0[id] = has }
-        return has
-    }
-
     static func names(of type: any Decodable.Type) -> [String] { asked(type).names }
 
     /// The coding key of a property; nil if it was not found.

@@ -1,11 +1,4 @@
-import CSQLCipher
 import SQLCipherKitCore
-
-/// The columns that an update changes, by their places.
-struct RecordChange: Hashable {
-    let type: ObjectIdentifier
-    let columns: [Int]
-}
 
 /// What changing positional records of a type has to know of them.
 final class RecordChangePlan {
@@ -14,26 +7,17 @@ final class RecordChangePlan {
     /// The places of the key's columns.
     let key: [Int]
     let isGenerated: [Bool]
-    private var comparison: RecordComparison?
-    private var known = RecentCache<UInt64, KnownChange>()
-
-    /// The update of one set of columns.
-    final class KnownChange {
-        let statement: Statement
-        let columns: [Int]
-        let names: [String]
-
-        init(_ statement: Statement, _ columns: [Int], _ names: [String]) {
-            (self.statement, self.columns, self.names) = (statement, columns, names)
-        }
-    }
+    /// Whether records can be compared without reading their values.
+    let isComparable: Bool
 
     init(_ layout: PositionalLayout, _ table: SQLTable, _ known: RecordLayout) throws(DatabaseError) {
         self.layout = layout
         self.table = table
         let names = layout.names
-        key = try known.key(among: names, table).map { names.firstIndex(ofText: $0) ?? 0 }
-        isGenerated = names.map { known.generated.contains(SQLName($0)) }
+        let key = try known.key(among: names, table).map { names.firstIndex(ofText: $0) ?? 0 }
+        let isGenerated = names.map { known.generated.contains(SQLName($0)) }
+        isComparable = layout.count <= 64 && !key.contains { isGenerated[$0] }
+        (self.key, self.isGenerated) = (key, isGenerated)
     }
 
     /// The places of the columns in which two records differ. What the second one leaves out does not differ.
@@ -48,78 +32,55 @@ final class RecordChangePlan {
         return "UPDATE \(table.qualifiedName) SET \(list(columns, ", ")) WHERE \(list(key, " AND "))"
     }
 
-    /// What compares records without reading their values; nil if that is in use, or not possible for this type.
-    func freeComparison(_ db: Connection) throws(DatabaseError) -> RecordComparison? {
-        if let comparison { return comparison.statement.uses == 0 ? comparison : nil }
-        guard layout.count <= 64, !key.contains(where: { isGenerated[$0] }) else { return nil }
-        let made = try RecordComparison(layout, isGenerated, db)
-        comparison = made
-        return made
-    }
-
-    /// The update of the columns with a bit in `bits`.
-    func change(_ bits: UInt64, _ db: Connection) throws(DatabaseError) -> KnownChange {
-        let found = known.find(bits)
-        if let found, found.statement.uses == 0 { return found }
-        let columns = layout.names.indices.filter { bits >> UInt64($0) & 1 == 1 }
-        let made = KnownChange(try db.prepareKept(sql(columns)), columns, columns.map { layout.names[$0] })
-        if found == nil { known.add(made, bits) }
-        return made
-    }
-
     func condition(_ old: [SQLValue?]) -> SQL {
         RecordLayout.condition(key.map { layout.names[$0] }, key.map { old[$0] ?? SQLValue.null })
     }
 }
 
-extension RecordStatements {
-    private func plan<Record: SQLRecord>(_ type: Record.Type, _ positions: RecordPositions, _ db: Connection) throws(DatabaseError)
-        -> RecordChangePlan
-    {
-        let id = ObjectIdentifier(type)
-        if let known = positional.plans.find(id), !known.table.columns.isEmpty { return known }
-        let table = table(type)
-        let layout = try self.layout(type, table, db)
-        if let known = positional.plans.find(id) { return known }
-        let made = try RecordChangePlan(positional.layout(type, positions, db), table, layout)
-        positional.plans.add(made, id)
-        return made
-    }
+/// The update of one set of columns of positional records.
+final class RecordChange {
+    let statement: Statement
+    let columns: [Int]
+    let names: [String]
 
+    init(_ statement: Statement, _ columns: [Int], _ names: [String]) {
+        (self.statement, self.columns, self.names) = (statement, columns, names)
+    }
+}
+
+extension RecordStatements {
     /// Changes the columns in which two records differ; see ``Connection/update(_:from:in:)``.
     func change<Record: SQLRecord>(
         _ record: Record, from before: Record, _ positions: RecordPositions, _ db: Connection
     ) throws -> [String] {
-        let plan = try plan(Record.self, positions, db)
-        if let changed = try plan.change(record, from: before, db) { return changed }
+        for attempt in 0..<Self.attempts {
+            let plan = try plan(Record.self, positions, db, isChecked: attempt > 0)
+            do {
+                if let changed = try change(record, from: before, plan, db) { return changed }
+            } catch is SchemaChange {
+                continue
+            }
+            return try changeByValues(record, from: before, try self.plan(Record.self, positions, db, isChecked: true), db)
+        }
+        throw DatabaseError.changingSchema
+    }
+
+    private func changeByValues<Record: SQLRecord>(
+        _ record: Record, from before: Record, _ plan: RecordChangePlan, _ db: Connection
+    ) throws -> [String] {
         let old = try plan.layout.values(of: before), new = try plan.layout.values(of: record)
         for index in plan.key where old[index] == nil {
             throw DatabaseError.misuse(
-                "the record leaves out \(positions.names[index]), which belongs to the primary key of \(plan.table.name)")
+                "the record leaves out \(plan.layout.names[index]), which belongs to the primary key of \(plan.table.name)")
         }
         let changed = plan.changed(old, new)
         if changed.isEmpty { return [] }
-        let change = RecordChange(type: ObjectIdentifier(Record.self), columns: changed)
-        let found = positional.changes.find(change)
-        var statement = found
-        if found == nil || found?.uses != 0 {
-            statement = try db.prepareKept(plan.sql(changed))
-            if found == nil, let statement { positional.changes.add(statement, change) }
-        }
         let total = db.totalChanges
-        try statement?.run(changed.map { new[$0] ?? .null } + plan.key.map { old[$0] ?? .null })
-        guard try db.hasMet(plan.table, total) ?? db.isThere(plan.table, plan.condition(old)) else {
+        let values = changed.map { new[$0] ?? .null } + plan.key.map { old[$0] ?? .null }
+        try db.changeRows(SQL(raw: plan.sql(changed), StatementArguments(values)))
+        guard try db.hasMet(total, { plan.table }) ?? db.isThere(plan.table, plan.condition(old)) else {
             throw DatabaseError.noRecord(Record.self)
         }
-        return changed.map { positions.names[$0] }
-    }
-}
-
-extension Statement {
-    fileprivate func run(_ values: [SQLValue]) throws {
-        let handle = try beginUse()
-        defer { endUse(handle) }
-        for index in values.indices { try Parameter(handle, Int32(index + 1), connection.profile).put(values[index]) }
-        try connection.wholly(handle) { try drain(handle) }
+        return changed.map { plan.layout.names[$0] }
     }
 }

@@ -9,9 +9,9 @@ final class RecordComparison {
     /// The parameters of the earlier record's columns, then those of the later one's; 0 for a generated column.
     private let parameters: UnsafeMutablePointer<Int32>
 
-    init(_ layout: PositionalLayout, _ isGenerated: [Bool], _ db: Connection) throws(DatabaseError) {
-        self.layout = layout
-        let count = layout.count
+    init(_ plan: RecordChangePlan, _ db: Connection) throws(DatabaseError) {
+        layout = plan.layout
+        let count = layout.count, isGenerated = plan.isGenerated
         statement = try db.prepareKept("SELECT ?\(2 * count)")
         parameters = .allocate(capacity: 2 * count)
         for index in 0..<2 * count {
@@ -50,11 +50,18 @@ final class RecordComparison {
     }
 }
 
-extension RecordChangePlan {
+extension RecordStatements {
     /// Changes the columns in which two records differ.
     /// - Returns: their names; nil, without a change, if the records have to be compared by their values.
-    func change<Record: SQLRecord>(_ record: Record, from before: Record, _ db: Connection) throws -> [String]? {
-        guard let comparison = try freeComparison(db) else { return nil }
+    /// - Throws: ``SchemaChange`` if the plan is of another schema.
+    func change<Record: SQLRecord>(
+        _ record: Record, from before: Record, _ plan: RecordChangePlan, _ db: Connection
+    ) throws -> [String]? {
+        guard plan.isComparable else { return nil }
+        let comparison = try kept(key(RecordComparison.self, Record.self), plan.table, db) {
+            let made = try RecordComparison(plan, db)
+            return (made.statement, made)
+        }
         let handle = try comparison.statement.beginUse()
         defer {
             // The records' values are not kept.
@@ -66,16 +73,28 @@ extension RecordChangePlan {
         }
         let bits = comparison.differences(handle)
         if bits == 0 { return [] }
-        let change = try change(bits, db)
+        let changeKey = key(RecordChange.self, Record.self, bits)
+        let change = try kept(changeKey, plan.table, db) {
+            let columns = plan.layout.names.indices.filter { bits >> UInt64($0) & 1 == 1 }
+            let made = RecordChange(
+                try db.prepareKept(plan.sql(columns)), columns, columns.map { plan.layout.names[$0] })
+            return (made.statement, made)
+        }
         let total = db.totalChanges
-        try run(change, comparison, handle, db.profile)
-        if try db.hasMet(table, total) ?? db.isThere(table, condition(layout.values(of: before))) { return change.names }
+        if case .outdated = try run(change, plan, comparison, handle, db.profile) {
+            forget(changeKey, db)
+            throw SchemaChange()
+        }
+        if try db.hasMet(total, { plan.table }) ?? db.isThere(plan.table, plan.condition(plan.layout.values(of: before))) {
+            return change.names
+        }
         throw DatabaseError.noRecord(Record.self)
     }
 
     private func run(
-        _ change: KnownChange, _ comparison: RecordComparison, _ values: OpaquePointer, _ profile: ValueProfile
-    ) throws {
+        _ change: RecordChange, _ plan: RecordChangePlan, _ comparison: RecordComparison, _ values: OpaquePointer,
+        _ profile: ValueProfile
+    ) throws -> StatementRun {
         let handle = try change.statement.beginUse()
         defer { change.statement.endUse(handle) }
         var parameter: Int32 = 0
@@ -83,10 +102,10 @@ extension RecordChangePlan {
             parameter += 1
             try comparison.pass(column, isLater: true, values, to: Statement.Parameter(handle, parameter, profile))
         }
-        for column in key {
+        for column in plan.key {
             parameter += 1
             try comparison.pass(column, isLater: false, values, to: Statement.Parameter(handle, parameter, profile))
         }
-        try change.statement.connection.wholly(handle) { try change.statement.drain(handle) }
+        return try change.statement.run(handle, isFreeOfSchema: !plan.table.columns.isEmpty)
     }
 }

@@ -1,24 +1,26 @@
 import SQLCipherKitCore
 
-/// The statements that read records by their primary key: a part of ``RecordStatements``.
+/// A statement that reads records of one type by their primary key.
 final class RecordFinder {
     let statement: Statement
     /// How each column of the key is bound, where some have their own profile.
-    let profiles: [ValueProfile]
+    private let profiles: [ValueProfile]
     let keyCount: Int
-    let isDescribed: Bool
+    private let isFreeOfSchema: Bool
 
-    init(_ statement: Statement, _ profiles: [ValueProfile], _ keyCount: Int, isDescribed: Bool) {
+    init(_ statement: Statement, _ profiles: [ValueProfile], _ keyCount: Int, isFreeOfSchema: Bool) {
         self.statement = statement
         self.profiles = profiles
         self.keyCount = keyCount
-        self.isDescribed = isDescribed
+        self.isFreeOfSchema = isFreeOfSchema
     }
 
-    /// The row with a key; the values are as many as the key has columns.
+    /// Reads the row with a key.
+    /// - Parameter values: as many as the key has columns.
+    /// - Returns: whether that was possible.
     func find<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, _ profile: ValueProfile, _ values: repeat each Value
-    ) throws -> Record? {
+        _ profile: ValueProfile, _ values: repeat each Value, found: inout Record?
+    ) throws -> StatementRun {
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         var index = 0
@@ -28,29 +30,59 @@ final class RecordFinder {
             try parameter.put(value)
             index += 1
         }
-        guard try statement.advance(handle) else { return nil }
-        let record = try Record(row: Row(handle, statement.names(handle)))
-        try statement.finish(handle)
-        return record
+        guard let isThere = isFreeOfSchema ? try statement.advance(handle) : try statement.advanceAsCompiled(handle) else {
+            return .outdated
+        }
+        if isThere {
+            found = try Record(row: Row(handle, statement.names(handle)))
+            try statement.finish(handle)
+        }
+        return .done
     }
 }
 
 extension RecordStatements {
-    /// The statement that reads a record by its key; a new one where the known one is in use.
-    func finder<Record: SQLRecord>(_ type: Record.Type, _ db: Connection) throws(DatabaseError) -> RecordFinder {
-        let id = ObjectIdentifier(type)
-        if let found = finders.find(id), found.isDescribed, found.statement.uses == 0 { return found }
-        let table = table(type)
-        let layout = try self.layout(type, table, db)
-        let known = finders.find(id)
-        if let known, known.statement.uses == 0 { return known }
-        let condition = layout.key.isEmpty ? "0" : layout.key.map { "\($0.quotedSQLIdentifier) = ?" }.joined(separator: " AND ")
+    /// Reads the record with a key.
+    /// - Returns: false if the key has another number of columns.
+    func find<Record: SQLRecord, each Value: SQLValueConvertible>(
+        _ db: Connection, _ values: repeat each Value, found: inout Record?
+    ) throws -> Bool {
+        var count = 0
+        for _ in repeat each values { count += 1 }
+        let key = key(RecordFinder.self, Record.self), profile = db.profile
+        if let finder: RecordFinder = db.kept(key), finder.keyCount == count,
+            case .done = try finder.find(profile, repeat each values, found: &found)
+        {
+            return true
+        }
+        let table = table(Record.self)
+        for _ in 0..<Self.attempts {
+            let layout = try self.layout(Record.self, table, db)
+            if layout.key.count != count || count == 0 { return false }
+            do {
+                let finder = try kept(key, table, db) {
+                    let made = try RecordFinder(Record.self, table, layout, db)
+                    return (made.statement, made)
+                }
+                if case .done = try finder.find(profile, repeat each values, found: &found) { return true }
+            } catch is SchemaChange {
+                continue
+            }
+            forget(key, db)
+        }
+        throw DatabaseError.changingSchema
+    }
+}
+
+extension RecordFinder {
+    fileprivate convenience init<Record: SQLRecord>(
+        _ type: Record.Type, _ table: SQLTable, _ layout: RecordLayout, _ db: Connection
+    ) throws {
+        let condition = layout.key.map { "\($0.quotedSQLIdentifier) = ?" }.joined(separator: " AND ")
         let profiles = Record.columnProfiles
-        let made = RecordFinder(
+        self.init(
             try db.prepareKept("SELECT \(layout.selection) FROM \(table.qualifiedName) WHERE \(condition)"),
             profiles.isEmpty ? [] : layout.key.map { profiles[$0] ?? db.profile }, layout.key.count,
-            isDescribed: !table.columns.isEmpty)
-        if known == nil { finders.add(made, id) }
-        return made
+            isFreeOfSchema: !table.columns.isEmpty)
     }
 }

@@ -112,11 +112,27 @@ struct RecordLayout {
     }
 }
 
-enum RecordAction: Hashable {
+enum RecordAction {
     case insert(ConflictResolution?, returning: Bool)
-    case upsert([ExactText], returning: Bool)
+    case upsert([String], returning: Bool)
     case update(returning: Bool)
     case delete, refresh
+
+    /// Tells the actions apart, but for the columns of an upsert.
+    var number: UInt64 {
+        switch self {
+        case .insert(let conflict, let returning): (conflict?.number ?? 0) << 1 | (returning ? 1 : 0)
+        case .upsert(_, let returning): 16 | (returning ? 1 : 0)
+        case .update(let returning): 18 | (returning ? 1 : 0)
+        case .delete: 20
+        case .refresh: 21
+        }
+    }
+
+    /// The columns of an upsert. No column's name has a NUL character.
+    var columns: String {
+        if case .upsert(let columns, _) = self, !columns.isEmpty { columns.joined(separator: "\0") } else { "" }
+    }
 }
 
 /// The statement for an action on records that encode the same keys.
@@ -138,7 +154,7 @@ struct RecordSQL {
             text = Self.insertion(table, layout, written, conflict) + (returning ? " RETURNING \(columns)" : "")
         case .upsert(let target, let returning):
             keys = written
-            let target = target.isEmpty ? try key() : target.map(\.text)
+            let target = target.isEmpty ? try key() : target
             let fixed = (target + layout.key).nameSet
             var changed = written.filter { !fixed.contains(SQLName($0)) }
             // A row that consists only of its key is overwritten with itself, so that it is returned.

@@ -1,30 +1,21 @@
+import CSQLCipher
 import SQLCipherKitCore
 
-/// A connection's statements for writing records, and the layouts of their tables.
+/// What a connection knows of the tables of records, in one of its databases or in the first that has the table, and how it runs
+/// the statements that are kept for them.
 final class RecordStatements: ConnectionState {
-    private struct Target: Hashable {
-        let type: ObjectIdentifier
-        let action: RecordAction
-    }
-
-    /// The key of a statement for records that encode the same keys: a property with a default is encoded only if it was set.
-    private struct Shape: Hashable {
-        let target: Target
-        let keys: [ExactText]
-    }
-
-    private var statements = RecentCache<Target, EncodedStatement>()
-    private var shapes = RecentCache<Shape, EncodedStatement>()
-    let positional = PositionalStatements()
-    @exclusivity(unchecked) var finders = RecentCache<ObjectIdentifier, RecordFinder>()
     private var layouts: [ObjectIdentifier: RecordLayout] = [:]
-    /// The source of the layouts: the file, as another one may be attached under the same name, and its schema's version.
-    private var origin: (path: String?, version: Int)?
+    private var columns: [ObjectIdentifier: PositionalLayout] = [:]
+    private var plans = RecentCache<ObjectIdentifier, RecordChangePlan>()
+    /// The source of the layouts: the file, as another one may be attached under the same name, its schema's version, and those of
+    /// all databases as this connection knows them: a temporary table hides one in the file.
+    private var origin: (path: String?, version: Int, stamp: UInt64)?
     /// The database of the tables; nil for the first one that has them.
     private let schema: String?
+    private let place: String
     private var others: [SQLName: RecordStatements] = [:]
 
-    init(schema: String?) { self.schema = schema }
+    init(schema: String?) { (self.schema, place) = (schema, schema ?? "") }
 
     convenience init() { self.init(schema: nil) }
 
@@ -41,37 +32,116 @@ final class RecordStatements: ConnectionState {
         return table
     }
 
+    /// What a statement is kept for.
+    @inline(__always)
+    func key<Kept: AnyObject, Record>(
+        _ kind: Kept.Type, _ type: Record.Type, _ code: UInt64 = 0, text: String = ""
+    ) -> StatementKey {
+        StatementKey(kind, ObjectIdentifier(type), code, text: text, place: place)
+    }
+
     func run<Record: SQLRecord>(
         _ action: RecordAction, _ record: Record, _ db: Connection, _ row: ((borrowing Row) throws -> Void)? = nil
     ) throws {
-        if let ready = positional.ready(PositionalStatements.Target(type: ObjectIdentifier(Record.self), action: action)),
-            try ready.run(record, row)
-        {
-            return
+        if let columns = Record._recordColumns {
+            let key = key(PositionalStatement.self, Record.self, action.number, text: action.columns)
+            try run(key, Record.self, db) { try $0.run(record, row) } make: { table, layout in
+                try self.statement(action, record, columns.positions, table, layout, db)
+            }
+        } else {
+            let key = key(EncodedStatement.self, Record.self, action.number, text: action.columns)
+            try run(key, Record.self, db) { try $0.run(record, row) } make: { table, layout in
+                try self.statement(action, record, table, layout, db)
+            }
         }
-        if let columns = Record._recordColumns { return try runPositional(action, record, columns.positions, db, row) }
-        let table = table(Record.self)
-        let layout = try self.layout(Record.self, table, db)
-        let target = Target(type: ObjectIdentifier(Record.self), action: action)
-        if let statement = statements.find(target), statement.statement.uses == 0, try statement.run(record, row) { return }
-        // The record has keys that were not seen before, or different ones from the last record.
+    }
+
+    /// Runs a statement that is kept, or another one for the columns that the record sets.
+    ///
+    /// A statement that was made for what the schema said is not compiled again for another schema: it might then find rows by a
+    /// key of before. SQLite says so when it begins to run, and nothing has to be asked before.
+    private func run<Record: SQLRecord, Kept: AnyObject>(
+        _ key: StatementKey, _ type: Record.Type, _ db: Connection, _ run: (Kept) throws -> StatementRun,
+        make: (SQLTable, RecordLayout) throws -> (Statement, Kept)
+    ) throws {
+        if let known: Kept = db.kept(key), case .done = try run(known) { return }
+        let table = table(type)
+        for _ in 0..<Self.attempts {
+            let layout = try self.layout(type, table, db)
+            var isOutdated = false
+            do {
+                let isRun = try db.runKept(key, Kept.self) { kept in
+                    let end = try run(kept)
+                    isOutdated = end == .outdated
+                    return end != .otherColumns
+                } make: {
+                    try self.made(table, db) { try make(table, layout) }
+                }
+                if !isRun { throw DatabaseError.misuse("\(type) encodes or leaves out other columns each time") }
+            } catch is SchemaChange {
+                continue
+            }
+            if !isOutdated { return }
+            forget(key, db)
+        }
+        throw DatabaseError.changingSchema
+    }
+
+    /// Thrown if the schema is not the one that a statement was made for.
+    struct SchemaChange: Error {}
+
+    /// Forgets an outdated statement, and what is known of the schema: the version may be that of another database than the
+    /// table's.
+    func forget(_ key: StatementKey, _ db: Connection) {
+        db.forget(key)
+        origin = nil
+    }
+
+    /// How often a statement is made again because the schema has changed meanwhile.
+    static let attempts = 10
+
+    /// Makes a statement for what is known of the schema.
+    /// - Throws: ``SchemaChange`` if another connection has changed it since it was read.
+    func made<Made>(_ table: SQLTable, _ db: Connection, _ make: () throws -> Made) throws -> Made {
+        let made = try make()
+        if table.columns.isEmpty, try version(db) != origin?.version { throw SchemaChange() }
+        return made
+    }
+
+    /// What is kept for a question, or what is made and kept for it.
+    func kept<Kept: AnyObject>(
+        _ key: StatementKey, _ table: SQLTable, _ db: Connection, _ make: () throws -> (Statement, Kept)
+    ) throws -> Kept {
+        if let known: Kept = db.kept(key) { return known }
+        let (statement, kept) = try made(table, db, make)
+        db.keep(statement, kept, key)
+        return kept
+    }
+
+    private func statement<Record: SQLRecord>(
+        _ action: RecordAction, _ record: Record, _ table: SQLTable, _ layout: RecordLayout, _ db: Connection
+    ) throws -> (Statement, EncodedStatement) {
         let all = try RowEncodingState.collect(record).map(\.name)
-        let shape = Shape(target: target, keys: all.map { ExactText($0) })
-        var statement = shapes.find(shape)
-        if statement == nil || statement?.statement.uses != 0 {
-            let sql = try RecordSQL(action, table, layout, all)
-            let made = EncodedStatement(
-                try db.prepareKept(sql.text),
-                RowEncodingState(
-                    db.profile, Record.self, keys: sql.keys,
-                    unused: Set(all.lazy.map { ExactText($0) }).subtracting(sql.keys.lazy.map { ExactText($0) })))
-            if statement == nil { shapes.add(made, shape) }
-            statement = made
-        }
-        guard let statement, try statement.run(record, row) else {
-            throw DatabaseError.misuse("\(Record.self) encodes different keys each time")
-        }
-        statements.add(statement, target)
+        let sql = try RecordSQL(action, table, layout, all)
+        let state = RowEncodingState(
+            db.profile, Record.self, keys: sql.keys,
+            unused: Set(all.lazy.map { ExactText($0) }).subtracting(sql.keys.lazy.map { ExactText($0) }))
+        let statement = try db.prepareKept(sql.text)
+        return (statement, EncodedStatement(statement, state, isFreeOfSchema: !table.columns.isEmpty))
+    }
+
+    private func statement<Record: SQLRecord>(
+        _ action: RecordAction, _ record: Record, _ positions: RecordPositions, _ table: SQLTable, _ layout: RecordLayout,
+        _ db: Connection
+    ) throws -> (Statement, PositionalStatement) {
+        let columns = columns(Record.self, positions, db)
+        let present = try columns.values(of: record).map { $0 != nil }
+        let sql = try RecordSQL(action, table, layout, zip(positions.names, present).filter(\.1).map(\.0))
+        let statement = try db.prepareKept(sql.text)
+        return (
+            statement,
+            PositionalStatement(statement, columns, keys: sql.keys, present: present, isFreeOfSchema: !table.columns.isEmpty)
+        )
     }
 
     /// Whether rows are written to a virtual table and found by their numbers.
@@ -80,21 +150,49 @@ final class RecordStatements: ConnectionState {
         return layout.isVirtual && layout.key == ["rowid"]
     }
 
+    /// How the columns of a positional record are stored.
+    func columns<Record: SQLRecord>(_ type: Record.Type, _ positions: RecordPositions, _ db: Connection) -> PositionalLayout {
+        let id = ObjectIdentifier(type)
+        if let known = columns[id] { return known }
+        let made = PositionalLayout(positions.names, db.profile, Record.columnProfiles)
+        columns[id] = made
+        return made
+    }
+
+    /// What changing positional records has to know of them.
+    /// - Parameter isChecked: whether the schema is looked at, if it matters.
+    func plan<Record: SQLRecord>(
+        _ type: Record.Type, _ positions: RecordPositions, _ db: Connection, isChecked: Bool
+    ) throws(DatabaseError) -> RecordChangePlan {
+        let id = ObjectIdentifier(type)
+        if !isChecked, let known = plans.find(id) { return known }
+        let table = table(type)
+        let layout = try self.layout(type, table, db)
+        if let known = plans.find(id) { return known }
+        let made = try RecordChangePlan(columns(type, positions, db), table, layout)
+        plans.add(made, id)
+        return made
+    }
+
+    private func version(_ db: Connection) throws(DatabaseError) -> Int {
+        let place = schema.map { Schema(db, $0) } ?? db.main
+        return try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(place.quotedName).schema_version")) ?? 0
+    }
+
     /// The layout of a record's table, from its description or from the database's current schema.
     func layout<Record: SQLRecord>(_ type: Record.Type, _ table: SQLTable, _ db: Connection) throws(DatabaseError) -> RecordLayout {
         let id = ObjectIdentifier(type)
         if table.columns.isEmpty {
             // Using an outdated key would change the wrong rows.
-            let place = schema.map { Schema(db, $0) } ?? db.main
-            let version = try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(place.quotedName).schema_version")) ?? 0
-            let path = schema == nil ? nil : try place.path
-            if origin?.version != version || !(origin?.path).isSameText(as: path) {
+            let version = try version(db)
+            let path = try schema.map { name throws(DatabaseError) in try Schema(db, name).path } ?? nil
+            // 0 if a schema is yet to be read.
+            let stamp = sqlcipherkit_schema_stamp(try db.live())
+            if origin?.version != version || origin?.stamp != stamp || stamp == 0 || !(origin?.path).isSameText(as: path) {
                 layouts = [:]
-                statements.removeAll()
-                shapes.removeAll()
-                positional.removeAll()
-                finders.removeAll()
-                origin = (path, version)
+                plans.removeAll()
+                db.forgetAnswers()
+                origin = (path, version, stamp)
             }
         }
         if let known = layouts[id] { return known }
@@ -103,5 +201,11 @@ final class RecordStatements: ConnectionState {
         if let positions = table.positions { layout.columns = positions.names }
         layouts[id] = layout
         return layout
+    }
+}
+
+extension DatabaseError {
+    static var changingSchema: DatabaseError {
+        DatabaseError(code: .schema, message: "the schema changes each time that a record's statement is made")
     }
 }

@@ -7,10 +7,10 @@ public struct SQLColumns<Source>: Sendable {
     let alias: String
 
     func expression<Root: SQLRecord, Value, Result>(_ keyPath: KeyPath<Root, Value> & Sendable) -> SQLExpression<Result> {
-        if let positions = table.positions, let column = positions.column(keyPath) {
+        if let column = table.column(keyPath) {
             let profiles = Root.columnProfiles
             let profile = profiles.isEmpty ? nil : profiles[column.name]
-            if alias.isSameText(as: positions.table) { return SQLExpression(.column(column), .atom, profile) }
+            if alias.isSameText(as: column.names.table) { return SQLExpression(.column(column), .atom, profile) }
             return SQLExpression("\(identifier: alias).\(identifier: column.name)", .atom, profile)
         }
         guard let name = table.columnName(keyPath) else {

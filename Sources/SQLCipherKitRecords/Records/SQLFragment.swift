@@ -3,7 +3,7 @@ import SQLCipherKitCore
 /// What an expression consists of. Its SQL is only written if something asks for it: a query's statement is often found by less.
 enum SQLFragment: Sendable {
     case text(Text)
-    /// A column of a positional record under its table's own name.
+    /// A column of a record under its table's own name.
     case column(RecordPositions.Column)
     /// Such columns compared with values.
     case terms(SQLTerms)
@@ -34,7 +34,7 @@ enum SQLFragment: Sendable {
     }
 }
 
-/// Up to four comparisons of a positional record's columns, all of which hold: the condition of most queries.
+/// Up to four comparisons of a record's columns, all of which hold: the condition of most queries.
 final class SQLTerms: Sendable {
     /// What a column is compared by. Numbered from 1, so that no term is 0.
     enum Comparison: UInt64 {
@@ -123,27 +123,6 @@ final class SQLTerms: Sendable {
             text += names.qualified[Int(term >> 4)] + " " + comparison.text
             if comparison.hasValue { text += " ?" }
         }
-        return text
-    }
-}
-
-/// The statements of a connection's plain queries, by what tells two of them apart.
-final class PlainQueries: ConnectionState {
-    private struct Shape: Hashable {
-        let names: ObjectIdentifier
-        let code: UInt64
-        let isFirst: Bool
-    }
-
-    // The names are kept, so that no other object has their identity.
-    @exclusivity(unchecked) private var texts = RecentCache<Shape, (text: String, names: RecordNames)>()
-
-    /// The statement that reads the records to which all terms apply.
-    func text(_ positions: RecordPositions, _ terms: SQLTerms, isFirst: Bool) -> String {
-        let shape = Shape(names: ObjectIdentifier(terms.names), code: terms.code, isFirst: isFirst)
-        if let known = texts.find(shape) { return known.text }
-        let text = "\(positions.select) WHERE \(terms.text)\(isFirst ? " LIMIT 1" : "")"
-        texts.add((text, terms.names), shape)
         return text
     }
 }

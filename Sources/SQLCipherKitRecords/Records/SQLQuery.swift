@@ -31,11 +31,6 @@ public struct SQLQuery<Record: SQLRecord>: SQLQueryable {
     /// The clauses, if the query reads whole records.
     var plainClauses: SQLClauses? { reading == nil ? content.clauses : nil }
 
-    /// The statement of a plain query; nil for any other.
-    func plainSelect(_ db: Connection, isFirst: Bool) -> SQL? {
-        reading == nil ? content.clauses.plainSelect(db, isFirst: isFirst) : nil
-    }
-
     /// The rows that match a condition; see ``SQLQueryable/filter(_:)``.
     @_documentation(visibility: private)
     public func filter(_ condition: (SQLColumns<Record>) -> SQLPredicate) -> SQLQuery<Record> {

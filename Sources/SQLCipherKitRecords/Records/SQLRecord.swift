@@ -42,7 +42,7 @@ public protocol SQLRecord: Codable, SQLSource, ColumnProfiled {
 }
 
 extension SQLRecord {
-    public static var tableName: String { "\(Self.self)".withSmallInitials }
+    public static var tableName: String { RecordFacts.of(Self.self).tableName }
 
     public static var table: SQLTable { SQLTable(tableName) }
 
@@ -55,7 +55,7 @@ extension SQLRecord {
         if let columns = _recordColumns {
             table.positions = columns.positions
         } else if table.columns.isEmpty {
-            table.readsRowID = PropertyProbe.hasRowID(Self.self)
+            table.plain = RecordFacts.of(Self.self).columns(ofTable: table.name)
         }
         return table
     }
@@ -66,7 +66,7 @@ extension SQLRecord {
 
 extension String {
     /// The table name for a type's name.
-    fileprivate var withSmallInitials: String {
+    var withSmallInitials: String {
         let capitals = prefix { $0.isUppercase }.count
         // The last of several capitals begins the next word.
         let next = dropFirst(capitals).first

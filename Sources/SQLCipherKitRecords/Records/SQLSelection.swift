@@ -75,7 +75,7 @@ public struct SQLSelection<Element>: Sendable {
 
     func sql(_ form: SQLClauses.Form, _ db: Connection) throws(DatabaseError) -> SQL {
         guard form == .rows, list == nil else { return try clauses.request(form, list ?? clauses.records, db) }
-        if let sql = clauses.plainSelect(db, isFirst: clauses.isFirst) { return sql }
+        if let sql = clauses.plainSelect(isFirst: clauses.isFirst) { return sql }
         return try clauses.request(form, clauses.records, db)
     }
 }

@@ -150,7 +150,7 @@ extension RecordStatements {
         _ record: Record, _ table: SQLTable, _ db: Connection
     ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
         if let positions = table.positions {
-            let values = try positional.layout(Record.self, positions, db).values(of: record)
+            let values = try columns(Record.self, positions, db).values(of: record)
             return zip(positions.names, values).compactMap { name, value in value.map { (name: name, value: $0) } }
         }
         let profiles = Record.columnProfiles

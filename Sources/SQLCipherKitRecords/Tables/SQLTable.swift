@@ -66,8 +66,10 @@ public struct SQLTable: Sendable {
     package var schema: String?
     /// The columns of the positional record that it is the table of.
     var positions: RecordPositions?
-    /// Whether the record of a table that is not described has a property for the row id.
-    var readsRowID = false
+    /// The columns of the record of a table that is not described.
+    var plain: PlainColumns?
+    /// Whether that record has a property for the row id.
+    var readsRowID: Bool { plain?.hasRowID ?? false }
 
     /// The table's name.
     public var name: String { description.name }
@@ -115,9 +117,14 @@ public struct SQLTable: Sendable {
 
     /// The column of a property; nil if the property has no name and is not described.
     func columnName<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> String? {
-        if let column = positions?.column(keyPath) { return column.name }
+        if let column = column(keyPath) { return column.name }
         if !columnNames.isEmpty, let name = columnNames[AnyProperty(keyPath)] { return name }
         return PropertyName.of(keyPath)
+    }
+
+    /// The column of a property, if it is found by where the property lies in its record.
+    func column<Root, Value>(_ keyPath: KeyPath<Root, Value> & Sendable) -> RecordPositions.Column? {
+        positions?.column(keyPath) ?? plain?.column(keyPath)
     }
 
     /// The name of the column of a property of unknown type.
