@@ -37,7 +37,7 @@ public struct CipherConfiguration: Hashable, Sendable {
     /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: 4,096.
     public var pageSize = 4096
     /// The number of PBKDF2 rounds that turn a passphrase into a key. Default: 256,000. Raw keys use none.
-    /// ``iterations(taking:hash:)`` finds the number for a given time, and ``weaknesses`` reports a low one.
+    /// `iterations(taking:hash:)` finds the number for a given time, and `weaknesses` reports a low one.
     public var kdfIterations = 256_000
     /// The hash function of PBKDF2. Default: SHA-512.
     public var kdfAlgorithm = Hash.sha512

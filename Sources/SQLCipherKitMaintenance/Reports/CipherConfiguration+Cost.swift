@@ -1,4 +1,5 @@
 import CSQLCipher
+import SQLCipherKitCore
 
 extension CipherConfiguration.Hash {
     /// The minimum number of PBKDF2 rounds recommended for passphrases with this hash function: 1,300,000 with SHA-1, 600,000 with

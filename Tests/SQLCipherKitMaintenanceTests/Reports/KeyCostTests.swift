@@ -1,5 +1,6 @@
 import KitSupport
 import SQLCipherKitCore
+import SQLCipherKitMaintenance
 import Testing
 
 /// What a passphrase costs, and what is said of settings that cost too little.
