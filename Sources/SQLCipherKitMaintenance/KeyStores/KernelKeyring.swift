@@ -83,7 +83,9 @@
         /// The secret's bytes; nil if there is no key of that name, or if it has expired or was revoked.
         func read(_ name: String) throws(DatabaseError) -> SecureBytes? {
             guard let key = try find(name) else { return nil }
-            return try SecureBytes(upTo: KeySource.maximumBytes) { memory throws(DatabaseError) in
+            // It may go between the search and the read.
+            var isGone = false
+            let bytes = try SecureBytes(upTo: KeySource.maximumBytes) { memory throws(DatabaseError) in
                 var result = sqlcipherkit_keyring_read(key, memory.baseAddress, memory.count)
                 if result == -Int64(EACCES) {
                     // A session that is not linked to the user's keyring finds the key but does not possess it. Linking the key to
@@ -94,16 +96,24 @@
                         sqlcipherkit_keyring_unlink(thread, key)
                     }
                 }
+                isGone = Self.isGone(result)
+                if isGone { return 0..<0 }
                 let count = try Self.check(result, "the key \(name) cannot be read from")
                 guard count <= Int64(memory.count) else { throw .keyProvider("the key \(name) of the kernel is too large") }
                 return 0..<Int(count)
             }
+            if isGone { return nil }
+            return bytes
+        }
+
+        private static func isGone(_ result: Int64) -> Bool {
+            [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains { result == -Int64($0) }
         }
 
         private func find(_ name: String) throws(DatabaseError) -> Int64? {
             try Self.validate(name)
             let key = sqlcipherkit_keyring_search(rawValue, name, 0)
-            if [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains(where: { key == -Int64($0) }) { return nil }
+            if Self.isGone(key) { return nil }
             return try Self.check(key, "the key \(name) cannot be looked up in")
         }
 

@@ -16,15 +16,15 @@ import TestSupport
     /// An entry ends by time alone, which no commit tells of.
     @Test(arguments: Store.allCases) func observersSeeThatAnEntryExpires(kind: Store) async throws {
         let database = try kind.open(folder), store = try SharedKeyValueStore("settings", in: database)
-        try await store.set("soon", to: 1, expires: Date(timeIntervalSinceNow: 0.5))
+        try await store.set("soon", to: 1, expires: Date(timeIntervalSinceNow: 3))
         var seen: [Int?] = []
         for try await value in store.observe("soon", as: Int.self) {
             seen.append(value)
             if value == nil { break }
         }
         #expect(seen == [1, nil])
-        try await store.set("a", to: 1, expires: Date(timeIntervalSinceNow: 0.5))
-        try await store.set("b", to: 2, expires: Date(timeIntervalSinceNow: 0.8))
+        try await store.set("a", to: 1, expires: Date(timeIntervalSinceNow: 3))
+        try await store.set("b", to: 2, expires: Date(timeIntervalSinceNow: 3.3))
         try await store.set("c", to: 3)
         let keys = database.observe { db in try KeyValueStore("settings", in: db).keys() }.removingDuplicates()
         var last: [String] = []

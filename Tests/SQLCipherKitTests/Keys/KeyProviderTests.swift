@@ -228,7 +228,7 @@ import TestSupport
 
         @Test func aKernelKeyThatExpires() throws {
             let name = "sqlcipherkit-test-\(UUID().uuidString)"
-            do { try KernelKeyring.process.add(Data("pass phrase".utf8), as: name, expiresAfter: .milliseconds(300)) } catch {
+            do { try KernelKeyring.process.add(Data("pass phrase".utf8), as: name, expiresAfter: .seconds(3)) } catch {
                 #expect(error.reason == .keyProvider)
                 return
             }
