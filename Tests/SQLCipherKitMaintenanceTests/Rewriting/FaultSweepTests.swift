@@ -23,7 +23,7 @@ import TestSupport
             ("thread", 2), ("random", 5), ("map", 3), ("pin", 1), ("lock", 3),
         ]
         for (kind, few) in kinds {
-            // A replica tries again by itself what the system refuses it otherwise.
+            // The other kinds have not been judged with replicas yet: a lock that is refused for good did not end in forty seconds.
             if scenario.hasPrefix("replica"), kind != "thread", kind != "open" || scenario == "replica" { continue }
             for length in LongTests.areOn || few > 2 || kind == "stat" ? ["once", "forGood"] : ["once"] {
                 let folder = try TemporaryFolder()
