@@ -13,11 +13,12 @@ let hasAll = !isDevelopment || development == "all"
 let engineDependencies: [Target.Dependency] = [
     "CSQLCipherProvider", .target(name: "COpenSSL", condition: .when(traits: ["OpenSSL"])),
 ]
+// The tests run the C that users have. Debug information of variables would take a quarter of its compilation.
 // Where the primitives come from that the package has no kernel of its own for: Sources/CSQLCipher/Provider/Primitives/library.h.
 let engineSettings: [CSetting] = [
     .define("SQLCIPHERKIT_OPENSSL", .when(traits: ["OpenSSL"])),
     .define("SQLCIPHERKIT_LIBTOMCRYPT", .when(platforms: [.linux], traits: ["LibTomCrypt"])),
-] + (isDevelopment ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : [])  // The tests run the C that users have.
+] + (isDevelopment ? [.unsafeFlags(["-O2", "-gline-tables-only"], .when(configuration: .debug))] : [])
 let engineLinking: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
 
 // What SQLCipherKit re-exports.
