@@ -6,6 +6,21 @@ import TestSupport
 
 /// A program for each row of the article "From DataLiteCore".
 @Suite struct DataLiteCorePorts {
+    static let programs: [Port] = Port.list(Self.init, [
+        "D1": d1, "D2": d2, "D3": d3, "D4": d4, "D5": d5, "D6": d6, "D7": d7, "D8": d8, "D9": d9, "D10": d10,
+        "D11": d11, "D12": d12, "D13": d13, "D14": d14, "D15": d15, "D16": d16, "D17": d17, "D18": d18,
+        "D20": d20, "D21": d21, "D22": d22, "D23": d23, "D24": d24, "D25": d25, "D26": d26, "D27": d27,
+        "D28": d28, "D29": d29, "D30": d30, "D31": d31, "D32": d32, "D33": d33, "D34": d34, "D35": d35,
+        "D36": d36, "D37": d37, "D38": d38, "D39": d39, "D40": d40, "D41": d41, "D42": d42, "D43": d43,
+        "D44": d44, "D45": d45, "D46": d46, "D47": d47, "D48": d48, "D49": d49, "D50": d50, "D51": d51,
+        "E1": e1, "E2": e2, "E3": e3, "E4": e4, "E5": e5, "E6": e6, "E7": e7, "E8": e8, "E9": e9, "E10": e10,
+        "E11": e11, "E12": e12, "E13": e13,
+    ], async: [
+        "D19": d19,
+    ])
+
+    @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
+
     let desk: PortDesk
     var db: Connection { desk.db }
 
@@ -21,13 +36,15 @@ import TestSupport
 
     // MARK: The connection
 
-    @Test("D1 places") func d1() throws {
+    /// D1 places
+    func d1() throws {
         #expect(try Connection(.memory).location == .memory)
         #expect(try Connection(.temporary).fetchOne(Int.self, "SELECT 1") == 1)
         #expect(try Connection(.file(desk.path), key: desk.key).main.path == desk.path)
     }
 
-    @Test("D2 folders and permissions") func d2() throws {
+    /// D2 folders and permissions
+    func d2() throws {
         var configuration = DatabaseConfiguration()
         configuration.createsFolders = true
         _ = try Connection(.file(desk.file("a/new.db")), key: desk.key, configuration: configuration)
@@ -35,7 +52,8 @@ import TestSupport
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test("D3 options of opening") func d3() throws {
+    /// D3 options of opening
+    func d3() throws {
         let reader = try desk.open { $0.access = .readOnly }
         #expect(try reader.main.isReadOnly)
         try FileManager.default.createSymbolicLink(atPath: desk.file("link.db"), withDestinationPath: desk.path)
@@ -45,7 +63,8 @@ import TestSupport
             == .cannotOpen)
     }
 
-    @Test("D4 a missing file") func d4() throws {
+    /// D4 a missing file
+    func d4() throws {
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
         let error = #expect(throws: DatabaseError.self) {
@@ -54,24 +73,28 @@ import TestSupport
         #expect(error?.reason == .cannotOpen && error?.path == desk.file("none.db"))
     }
 
-    @Test("D5 the last reference closes") func d5() throws {
+    /// D5 the last reference closes
+    func d5() throws {
         do { try desk.open().begin(.exclusive) }
         try db.execute("DELETE FROM note")
         #expect(db.changes == 3)
     }
 
-    @Test("D6 whether there is a transaction") func d6() throws {
+    /// D6 whether there is a transaction
+    func d6() throws {
         try db.begin()
         #expect(db.isInTransaction)
         try db.rollback()
         #expect(!db.isInTransaction)
     }
 
-    @Test("D7 whether it can only be read") func d7() throws {
+    /// D7 whether it can only be read
+    func d7() throws {
         #expect(try !db.main.isReadOnly && desk.open { $0.access = .readOnly }.main.isReadOnly)
     }
 
-    @Test("D8 waiting for a lock") func d8() throws {
+    /// D8 waiting for a lock
+    func d8() throws {
         #expect(try db.settings.setBusyTimeout(.milliseconds(1)) == .milliseconds(1))
         let other = try desk.open()
         try other.begin()
@@ -80,35 +103,41 @@ import TestSupport
         #expect(desk.reason { try db.begin() } == .busy)
     }
 
-    @Test("D9 the application's number") func d9() throws {
+    /// D9 the application's number
+    func d9() throws {
         #expect(try db.main.setApplicationID(77) == 77)
         #expect(try db.main.applicationID == 77)
     }
 
-    @Test("D10 the schema's number") func d10() throws {
+    /// D10 the schema's number
+    func d10() throws {
         #expect(try db.main.setUserVersion(3) == 3)
         #expect(try db.main.userVersion == 3)
     }
 
-    @Test("D11 foreign keys") func d11() throws {
+    /// D11 foreign keys
+    func d11() throws {
         #expect(try db.settings.isEnabled(.foreignKeys))
         let off = try desk.open { $0.enforcesForeignKeys = false }
         #expect(try !off.settings.isEnabled(.foreignKeys))
     }
 
-    @Test("D12 the journal") func d12() throws {
+    /// D12 the journal
+    func d12() throws {
         #expect(try db.main.setJournalMode(.wal) == .wal)
         #expect(try db.main.journalMode == .wal)
     }
 
-    @Test("D13 how safely it writes") func d13() throws {
+    /// D13 how safely it writes
+    func d13() throws {
         #expect(try db.main.setSynchronous(.normal) == .normal)
         #expect(try db.main.synchronous == .normal)
     }
 
     // MARK: Hooks
 
-    @Test("D14 hearing of changes") func d14() throws {
+    /// D14 hearing of changes
+    func d14() throws {
         var rows: [Int64] = []
         let token = try db.addUpdateHook { change in rows.append(change.rowID) }
         try db.execute("UPDATE note SET stars = 1 WHERE id > 1")
@@ -116,7 +145,8 @@ import TestSupport
         token.remove()
     }
 
-    @Test("D15 refusing a commit") func d15() throws {
+    /// D15 refusing a commit
+    func d15() throws {
         struct Full: Error {}
         let token = try db.addCommitHook { throw Full() }
         let error = #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM note") }
@@ -125,7 +155,8 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 3)
     }
 
-    @Test("D16 hearing of a rollback") func d16() throws {
+    /// D16 hearing of a rollback
+    func d16() throws {
         var count = 0
         let token = try db.addRollbackHook { count += 1 }
         try db.begin()
@@ -135,7 +166,8 @@ import TestSupport
         #expect(count == 1)
     }
 
-    @Test("D17 several observers") func d17() throws {
+    /// D17 several observers
+    func d17() throws {
         var seen: [String] = []
         let first = try db.addUpdateHook { _ in seen.append("a") }, second = try db.addUpdateHook { _ in seen.append("b") }
         try db.execute("UPDATE note SET stars = 1 WHERE id = 1")
@@ -145,7 +177,8 @@ import TestSupport
         #expect(seen.sorted() == ["a", "b", "b"])
     }
 
-    @Test("D18 a trace") func d18() throws {
+    /// D18 a trace
+    func d18() throws {
         var seen: [String] = []
         let token = try db.addTraceHook(showingValues: true) { event in seen.append(event.sql) }
         try db.execute("UPDATE note SET stars = \(4)")
@@ -153,7 +186,8 @@ import TestSupport
         #expect(seen.contains("UPDATE note SET stars = 4"))
     }
 
-    @Test("D19 one connection for several threads") func d19() async throws {
+    /// D19 one connection for several threads
+    func d19() async throws {
         let queue = try DatabaseQueue(.file(desk.path), key: desk.key)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 { group.addTask { try await queue.write { try $0.execute("UPDATE note SET stars = 1 + ifnull(stars, 0)") } } }
@@ -164,78 +198,91 @@ import TestSupport
 
     // MARK: Functions
 
-    @Test("D20 a function") func d20() throws {
+    /// D20 a function
+    func d20() throws {
         try db.register(.function("shout", .deterministic) { (text: String) in text.uppercased() + "!" })
         #expect(try db.fetchOne(String.self, "SELECT shout(title) FROM note") == "BAKERY!")
     }
 
-    @Test("D21 a function of any number of arguments") func d21() throws {
+    /// D21 a function of any number of arguments
+    func d21() throws {
         try db.register(.function("how_many", arguments: nil) { arguments in arguments.count })
         #expect(try db.fetchOne(Int.self, "SELECT how_many(1, 2, 'x')") == 3)
     }
 
-    @Test("D22 an aggregate") func d22() throws {
+    /// D22 an aggregate
+    func d22() throws {
         try db.register(.aggregate("product", arguments: 1, .deterministic) { Product() })
         #expect(try db.fetchOne(Int.self, "SELECT product(stars) FROM note") == 15)
         #expect(try db.fetchOne(Int.self, "SELECT product(stars) FROM note WHERE 0") == 1)
     }
 
-    @Test("D23 flags of functions") func d23() throws {
+    /// D23 flags of functions
+    func d23() throws {
         try db.register(.function("secret", .directOnly) { () in 7 })
         try db.execute("CREATE VIEW leak AS SELECT secret() AS s")
         #expect(desk.reason { _ = try db.fetchOne(Int.self, "SELECT s FROM leak") } == .engine)
         #expect(try db.fetchOne(Int.self, "SELECT secret()") == 7)
     }
 
-    @Test("D24 errors of functions") func d24() throws {
+    /// D24 errors of functions
+    func d24() throws {
         struct Odd: Error {}
         try db.register(.function("odd") { () throws -> Int in throw Odd() })
         let error = #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, "SELECT odd()") }
         #expect(error?.reason == .callback && error?.underlyingError is Odd)
     }
 
-    @Test("D25 removing a function") func d25() throws {
+    /// D25 removing a function
+    func d25() throws {
         try db.register(.function("seven") { () in 7 })
         try db.unregister(.function("seven", arguments: 0))
         #expect(desk.reason { _ = try db.fetchOne(Int.self, "SELECT seven()") } == .engine)
     }
 
-    @Test("D26 regular expressions") func d26() throws {
+    /// D26 regular expressions
+    func d26() throws {
         try db.register(.regularExpressions(matching: .contains))
         #expect(try db.fetchAll(String.self, "SELECT title FROM note WHERE title REGEXP \("l+$")") == ["Mill", "Well"])
     }
 
     // MARK: Statements
 
-    @Test("D27 a statement to keep") func d27() throws {
+    /// D27 a statement to keep
+    func d27() throws {
         let insert = try db.prepare("INSERT INTO note(title) VALUES (?)", isPersistent: true)
         for title in ["a", "b"] { try insert.execute(binding: title) }
         #expect(db.lastInsertedRowID == 5)
     }
 
-    @Test("D28 a statement's text") func d28() throws {
+    /// D28 a statement's text
+    func d28() throws {
         let statement = try db.prepare("SELECT title FROM note WHERE id = ?")
         try statement.bind([3])
         #expect(statement.sql.hasSuffix("id = ?") && statement.expandedSQL.hasSuffix("id = 3") && statement.isReadOnly)
     }
 
-    @Test("D29 values by name") func d29() throws {
+    /// D29 values by name
+    func d29() throws {
         let statement = try db.prepare("SELECT title FROM note WHERE id = :id OR stars = $stars")
         #expect(try statement.fetchAll(String.self, ["id": 1, "$stars": 5]) == ["Bakery", "Well"])
     }
 
-    @Test("D30 the parameters of a statement") func d30() throws {
+    /// D30 the parameters of a statement
+    func d30() throws {
         let statement = try db.prepare("SELECT :a, ?, @b")
         #expect(statement.parameterCount == 3 && statement.parameterNames == [":a", nil, "@b"])
         #expect(statement.parameterIndex("@b") == 3)
     }
 
-    @Test("D31 values by position") func d31() throws {
+    /// D31 values by position
+    func d31() throws {
         let statement = try db.prepare("SELECT ?2 || ?1 || ?2")
         #expect(try statement.fetchOne(String.self, ["a", "b"]) == "bab")
     }
 
-    @Test("D32 stepping and resetting") func d32() throws {
+    /// D32 stepping and resetting
+    func d32() throws {
         let statement = try db.prepare("SELECT title FROM note WHERE id > ? ORDER BY id")
         try statement.bind(1, at: 1)
         #expect(try statement.step() && statement[0] == "Mill")
@@ -243,82 +290,96 @@ import TestSupport
         #expect(try statement.step() && statement["title"] == "Mill" && statement.step() && !statement.step())
     }
 
-    @Test("D33 clearing values") func d33() throws {
+    /// D33 clearing values
+    func d33() throws {
         let statement = try db.prepare("SELECT ?")
         try statement.bind(1, at: 1)
         try statement.clearBindings()
         #expect(try statement.step() && statement[0] == Int?.none)
     }
 
-    @Test("D34 the columns of a statement") func d34() throws {
+    /// D34 the columns of a statement
+    func d34() throws {
         let statement = try db.prepare("SELECT id, title AS name, 1 + 1 FROM note")
         #expect(statement.columnCount == 3 && statement.columnNames.prefix(2) == ["id", "name"])
         #expect(statement.declaredTypes == ["INTEGER", "TEXT", nil])
     }
 
-    @Test("D35 a column's value by index") func d35() throws {
+    /// D35 a column's value by index
+    func d35() throws {
         let stars = try db.fetchOne((String, Int?).self, "SELECT title, stars FROM note WHERE id = 2")
         #expect(stars?.0 == "Mill" && stars?.1 == nil)
     }
 
-    @Test("D36 a column's value by name") func d36() throws {
+    /// D36 a column's value by name
+    func d36() throws {
         try db.forEach("SELECT * FROM note WHERE id = 3") { row in
             let stars: Int = try row["stars"]
             #expect(stars == 5)
         }
     }
 
-    @Test("D37 types of your own") func d37() throws {
+    /// D37 types of your own
+    func d37() throws {
         try db.execute("UPDATE note SET title = \(Mood.calm) WHERE id = 1")
         #expect(try db.fetchOne(Mood.self, "SELECT title FROM note") == .calm)
         #expect(desk.reason { _ = try db.fetchOne(Mood.self, "SELECT title FROM note WHERE id = 2") } == .typeMismatch)
     }
 
-    @Test("D38 a script") func d38() throws {
+    /// D38 a script
+    func d38() throws {
         try db.execute(SQLScript("CREATE TABLE a(x); INSERT INTO a VALUES ('; no end')"))
         #expect(try db.fetchOne(String.self, "SELECT x FROM a") == "; no end")
     }
 
-    @Test("D39 a script from a file or a bundle") func d39() throws {
+    /// D39 a script from a file or a bundle
+    func d39() throws {
         try "CREATE TABLE a(x);".write(toFile: desk.file("setup.sql"), atomically: true, encoding: .utf8)
         try db.execute(SQLScript(contentsOf: URL(fileURLWithPath: desk.file("setup.sql"))))
         #expect(try db.main.hasTable("a"))
         #expect(desk.reason { _ = try SQLScript(resource: "nothing", in: .main) } == .cannotOpen)
     }
 
-    @Test("D40 all of a script or nothing") func d40() throws {
+    /// D40 all of a script or nothing
+    func d40() throws {
         #expect(throws: SQLScriptError.self) { try db.transaction { try $0.execute(SQLScript("DELETE FROM note; DELETE FROM no;")) } }
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 3)
     }
 
-    @Test("D41 reading a pragma") func d41() throws {
+    /// D41 reading a pragma
+    func d41() throws {
         #expect(try db.main.pragma("encoding", as: String.self) == "UTF-8" && db.main.pageSize == 4096)
     }
 
-    @Test("D42 setting a pragma") func d42() throws {
+    /// D42 setting a pragma
+    func d42() throws {
         #expect(try db.main.setPragma("cache_size", to: 100) == 100)
     }
 
-    @Test("D43 a pragma that is a table") func d43() throws {
+    /// D43 a pragma that is a table
+    func d43() throws {
         let columns = try db.fetchAll(String.self, "SELECT name FROM pragma_table_info('note')")
         #expect(try columns == ["id", "title", "stars"] && db.main.columns(of: "note").map(\.name) == columns)
     }
 
-    @Test("D44 beginning and committing") func d44() throws {
+    /// D44 beginning and committing
+    func d44() throws {
         try db.begin(.deferred)
         try db.execute("DELETE FROM note WHERE id = 1")
         try db.commit()
         #expect(!db.isInTransaction)
     }
 
-    @Test("D45 rolling back") func d45() throws {
+    /// D45 rolling back
+    func d45() throws {
         try db.begin()
         try db.execute("DELETE FROM note")
         try db.rollback()
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 3)
     }
 
-    @Test("D46 a transaction as a closure") func d46() throws {
+    /// D46 a transaction as a closure
+    func d46() throws {
         let left = try db.transaction { db -> TransactionEnd<Int?> in
             try db.execute("DELETE FROM note WHERE id = 1")
             return .rollback(try db.fetchOne(Int.self, "SELECT count(*) FROM note"))
@@ -328,29 +389,34 @@ import TestSupport
 
     // MARK: Keys
 
-    @Test("D47 a passphrase") func d47() throws {
+    /// D47 a passphrase
+    func d47() throws {
         _ = try Connection(.file(desk.file("new.db")), key: .passphrase("x'00'").quick)
         #expect(try Connection(.file(desk.file("new.db")), key: .passphrase(Data("x'00'".utf8)).quick).isOpen)
     }
 
-    @Test("D48 a raw key") func d48() throws {
+    /// D48 a raw key
+    func d48() throws {
         let key = try Encryption.raw(Data(repeating: 7, count: 32))
         _ = try Connection(.file(desk.file("new.db")), key: key)
         #expect(try Connection(.file(desk.file("new.db")), key: key).isOpen)
     }
 
-    @Test("D49 a new key") func d49() throws {
+    /// D49 a new key
+    func d49() throws {
         try db.changeKey(to: .passphrase("battery staple").quick)
         #expect(try Connection(.file(desk.path), key: .passphrase("battery staple").quick).isOpen)
     }
 
-    @Test("D50 rows of any shape") func d50() throws {
+    /// D50 rows of any shape
+    func d50() throws {
         let row = try db.fetchOne(RowCopy.self, "SELECT * FROM note WHERE id = 2")
         #expect(row?.columnNames == ["id", "title", "stars"])
         #expect(row?.dictionary == ["id": 2, "title": "Mill", "stars": nil])
     }
 
-    @Test("D51 dates, UUIDs, and a schema that is there") func d51() throws {
+    /// D51 dates, UUIDs, and a schema that is there
+    func d51() throws {
         let store = try desk.open { $0.values = .dataLiteCore }
         try store.execute("UPDATE note SET title = \(Date(timeIntervalSince1970: 1_795_249_800)) WHERE id = 1")
         #expect(try db.fetchOne(String.self, "SELECT title FROM note") == "2026-11-21T08:30:00Z")
@@ -360,43 +426,51 @@ import TestSupport
         #expect(try migrator.migrate(store) == [])
     }
 
-    @Test("E1 the key is a part of opening") func e1() throws {
+    /// E1 the key is a part of opening
+    func e1() throws {
         #expect(try Connection(.file(desk.path), key: desk.key).fetchOne(Int.self, "SELECT count(*) FROM note") == 3)
     }
 
-    @Test("E2 a wrong key") func e2() throws {
+    /// E2 a wrong key
+    func e2() throws {
         #expect(desk.reason { _ = try Connection(.file(desk.path), key: .passphrase("wrong").quick) } == .wrongKeyOrNotADatabase)
     }
 
-    @Test("E3 a database without a key") func e3() throws {
+    /// E3 a database without a key
+    func e3() throws {
         try Connection(.file(desk.file("plain.db"))).execute("CREATE TABLE a(x)")
         #expect(try Connection(.file(desk.file("plain.db")), key: .plaintext).main.hasTable("a"))
     }
 
-    @Test("E4 a raw key with its salt") func e4() throws {
+    /// E4 a raw key with its salt
+    func e4() throws {
         let key = try Encryption.raw(Data(repeating: 7, count: 32), salt: Data(repeating: 9, count: 16))
         let db = try Connection(.file(desk.file("new.db")), key: key)
         #expect(try db.main.cipher?.salt == [UInt8](repeating: 9, count: 16))
     }
 
-    @Test("E5 a key for a plaintext file") func e5() throws {
+    /// E5 a key for a plaintext file
+    func e5() throws {
         try Connection(.file(desk.file("plain.db"))).execute("CREATE TABLE a(x)")
         let before = try Data(contentsOf: URL(fileURLWithPath: desk.file("plain.db")))
         #expect(desk.reason { _ = try Connection(.file(desk.file("plain.db")), key: desk.key) } == .notEncrypted)
         #expect(try Data(contentsOf: URL(fileURLWithPath: desk.file("plain.db"))) == before)
     }
 
-    @Test("E6 an empty key") func e6() throws {
+    /// E6 an empty key
+    func e6() throws {
         #expect(desk.reason { try db.changeKey(to: .passphrase("")) } == .emptyKey)
     }
 
-    @Test("E7 from a passphrase to a raw key and back") func e7() throws {
+    /// E7 from a passphrase to a raw key and back
+    func e7() throws {
         try db.changeKey(to: .raw(Data(repeating: 7, count: 32)))
         try db.changeKey(to: desk.key)
         #expect(try desk.open().isOpen)
     }
 
-    @Test("E8 a new key with a write-ahead log") func e8() throws {
+    /// E8 a new key with a write-ahead log
+    func e8() throws {
         try db.main.setJournalMode(.wal)
         try db.execute("DELETE FROM note")
         try db.changeKey(to: .passphrase("battery staple").quick)
@@ -404,14 +478,16 @@ import TestSupport
         #expect(try again.fetchOne(Int.self, "SELECT count(*) FROM note") == 0)
     }
 
-    @Test("E9 a new key inside a transaction") func e9() throws {
+    /// E9 a new key inside a transaction
+    func e9() throws {
         try db.begin()
         #expect(desk.reason { try db.changeKey(to: .passphrase("battery staple").quick) } == .misuse)
         try db.commit()
         _ = try desk.open()
     }
 
-    @Test("E10 a new key for an attached database") func e10() throws {
+    /// E10 a new key for an attached database
+    func e10() throws {
         let archive = try db.attach(.file(desk.file("archive.db")), as: "archive", key: desk.key)
         try archive.changeKey(to: .passphrase("battery staple").quick)
         try archive.detach()
@@ -419,14 +495,16 @@ import TestSupport
         #expect(desk.reason { _ = try db.schema("nothing") } == .schemaName)
     }
 
-    @Test("E11 the key of an attached database") func e11() throws {
+    /// E11 the key of an attached database
+    func e11() throws {
         try Connection(.file(desk.file("a.db")), key: .passphrase("other").quick).execute("CREATE TABLE a(x)")
         #expect(desk.reason { _ = try db.attach(.file(desk.file("a.db")), as: "a", key: desk.key) } == .wrongKeyOrNotADatabase)
         #expect(try db.schemas().count == 1)
         _ = try db.attach(.file(desk.file("b.db")), as: "b", key: .plaintext)
     }
 
-    @Test("E12 encrypting a plaintext file") func e12() throws {
+    /// E12 encrypting a plaintext file
+    func e12() throws {
         let plain = try Connection(.file(desk.file("plain.db")))
         try plain.main.setUserVersion(7)
         plain.close()
@@ -434,7 +512,8 @@ import TestSupport
         #expect(try Connection(.file(desk.file("plain.db")), key: desk.key).main.userVersion == 7)
     }
 
-    @Test("E13 how a file is encrypted") func e13() throws {
+    /// E13 how a file is encrypted
+    func e13() throws {
         #expect(try db.main.cipher?.settings.pageSize == 4096 && db.main.cipher?.settings.usesHMAC == true)
         #expect(!SQLCipherEngine.cipherVersion.isEmpty)
     }

@@ -6,6 +6,18 @@ import TestSupport
 
 /// A program for each row of the article "From GRDB".
 @Suite struct GRDBPorts {
+    static let programs: [Port] = Port.list(Self.init, [
+        "G1": g1, "G2": g2, "G4": g4, "G5": g5, "G6": g6, "G7": g7, "G8": g8, "G9": g9, "G10": g10,
+        "G11": g11, "G12": g12, "G13": g13, "G14": g14, "G15": g15, "G16": g16, "G17": g17, "G18": g18,
+        "G19": g19, "G20": g20, "G21": g21, "G22": g22, "G23": g23, "G24": g24, "G25": g25, "G26": g26,
+        "G27": g27, "G28": g28, "G29": g29, "G35": g35, "G36": g36, "G37": g37, "G38": g38, "G39": g39,
+        "G40": g40, "G41": g41,
+    ], async: [
+        "G3": g3, "G30": g30, "G31": g31, "G32": g32, "G33": g33, "G34": g34,
+    ])
+
+    @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
+
     let desk: PortDesk
     var db: Connection { desk.db }
 
@@ -49,31 +61,36 @@ import TestSupport
 
     // MARK: Opening
 
-    @Test("G1 a queue and a pool") func g1() throws {
+    /// G1 a queue and a pool
+    func g1() throws {
         let queue = try DatabaseQueue(.file(desk.path), key: desk.key), pool = try pool()
         #expect(try queue.read { db in try db.count(Player.all) } == 3 && pool.read { db in try db.count(Team.all) } == 2)
     }
 
-    @Test("G2 a passphrase, and what each connection needs") func g2() throws {
+    /// G2 a passphrase, and what each connection needs
+    func g2() throws {
         var configuration = DatabaseConfiguration()
         configuration.prepare = { db in try db.register(.function("seven") { () in 7 }) }
         let pool = try DatabasePool(.file(desk.path), key: desk.key, configuration: configuration)
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT seven()") } == 7)
     }
 
-    @Test("G3 another passphrase") func g3() async throws {
+    /// G3 another passphrase
+    func g3() async throws {
         let pool = try pool(), key = try Encryption.passphrase("battery staple").quick
         try await pool.changeKey(to: key)
         #expect(try await pool.read { db in try db.count(Player.all) } == 3)
         #expect(try Connection(.file(desk.path), key: key).count(Player.all) == 3)
     }
 
-    @Test("G4 a database in memory") func g4() throws {
+    /// G4 a database in memory
+    func g4() throws {
         let queue = try DatabaseQueue(.memory)
         #expect(try queue.write { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
     }
 
-    @Test("G5 the values of a file that is there") func g5() throws {
+    /// G5 the values of a file that is there
+    func g5() throws {
         try db.execute("CREATE TABLE visit(id BLOB, at DATETIME, price)")
         let grdb = try desk.open { $0.values = .grdb }, id = UUID()
         let price = try #require(Decimal(string: "12.50"))
@@ -84,37 +101,43 @@ import TestSupport
 
     // MARK: SQL and rows
 
-    @Test("G6 executing") func g6() throws {
+    /// G6 executing
+    func g6() throws {
         let name = "Daniela"
         try db.execute("INSERT INTO player(name, score) VALUES (\(name), \(5))")
         try db.execute("UPDATE player SET score = :score WHERE name = :name", ["score": 6, "name": name])
         #expect(try db.fetchOne(Int.self, "SELECT score FROM player WHERE name = \(name)") == 6)
     }
 
-    @Test("G7 rows") func g7() throws {
+    /// G7 rows
+    func g7() throws {
         var scores: [Int] = []
         try db.forEach("SELECT * FROM player ORDER BY id") { row in scores.append(try row["score"]) }
         #expect(scores == [100, 300, 200])
         #expect(try db.fetchAll(RowCopy.self, "SELECT name FROM team").map(\.dictionary) == [["name": "Red"], ["name": "Blue"]])
     }
 
-    @Test("G8 values") func g8() throws {
+    /// G8 values
+    func g8() throws {
         #expect(try db.fetchAll(String.self, "SELECT name FROM team ORDER BY name") == ["Blue", "Red"])
         #expect(try db.fetchOne(Int.self, "SELECT score FROM player WHERE id = 99") == nil)
     }
 
-    @Test("G9 a cursor") func g9() throws {
+    /// G9 a cursor
+    func g9() throws {
         let names = try db.cursor(String.self, "SELECT name FROM player ORDER BY id")
         #expect(try names.next() == "Arthur" && names.next() == "Barbara")
         names.close()
     }
 
-    @Test("G10 a column that does not fit") func g10() throws {
+    /// G10 a column that does not fit
+    func g10() throws {
         #expect(desk.reason { try db.forEach("SELECT NULL AS score") { row in let _: Int = try row["score"] } } == .unexpectedNull)
         #expect(desk.reason { try db.forEach("SELECT 'many' AS score") { row in let _: Int = try row["score"] } } == .typeMismatch)
     }
 
-    @Test("G11 several records in a row") func g11() throws {
+    /// G11 several records in a row
+    func g11() throws {
         struct Line: Decodable {
             var player: Player
             var team: Team?
@@ -126,35 +149,41 @@ import TestSupport
         #expect(lines.map { $0.team?.name } == ["Red", "Red", "Blue"])
     }
 
-    @Test("G12 statements to keep") func g12() throws {
+    /// G12 statements to keep
+    func g12() throws {
         let insert = try db.prepare("INSERT INTO team(name) VALUES (?)")
         for name in ["Green", "Gold"] { try insert.execute(binding: name) }
         #expect(try db.count(Team.all) == 4)
     }
 
-    @Test("G13 types of your own") func g13() throws {
+    /// G13 types of your own
+    func g13() throws {
         enum Color: String, SQLValueConvertible { case red = "Red", blue = "Blue" }
         #expect(try db.fetchAll(Color.self, "SELECT name FROM team WHERE name = \(Color.red)") == [.red])
     }
 
-    @Test("G14 values in SQL") func g14() throws {
+    /// G14 values in SQL
+    func g14() throws {
         let ids = [1, 3]
         #expect(try db.fetchAll(String.self, "SELECT name FROM player WHERE id IN \(ids) ORDER BY id") == ["Arthur", "Craig"])
     }
 
     // MARK: Records
 
-    @Test("G15 a record") func g15() throws {
+    /// G15 a record
+    func g15() throws {
         #expect(try db.fetchAll(Team.self, "SELECT * FROM team WHERE name = 'Blue'") == [Team(id: 2, name: "Blue")])
     }
 
-    @Test("G16 inserting") func g16() throws {
+    /// G16 inserting
+    func g16() throws {
         var team = Team(name: "Green")
         try db.insert(&team)
         #expect(team.id == 3)
     }
 
-    @Test("G17 saving, updating, deleting") func g17() throws {
+    /// G17 saving, updating, deleting
+    func g17() throws {
         var player = try #require(try db.fetchOne(Player.self, id: 1))
         player.score += 10
         try db.update(player, columns: \.score)
@@ -163,7 +192,8 @@ import TestSupport
         #expect(try db.delete(player) && db.count(Player.all) == 2)
     }
 
-    @Test("G18 updating what has changed") func g18() throws {
+    /// G18 updating what has changed
+    func g18() throws {
         let old = try #require(try db.fetchOne(Player.self, id: 1))
         var player = old
         player.name = "Art"
@@ -171,45 +201,52 @@ import TestSupport
         #expect(try db.fetchOne(Player.self, id: 1)?.name == "Art")
     }
 
-    @Test("G19 upserting") func g19() throws {
+    /// G19 upserting
+    func g19() throws {
         try db.execute("CREATE UNIQUE INDEX team_name ON team(name)")
         var team = Team(name: "Red")
         try db.upsert(&team, onConflict: ["name"])
         #expect(team.id == 1)
     }
 
-    @Test("G20 queries") func g20() throws {
+    /// G20 queries
+    func g20() throws {
         let best = try db.fetchAll(Player.filter { $0.score > 150 }.order { $0.score.descending }.limit(10))
         #expect(best.map(\.name) == ["Barbara", "Craig"])
     }
 
-    @Test("G21 aggregates and groups") func g21() throws {
+    /// G21 aggregates and groups
+    func g21() throws {
         #expect(try db.fetchOne(Player.select { $0.score.max() }) == 300)
         let sums: [(Int64?, Int?)] = try db.fetchAll(
             Player.all.group { $0.teamId }.order { $0.teamId }.select { ($0.teamId, $0.score.sum()) })
         #expect(sums.map(\.1) == [400, 200])
     }
 
-    @Test("G22 changing many at once") func g22() throws {
+    /// G22 changing many at once
+    func g22() throws {
         #expect(try db.updateAll(Player.filter { $0.teamId == 1 }) { _, set in set(\.score, to: 0) } == 2)
         #expect(try db.deleteAll(Player.filter { $0.score == 0 }) == 2)
     }
 
-    @Test("G23 associations") func g23() throws {
+    /// G23 associations
+    func g23() throws {
         let teams = try db.fetchAll(Team.order { $0.id }.including(Team.players))
         #expect(teams.map { $0.1.count } == [2, 1])
         let players = try db.fetchAll(Player.order { $0.id }.including(Player.team))
         #expect(players.map { $0.1?.name } == ["Red", "Red", "Blue"])
     }
 
-    @Test("G24 joins") func g24() throws {
+    /// G24 joins
+    func g24() throws {
         let rows = try db.fetchAll(Player.join(Team.self).filter { $1.name == "Red" }.order { player, _ in player.id })
         #expect(rows.map(\.0.name) == ["Arthur", "Barbara"])
     }
 
     // MARK: The schema
 
-    @Test("G25 migrations") func g25() throws {
+    /// G25 migrations
+    func g25() throws {
         var migrator = Migrator()
         migrator.add("numbers") { db in try db.main.addColumn(SQLColumn("number", .integer), to: "player") }
         try migrator.migrate(db)
@@ -217,19 +254,22 @@ import TestSupport
         #expect(try db.main.columns(of: "player").map(\.name).contains("number") && migrator.pending(in: db).isEmpty)
     }
 
-    @Test("G26 creating and altering tables") func g26() throws {
+    /// G26 creating and altering tables
+    func g26() throws {
         try db.main.renameTable("team", to: "club")
         #expect(try db.main.foreignKeys(of: "player").map(\.parent) == ["club"])
     }
 
-    @Test("G27 reading the schema") func g27() throws {
+    /// G27 reading the schema
+    func g27() throws {
         #expect(try db.main.hasTable("player") && db.main.primaryKey(of: "player") == ["id"])
         #expect(try db.main.indexes(of: "player").map(\.name) == ["player_team"])
     }
 
     // MARK: Transactions and threads
 
-    @Test("G28 transactions") func g28() throws {
+    /// G28 transactions
+    func g28() throws {
         let count = try db.transaction { db -> TransactionEnd<Int> in
             try db.execute("DELETE FROM player")
             return .rollback(db.changes)
@@ -237,7 +277,8 @@ import TestSupport
         #expect(try count == 3 && db.count(Player.all) == 3)
     }
 
-    @Test("G29 savepoints") func g29() throws {
+    /// G29 savepoints
+    func g29() throws {
         struct Odd: Error {}
         try db.transaction { db in
             try db.execute("DELETE FROM player WHERE id = 1")
@@ -251,19 +292,22 @@ import TestSupport
         #expect(try db.count(Player.all) == 2)
     }
 
-    @Test("G30 reading and writing without blocking") func g30() async throws {
+    /// G30 reading and writing without blocking
+    func g30() async throws {
         let pool = try pool()
         try await pool.write { db in try db.execute("UPDATE player SET score = 0") }
         #expect(try await pool.read { db in try db.fetchOne(Player.select { $0.score.sum() }) } == 0)
     }
 
-    @Test("G31 snapshots") func g31() async throws {
+    /// G31 snapshots
+    func g31() async throws {
         let pool = try pool(), snapshot = try await pool.snapshot()
         try await pool.write { db in try db.execute("DELETE FROM player") }
         #expect(try await snapshot.read { db in try db.count(Player.all) } == 3)
     }
 
-    @Test("G32 interrupting") func g32() async throws {
+    /// G32 interrupting
+    func g32() async throws {
         let pool = try pool()
         let task = Task {
             try await pool.read { db in
@@ -276,7 +320,8 @@ import TestSupport
 
     // MARK: Observation
 
-    @Test("G33 observing a query") func g33() async throws {
+    /// G33 observing a query
+    func g33() async throws {
         let pool = try pool()
         var seen: [Int] = []
         for try await count in pool.observe({ db in try db.count(Player.all) }).removingDuplicates() {
@@ -287,7 +332,8 @@ import TestSupport
         #expect(seen == [3, 2])
     }
 
-    @Test("G34 one observation for several loops") func g34() async throws {
+    /// G34 one observation for several loops
+    func g34() async throws {
         let counts = try pool().observe { db in try db.count(Player.all) }.shared()
         for try await count in counts {
             #expect(count == 3)
@@ -295,7 +341,8 @@ import TestSupport
         }
     }
 
-    @Test("G35 hearing of transactions") func g35() throws {
+    /// G35 hearing of transactions
+    func g35() throws {
         var rows: [Int64] = [], commits = 0
         let changes = try db.addUpdateHook { change in rows.append(change.rowID) }
         let ends = try db.addCommitHook { commits += 1 }
@@ -307,34 +354,39 @@ import TestSupport
 
     // MARK: Search, JSON, functions
 
-    @Test("G36 full-text tables") func g36() throws {
+    /// G36 full-text tables
+    func g36() throws {
         try db.create(FTS5Table("player_fts", columns: ["name"], content: .external(table: "player")))
         try db.insert(Player(name: "Zoë", score: 1))
         #expect(try db.fullText("player_fts").search("zoe").hits.map(\.rowID) == [4])
     }
 
-    @Test("G37 patterns") func g37() throws {
+    /// G37 patterns
+    func g37() throws {
         try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
         let notes = try db.fullText("note_fts")
         #expect(try notes.search(.any(.phrase("mill"), .phrase("well"))).hits.map(\.rowID).sorted() == [2, 3])
         #expect(try notes.search("\"unclosed AND (").hits.isEmpty)
     }
 
-    @Test("G38 JSON") func g38() throws {
+    /// G38 JSON
+    func g38() throws {
         try db.execute("CREATE TABLE page(meta BLOB)")
         try db.execute("INSERT INTO page VALUES (\(JSONColumn(["stars": 3])))")
         let stars = JSONExpression(column: "meta", of: "page").extract(JSONPath("stars"))
         #expect(try db.fetchOne(Int.self, "SELECT \(stars) FROM page") == 3)
     }
 
-    @Test("G39 functions and collations") func g39() throws {
+    /// G39 functions and collations
+    func g39() throws {
         try db.register(.function("twice", .deterministic) { (number: Int) in 2 * number })
         try db.register(.collation("length") { $0.count < $1.count ? .orderedAscending : $0.count > $1.count ? .orderedDescending : .orderedSame })
         #expect(try db.fetchOne(Int.self, "SELECT twice(4)") == 8)
         #expect(try db.fetchAll(String.self, "SELECT name FROM player ORDER BY name COLLATE length") == ["Craig", "Arthur", "Barbara"])
     }
 
-    @Test("G40 a trace") func g40() throws {
+    /// G40 a trace
+    func g40() throws {
         var seen: [String] = []
         let token = try db.addTraceHook { event in seen.append(event.sql) }
         _ = try db.count(Team.all)
@@ -342,7 +394,8 @@ import TestSupport
         #expect(seen.contains { $0.contains("count(*)") })
     }
 
-    @Test("G41 a backup") func g41() throws {
+    /// G41 a backup
+    func g41() throws {
         try db.main.backup(toFileAt: desk.file("copy.db"))
         #expect(try Connection(.file(desk.file("copy.db")), key: desk.key).count(Player.all) == 3)
     }

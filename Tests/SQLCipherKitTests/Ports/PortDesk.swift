@@ -1,6 +1,7 @@
 import Foundation
 import KitSupport
 import SQLCipherKit
+import Testing
 import TestSupport
 
 /// What the programs of the ports begin with: an encrypted database in a folder of its own, with three notes.
@@ -35,6 +36,23 @@ struct PortDesk {
     func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
         do { try body() } catch let error as DatabaseError { return error.reason } catch {}
         return nil
+    }
+}
+
+/// The program of a row, by its number. One test runs all of a suite: one for each takes the compiler ten times as long.
+struct Port: Sendable, CustomTestStringConvertible {
+    let number: String
+    let run: @Sendable () async throws -> Void
+    var testDescription: String { number }
+
+    /// Each program gets a suite of its own, as each test does.
+    static func list<Suite>(
+        _ suite: @escaping @Sendable () throws -> Suite,
+        _ programs: KeyValuePairs<String, @Sendable (Suite) -> () throws -> Void>,
+        async others: KeyValuePairs<String, @Sendable (Suite) -> () async throws -> Void> = [:]
+    ) -> [Port] {
+        programs.map { number, program in Port(number: number) { try program(suite())() } }
+            + others.map { number, program in Port(number: number) { try await program(suite())() } }
     }
 }
 

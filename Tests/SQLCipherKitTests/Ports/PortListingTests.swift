@@ -8,6 +8,8 @@ import TestSupport
     struct Listing: Sendable, CustomTestStringConvertible {
         let article: String
         let suite: String
+        /// Those that run.
+        let run: [Port]
         /// How many rows begin with each letter.
         let counts: [Character: Int]
         var testDescription: String { article }
@@ -15,19 +17,21 @@ import TestSupport
     }
 
     static let listings = [
-        Listing(article: "FromSecureDatabaseStore", suite: "SecureDatabaseStorePorts", counts: ["S": 69]),
-        Listing(article: "FromDataLiteCore", suite: "DataLiteCorePorts", counts: ["D": 51, "E": 13]),
-        Listing(article: "FromSkipSQL", suite: "SkipSQLPorts", counts: ["K": 37, "X": 20]),
-        Listing(article: "FromSQLiteInC", suite: "SQLiteInCPorts", counts: ["B": 66]),
-        Listing(article: "FromGRDB", suite: "GRDBPorts", counts: ["G": 41]),
-        Listing(article: "FromSQLiteSwift", suite: "SQLiteSwiftPorts", counts: ["Q": 38]),
+        Listing(article: "FromSecureDatabaseStore", suite: "SecureDatabaseStorePorts", run: SecureDatabaseStorePorts.programs,
+            counts: ["S": 69]),
+        Listing(article: "FromDataLiteCore", suite: "DataLiteCorePorts", run: DataLiteCorePorts.programs,
+            counts: ["D": 51, "E": 13]),
+        Listing(article: "FromSkipSQL", suite: "SkipSQLPorts", run: SkipSQLPorts.programs, counts: ["K": 37, "X": 20]),
+        Listing(article: "FromSQLiteInC", suite: "SQLiteInCPorts", run: SQLiteInCPorts.programs, counts: ["B": 66]),
+        Listing(article: "FromGRDB", suite: "GRDBPorts", run: GRDBPorts.programs, counts: ["G": 41]),
+        Listing(article: "FromSQLiteSwift", suite: "SQLiteSwiftPorts", run: SQLiteSwiftPorts.programs, counts: ["Q": 38]),
     ]
 
     /// The programs of a suite, by their numbers: their names and their lines.
     static func programs(in source: String) -> [String: [(name: String, lines: [Substring])]] {
         var programs: [String: [(name: String, lines: [Substring])]] = [:]
-        for part in source.components(separatedBy: "    @Test(\"").dropFirst() {
-            guard let title = part.firstMatch(of: #/^([A-Z]\d+) ([^"]+)"\)/#) else { continue }
+        for part in source.components(separatedBy: "\n    /// ").dropFirst() {
+            guard let title = part.firstMatch(of: #/^([A-Z]\d+) ([^\n]+)\n    func [a-z]\d+\(\)/#) else { continue }
             let lines = part.split(separator: "\n").filter { $0.contains("#expect") || $0.contains("try ") }
             programs["\(title.1)", default: []].append(("\(title.2)", lines))
         }
@@ -50,6 +54,7 @@ import TestSupport
         let source = try String(contentsOf: Repository.file("Tests/SQLCipherKitTests/Ports/\(listing.suite).swift"), encoding: .utf8)
         let programs = Self.programs(in: source)
         #expect(listing.numbers.subtracting(programs.keys).sorted() == [], "without a program")
+        #expect(listing.run.map(\.number).sorted() == programs.keys.sorted(), "each runs once")
         #expect(listing.numbers.subtracting(rows.keys).sorted() == [], "without a sentence")
         #expect(Set(programs.keys).union(rows.keys).subtracting(listing.numbers).sorted() == [], "in no listing")
         for (number, found) in programs {
@@ -64,7 +69,7 @@ import TestSupport
     }
 
     @Test func whatIsMissingIsFound() {
-        let programs = Self.programs(in: "    @Test(\"S1 one\") func s1() {\n        #expect(1 == 1)\n    }\n")
+        let programs = Self.programs(in: "{\n    /// S1 one\n    func s1() {\n        #expect(1 == 1)\n    }\n")
         #expect(programs.keys.sorted() == ["S1"] && programs["S1"]?.first?.lines.count == 1)
         #expect(Self.rows(in: "| | there | here |\n|---|---|---|\n| S1 | `a` | ``b`` |\nS2\n").keys.sorted() == ["S1"])
     }

@@ -6,6 +6,18 @@ import TestSupport
 
 /// A program for each row of the article "From SQLite.swift".
 @Suite struct SQLiteSwiftPorts {
+    static let programs: [Port] = Port.list(Self.init, [
+        "Q1": q1, "Q2": q2, "Q3": q3, "Q4": q4, "Q5": q5, "Q6": q6, "Q7": q7, "Q8": q8, "Q9": q9, "Q10": q10,
+        "Q11": q11, "Q12": q12, "Q13": q13, "Q14": q14, "Q15": q15, "Q16": q16, "Q17": q17, "Q18": q18,
+        "Q19": q19, "Q20": q20, "Q21": q21, "Q22": q22, "Q23": q23, "Q24": q24, "Q25": q25, "Q26": q26,
+        "Q27": q27, "Q28": q28, "Q29": q29, "Q30": q30, "Q31": q31, "Q32": q32, "Q33": q33, "Q34": q34,
+        "Q35": q35, "Q36": q36, "Q37": q37,
+    ], async: [
+        "Q38": q38,
+    ])
+
+    @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
+
     let desk: PortDesk
     var db: Connection { desk.db }
 
@@ -24,34 +36,40 @@ import TestSupport
 
     // MARK: Opening
 
-    @Test("Q1 places") func q1() throws {
+    /// Q1 places
+    func q1() throws {
         #expect(try Connection(.file(desk.path), key: desk.key).main.path == desk.path)
         #expect(try Connection(.memory).location == .memory && Connection(.temporary).isOpen)
     }
 
-    @Test("Q2 to read only") func q2() throws {
+    /// Q2 to read only
+    func q2() throws {
         let reader = try desk.open { $0.access = .readOnly }
         let error = #expect(throws: DatabaseError.self) { try reader.execute("DELETE FROM note") }
         #expect(error?.code == .readOnly)
     }
 
-    @Test("Q3 a key") func q3() throws {
+    /// Q3 a key
+    func q3() throws {
         #expect(try Connection(.file(desk.path), key: desk.key).fetchOne(Int.self, "SELECT count(*) FROM note") == 3)
         #expect(desk.reason { _ = try Connection(.file(desk.path), key: .passphrase("wrong").quick) } == .wrongKeyOrNotADatabase)
     }
 
-    @Test("Q4 another key") func q4() throws {
+    /// Q4 another key
+    func q4() throws {
         let key = try Encryption.passphrase("battery staple").quick
         try db.changeKey(to: key)
         #expect(try Connection(.file(desk.path), key: key).isOpen)
     }
 
-    @Test("Q5 the engine and its settings") func q5() throws {
+    /// Q5 the engine and its settings
+    func q5() throws {
         #expect(SQLCipherEngine.cipherVersion.hasPrefix("4.") && SQLCipherEngine.sqliteVersion.hasPrefix("3."))
         #expect(try db.main.cipher?.settings.pageSize == 4096)
     }
 
-    @Test("Q6 waiting for a lock") func q6() throws {
+    /// Q6 waiting for a lock
+    func q6() throws {
         #expect(try db.settings.setBusyTimeout(.milliseconds(20)) == .milliseconds(20))
         let other = try desk.open { $0.busyTimeout = .zero }
         try db.begin()
@@ -60,36 +78,42 @@ import TestSupport
 
     // MARK: Statements
 
-    @Test("Q7 statements without values") func q7() throws {
+    /// Q7 statements without values
+    func q7() throws {
         try db.execute(SQLScript("CREATE TABLE a(x); INSERT INTO a VALUES (1);"))
         #expect(try db.fetchOne(Int.self, "SELECT x FROM a") == 1)
     }
 
-    @Test("Q8 running with values") func q8() throws {
+    /// Q8 running with values
+    func q8() throws {
         let title = "New"
         try db.execute("INSERT INTO note(title) VALUES (\(title))")
         try db.execute("UPDATE note SET stars = ? WHERE title = ?", [1, title])
         #expect(db.lastInsertedRowID == 4 && db.changes == 1)
     }
 
-    @Test("Q9 one value") func q9() throws {
+    /// Q9 one value
+    func q9() throws {
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 3)
         #expect(try db.fetchOne(Int?.self, "SELECT stars FROM note WHERE id = 2") == .some(nil))
     }
 
-    @Test("Q10 statements to keep") func q10() throws {
+    /// Q10 statements to keep
+    func q10() throws {
         let insert = try db.prepare("INSERT INTO note(title) VALUES (?)")
         for title in ["a", "b"] { try insert.execute(binding: title) }
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 5)
     }
 
-    @Test("Q11 a loop over rows") func q11() throws {
+    /// Q11 a loop over rows
+    func q11() throws {
         var titles: [String] = []
         try db.forEach("SELECT title, stars FROM note ORDER BY id") { row in titles.append(try row["title"]) }
         #expect(titles == ["Bakery", "Mill", "Well"])
     }
 
-    @Test("Q12 a row iterator that can fail") func q12() throws {
+    /// Q12 a row iterator that can fail
+    func q12() throws {
         let rows = try db.cursor(String.self, "SELECT title FROM note ORDER BY id")
         var titles: [String] = []
         while let title = try rows.next() { titles.append(title) }
@@ -98,7 +122,8 @@ import TestSupport
 
     // MARK: Tables and expressions
 
-    @Test("Q13 creating a table") func q13() throws {
+    /// Q13 creating a table
+    func q13() throws {
         struct User: SQLRecord {
             var id: Int64?
             var email: String
@@ -112,7 +137,8 @@ import TestSupport
         #expect(error?.code == .constraintCheck)
     }
 
-    @Test("Q14 inserting") func q14() throws {
+    /// Q14 inserting
+    func q14() throws {
         var note = Note(title: "New")
         try db.insert(&note)
         #expect(note.id == 4)
@@ -120,37 +146,44 @@ import TestSupport
         #expect(try db.count(Note.all) == 6)
     }
 
-    @Test("Q15 inserting or replacing, upserting") func q15() throws {
+    /// Q15 inserting or replacing, upserting
+    func q15() throws {
         try db.execute("INSERT OR REPLACE INTO note(id, title) VALUES (1, 'Baker')")
         try db.upsert(Note(id: 2, title: "Miller"), onConflict: ["id"])
         #expect(try db.fetchAll(Note.order { $0.id }).map(\.title) == ["Baker", "Miller", "Well"])
     }
 
-    @Test("Q16 selecting") func q16() throws {
+    /// Q16 selecting
+    func q16() throws {
         let notes = try db.fetchAll(Note.filter { $0.stars > 3 }.order { $0.title.descending }.limit(5, offset: 0))
         #expect(notes.map(\.title) == ["Well"])
     }
 
-    @Test("Q17 some columns") func q17() throws {
+    /// Q17 some columns
+    func q17() throws {
         let pairs: [(String, Int?)] = try db.fetchAll(Note.order { $0.id }.select { ($0.title, $0.stars) })
         #expect(pairs.map(\.1) == [3, nil, 5])
     }
 
-    @Test("Q18 optional columns") func q18() throws {
+    /// Q18 optional columns
+    func q18() throws {
         #expect(try db.fetchAll(Note.filter { $0.stars == nil }).map(\.title) == ["Mill"])
     }
 
-    @Test("Q19 operators and functions in SQL") func q19() throws {
+    /// Q19 operators and functions in SQL
+    func q19() throws {
         #expect(try db.count(Note.filter { $0.title.like("%ll") && !($0.stars == 5) }) == 1)
         #expect(try db.count(Note.filter { SQLPredicate("lower(\($0.title)) = 'mill'") }) == 1)
     }
 
-    @Test("Q20 aggregates") func q20() throws {
+    /// Q20 aggregates
+    func q20() throws {
         #expect(try db.count(Note.all) == 3 && db.fetchOne(Note.select { $0.stars.max() }) == 5)
         #expect(try db.fetchOne(Double.self, "SELECT avg(stars) FROM note") == 4)
     }
 
-    @Test("Q21 joins") func q21() throws {
+    /// Q21 joins
+    func q21() throws {
         struct Tag: SQLRecord {
             var id: Int64?
             var note: Int64
@@ -166,12 +199,14 @@ import TestSupport
         #expect(try db.fetchAll(Tag.join(Note.self)).map(\.1.title) == ["Well"])
     }
 
-    @Test("Q22 updating and deleting") func q22() throws {
+    /// Q22 updating and deleting
+    func q22() throws {
         #expect(try db.updateAll(Note.filter { $0.id == 1 }) { _, set in set(\.stars, to: 4) } == 1)
         #expect(try db.deleteAll(Note.filter { $0.stars == nil }) == 1)
     }
 
-    @Test("Q23 codable types") func q23() throws {
+    /// Q23 codable types
+    func q23() throws {
         struct Row: Codable, Equatable {
             var title: String
             var stars: Int?
@@ -180,7 +215,8 @@ import TestSupport
         #expect(try db.fetchAll(Row.self, "SELECT title, stars FROM note WHERE stars = 2") == [Row(title: "Codable", stars: 2)])
     }
 
-    @Test("Q24 types of your own") func q24() throws {
+    /// Q24 types of your own
+    func q24() throws {
         struct Rating: SQLValueConvertible {
             var stars: Int
             var sqlValue: SQLValue { .integer(Int64(stars)) }
@@ -192,7 +228,8 @@ import TestSupport
         #expect(try db.fetchOne(Rating.self, "SELECT stars FROM note WHERE id = 3")?.stars == 5)
     }
 
-    @Test("Q25 dates, UUIDs and bytes as they are stored") func q25() throws {
+    /// Q25 dates, UUIDs and bytes as they are stored
+    func q25() throws {
         let store = try desk.open { $0.values = .sqliteSwift }, id = UUID()
         #expect(try store.fetchOne(String.self, "SELECT \(id)") == id.uuidString)
         #expect(try store.fetchOne(String.self, "SELECT \(Date(timeIntervalSince1970: 0.25))") == "1970-01-01T00:00:00.250")
@@ -201,7 +238,8 @@ import TestSupport
 
     // MARK: The schema
 
-    @Test("Q26 transactions and savepoints") func q26() throws {
+    /// Q26 transactions and savepoints
+    func q26() throws {
         let left = try db.transaction { db in
             try db.savepoint { db in try db.execute("DELETE FROM note WHERE id = 1") }
             return try db.count(Note.all)
@@ -209,7 +247,8 @@ import TestSupport
         #expect(left == 2)
     }
 
-    @Test("Q27 altering tables") func q27() throws {
+    /// Q27 altering tables
+    func q27() throws {
         try db.main.addColumn(SQLColumn("body", .text), to: "note")
         try db.main.renameColumn("body", to: "text", of: "note")
         try db.main.renameTable("note", to: "memo")
@@ -217,14 +256,16 @@ import TestSupport
         #expect(try db.main.columns(of: "memo").map(\.name) == ["id", "title", "stars"])
     }
 
-    @Test("Q28 indexes") func q28() throws {
+    /// Q28 indexes
+    func q28() throws {
         try db.execute("CREATE UNIQUE INDEX note_title ON note(title)")
         #expect(try db.main.indexes(of: "note").map(\.isUnique) == [true])
         try db.main.dropIndex("note_title")
         #expect(try db.main.indexes(of: "note").isEmpty)
     }
 
-    @Test("Q29 migrations") func q29() throws {
+    /// Q29 migrations
+    func q29() throws {
         try db.main.setUserVersion(1)
         var migrator = Migrator()
         migrator.add("notes") { db in try db.create(Note.table) }
@@ -234,25 +275,29 @@ import TestSupport
         #expect(try db.main.hasTable("tag") && db.count(Note.all) == 3)
     }
 
-    @Test("Q30 attaching") func q30() throws {
+    /// Q30 attaching
+    func q30() throws {
         let archive = try db.attach(.file(desk.file("archive.db")), as: "archive", key: desk.key)
         try db.execute("CREATE TABLE archive.note AS SELECT * FROM main.note")
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM archive.note") == 3)
         try archive.detach()
     }
 
-    @Test("Q31 pragmas") func q31() throws {
+    /// Q31 pragmas
+    func q31() throws {
         #expect(try db.main.setUserVersion(2) == 2 && db.settings.isEnabled(.foreignKeys))
     }
 
     // MARK: More
 
-    @Test("Q32 full-text tables") func q32() throws {
+    /// Q32 full-text tables
+    func q32() throws {
         try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
         #expect(try db.fullText("note_fts").search("wel").hits.map(\.rowID) == [3])
     }
 
-    @Test("Q33 functions, aggregates, collations") func q33() throws {
+    /// Q33 functions, aggregates, collations
+    func q33() throws {
         struct Longest: SQLAggregate {
             var text = ""
             mutating func step(_ arguments: borrowing FunctionArguments) throws {
@@ -266,7 +311,8 @@ import TestSupport
         #expect(try db.fetchOne(String.self, "SELECT shout(longest(title)) FROM note") == "BAKERY")
     }
 
-    @Test("Q34 hooks") func q34() throws {
+    /// Q34 hooks
+    func q34() throws {
         var seen: [String] = []
         let token = try db.addUpdateHook { change in seen.append("\(change.table) \(change.rowID)") }
         try db.execute("UPDATE note SET stars = 0 WHERE id = 3")
@@ -274,7 +320,8 @@ import TestSupport
         #expect(seen == ["note 3"])
     }
 
-    @Test("Q35 a trace") func q35() throws {
+    /// Q35 a trace
+    func q35() throws {
         var seen: [String] = []
         let token = try db.addTraceHook(showingValues: true) { event in seen.append(event.sql) }
         try db.execute("UPDATE note SET stars = \(4)")
@@ -282,13 +329,15 @@ import TestSupport
         #expect(seen.contains("UPDATE note SET stars = 4"))
     }
 
-    @Test("Q36 a backup") func q36() throws {
+    /// Q36 a backup
+    func q36() throws {
         let copy = try Connection(.memory, key: desk.key)
         try db.main.backup(to: copy.main)
         #expect(try copy.count(Note.all) == 3)
     }
 
-    @Test("Q37 interrupting") func q37() throws {
+    /// Q37 interrupting
+    func q37() throws {
         let handle = try db.interruptHandle
         try db.register(.function("stop") { () -> Int in
             handle.interrupt()
@@ -300,7 +349,8 @@ import TestSupport
         #expect(error?.code == .interrupted)
     }
 
-    @Test("Q38 several threads") func q38() async throws {
+    /// Q38 several threads
+    func q38() async throws {
         let queue = try DatabaseQueue(.file(desk.path), key: desk.key)
         #expect(try await queue.read { db in try db.count(Note.all) } == 3)
     }

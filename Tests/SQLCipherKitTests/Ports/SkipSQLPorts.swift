@@ -6,6 +6,20 @@ import TestSupport
 
 /// A program for each row of the article "From SkipSQL".
 @Suite struct SkipSQLPorts {
+    static let programs: [Port] = Port.list(Self.init, [
+        "K1": k1, "K2": k2, "K3": k3, "K4": k4, "K5": k5, "K6": k6, "K7": k7, "K8": k8, "K9": k9, "K10": k10,
+        "K11": k11, "K12": k12, "K13": k13, "K14": k14, "K15": k15, "K16": k16, "K17": k17, "K18": k18,
+        "K19": k19, "K20": k20, "K21": k21, "K22": k22, "K23": k23, "K24": k24, "K25": k25, "K26": k26,
+        "K27": k27, "K28": k28, "K29": k29, "K30": k30, "K31": k31, "K32": k32, "K33": k33, "K34": k34,
+        "K35": k35, "K36": k36, "K37": k37, "X1": x1, "X2": x2, "X3": x3, "X4": x4, "X5": x5, "X6": x6,
+        "X7": x7, "X8": x8, "X9": x9, "X10": x10, "X11": x11, "X12": x12, "X13": x13, "X14": x14, "X15": x15,
+        "X16": x16, "X17": x17, "X19": x19, "X20": x20,
+    ], async: [
+        "X18": x18,
+    ])
+
+    @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
+
     let desk: PortDesk
     var db: Connection { desk.db }
 
@@ -69,39 +83,47 @@ import TestSupport
 
     // MARK: Contexts and statements
 
-    @Test("K1 opening a path, with flags") func k1() throws {
+    /// K1 opening a path, with flags
+    func k1() throws {
         let context = try desk.open { $0.access = .readWrite }
         #expect(context.isOpen)
     }
 
-    @Test("K2 in memory") func k2() throws { #expect(try Connection(.memory).fetchOne(Int.self, "SELECT 1 + 1") == 2) }
+    /// K2 in memory
+    func k2() throws { #expect(try Connection(.memory).fetchOne(Int.self, "SELECT 1 + 1") == 2) }
 
-    @Test("K3 the key") func k3() throws {
+    /// K3 the key
+    func k3() throws {
         #expect(desk.reason { _ = try Connection(.file(desk.path), key: .passphrase("wrong").quick) } == .wrongKeyOrNotADatabase)
     }
 
-    @Test("K4 exporting with another key") func k4() throws {
+    /// K4 exporting with another key
+    func k4() throws {
         try db.main.backup(toFileAt: desk.file("copy.db"), key: .passphrase("battery staple").quick)
         let copy = try Connection(.file(desk.file("copy.db")), key: .passphrase("battery staple").quick)
         #expect(try copy.count(Book.all) == 4)
     }
 
-    @Test("K5 executing") func k5() throws {
+    /// K5 executing
+    func k5() throws {
         try db.execute("UPDATE author SET born = ? WHERE name = ?", [1920, "Lem"])
         #expect(db.changes == 1)
     }
 
-    @Test("K6 selecting all") func k6() throws {
+    /// K6 selecting all
+    func k6() throws {
         let rows = try db.fetchAll(RowCopy.self, "SELECT name, born FROM author ORDER BY id")
         #expect(rows.map { $0.dictionary["born"] } == [1921, 1932, .null])
     }
 
-    @Test("K7 a cursor") func k7() throws {
+    /// K7 a cursor
+    func k7() throws {
         let names = try db.cursor(String.self, "SELECT name FROM author ORDER BY id")
         #expect(try names.next() == "Lem" && names.next() == "Eco" && names.next() == "Anon" && names.next() == nil)
     }
 
-    @Test("K8 a transaction") func k8() throws {
+    /// K8 a transaction
+    func k8() throws {
         struct Odd: Error {}
         #expect(throws: Odd.self) {
             try db.transaction { db in
@@ -112,21 +134,25 @@ import TestSupport
         #expect(try db.transaction { try $0.count(Book.all) } == 4)
     }
 
-    @Test("K9 the wrong number of values") func k9() throws {
+    /// K9 the wrong number of values
+    func k9() throws {
         #expect(desk.reason { try db.execute("DELETE FROM book WHERE id = ?") } == .parameters)
     }
 
-    @Test("K10 a prepared statement") func k10() throws {
+    /// K10 a prepared statement
+    func k10() throws {
         let insert = try db.prepare("INSERT INTO author(name) VALUES (?)")
         for name in ["a", "b"] { try insert.execute([name]) }
         #expect(try db.count(Author.all) == 5)
     }
 
-    @Test("K11 the schema's number") func k11() throws {
+    /// K11 the schema's number
+    func k11() throws {
         #expect(try db.main.setUserVersion(2) == 2 && db.main.userVersion == 2)
     }
 
-    @Test("K12 migrations that were counted by hand") func k12() throws {
+    /// K12 migrations that were counted by hand
+    func k12() throws {
         try db.main.setUserVersion(1)
         var migrator = Migrator()
         migrator.add("books") { db in try db.create(Book.table) }
@@ -135,20 +161,23 @@ import TestSupport
         #expect(try migrator.migrate(db) == ["shelves"])
     }
 
-    @Test("K13 values without a Swift type") func k13() throws {
+    /// K13 values without a Swift type
+    func k13() throws {
         let values = try db.fetchAll(SQLValue.self, "SELECT born FROM author ORDER BY id")
         #expect(values == [.integer(1921), .integer(1932), .null])
     }
 
     // MARK: Records
 
-    @Test("K14 creating a table") func k14() throws {
+    /// K14 creating a table
+    func k14() throws {
         #expect(try Author.table.creation().map(\.text) == [
             #"CREATE TABLE "author"("id" INTEGER PRIMARY KEY AUTOINCREMENT, "name" TEXT NOT NULL UNIQUE, "born" INTEGER CHECK (born > 0))"#
         ])
     }
 
-    @Test("K15 zero as a new key") func k15() throws {
+    /// K15 zero as a new key
+    func k15() throws {
         try db.create(Visit.table)
         var a = Visit(), b = Visit()
         try db.save(&a)
@@ -157,27 +186,32 @@ import TestSupport
         #expect(try db.count(Visit.all) == 2)
     }
 
-    @Test("K16 the engine") func k16() throws {
+    /// K16 the engine
+    func k16() throws {
         #expect(SQLCipherEngine.supports(.fts5) && SQLCipherEngine.sqliteVersion.hasPrefix("3."))
         #expect(SQLCipherEngine.compileOptions.contains("HAS_CODEC") && !SQLCipherEngine.sourceID.isEmpty)
     }
 
-    @Test("K17 what a statement says of itself") func k17() throws {
+    /// K17 what a statement says of itself
+    func k17() throws {
         let statement = try db.prepare("SELECT name FROM author WHERE id = :id")
         #expect(statement.columnNames == ["name"] && statement.parameterNames == [":id"] && statement.isReadOnly)
     }
 
-    @Test("K18 inserting") func k18() throws {
+    /// K18 inserting
+    func k18() throws {
         var author = Author(name: "Poe")
         try db.insert(&author)
         #expect(author.id == 4)
     }
 
-    @Test("K19 fetching by key") func k19() throws {
+    /// K19 fetching by key
+    func k19() throws {
         #expect(try db.fetchOne(Author.self, id: 2)?.name == "Eco" && db.exists(Author.self, id: 9) == false)
     }
 
-    @Test("K20 attaching") func k20() throws {
+    /// K20 attaching
+    func k20() throws {
         let archive = try db.attach(.file(desk.file("archive.db")), as: "archive", key: desk.key)
         try archive.create(Author.table)
         try archive.create(Book.table)
@@ -187,140 +221,165 @@ import TestSupport
         try archive.detach()
     }
 
-    @Test("K21 updating") func k21() throws {
+    /// K21 updating
+    func k21() throws {
         var book = try #require(try db.fetchOne(Book.self, id: 1))
         book.pages = 205
         try db.update(book)
         #expect(try db.fetchOne(Book.self, id: 1) == book)
     }
 
-    @Test("K22 deleting") func k22() throws {
+    /// K22 deleting
+    func k22() throws {
         #expect(try db.delete(Book.self, id: 1))
         #expect(try db.deleteAll(Book.filter { $0.pages > 400 }) == 1)
     }
 
-    @Test("K23 a query with a condition") func k23() throws {
+    /// K23 a query with a condition
+    func k23() throws {
         #expect(try db.fetchAll(Book.filter { $0.pages > 300 }.order { $0.id }).map(\.title) == ["Fiasco", "Baudolino"])
     }
 
-    @Test("K24 order and limit") func k24() throws {
+    /// K24 order and limit
+    func k24() throws {
         let longest = Book.all.order { $0.pages.descending }.limit(1, offset: 1)
         #expect(try db.fetchOne(longest)?.title == "Fiasco")
     }
 
-    @Test("K25 dates") func k25() throws {
+    /// K25 dates
+    func k25() throws {
         let context = try desk.open { $0.values = .skipSQL }
         try context.create(Visit.table)
         try context.insert(Visit(leftAt: Date(timeIntervalSince1970: 1_795_249_800.25)))
         #expect(try context.fetchOne(Double.self, "SELECT LEFT_AT FROM VISIT") == 1_795_249_800.25)
     }
 
-    @Test("K26 UUIDs") func k26() throws {
+    /// K26 UUIDs
+    func k26() throws {
         let context = try desk.open { $0.values = .skipSQL }, id = UUID()
         #expect(try context.fetchOne(String.self, "SELECT \(id)") == id.uuidString)
     }
 
-    @Test("K27 counting") func k27() throws {
+    /// K27 counting
+    func k27() throws {
         #expect(try db.count(Book.filter { $0.author == 1 }) == 2 && db.exists(Book.filter { $0.title == "Edda" }))
     }
 
-    @Test("K28 sums and groups") func k28() throws {
+    /// K28 sums and groups
+    func k28() throws {
         let pages: [(Int64?, Int?)] = try db.fetchAll(
             Book.all.filter { $0.author != nil }.group { $0.author }.order { $0.author }.select { ($0.author, $0.pages.sum()) })
         #expect(pages.map(\.1) == [526, 513])
     }
 
-    @Test("K29 JSON") func k29() throws {
+    /// K29 JSON
+    func k29() throws {
         let json: JSONValue = ["tags": ["sf", "moon"]]
         #expect(try db.fetchAll(String.self, "SELECT value FROM json_each(\(json), \(JSONPath("tags")))") == ["sf", "moon"])
     }
 
-    @Test("K30 blobs") func k30() throws {
+    /// K30 blobs
+    func k30() throws {
         try db.execute("CREATE TABLE picture(data BLOB)")
         try db.execute("INSERT INTO picture VALUES (\(Data([0, 255, 0])))")
         #expect(try db.fetchOne(Data.self, "SELECT data FROM picture") == Data([0, 255, 0]))
     }
 
-    @Test("K31 full-text search") func k31() throws {
+    /// K31 full-text search
+    func k31() throws {
         try db.create(FTS5Table("book_fts", columns: ["title"], content: .external(table: "book")))
         #expect(try db.fullText("book_fts").search("solaris").hits.map(\.rowID) == [1])
     }
 
-    @Test("K32 a query's plan") func k32() throws {
+    /// K32 a query's plan
+    func k32() throws {
         let plan = try db.fetchAll(RowCopy.self, "EXPLAIN QUERY PLAN SELECT * FROM book WHERE title = 'Edda'")
         #expect("\(plan)".contains("book_title_author"))
     }
 
-    @Test("K33 encrypting a file and decrypting it") func k33() throws {
+    /// K33 encrypting a file and decrypting it
+    func k33() throws {
         try Connection(.file(desk.file("a.db"))).execute("CREATE TABLE a(x)")
         try DatabaseConverter.encrypt(fileAt: desk.file("a.db"), key: desk.key)
         try DatabaseConverter.decrypt(fileAt: desk.file("a.db"), key: desk.key)
         #expect(try Connection(.file(desk.file("a.db"))).main.hasTable("a"))
     }
 
-    @Test("K34 settings of the cipher") func k34() throws {
+    /// K34 settings of the cipher
+    func k34() throws {
         var cipher = CipherConfiguration()
         (cipher.pageSize, cipher.kdfIterations) = (8192, 1000)
         let context = try Connection(.file(desk.file("a.db")), key: .passphrase("secret", cipher: cipher))
         #expect(try context.main.pageSize == 8192)
     }
 
-    @Test("K35 a new key") func k35() throws {
+    /// K35 a new key
+    func k35() throws {
         try db.changeKey(to: .passphrase("battery staple").quick)
         #expect(try Connection(.file(desk.path), key: .passphrase("battery staple").quick).count(Book.all) == 4)
     }
 
-    @Test("K36 emptying the free pages") func k36() throws {
+    /// K36 emptying the free pages
+    func k36() throws {
         try db.execute("DELETE FROM book")
         try db.main.vacuum()
         #expect(try db.main.freePageCount == 0)
     }
 
-    @Test("K37 checking a file") func k37() throws {
+    /// K37 checking a file
+    func k37() throws {
         #expect(try db.main.verify().isIntact && db.main.integrityCheck() == [])
     }
 
     // MARK: What tables and queries can say
 
-    @Test("X1 constraints of columns") func x1() throws {
+    /// X1 constraints of columns
+    func x1() throws {
         let error = #expect(throws: DatabaseError.self) { try db.insert(Author(name: "Old", born: -1)) }
         #expect(error?.code == .constraintCheck)
     }
 
-    @Test("X2 unique indexes") func x2() throws {
+    /// X2 unique indexes
+    func x2() throws {
         let error = #expect(throws: DatabaseError.self) { try db.insert(Book(title: "Solaris", author: 1)) }
         #expect(error?.code == .constraintUnique)
     }
 
-    @Test("X3 what becomes of referring rows") func x3() throws {
+    /// X3 what becomes of referring rows
+    func x3() throws {
         #expect(try db.delete(Author.self, id: 1))
         #expect(try db.count(Book.all) == 2)
         #expect(try db.main.foreignKeys(of: "book").map(\.onDelete) == ["CASCADE"])
     }
 
-    @Test("X4 comparing, and NULL") func x4() throws {
+    /// X4 comparing, and NULL
+    func x4() throws {
         #expect(try db.count(Book.filter { $0.pages == nil }) == 1 && db.count(Book.filter { $0.pages.isNotNull }) == 3)
         #expect(try db.count(Book.filter { $0.pages >= 204 && $0.title != "Fiasco" }) == 2)
     }
 
-    @Test("X5 LIKE, IN and BETWEEN") func x5() throws {
+    /// X5 LIKE, IN and BETWEEN
+    func x5() throws {
         #expect(try db.count(Book.filter { $0.title.like("%a%o%") }) == 2)
         #expect(try db.count(Book.filter { $0.id.in([1, 4, 9]) }) == 2)
         #expect(try db.count(Book.filter { $0.pages.between(204, and: 322) }) == 2)
     }
 
-    @Test("X6 and, or, not, and two columns") func x6() throws {
+    /// X6 and, or, not, and two columns
+    func x6() throws {
         #expect(try db.count(Book.filter { !($0.title == "Edda" || $0.author == 2) }) == 2)
         #expect(try db.count(Book.filter { $0.id == $0.author }) == 1)
     }
 
-    @Test("X7 a key of several columns") func x7() throws {
+    /// X7 a key of several columns
+    func x7() throws {
         try db.create(Loan.table)
         try db.insert(Loan(reader: 1, book: 2, days: 7))
         #expect(try db.fetchOne(Loan.self, id: 1, 2)?.days == 7 && db.main.primaryKey(of: "loan") == ["reader", "book"])
     }
 
-    @Test("X8 defaults") func x8() throws {
+    /// X8 defaults
+    func x8() throws {
         struct Shelf: SQLRecord {
             var id: Int64?
             @ColumnDefault var room: String?
@@ -331,13 +390,15 @@ import TestSupport
         #expect(shelf.room == "hall")
     }
 
-    @Test("X9 reading the schema") func x9() throws {
+    /// X9 reading the schema
+    func x9() throws {
         let book = try #require(try db.main.table("book"))
         #expect(book.columns.map(\.name) == ["id", "title", "author", "pages"] && book.primaryKey == ["id"])
         #expect(book.indexes.first { $0.name == "book_title_author" }?.isUnique == true)
     }
 
-    @Test("X10 changing a table") func x10() throws {
+    /// X10 changing a table
+    func x10() throws {
         try db.main.addColumn(SQLColumn("shelf", .text), to: "book")
         try db.main.renameColumn("shelf", to: "room", of: "book")
         try db.main.dropColumn("room", from: "book")
@@ -345,7 +406,8 @@ import TestSupport
         #expect(try !db.main.hasTable("book"))
     }
 
-    @Test("X11 the engine's log") func x11() throws {
+    /// X11 the engine's log
+    func x11() throws {
         var seen: [String] = []
         let token = try db.addTraceHook { event in seen.append(event.sql) }
         _ = try db.count(Book.all)
@@ -353,7 +415,8 @@ import TestSupport
         #expect(seen.contains { $0.contains("count(*)") })
     }
 
-    @Test("X12 hearing of changes") func x12() throws {
+    /// X12 hearing of changes
+    func x12() throws {
         var tables: [String] = []
         let token = try db.addUpdateHook { change in tables.append(change.table) }
         try db.insert(Author(name: "Poe"))
@@ -361,7 +424,8 @@ import TestSupport
         #expect(tables == ["author"])
     }
 
-    @Test("X13 interrupting") func x13() throws {
+    /// X13 interrupting
+    func x13() throws {
         let handle = try db.interruptHandle
         try db.register(.function("stop") { () -> Int in
             handle.interrupt()
@@ -373,23 +437,27 @@ import TestSupport
         #expect(error?.code == .interrupted)
     }
 
-    @Test("X14 inserting or updating") func x14() throws {
+    /// X14 inserting or updating
+    func x14() throws {
         try db.upsert(Author(name: "Lem", born: 1922), onConflict: ["name"])
         #expect(try db.fetchOne(Author.self, id: 1)?.born == 1922)
     }
 
-    @Test("X15 conditions of your own") func x15() throws {
+    /// X15 conditions of your own
+    func x15() throws {
         #expect(try db.count(Book.filter { SQLPredicate("length(\($0.title)) = 4") }) == 1)
     }
 
-    @Test("X16 joins") func x16() throws {
+    /// X16 joins
+    func x16() throws {
         let rows = try db.fetchAll(Author.leftJoin(Book.self).order { $0.id; $1.id })
         #expect(rows.map { $0.1?.title ?? "-" } == ["Solaris", "Fiasco", "Baudolino", "-"])
         #expect(try db.fetchAll(Book.join(Author.self).order { book, _ in book.id }).map(\.1.name) == ["Lem", "Lem", "Eco"])
         #expect(try db.count(Author.all.crossJoin(Book.self)) == 12 && db.count(Author.all.fullJoin(Book.self)) == 5)
     }
 
-    @Test("X17 saving") func x17() throws {
+    /// X17 saving
+    func x17() throws {
         var author = Author(name: "Poe")
         try db.save(&author)
         author.born = 1809
@@ -397,18 +465,21 @@ import TestSupport
         #expect(try db.fetchOne(Author.self, id: 4) == author)
     }
 
-    @Test("X18 several threads") func x18() async throws {
+    /// X18 several threads
+    func x18() async throws {
         let queue = try DatabaseQueue(.file(desk.path), key: desk.key)
         #expect(try await queue.read { db in try db.count(Book.all) } == 4)
     }
 
-    @Test("X19 foreign keys are enforced") func x19() throws {
+    /// X19 foreign keys are enforced
+    func x19() throws {
         let error = #expect(throws: DatabaseError.self) { try db.insert(Book(title: "New", author: 99)) }
         #expect(error?.code == .constraintForeignKey)
         #expect(try db.main.foreignKeyViolations() == [])
     }
 
-    @Test("X20 columns named otherwise than their properties") func x20() throws {
+    /// X20 columns named otherwise than their properties
+    func x20() throws {
         try db.create(Visit.table)
         try db.insert(Visit(leftAt: Date(timeIntervalSince1970: 0)))
         #expect(try db.main.columns(of: "VISIT").map(\.name) == ["ID", "LEFT_AT"])
