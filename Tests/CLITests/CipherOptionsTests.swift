@@ -65,7 +65,7 @@ import TestSupport
     }
 
     @Test func identifyPrintsTheOptionsThatOpenAFile() throws {
-        let combinations = LongTests.sample(7, of: Self.combinations)
+        let combinations = LongTests.sample(4, of: Self.combinations)
         let folder = try TemporaryFolder()
         try Self.make(combinations, folder)
         for (number, combination) in combinations.enumerated() {

@@ -116,7 +116,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: cases.keys.sorted()) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) async throws {
+    @Test(arguments: LongTests.sample(20, of: cases.keys.sorted())) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) async throws {
         let leaf = try #require(try Self.tree.get().leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])
         for command in item.first {

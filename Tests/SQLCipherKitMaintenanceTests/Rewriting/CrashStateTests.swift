@@ -17,7 +17,7 @@ import TestSupport
     @Test(arguments: scenarios) func afterAPowerCut(scenarios: String) throws {
         let outcome = try Command.run(
             BuildProducts.executable("CrashStates"),
-            ["--scenario", scenarios] + (LongTests.areOn ? [] : ["--sample", "12", "--seed", "\(Seed.value)"]))
+            ["--scenario", scenarios] + (LongTests.areOn ? [] : ["--sample", "6", "--seed", "\(Seed.value)"]))
         #expect(outcome.status == 0 && outcome.output.contains(" 0 problems"), "\(outcome.output)\(outcome.errors)")
     }
 }

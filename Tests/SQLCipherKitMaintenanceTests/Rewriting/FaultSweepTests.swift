@@ -16,7 +16,7 @@ import TestSupport
         "shared store", "replica", "replica, restoring",
     ]
 
-    @Test(arguments: LongTests.sample(3, of: scenarios)) func aFault(scenario: String) throws {
+    @Test(arguments: LongTests.sample(2, of: scenarios)) func aFault(scenario: String) throws {
         let kinds: [(String, Int)] = [
             ("memory", 10), ("open", 2), ("read", 5), ("write", 4), ("sync", 2), ("truncate", 1), ("rename", 2), ("unlink", 2),
             ("stat", 2), ("full", 3), ("descriptors", 2),

@@ -15,7 +15,7 @@ import TestSupport
     ]
 
     /// Kills wherever a file is made, renamed or removed; with `SQLCIPHERKIT_LONG_TESTS` at each write too, and with a log.
-    @Test(arguments: LongTests.sample(5, of: actions)) func aKillAtEachChange(action: String) throws {
+    @Test(arguments: LongTests.sample(3, of: actions)) func aKillAtEachChange(action: String) throws {
         for mode in LongTests.areOn ? ["delete", "wal"] : ["delete"] {
             let folder = try TemporaryFolder()
             let outcome = try Command.run(
@@ -35,14 +35,14 @@ import TestSupport
         let folder = try TemporaryFolder()
         let outcome = try Command.run(
             try BuildProducts.executable("FaultDriver"),
-            ["sweep", "moves", folder.url.path, mode, LongTests.areOn || mode == "wal" ? "all" : "names"])
+            ["sweep", "moves", folder.url.path, mode, LongTests.areOn ? "all" : "names"])
         #expect(outcome.status == 0 && !outcome.output.contains("wrong"), "\(outcome.output)")
     }
 
     /// One failed write, sync, rename or removal leaves the old database or the new one as well, in the journal mode that it had,
     /// and no other file after the next opening.
     @Test(
-        arguments: LongTests.sample(3, of: [
+        arguments: LongTests.sample(1, of: [
             "key-by-file", "encrypt", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
             "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade", "restore-pages-on",
         ]))

@@ -99,7 +99,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: LongTests.sample(6, of: cases), Peer.allCases) func oursOpensThere(_ test: Case, peer: Peer) throws {
+    @Test(arguments: LongTests.sample(3, of: cases), Peer.allCases) func oursOpensThere(_ test: Case, peer: Peer) throws {
         guard test.peers.contains(peer) else { return }
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
@@ -114,7 +114,7 @@ import TestSupport
         #expect(found == "[(19900, 'row 99')] [('ok',)]")
     }
 
-    @Test(arguments: LongTests.sample(6, of: cases), Peer.allCases) func theirsOpensHere(_ test: Case, peer: Peer) throws {
+    @Test(arguments: LongTests.sample(3, of: cases), Peer.allCases) func theirsOpensHere(_ test: Case, peer: Peer) throws {
         guard test.peers.contains(peer) else { return }
         let folder = try TemporaryFolder()
         let path = folder.path("theirs.db")
