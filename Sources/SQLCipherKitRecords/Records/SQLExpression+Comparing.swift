@@ -176,8 +176,10 @@ extension SQLExpression {
         if isDocument {
             (own, list) = ("json(\(sql))", selection.mapped { sql, _ in "json(\(sql))" })
         } else if !isSame {
-            let common = SQLForm.common(ordered: false)
-            (own, list) = (converted(to: common).sql, selection.mapped { sql, _ in SQLForm.convert(sql, T.self, to: common) })
+            let common = SQLForm.common(ordered: false), theirs = selection.forms?.first?.profile
+            (own, list) = (
+                converted(to: common).sql, selection.mapped { sql, _ in SQLForm.convert(sql, T.self, from: theirs, to: common) }
+            )
         }
         let found = SQLPredicate(.text("\(own) IN (\(list))", .comparison, isLoose: canBeNull || hasNulls))
         guard hasNulls, canBeNull else { return found }

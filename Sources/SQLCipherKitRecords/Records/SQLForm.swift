@@ -55,15 +55,17 @@ enum SQLForm {
         ValueProfile(dates: .realSeconds, uuids: .blob, decimals: ordered ? .number : .text)
     }
 
-    /// SQL for values of a type that are stored in any form, in the form of a profile.
-    static func convert(_ sql: SQL, _ type: any Any.Type, to form: ValueProfile?) -> SQL {
+    /// SQL for values of a type that are stored in the form of one profile, in the form of another; nil is the connection's.
+    static func convert(_ sql: SQL, _ type: any Any.Type, from own: ValueProfile?, to form: ValueProfile?) -> SQL {
         guard let stored = stored(type) else { return sql }
-        return "\(raw: StoredConversion.function)(\(sql), \(conversion(stored, form)))"
+        return "\(raw: StoredConversion.function)(\(sql), \(conversion(stored, own, form)))"
     }
 
-    private static func conversion<T: SQLValueConvertible>(_ type: T.Type, _ form: ValueProfile?) -> StoredConversion {
+    private static func conversion<T: SQLValueConvertible>(
+        _ type: T.Type, _ own: ValueProfile?, _ form: ValueProfile?
+    ) -> StoredConversion {
         StoredConversion { value, connection throws(DatabaseError) in
-            guard let read = T(sqlValue: value) else {
+            guard let read = T(sqlValue: value, in: own ?? connection) else {
                 throw DatabaseError(
                     code: .mismatch, reason: .typeMismatch,
                     message: "\(value.storageClass.rawValue) that is no \(T.self) meets values that are stored in another form")
@@ -80,7 +82,7 @@ extension SQLExpression {
     /// The expression with its values in the form of a profile; nil for the connection's.
     func converted(to form: ValueProfile?) -> Self {
         if SQLForm.isSame(self.form, form, Value.self) { return self }
-        return Self(SQLForm.convert(sql, Value.self, to: form), .atom, form, isLoose: isLoose)
+        return Self(SQLForm.convert(sql, Value.self, from: self.form, to: form), .atom, form, isLoose: isLoose)
     }
 
     /// A value, to bind where it meets this expression.

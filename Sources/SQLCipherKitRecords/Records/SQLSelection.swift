@@ -51,7 +51,8 @@ public struct SQLSelection<Element>: Sendable {
         else { return part }
         let mapped = mapped { column, place in
             let (form, wanted) = (forms[place], wanted[place].profile)
-            return SQLForm.isSame(form.profile, wanted, form.type) ? column : SQLForm.convert(column, form.type, to: wanted)
+            if SQLForm.isSame(form.profile, wanted, form.type) { return column }
+            return SQLForm.convert(column, form.type, from: form.profile, to: wanted)
         }
         return "SELECT * FROM (\(mapped))"
     }

@@ -147,9 +147,10 @@ enum OneForm: MachineForms {
     static let name = "one"
     static let profiles = Dictionary(uniqueKeysWithValues: ["a", "b", "o", "q"].map { ($0, ValueProfile.sap) })
 }
+extension ValueProfile { fileprivate static let julian = ValueProfile(dates: .julianDays, uuids: .uppercaseText) }
 enum MixedForms: MachineForms {
     static let name = "mixed"
-    static let profiles: [String: ValueProfile] = ["a": .sap, "b": .grdb, "o": .skipSQL]
+    static let profiles: [String: ValueProfile] = ["a": .room, "b": .grdb, "o": .coreData, "q": .julian]
 }
 
 /// A record of two columns that are never NULL and two that may be.
