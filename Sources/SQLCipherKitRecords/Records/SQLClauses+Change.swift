@@ -5,7 +5,7 @@ extension SQLClauses {
     /// - Parameter returning: what to return for each row; nil for nothing.
     func change(_ sql: SQL, returning columns: SQL? = nil) throws(DatabaseError) -> SQL {
         guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a query with groups cannot change rows") }
-        var copy = self, sql = sql
+        var copy = self, sql: SQL = "\(with)\(sql)"
         if let columns {
             // SQLite expects RETURNING before the order and the limit.
             if let filter { sql = "\(sql) WHERE \(filter.condition)" }

@@ -31,8 +31,8 @@ extension SQLClauses {
     /// The names of the first table's columns, and the statement that reads all its records, if the query reads nothing else and
     /// the table has its own name alone.
     private var plainRecords: (RecordNames, String)? {
-        guard sides.count == 1, failure == nil, !isDistinct, groups.isEmpty, having == nil, orderings.isEmpty, limit == nil,
-            offset == 0
+        guard sides.count == 1, common.isEmpty, failure == nil, !isDistinct, groups.isEmpty, having == nil, orderings.isEmpty,
+            limit == nil, offset == 0
         else { return nil }
         let side = sides[0]
         let records = side.table.positions.map { ($0.identity, $0.select) } ?? side.table.plain.map { ($0.names, $0.select) }

@@ -33,6 +33,8 @@ struct SQLClauses: Sendable {
         case none, foreignKey, predicate(SQLPredicate)
     }
 
+    /// The tables of WITH, each with its query.
+    var common: [SQL] = []
     var sides: [Side]
     var filter: SQLPredicate?
     var groups: [SQL] = []
@@ -103,7 +105,7 @@ struct SQLClauses: Sendable {
     }
 
     func select(_ columns: SQL, _ db: Connection?) throws(DatabaseError) -> SQL {
-        var sql: SQL = "SELECT \(raw: isDistinct ? "DISTINCT " : "")\(columns) FROM "
+        var sql: SQL = "\(with)SELECT \(raw: isDistinct ? "DISTINCT " : "")\(columns) FROM "
         for (index, side) in sides.enumerated() {
             if index == 0 {
                 sql = "\(sql)\(side.source)"
@@ -118,6 +120,9 @@ struct SQLClauses: Sendable {
         }
         return try tail(of: sql)
     }
+
+    /// What a statement of the query begins with.
+    var with: SQL { common.isEmpty ? "" : "WITH RECURSIVE \(list: common) " }
 
     /// Completes a statement that begins with `sql` by everything from WHERE on.
     func tail(of sql: SQL) throws(DatabaseError) -> SQL {

@@ -33,7 +33,8 @@ public struct SQLSelection<Element>: Sendable {
 
     /// As part of a compound, which takes an order and a limit only for the whole.
     private var part: SQL {
-        clauses.orderings.isEmpty && clauses.limit == nil && clauses.offset == 0 ? subquery : "SELECT * FROM (\(subquery))"
+        let isWhole = clauses.common.isEmpty && clauses.orderings.isEmpty && clauses.limit == nil && clauses.offset == 0
+        return isWhole ? subquery : "SELECT * FROM (\(subquery))"
     }
 
     func compound(_ keyword: String, _ other: SQLSelection) -> Self {

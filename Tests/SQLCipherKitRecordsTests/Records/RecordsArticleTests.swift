@@ -249,6 +249,26 @@ extension RecordsArticleTests {
             .union(Artist.all.select { $0.name }).order(byColumn: 1)
         #expect(try folders.map(\.name) == ["Bop", "Jazz", "Music"] && db.count(newest) == 2)
         #expect(try db.fetchAll(names) == ["Misterioso", "Monk", "Underground"])
+        struct Total: SQLRecord {
+            var artist: Int64
+            var tracks: Int
+        }
+        let totals = Album.filter { $0.artist != nil }
+            .group { $0.artist }
+            .select { ($0.artist, $0.tracks.sum() ?? 0) }
+        let busiest = Artist.with(Total.self, as: totals)
+            .join(Total.self) { $0.id == $1.artist && $1.tracks > 12 }
+        struct Level: SQLRecord {
+            var folder: Int64?
+            var depth: Int
+        }
+        let levels = Folder.filter { $0.parent == nil }
+            .select { ($0.id, SQLExpression<Int>("0")) }
+            .unionAll(Folder.join(Level.self) { $0.parent == $1.folder }
+                .select { ($0.id, $1.depth + 1) })
+        let deep = Level.with(Level.self, as: levels)
+            .filter { $0.depth > 1 }
+        #expect(try db.fetchAll(busiest).map(\.1.tracks) == [13] && db.fetchAll(deep).map(\.folder) == [3])
 
         try db.updateAll(Album.filter { $0.artist == monk.id }) { album, set in
             set(\.tracks, to: SQLExpression("\(album.tracks) + 1"))
@@ -347,7 +367,7 @@ extension RecordsArticleTests {
         let source = packed(try text("Tests/SQLCipherKitRecordsTests/Records/RecordsArticleTests.swift"))
         let article = try text("Sources/SQLCipherKit/Documentation.docc/Records.md")
         let rows = article.split(separator: "\n").drop { !$0.hasPrefix("| to |") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
-        #expect(rows.count == 18)
+        #expect(rows.count == 19)
         for row in rows {
             let cell = try #require(row.split(separator: "|").last { !packed($0).isEmpty })
             for call in cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter({ $0.offset % 2 == 1 }).map(\.element)

@@ -11,7 +11,7 @@ import TestSupport
         "G11": g11, "G12": g12, "G13": g13, "G14": g14, "G15": g15, "G16": g16, "G17": g17, "G18": g18,
         "G19": g19, "G20": g20, "G21": g21, "G22": g22, "G23": g23, "G24": g24, "G25": g25, "G26": g26,
         "G27": g27, "G28": g28, "G29": g29, "G35": g35, "G36": g36, "G37": g37, "G38": g38, "G39": g39,
-        "G40": g40, "G41": g41,
+        "G40": g40, "G41": g41, "G42": g42,
     ], async: [
         "G3": g3, "G30": g30, "G31": g31, "G32": g32, "G33": g33, "G34": g34,
     ])
@@ -241,6 +241,19 @@ import TestSupport
     func g24() throws {
         let rows = try db.fetchAll(Player.join(Team.self).filter { $1.name == "Red" }.order { player, _ in player.id })
         #expect(rows.map(\.0.name) == ["Arthur", "Barbara"])
+    }
+
+    /// G42 common table expressions
+    func g42() throws {
+        struct Total: SQLRecord {
+            var team: Int64?
+            var score: Int
+        }
+        let totals = Player.group { $0.teamId }.select { ($0.teamId, $0.score.sum() ?? 0) }
+        let best = Team.with(Total.self, as: totals).join(Total.self) { $0.id == $1.team && $1.score > 300 }
+        #expect(try db.fetchAll(best).map { $0.name + " \($1.score)" } == ["Red 400"])
+        let sums = try db.fetchAll(Total.with(Total.self, as: "SELECT NULL AS team, sum(score) AS score FROM player"))
+        #expect(sums.map(\.score) == [600])
     }
 
     // MARK: The schema

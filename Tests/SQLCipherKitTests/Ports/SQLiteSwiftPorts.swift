@@ -13,7 +13,7 @@ import TestSupport
         "Q27": q27, "Q28": q28, "Q29": q29, "Q30": q30, "Q31": q31, "Q32": q32, "Q33": q33, "Q34": q34,
         "Q35": q35, "Q36": q36, "Q37": q37,
     ], async: [
-        "Q38": q38,
+        "Q38": q38, "Q39": q39,
     ])
 
     @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
@@ -197,6 +197,17 @@ import TestSupport
         try db.create(Tag.table)
         try db.insert(Tag(note: 3, name: "deep"))
         #expect(try db.fetchAll(Tag.join(Note.self)).map(\.1.title) == ["Well"])
+    }
+
+    /// Q39 recursive queries
+    func q39() throws {
+        struct Step: SQLRecord {
+            var id: Int64?
+            var place: Int
+        }
+        let steps = Note.filter { $0.id == 1 }.select { ($0.id, SQLExpression<Int>("0")) }
+            .unionAll(Note.join(Step.self) { $0.id == $1.id + 1 }.select { ($0.id, $1.place + 1) })
+        #expect(try db.fetchAll(Step.with(Step.self, as: steps).order { $0.place }).map(\.id) == [1, 2, 3])
     }
 
     /// Q22 updating and deleting
