@@ -2,16 +2,20 @@
 ///
 /// An enumeration of up to 256 cases is a single byte, which identifies the case and so the key. Keys of other types are compared
 /// as text, beginning after the last one found, because values are coded in the same order each time.
-class CodingKeyTable {
+final class CodingKeyTable {
     static let unknown: Int32 = -2
     static let missing: Int32 = -1
 
-    final let keyType: ObjectIdentifier
-    private final let isByte: Bool
+    private let keyType: ObjectIdentifier
+    private let isByte: Bool
     /// Raw memory, so that reading it costs no retain, bounds check or exclusivity check. All unknown for keys of other types.
-    final let byByte: UnsafeMutablePointer<Int32>
-    @exclusivity(unchecked) private final var texts: [(text: String, index: Int32)] = []
-    @exclusivity(unchecked) private final var next = 0
+    let byByte: UnsafeMutablePointer<Int32>
+    @exclusivity(unchecked) private var texts: [(text: String, index: Int32)] = []
+    @exclusivity(unchecked) private var next = 0
+    // The container for the keys: to make one for each row takes longer than reading a column. Raw memory: a property of its type
+    // would ask the runtime for that type in each row.
+    @exclusivity(unchecked) private var container: UnsafeMutableRawPointer?
+    private var forget: () -> Void = {}
 
     init<Key: CodingKey>(_ type: Key.Type) {
         keyType = ObjectIdentifier(type)
@@ -20,7 +24,30 @@ class CodingKeyTable {
         byByte.initialize(repeating: Self.unknown, count: 256)
     }
 
-    deinit { byByte.deallocate() }
+    deinit {
+        byByte.deallocate()
+        forget()
+    }
+
+    @inline(never)
+    func keep<Container>(_ made: Container) -> Container {
+        let memory = UnsafeMutablePointer<Container>.allocate(capacity: 1)
+        memory.initialize(to: made)
+        container = UnsafeMutableRawPointer(memory)
+        forget = {
+            memory.deinitialize(count: 1)
+            memory.deallocate()
+        }
+        return made
+    }
+
+    /// The container that was kept, if it is for these keys, for another row.
+    @inline(__always)
+    func container(_ key: ObjectIdentifier) -> UnsafeMutableRawPointer? {
+        if key != keyType { return nil }
+        next = 0
+        return container
+    }
 
     /// The index of a key in ``byByte``.
     @inline(__always)
@@ -30,14 +57,14 @@ class CodingKeyTable {
 
     /// The index of a key that ``byByte`` does not contain. Calls `learn` for a key that was not seen before.
     @inline(never)
-    final func index<Key: CodingKey>(_ key: Key, _ learn: (String) -> Int32) -> Int32 {
+    func index<Key: CodingKey>(_ key: Key, _ learn: (String) -> Int32) -> Int32 {
         guard isByte else { return indexByText(key.stringValue, learn) }
         let byte = Self.byte(key)
         if byByte[byte] == Self.unknown { byByte[byte] = learn(key.stringValue) }
         return byByte[byte]
     }
 
-    private final func indexByText(_ text: String, _ learn: (String) -> Int32) -> Int32 {
+    private func indexByText(_ text: String, _ learn: (String) -> Int32) -> Int32 {
         if next < texts.count, texts[next].text.isSameText(as: text) {
             next += 1
             return texts[next - 1].index
@@ -52,21 +79,16 @@ class CodingKeyTable {
         next = texts.count
         return index
     }
-
-    final func rewind() { next = 0 }
 }
 
 extension [CodingKeyTable] {
-    /// The table for a type of keys; a type and its superclass have one each.
+    /// The container for a type of keys; a type and its superclass have one each. One list has containers of one kind. As memory,
+    /// because an optional would be another type to ask for in each row.
     @inline(__always)
-    mutating func table<Table: CodingKeyTable>(_ key: ObjectIdentifier, _ make: () -> Table) -> Table {
-        for table in self where table.keyType == key {
-            table.rewind()
-            // One list has tables of one kind.
-            return unsafeDowncast(table, to: Table.self)
+    func container(_ key: ObjectIdentifier) -> UnsafeMutableRawPointer? {
+        for table in self {
+            if let known = table.container(key) { return known }
         }
-        let made = make()
-        append(made)
-        return made
+        return nil
     }
 }

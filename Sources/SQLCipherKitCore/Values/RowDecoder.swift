@@ -101,8 +101,8 @@ struct RowDecoder: Decoder {
 
     @usableFromInline
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        let keys = state.tables.table(ObjectIdentifier(type)) { DecodingKeys<Key>(Key.self) }
-        return keys.container ?? keys.makeContainer(state)
+        guard let known = state.tables.container(ObjectIdentifier(type)) else { return state.makeContainer(type) }
+        return known.assumingMemoryBound(to: KeyedDecodingContainer<Key>.self).pointee
     }
 
     @usableFromInline
@@ -114,15 +114,12 @@ struct RowDecoder: Decoder {
     func singleValueContainer() throws -> any SingleValueDecodingContainer { ColumnDecoder(state: state, index: 0, codingPath: []) }
 }
 
-/// The columns of a type's keys, and the container for them: to make one for each row takes longer than reading a column.
-private final class DecodingKeys<Key: CodingKey>: CodingKeyTable {
-    @exclusivity(unchecked) private(set) var container: KeyedDecodingContainer<Key>?
-
+extension RowDecodingState {
     @inline(never)
-    func makeContainer(_ state: RowDecodingState) -> KeyedDecodingContainer<Key> {
-        let made = KeyedDecodingContainer(RowDecodingContainer<Key>(state, self))
-        container = made
-        return made
+    fileprivate func makeContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedDecodingContainer<Key> {
+        let table = CodingKeyTable(type)
+        tables.append(table)
+        return table.keep(KeyedDecodingContainer(RowDecodingContainer<Key>(self, table)))
     }
 }
 
@@ -272,20 +269,16 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
         return try ColumnDecoder(state: state(handle), index: index, codingPath: [key]).any(type)
     }
 
-    func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) throws -> KeyedDecodingContainer<N> {
-        throw DatabaseError.misuse(
-            "the column \(key.stringValue) cannot be decoded through a nested container: decode it as a separate type")
+    private func nested(_ key: Key) -> DatabaseError {
+        .misuse("the column \(key.stringValue) cannot be decoded through a nested container: decode it as a separate type")
     }
 
-    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-        throw DatabaseError.misuse(
-            "the column \(key.stringValue) cannot be decoded through a nested container: decode it as a separate type")
-    }
+    func nestedContainer<N: CodingKey>(keyedBy _: N.Type, forKey key: Key) throws -> KeyedDecodingContainer<N> { throw nested(key) }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { throw nested(key) }
 
     // A class and its superclass share the row.
-    func superDecoder() throws -> any Decoder {
-        RowDecoder(state(try live()))
-    }
+    func superDecoder() throws -> any Decoder { RowDecoder(state(try live())) }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
         let column = try column(key)

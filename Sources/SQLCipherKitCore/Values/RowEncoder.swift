@@ -114,8 +114,8 @@ package struct RowEncoder: Encoder {
     package var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     package func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        let keys = state.tables.table(ObjectIdentifier(type)) { EncodingKeys<Key>(Key.self) }
-        return keys.container ?? keys.makeContainer(state)
+        guard let known = state.tables.container(ObjectIdentifier(type)) else { return state.makeContainer(type) }
+        return known.assumingMemoryBound(to: KeyedEncodingContainer<Key>.self).pointee
     }
 
     package func unkeyedContainer() -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
@@ -124,15 +124,12 @@ package struct RowEncoder: Encoder {
     private static let noKeys = DatabaseError.misuse("a record is encoded by its coding keys, not as a list or a single value")
 }
 
-/// The parameters of a type's keys, and the container for them, as for decoding.
-private final class EncodingKeys<Key: CodingKey>: CodingKeyTable {
-    @exclusivity(unchecked) private(set) var container: KeyedEncodingContainer<Key>?
-
+extension RowEncodingState {
     @inline(never)
-    func makeContainer(_ state: RowEncodingState) -> KeyedEncodingContainer<Key> {
-        let made = KeyedEncodingContainer(RowEncodingContainer<Key>(state, self))
-        container = made
-        return made
+    fileprivate func makeContainer<Key: CodingKey>(_ type: Key.Type) -> KeyedEncodingContainer<Key> {
+        let table = CodingKeyTable(type)
+        tables.append(table)
+        return table.keep(KeyedEncodingContainer(RowEncodingContainer<Key>(self, table)))
     }
 }
 
