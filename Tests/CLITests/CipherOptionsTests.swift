@@ -106,9 +106,9 @@ import TestSupport
 
     @Test func profilesHoldOptions() throws {
         let folder = try TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: folder.path("sqlcipherkit/profiles"), withIntermediateDirectories: true)
-        try Data("# The old application's.\n--compatibility 3\n--cipher-page-size 4096\n".utf8).write(to: URL(fileURLWithPath: folder.path("sqlcipherkit/profiles/old")))
-        let environment = ["XDG_CONFIG_HOME": folder.url.path, "PASS": "correct horse"]
+        try FileManager.default.createDirectory(atPath: folder.path(".config/sqlcipherkit/profiles"), withIntermediateDirectories: true)
+        try Data("# The old application's.\n--compatibility 3\n--cipher-page-size 4096\n".utf8).write(to: URL(fileURLWithPath: folder.path(".config/sqlcipherkit/profiles/old")))
+        let environment = ["HOME": folder.url.path, "XDG_CONFIG_HOME": "relative", "PASS": "correct horse"]
         let (old, new) = (folder.path("old.db"), folder.path("new.db"))
         var settings = CipherConfiguration.sqlCipher3
         settings.pageSize = 4096

@@ -27,8 +27,7 @@ enum CipherOptions {
 
     /// The options of a profile.
     static func profile(_ name: String) throws -> KeyOptions {
-        let environment = Invocation.current.environment
-        let folder = environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? (environment["HOME"] ?? "") + "/.config"
+        let folder = HomeFolder.folder("XDG_CONFIG_HOME", or: ".config", Invocation.current.environment)
         guard !name.isEmpty, !name.hasPrefix("."), !name.contains("/") else {
             throw ValidationError("a profile's name is that of a file in \(folder)/sqlcipherkit/profiles")
         }

@@ -86,10 +86,8 @@ final class Shell {
 
     /// Runs the user's own file of commands, if there is one.
     private func readStart() throws {
-        let environment = Invocation.current.environment
-        let home = environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? environment["HOME"].map { $0 + "/.config" }
-        guard let file = home.map({ $0 + "/sqlcipherkit/shellrc" }), FileManager.default.fileExists(atPath: file) else { return }
-        try read(file)
+        let file = HomeFolder.folder("XDG_CONFIG_HOME", or: ".config", Invocation.current.environment) + "/sqlcipherkit/shellrc"
+        if FileManager.default.fileExists(atPath: file) { try read(file) }
     }
 
     private func forget() {

@@ -40,9 +40,7 @@ public struct DatabaseLocation: Hashable, Sendable {
         #if canImport(Darwin)
             let base = NSHomeDirectory() + "/Library/Application Support"
         #else
-            let configured = ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? ""
-            // The specification says to ignore a path that is not absolute.
-            let base = configured.hasTextPrefix("/") ? configured : HomeFolder.path + "/.local/share"
+            let base = HomeFolder.folder("XDG_DATA_HOME", or: ".local/share", ProcessInfo.processInfo.environment)
         #endif
         return DatabaseLocation(place: .file(ExactText("\(base)/\(application)/\(name)")), isStandard: true)
     }
@@ -84,11 +82,18 @@ extension DatabaseLocation: CustomStringConvertible, CustomReflectable {
 /// The home folder, wherever this package looks for it.
 package enum HomeFolder {
     /// `$HOME`, or the one of the user database if that is not set. On Apple's platforms, the one of the application's sandbox.
-    package static var path: String {
+    package static func path(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
         #if !canImport(Darwin)
-            if let home = ProcessInfo.processInfo.environment["HOME"], home.hasTextPrefix("/") { return home }
+            if let home = environment["HOME"], home.hasTextPrefix("/") { return home }
         #endif
         return NSHomeDirectory()
+    }
+
+    /// A folder that a variable names or, if it names none or has a relative path, which the specification says to ignore, one of
+    /// the home folder (<https://specifications.freedesktop.org/basedir-spec/latest/>).
+    package static func folder(_ variable: String, or name: String, _ environment: [String: String]) -> String {
+        if let folder = environment[variable], folder.hasTextPrefix("/") { return folder }
+        return "\(path(environment))/\(name)"
     }
 }
 
@@ -96,6 +101,6 @@ extension String {
     /// The path with a leading `~` or `~/` replaced by the home folder.
     package var expandingTilde: String {
         guard self == "~" || hasTextPrefix("~/") else { return self }
-        return HomeFolder.path + String(decoding: utf8.dropFirst(), as: UTF8.self)
+        return HomeFolder.path() + String(decoding: utf8.dropFirst(), as: UTF8.self)
     }
 }

@@ -35,7 +35,7 @@
                 return S3Credentials(accessKey: key, secretKey: secret, sessionToken: environment["AWS_SESSION_TOKEN"])
             }
             let profile = profile ?? environment["AWS_PROFILE"] ?? "default"
-            let path = environment["AWS_SHARED_CREDENTIALS_FILE"] ?? HomeFolder.path + "/.aws/credentials"
+            let path = environment["AWS_SHARED_CREDENTIALS_FILE"] ?? HomeFolder.path(environment) + "/.aws/credentials"
             guard let bytes = FileManager.default.contents(atPath: path) else {
                 throw ReplicaStoreError.unavailable("there are no credentials in the environment, and no file \(path)")
             }

@@ -16,11 +16,11 @@ enum Tool {
     }
 
     /// Runs a command in this process, where it has no terminal.
-    /// - Parameter environment: the variables that it sees besides `TEST_KEY`.
+    /// - Parameter environment: the variables that it sees besides `TEST_KEY` and a `HOME` that does not exist.
     static func run(_ arguments: [String], environment: [String: String] = [:], input: String = "") throws -> Command.Outcome {
         let streams = try Streams(input: input)
         let status = Invocation(
-            [try path] + arguments, environment: ["TEST_KEY": rawKey].merging(environment) { $1 }, input: streams.input,
+            [try path] + arguments, environment: ["TEST_KEY": rawKey, "HOME": "/nonexistent"].merging(environment) { $1 }, input: streams.input,
             output: streams.output, errors: streams.errors
         ).run()
         return try streams.outcome(status)

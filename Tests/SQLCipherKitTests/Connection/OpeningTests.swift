@@ -25,7 +25,8 @@ import TestSupport
         @Test func theHomeFolderIsThatOfTheEnvironment() async {
             await #expect(processExitsWith: .success) {
                 setenv("HOME", "/somewhere", 1)
-                unsetenv("XDG_DATA_HOME")
+                // What is not absolute is no folder.
+                setenv("XDG_DATA_HOME", "relative", 1)
                 let paths = [DatabaseLocation.file("~/a.db").path, DatabaseLocation.standard("b.db", application: "x").path]
                 exit(paths == ["/somewhere/a.db", "/somewhere/.local/share/x/b.db"] ? 0 : 1)
             }

@@ -88,5 +88,7 @@ import Testing
         let own = try S3Credentials.standard(environment: ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"])
         #expect(own.accessKey == "a" && "\(own)" == "S3Credentials(a)")
         #expect(throws: ReplicaStoreError.self) { try S3Credentials.standard(profile: "none", environment: environment) }
+        let missing = #expect(throws: ReplicaStoreError.self) { try S3Credentials.standard(environment: ["HOME": "/somewhere"]) }
+        #expect("\(String(describing: missing))".contains("no file /somewhere/.aws/credentials"))
     }
 }
