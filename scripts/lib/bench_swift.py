@@ -47,6 +47,8 @@ WORKLOADS = {
     "lookup-plain-id": "find 200,000 plain records by their primary key",
     "lookup-plain-query": "the same by a query with a condition on the key",
     "including-latest": "read 500 records, each with the latest one of its 400, by an association and an index",
+    "including-latest-3": "the same with the latest three of each",
+    "including-latest-20": "the same with the latest twenty of each",
     "fetch-ints-record": "read 200,000 rows of ten integers as positional records, by a query",
     "fetch-mixed-record": "the same of mixed rows",
     "insert-record-ints": "insert 50,000 positional records of ten integers",

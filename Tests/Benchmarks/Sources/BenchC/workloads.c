@@ -206,13 +206,18 @@ static long long update_mixed(void) {
 
 static long long finish_update(void) { return number(CHECK_MIXED); }
 
-static void fill_talks(void) {
+static void fill_talks(int latest) {
     execute(CREATE_TALKS);
     execute(FILL_TALKS);
     fill(CREATE_LINES, FILL_LINES, rows(TALK_LINES));
     execute(INDEX_LINES);
     statement = prepare(SELECT_LATEST);
+    check(sqlite3_bind_int(statement, 1, latest));
 }
+
+static void fill_talks_1(void) { fill_talks(1); }
+static void fill_talks_3(void) { fill_talks(3); }
+static void fill_talks_20(void) { fill_talks(20); }
 
 static long long including_latest(void) {
     long long sum = 0;
@@ -306,7 +311,9 @@ const struct workload workloads[] = {
     {"insert-plain-mixed", create_mixed, insert_mixed, finish_insert_mixed},
     {"lookup-plain-id", fill_lookup, lookup_pk, 0},
     {"lookup-plain-query", fill_lookup, lookup_pk, 0},
-    {"including-latest", fill_talks, including_latest, 0},
+    {"including-latest", fill_talks_1, including_latest, 0},
+    {"including-latest-3", fill_talks_3, including_latest, 0},
+    {"including-latest-20", fill_talks_20, including_latest, 0},
     {"fetch-ints-record", fill_ints, fetch_ints_struct, 0},
     {"fetch-mixed-record", fill_mixed, fetch_mixed, 0},
     {"insert-record-ints", create_ints, insert_ints, finish_insert_ints},

@@ -27,6 +27,8 @@ enum BenchOurs {
             ("lookup-plain-id", { try lookUpPlain($0) { db, id in try db.fetchOne(PlainMixed.self, id: id) } }),
             ("lookup-plain-query", { try lookUpPlain($0) { db, id in try db.fetchOne(PlainMixed.filter { $0.id == id }) } }),
             ("including-latest", includeLatest),
+            ("including-latest-3", { try includeLatest($0, 3) }),
+            ("including-latest-20", { try includeLatest($0, 20) }),
             ("fetch-ints-record", fetchIntsAsRecords),
             ("fetch-mixed-record", fetchMixedAsRecords),
             ("insert-record-ints", insertIntRecords),

@@ -56,7 +56,7 @@
 #define INDEX_LINES "CREATE INDEX line_talk ON line(talk, at)"
 #define FILL_TALKS "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO talk SELECT i, 'talk ' || i FROM n"
 #define FILL_LINES "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows) INSERT INTO line SELECT i, i % 500 + 1, i * 7919 % 200003, printf('line %054d', i) FROM n"
-#define SELECT_LATEST "SELECT t.id, t.name, l.id, l.talk, l.at, l.title FROM talk AS t JOIN line AS l ON l.id IN (SELECT id FROM line WHERE talk = t.id ORDER BY at DESC LIMIT 1)"
+#define SELECT_LATEST "SELECT t.id, t.name, l.id, l.talk, l.at, l.title FROM talk AS t JOIN line AS l ON l.id IN (SELECT id FROM line WHERE talk = t.id ORDER BY at DESC LIMIT ?)"
 
 /* One row each time. */
 #define SELECT_SCORE "SELECT id FROM mixed WHERE id = ?"
