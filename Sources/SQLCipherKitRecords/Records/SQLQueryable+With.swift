@@ -47,7 +47,7 @@ extension SQLQueryable {
 }
 
 extension SQLRecord {
-    /// All records, with a query as the table of a record; see ``SQLQueryable/with(_:as:)``.
+    /// All records, with a query as the table of a record; see ``SQLQueryable/with(_:as:)-(_,SQLRequest)``.
     public static func with<Row: SQLRecord>(_ type: Row.Type, as query: some SQLRequest) -> SQLQuery<Self> {
         all.with(type, as: query)
     }
