@@ -4,6 +4,10 @@ import Foundation
 public enum LongTests {
     public static let areOn = ProcessInfo.processInfo.environment["SQLCIPHERKIT_LONG_TESTS"] == "1"
 
+    /// Whether nothing else runs beside a test, so that bounds of time are those that are promised: `SQLCIPHERKIT_TESTS_ALONE=1`,
+    /// as the part `costs` sets it.
+    public static let areAlone = ProcessInfo.processInfo.environment["SQLCIPHERKIT_TESTS_ALONE"] == "1"
+
     /// A sample of the cases of a sweep, which ``Seed`` decides and which keeps their order; all of them with long tests.
     /// - Parameter count: how many cases the gate takes.
     public static func sample<Case>(_ count: Int, of cases: [Case]) -> [Case] {
