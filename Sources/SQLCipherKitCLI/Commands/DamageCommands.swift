@@ -9,9 +9,10 @@ struct RecoverCommand: FileCommand {
         discussion: """
             Copies every row that is on an intact page. Damaged pages are listed; the status is 4 if rows, tables or other objects \
             are lost, and not if the pages held only indexes or nothing. Rows of an unknown table are put into the table \
-            lost_and_found, and what an index has of a lost row into lost_and_found_TABLE. The damaged file is \
-            never written to; what its first page and its schema have lost is taken from the file DATABASE-recovery, if backup has \
-            made one. Other programs must not have it open. The new file has the same key unless --new-key gives it another.
+            lost_and_found, and what is left of a lost row, such as the columns that an index has, into \
+            lost_and_found_TABLE. The damaged file is never written to; what its first page and its schema have lost is taken \
+            from the file DATABASE-recovery, if backup has made one. Other programs must not have it open. The new file has the \
+            same key unless --new-key gives it another.
 
             EXAMPLES
               sqlcipherkit recover notes.db rescued.db

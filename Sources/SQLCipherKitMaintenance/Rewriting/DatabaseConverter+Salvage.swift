@@ -12,7 +12,8 @@ extension DatabaseConverter {
     /// it are found by themselves. Indexes are created again from the rows, and are only read for the columns of lost rows.
     /// Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
     /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost if its own
-    /// page is lost, or one of the overflow pages of a large value. ``SalvageReport`` says where rows went whose table is unknown.
+    /// page is lost, or one of the overflow pages of a large value; what is left of it, such as its first columns, is kept in a
+    /// table of its own. ``SalvageReport`` says where these rows went, and those whose table is unknown.
     ///
     /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
     /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without one, the rows of these tables are in the table

@@ -13,9 +13,9 @@ struct LostAndFound {
         func read(_ body: (_ top: Int, _ page: Int, Int64?, StoredRecord) throws -> Void) throws {
             for (top, pages) in pages {
                 for page in pages {
-                    var reader = TreeReader(map)
+                    var reader = TreeReader(map, .all)
                     _ = try reader.readPage(page) { rowID, bytes in
-                        if let record = StoredRecord(bytes) { try body(top, page, rowID, record) }
+                        if let record = StoredRecord(bytes, mayBeCut: true) { try body(top, page, rowID, record) }
                     }
                 }
             }

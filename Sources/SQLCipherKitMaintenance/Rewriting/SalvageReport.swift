@@ -10,15 +10,16 @@ public struct SalvageReport: Hashable, Sendable {
         /// Its damaged or missing pages to which something leads, counted from 1. The rows on them are lost; their number is
         /// unknown.
         public let lostPages: [Int]
-        /// The number of rows that were found but could not be copied, because part of the row is on a lost page or the row
+        /// The number of rows that were found but could not be copied, because one of the row's overflow pages is lost or the row
         /// violates a constraint of the table.
         public let lostRows: Int
         /// The number of the copied rows that were on pages to which nothing leads any more. If the database has no `auto_vacuum`,
         /// they were assigned to this table by their row ids, their order and the types of their values. A row that was deleted may
         /// be among them if pages of the list of free pages are lost as well.
         public let reattachedRows: Int
-        /// The number of other rows of which an index has some of the columns. They are in the table `lost_and_found_` with this
-        /// table's name, whose other columns are NULL in them. If the indexes have all columns, a row is copied like any other.
+        /// The number of other rows of which a part is left: the columns that an index has, or the beginning of a row of which an
+        /// overflow page is lost. They are in the table `lost_and_found_` with this table's name. A text or blob in it may be cut,
+        /// and the columns that are lost are NULL. If the indexes have all columns, a row is copied like any other.
         public let partialRows: Int
 
         /// Whether nothing in the table was lost.

@@ -14,6 +14,7 @@ struct SalvagedContent {
         let object: Salvage.Object
         var losses: TreeReader.Losses
         var rows = 0, refused = 0, reattached = 0, partial = 0
+        var hasLost: Bool { !losses.pages.isEmpty || !losses.cut.isEmpty }
     }
 
     private let map: PageMap
@@ -43,7 +44,7 @@ struct SalvagedContent {
         try hiding.whileNamed { for table in made { try progress.append(copyRows(of: table)) } }
         for object in objects where object.entry.type == "index" && object.entry.sql != nil { _ = try make(object.entry) }
         let isWhole = isSchemaWhole && made.count == stored.count
-        if !isWhole || progress.contains(where: { !$0.losses.pages.isEmpty }) {
+        if !isWhole || progress.contains(where: \.hasLost) {
             try hiding.whileNamed { try copyLostRows(&progress, objects, isWhole) }
         }
         tables = progress.map(\.report)
@@ -124,26 +125,27 @@ struct SalvagedContent {
                 guard try copy.main.has(object.entry.name) else { continue }
                 let shape = try TreeShape(index: object.entry.name, of: object.entry.table, isTable: false, in: copy)
                 let gaps = reader.losses.gaps
-                trees.append(UnreachedPages.Tree(table: nil, root: object.root, hasRowIDs: false, gaps: gaps, shape: shape))
+                let name = object.entry.name
+                trees.append(UnreachedPages.Tree(name: name, root: object.root, hasRowIDs: false, gaps: gaps, shape: shape))
             }
         }
         let pages = try UnreachedPages(map, trees, keepsAll: !isWhole)
-        for (table, pages) in pages.found {
-            guard let index = progress.firstIndex(where: { $0.object.entry.name == table }) else { continue }
+        unassignedRows = try LostAndFound(pages.lost, map, copy, encoding).rows
+        for index in progress.indices where progress[index].hasLost {
+            let table = progress[index].object.entry.name
             var reader = TreeReader(map), unreadable = 0
             let writer = try insertRows(into: table, unreadable: &unreadable) { body in
-                for page in pages { _ = try reader.readPage(page, body) }
+                for page in pages.found[table] ?? [] { _ = try reader.readPage(page, body) }
             }
             progress[index].rows += writer.rows
             progress[index].reattached += writer.rows
-            progress[index].losses.rows += reader.losses.rows + unreadable
             progress[index].losses.pages += reader.losses.pages
-        }
-        unassignedRows = try LostAndFound(pages.lost, map, copy, encoding).rows
-        for index in progress.indices where !progress[index].losses.pages.isEmpty {
-            let indexed = try IndexedRows(of: progress[index].object.entry.name, objects, map, copy, encoding, report)
-            progress[index].partial = indexed.partial
-            progress[index].rows += indexed.whole
+            progress[index].losses.cut += reader.losses.cut
+            let cut = progress[index].losses.cut
+            let others = try PartialRows(of: table, objects, pages.found, cut: cut, map, copy, encoding, report)
+            progress[index].rows += others.whole
+            progress[index].partial = others.count
+            progress[index].losses.rows += reader.losses.rows + unreadable + others.cut
         }
     }
 
@@ -158,7 +160,7 @@ struct SalvagedContent {
             shape = try TreeShape(table: name, in: copy)
         }
         return UnreachedPages.Tree(
-            table: name, root: table.object.root, hasRowIDs: !isWithoutRowID, gaps: table.losses.gaps, shape: shape)
+            name: name, root: table.object.root, hasRowIDs: !isWithoutRowID, gaps: table.losses.gaps, shape: shape)
     }
 }
 
@@ -206,7 +208,8 @@ extension SalvagedContent.Progress {
 
 /// Writes records into a table.
 struct SalvagedRows {
-    private struct Column {
+    struct Column {
+        let id: Int
         let name: String
         /// Whether an INSERT may name it. A stored generated column is in the record, but is computed again.
         let isOrdinary: Bool
@@ -219,7 +222,7 @@ struct SalvagedRows {
     private let encoding: StoredRecord.Encoding
     private let rowIDName: String?
     /// The columns in the order in which they are stored.
-    private var columns: [Column] = []
+    private(set) var columns: [Column] = []
     /// The statements by the number of values in a record: a record from before a column was added gets that column's default.
     private var statements: [Int: RawStatement] = [:]
     /// The number of rows written, and the number of rows that the table has refused.
@@ -232,13 +235,13 @@ struct SalvagedRows {
         let isWithoutRowID = try copy.main.form(of: table)?.isWithoutRowID ?? false
         rowIDName = try copy.main.rowIDName(of: table)
         // Kinds: 0 ordinary, 2 generated and not stored, 3 generated and stored.
-        var rows: [(String, String, Int, Int)] = try copy.fetchAll(
-            "SELECT name, type, pk, hidden FROM pragma_table_xinfo(\(table), 'main') WHERE hidden <> 2 ORDER BY cid")
-        let keys = rows.count { $0.2 > 0 }
-        if isWithoutRowID { rows = rows.filter { $0.2 > 0 }.sorted { $0.2 < $1.2 } + rows.filter { $0.2 == 0 } }
-        columns = rows.map { name, type, key, kind in
+        var rows: [(Int, String, String, Int, Int)] = try copy.fetchAll(
+            "SELECT cid, name, type, pk, hidden FROM pragma_table_xinfo(\(table), 'main') WHERE hidden <> 2 ORDER BY cid")
+        let keys = rows.count { $0.3 > 0 }
+        if isWithoutRowID { rows = rows.filter { $0.3 > 0 }.sorted { $0.3 < $1.3 } + rows.filter { $0.3 == 0 } }
+        columns = rows.map { id, name, type, key, kind in
             Column(
-                name: name, isOrdinary: kind == 0,
+                id: id, name: name, isOrdinary: kind == 0,
                 isRowID: !isWithoutRowID && keys == 1 && key == 1 && type.uppercased() == "INTEGER")
         }
     }

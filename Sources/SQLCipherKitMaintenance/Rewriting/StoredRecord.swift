@@ -3,23 +3,24 @@ import CSQLCipher
 /// A row as stored on a page: the types of its values, then their bytes (<https://sqlite.org/fileformat2.html#record_format>).
 struct StoredRecord {
     private let bytes: [UInt8]
-    private var values: [(type: UInt64, start: Int)] = []
+    private var values: [(type: UInt64, range: Range<Int>)] = []
 
     /// The number of values. A row written before a column was added has fewer values than its table has columns.
     var count: Int { values.count }
 
     /// Nil for bytes that are not a record.
-    init?(_ bytes: [UInt8]) {
+    /// - Parameter mayBeCut: whether the end of the last values may be missing. Those that are not reached are NULL.
+    init?(_ bytes: [UInt8], mayBeCut: Bool = false) {
         self.bytes = bytes
         guard let (headerSize, first) = bytes.variableLength(at: 0), headerSize <= UInt64(bytes.count) else { return nil }
         var at = first, start = Int(headerSize)
         while at < Int(headerSize) {
             guard let (type, end) = bytes.variableLength(at: at), end <= Int(headerSize), let size = Self.size(of: type),
-                start + size <= bytes.count
+                mayBeCut || size <= bytes.count - start
             else { return nil }
-            values.append((type, start))
             at = end
-            start += size
+            values.append((type, start..<start + min(size, bytes.count - start)))
+            start = values[values.count - 1].range.upperBound
         }
     }
 
@@ -36,11 +37,13 @@ struct StoredRecord {
 
     /// The bytes of a text or a blob.
     func bytes(_ index: Int) -> ArraySlice<UInt8>? {
-        guard index < count, values[index].type >= 12, let size = Self.size(of: values[index].type) else { return nil }
-        return bytes[values[index].start..<values[index].start + size]
+        index < count && values[index].type >= 12 ? bytes[values[index].range] : nil
     }
 
     func isNull(_ index: Int) -> Bool { values[index].type == 0 }
+
+    /// Whether the end of a value, or all of it, is missing.
+    func isCut(_ index: Int) -> Bool { Self.size(of: values[index].type) != values[index].range.count }
 
     /// Whether a value is text, and not a blob.
     func isText(_ index: Int) -> Bool { values[index].type >= 13 && values[index].type % 2 == 1 }
@@ -48,27 +51,24 @@ struct StoredRecord {
     /// A number as a floating-point one.
     func real(_ index: Int) -> Double? {
         guard values[index].type == 7 else { return integer(index).map(Double.init) }
-        return bytes.bigEndian(at: values[index].start, bytes: 8).map { Double(bitPattern: UInt64(bitPattern: Int64($0))) }
+        let start = values[index].range.lowerBound
+        return bytes.bigEndian(at: start, bytes: 8).map { Double(bitPattern: UInt64(bitPattern: Int64($0))) }
     }
 
     func integer(_ index: Int) -> Int64? {
-        let (type, start) = values[index]
+        let (type, range) = values[index]
         switch type {
         case 8: return 0
         case 9: return 1
-        case 1...6:
-            let size = Self.size(of: type) ?? 0
-            let value = bytes[start..<start + size].reduce(bytes[start] & 0x80 == 0 ? 0 : -1 as Int64) { $0 << 8 | Int64($1) }
-            return value
+        case 1...6 where !isCut(index):
+            return bytes[range].reduce(bytes[range.lowerBound] & 0x80 == 0 ? 0 : -1 as Int64) { $0 << 8 | Int64($1) }
         default: return nil
         }
     }
 
     /// The text, in the database's encoding.
     func text(_ index: Int, _ encoding: Encoding) -> String? {
-        let (type, start) = values[index]
-        guard type >= 13, type % 2 == 1, let size = Self.size(of: type) else { return nil }
-        let part = bytes[start..<start + size]
+        guard isText(index), let part = bytes(index) else { return nil }
         if encoding == .utf8 { return String(decoding: part, as: UTF8.self) }
         let first = Array(part)
         let units = stride(from: 0, to: first.count - 1, by: 2).map { index in
@@ -89,21 +89,33 @@ struct StoredRecord {
             case .utf16BigEndian: UInt8(SQLITE_UTF16BE)
             }
         }
+
+        /// Where the last whole character of a cut text ends.
+        fileprivate func wholeCharacters(of text: ArraySlice<UInt8>) -> Range<Int> {
+            var end = text.endIndex
+            if self != .utf8 {
+                end -= text.count % 2
+                let high = self == .utf16LittleEndian ? end - 1 : end - 2
+                if end > text.startIndex, text[high] & 0xfc == 0xd8 { end -= 2 }
+            } else if let first = text.suffix(3).lastIndex(where: { $0 >= 0xc0 }) {
+                if end - first < (~text[first]).leadingZeroBitCount { end = first }
+            }
+            return text.startIndex..<end
+        }
     }
 
     /// Binds a value to a parameter, counted from 1, byte for byte. Returns an SQLite result code.
     func bind(_ index: Int, to statement: OpaquePointer, at parameter: Int32, _ encoding: Encoding) -> Int32 {
-        let (type, start) = values[index]
-        if type == 0 { return sqlite3_bind_null(statement, parameter) }
         if let integer = integer(index) { return sqlite3_bind_int64(statement, parameter, integer) }
         if let real = real(index) { return sqlite3_bind_double(statement, parameter, real) }
-        guard let size = Self.size(of: type) else { return SQLITE_CORRUPT }
+        guard let value = bytes(index), !value.isEmpty || !isCut(index) else { return sqlite3_bind_null(statement, parameter) }
+        let range = isCut(index) && isText(index) ? encoding.wholeCharacters(of: value) : value.startIndex..<value.endIndex
         return bytes.withUnsafeBytes { all in
-            let part = UnsafeRawBufferPointer(rebasing: all[start..<start + size])
-            if part.isEmpty, type % 2 == 0 { return sqlite3_bind_zeroblob(statement, parameter, 0) }
+            let part = UnsafeRawBufferPointer(rebasing: all[range])
+            if part.isEmpty, !isText(index) { return sqlite3_bind_zeroblob(statement, parameter, 0) }
             let first = part.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
-            let count = UInt64(size), copied = sqlcipherkit_transient()
-            guard type % 2 == 1 else { return sqlite3_bind_blob64(statement, parameter, first, count, copied) }
+            let count = UInt64(part.count), copied = sqlcipherkit_transient()
+            guard isText(index) else { return sqlite3_bind_blob64(statement, parameter, first, count, copied) }
             let text = first?.assumingMemoryBound(to: CChar.self)
             return sqlite3_bind_text64(statement, parameter, text, count, copied, encoding.code)
         }

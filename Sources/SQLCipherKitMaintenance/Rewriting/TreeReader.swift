@@ -7,18 +7,32 @@ struct TreeReader {
     struct Losses {
         /// The damaged or missing pages, in the order in which they were encountered.
         var pages: [Int] = []
-        /// The number of rows on readable pages that are invalid or have lost overflow pages.
+        /// The number of invalid rows on readable pages.
         var rows = 0
+        /// The pages with rows that have lost overflow pages.
+        var cut: [Int] = []
         /// Those of the pages that lead, or may lead, to others.
         var gaps: [TreeGap] = []
     }
 
+    /// Which rows are read.
+    enum Rows {
+        case whole
+        /// Those that have lost overflow pages, as far as the bytes reach.
+        case cut
+        case all
+    }
+
     private let map: PageMap
+    private let wanted: Rows
     private var source: PageReader { map.source }
     private(set) var losses = Losses()
     private var visited: Set<Int> = []
 
-    init(_ map: PageMap) { self.map = map }
+    init(_ map: PageMap, _ wanted: Rows = .whole) {
+        self.map = map
+        self.wanted = wanted
+    }
 
     /// Calls `body` with each row: its id, if the table has row ids, and its record.
     mutating func readRows(root: Int, _ body: (_ rowID: Int64?, _ record: [UInt8]) throws -> Void) throws {
@@ -48,33 +62,31 @@ struct TreeReader {
         for cell in page.cells where cell.record != nil {
             // Several cells may share the bytes of one row.
             try map.meter.use(rows: 1)
-            guard let record = try record(cell, bytes) else {
-                losses.rows += 1
-                if page.kind == .innerIndex { records.append([]) }
-                continue
-            }
+            let record = try record(cell, bytes), isCut = record.count < cell.size
+            if isCut, losses.cut.last != number { losses.cut.append(number) }
             if page.kind == .innerIndex {
                 try map.meter.use(bytes: record.count)
-                records.append(record)
+                records.append(isCut ? [] : record)
             }
-            try body(cell.rowID, record)
+            if wanted == .all || isCut == (wanted == .cut) { try body(cell.rowID, record) }
         }
         return SalvagedPage(page: page, records: records)
     }
 
-    private mutating func record(_ cell: TreePage.Cell, _ page: [UInt8]) throws -> [UInt8]? {
-        guard let range = cell.record else { return nil }
+    /// The bytes of a record, up to the first overflow page that is lost.
+    private mutating func record(_ cell: TreePage.Cell, _ page: [UInt8]) throws -> [UInt8] {
+        guard let range = cell.record else { return [] }
         var record = Array(page[range])
         guard var next = cell.overflow else { return record }
         try map.meter.require(bytes: cell.size)
         record.reserveCapacity(cell.size)
         var pages: Set<Int> = []
         while record.count < cell.size {
-            guard pages.insert(next).inserted else { return nil }
+            guard pages.insert(next).inserted else { break }
             try map.meter.use()
             guard let more = try source.page(next) else {
-                if visited.insert(next).inserted { losses.pages.append(next) }
-                return nil
+                if next > 0, visited.insert(next).inserted { losses.pages.append(next) }
+                break
             }
             record += more[4..<min(source.usableSize, 4 + cell.size - record.count)]
             next = more.bigEndian(at: 0, bytes: 4) ?? 0

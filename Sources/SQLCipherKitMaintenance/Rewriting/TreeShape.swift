@@ -63,8 +63,8 @@ struct TreeShape {
     /// Whether a record may be between two others, as far as the order of bytes tells.
     func isBetween(_ record: StoredRecord, _ gap: TreeGap) -> Bool {
         let ordered = columns.prefix { $0.isOrdered }.count
-        if let lower = gap.lower.flatMap(StoredRecord.init), record.precedes(lower, in: ordered) { return false }
-        if let upper = gap.upper.flatMap(StoredRecord.init), upper.precedes(record, in: ordered) { return false }
+        if let lower = gap.lower.flatMap({ StoredRecord($0) }), record.precedes(lower, in: ordered) { return false }
+        if let upper = gap.upper.flatMap({ StoredRecord($0) }), upper.precedes(record, in: ordered) { return false }
         return true
     }
 }
@@ -99,8 +99,10 @@ extension StoredRecord {
                     return left < right
                 }
             case .text, .blob:
-                guard let left = bytes(index), let right = other.bytes(index), !left.elementsEqual(right) else { continue }
-                return left.lexicographicallyPrecedes(right)
+                guard let left = bytes(index), let right = other.bytes(index) else { continue }
+                if let (left, right) = zip(left, right).first(where: { $0 != $1 }) { return left < right }
+                if isCut(index) || other.isCut(index) { return false }
+                if left.count != right.count { return left.count < right.count }
             }
         }
         return false

@@ -4,8 +4,8 @@ import SQLCipherKitCore
 struct UnreachedPages {
     /// A tree that has lost pages above others.
     struct Tree {
-        /// The table's name; nil for an index, which is created from the rows again.
-        let table: String?
+        /// The name of the table or index.
+        let name: String
         let root: Int
         let hasRowIDs: Bool
         let gaps: [TreeGap]
@@ -16,8 +16,8 @@ struct UnreachedPages {
         case tree(Tree), several, unknown, free
     }
 
-    /// Pages of one tree, found by their number in the tree's table.
-    private(set) var found: [(table: String, pages: [Int])] = []
+    /// The pages found of each tree, by its name.
+    private(set) var found: [String: [Int]] = [:]
     /// Pages that hold rows of an unknown table, by the highest page that leads to them.
     private(set) var lost: [(top: Int, pages: [Int])] = []
 
@@ -42,8 +42,7 @@ struct UnreachedPages {
 
     private mutating func take(_ top: Int, _ pages: [Int], _ owner: Owner) {
         switch owner {
-        case .tree(let tree):
-            if let table = tree.table { found.append((table, pages)) }
+        case .tree(let tree): found[tree.name, default: []] += pages
         case .several: lost.append((top, pages))
         case .unknown where mayBeOfOthers: lost.append((top, pages))
         case .unknown, .free: break
@@ -85,12 +84,12 @@ struct UnreachedPages {
         var candidates = trees.filter { $0.hasRowIDs == hasRowIDs }.map { (tree: $0, score: 0) }
         var rows = 0
         for page in pages where !candidates.isEmpty {
-            var reader = TreeReader(map)
+            var reader = TreeReader(map, .all)
             var records: [(rowID: Int64?, record: StoredRecord)] = [], size = 0
             _ = try reader.readPage(page) { rowID, bytes in
                 size += bytes.count
                 try map.meter.require(bytes: size)
-                if let record = StoredRecord(bytes) { records.append((rowID, record)) }
+                if let record = StoredRecord(bytes, mayBeCut: true) { records.append((rowID, record)) }
             }
             rows += records.count
             candidates = candidates.compactMap { tree, score in
