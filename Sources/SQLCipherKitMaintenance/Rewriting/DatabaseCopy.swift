@@ -54,9 +54,34 @@ struct DatabaseCopy {
         let tables = entries.filter { $0.type == "table" && !$0.isVirtual && $0.name != "sqlite_sequence" }
         for table in tables { try copy.execute(SQL(raw: table.statement().sql)) }
         try copy.main.ignoreConstraints()
-        for table in tables {
-            try copyRows(of: table.name)
-            try reportPages()
+        let hiding = try HiddenRowIDs(tables.map(\.name), copy)
+        try hiding.whileNamed {
+            for table in tables {
+                try hiding.contains(table.name) ? copyRecords(of: table.name) : copyRows(of: table.name)
+                try reportPages()
+            }
+        }
+    }
+
+    /// Copies the rows of a table from its pages, for no SQL reads their ids.
+    private func copyRecords(of table: String) throws {
+        let name = try source.fetchOne(String.self, "PRAGMA encoding")
+        let encoding = StoredRecord.Encoding.names.first { $0.value == name }?.key ?? .utf8
+        let root = try source.fetchOne(
+            Int.self,
+            "SELECT rootpage FROM \(raw: schema.qualified("sqlite_schema")) WHERE type = 'table' AND name = \(table)") ?? 0
+        let pages = try PageReader(schema)
+        let map = try PageMap(pages, header: pages.page(1), isFirstPageLost: false, WorkMeter(.none)) { _ in try reportPages() }
+        var reader = TreeReader(map), rows = try SalvagedRows(copy, table, encoding), isWhole = true
+        try reader.readRows(root: root) { rowID, bytes in
+            guard let record = StoredRecord(bytes) else { return isWhole = false }
+            try rows.insert(rowID, record)
+            if rows.rows % 64 == 0 { try reportPages() }
+        }
+        guard isWhole, reader.losses.isEmpty, rows.refused == 0 else {
+            throw DatabaseError(
+                code: .corrupt, reason: .conversionFailed,
+                message: "the table \(table) has rows that cannot be copied; the old file stays", path: source.location.path)
         }
     }
 

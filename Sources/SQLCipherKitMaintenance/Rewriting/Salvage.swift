@@ -109,7 +109,7 @@ struct Salvage {
         let pageSize = newKey.isPlaintext ? source.pageSize : nil
         func number(at offset: Int) -> Int { header?.bigEndian(at: offset, bytes: 4) ?? 0 }
         let autoVacuum = number(at: 52) == 0 ? 0 : number(at: 64) == 0 ? 1 : 2
-        let name = [.utf8: "UTF-8", .utf16LittleEndian: "UTF-16le", .utf16BigEndian: "UTF-16be"][encoding] ?? "UTF-8"
+        let name = StoredRecord.Encoding.names[encoding] ?? "UTF-8"
         opening.beforeHeader = { copy in
             if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
             try copy.execute(SQL(raw: "PRAGMA encoding = '\(name)'"))

@@ -40,7 +40,7 @@ struct SalvagedContent {
         // An existing row is kept even if it fails the table's current checks.
         try copy.main.ignoreConstraints()
         var progress: [Progress] = []
-        let hiding = try HiddenRowIDs(made.map(\.entry), copy)
+        let hiding = try HiddenRowIDs(made.map(\.entry.name), copy)
         try hiding.whileNamed { for table in made { try progress.append(copyRows(of: table)) } }
         for object in objects where object.entry.type == "index" && object.entry.sql != nil { _ = try make(object.entry) }
         let isWhole = isSchemaWhole && made.count == stored.count
@@ -164,124 +164,10 @@ struct SalvagedContent {
     }
 }
 
-/// Tables whose columns have all three names of the row id, so that no SQL names it.
-private struct HiddenRowIDs {
-    private let tables: [(name: String, column: String)]
-    private let copy: Connection
-
-    init(_ entries: [SchemaEntry], _ copy: Connection) throws {
-        self.copy = copy
-        tables = try entries.compactMap { entry in
-            guard try copy.main.form(of: entry.name)?.isWithoutRowID == false, try copy.main.rowIDName(of: entry.name) == nil else {
-                return nil
-            }
-            let column = try copy.main.columns(of: entry.name).first { SQLName($0.name) == SQLName("oid") }
-            return column.map { (entry.name, $0.name) }
-        }
-    }
-
-    /// Meanwhile `oid` is the row id, and the column has another name. The schema's texts are as before afterwards.
-    func whileNamed(_ body: () throws -> Void) throws {
-        let texts: [(Int64, String)] = try tables.flatMap { table, _ in
-            try copy.fetchAll("SELECT rowid, sql FROM sqlite_schema WHERE tbl_name = \(table) COLLATE NOCASE AND sql IS NOT NULL")
-        }
-        func rename(_ table: String, _ from: String, _ to: String) throws {
-            let names = [from, to].map(\.quotedSQLIdentifier).joined(separator: " TO ")
-            try copy.execute(SQL(raw: "ALTER TABLE \(copy.main.qualified(table)) RENAME COLUMN \(names)"))
-        }
-        for (table, column) in tables { try rename(table, column, Self.name) }
-        try body()
-        for (table, column) in tables { try rename(table, Self.name, column) }
-        for (id, text) in texts { try copy.execute("UPDATE sqlite_schema SET sql = \(text) WHERE rowid = \(id)") }
-    }
-
-    private static let name = "sqlcipherkit hidden"
-}
-
 extension SalvagedContent.Progress {
     fileprivate var report: SalvageReport.Table {
         SalvageReport.Table(
             name: object.entry.name, rows: rows, lostPages: Set(losses.pages).sorted(), lostRows: losses.rows + refused,
             reattachedRows: reattached, partialRows: partial)
-    }
-}
-
-/// Writes records into a table.
-struct SalvagedRows {
-    struct Column {
-        let id: Int
-        let name: String
-        /// Whether an INSERT may name it. A stored generated column is in the record, but is computed again.
-        let isOrdinary: Bool
-        /// Whether its value is the row id, which is stored as NULL in the record.
-        let isRowID: Bool
-    }
-
-    private let copy: Connection
-    private let table: String
-    private let encoding: StoredRecord.Encoding
-    private let rowIDName: String?
-    /// The columns in the order in which they are stored.
-    private(set) var columns: [Column] = []
-    /// The statements by the number of values in a record: a record from before a column was added gets that column's default.
-    private var statements: [Int: RawStatement] = [:]
-    /// The number of rows written, and the number of rows that the table has refused.
-    private(set) var rows = 0, refused = 0
-
-    init(_ copy: Connection, _ table: String, _ encoding: StoredRecord.Encoding) throws {
-        self.copy = copy
-        self.table = table
-        self.encoding = encoding
-        let isWithoutRowID = try copy.main.form(of: table)?.isWithoutRowID ?? false
-        rowIDName = try copy.main.rowIDName(of: table)
-        // Kinds: 0 ordinary, 2 generated and not stored, 3 generated and stored.
-        var rows: [(Int, String, String, Int, Int)] = try copy.fetchAll(
-            "SELECT cid, name, type, pk, hidden FROM pragma_table_xinfo(\(table), 'main') WHERE hidden <> 2 ORDER BY cid")
-        let keys = rows.count { $0.3 > 0 }
-        if isWithoutRowID { rows = rows.filter { $0.3 > 0 }.sorted { $0.3 < $1.3 } + rows.filter { $0.3 == 0 } }
-        columns = rows.map { id, name, type, key, kind in
-            Column(
-                id: id, name: name, isOrdinary: kind == 0,
-                isRowID: !isWithoutRowID && keys == 1 && key == 1 && type.uppercased() == "INTEGER")
-        }
-    }
-
-    mutating func insert(_ rowID: Int64?, _ record: StoredRecord) throws(DatabaseError) {
-        let count = min(record.count, columns.count)
-        let statement = try statement(for: count, hasRowID: rowID != nil)
-        var parameter: Int32 = 0
-        if let rowID, rowIDName != nil {
-            parameter += 1
-            try copy.check(sqlite3_bind_int64(statement.handle, parameter, rowID))
-        }
-        for index in 0..<count where columns[index].isOrdinary {
-            parameter += 1
-            if let rowID, columns[index].isRowID, record.isNull(index) {
-                try copy.check(sqlite3_bind_int64(statement.handle, parameter, rowID))
-            } else {
-                try copy.check(record.bind(index, to: statement.handle, at: parameter, encoding))
-            }
-        }
-        do throws(DatabaseError) {
-            _ = try statement.step()
-            statement.reset()
-            rows += 1
-        } catch {
-            statement.reset()
-            guard [.constraint, .mismatch].contains(error.code.primary) else { throw error }
-            refused += 1
-        }
-    }
-
-    private mutating func statement(for count: Int, hasRowID: Bool) throws(DatabaseError) -> RawStatement {
-        if let statement = statements[count] { return statement }
-        var names = columns.prefix(count).filter(\.isOrdinary).map(\.name.quotedSQLIdentifier)
-        if hasRowID, let rowIDName { names.insert(rowIDName, at: 0) }
-        let marks = names.map { _ in "?" }.joined(separator: ", ")
-        let into = copy.main.qualified(table)
-        let values = names.isEmpty ? "DEFAULT VALUES" : "(\(names.joined(separator: ", "))) VALUES (\(marks))"
-        let statement = try RawStatement(copy, "INSERT INTO \(into) \(values)")
-        statements[count] = statement
-        return statement
     }
 }

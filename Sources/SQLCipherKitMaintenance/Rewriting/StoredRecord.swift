@@ -82,6 +82,8 @@ struct StoredRecord {
     enum Encoding: Int {
         case utf8 = 1, utf16LittleEndian, utf16BigEndian
 
+        static let names = [utf8: "UTF-8", utf16LittleEndian: "UTF-16le", utf16BigEndian: "UTF-16be"]
+
         fileprivate var code: UInt8 {
             switch self {
             case .utf8: UInt8(SQLITE_UTF8)

@@ -13,6 +13,8 @@ struct TreeReader {
         var cut: [Int] = []
         /// Those of the pages that lead, or may lead, to others.
         var gaps: [TreeGap] = []
+
+        var isEmpty: Bool { pages.isEmpty && rows == 0 && cut.isEmpty }
     }
 
     /// Which rows are read.

@@ -260,9 +260,14 @@ import TestSupport
         #expect(report.isComplete && report.lostPages.isEmpty)
     }
 
+    private enum Rewriting: CaseIterable { case salvage, convert, newKey, compactBackup, backupIntoMemory, vacuum }
+
     /// No SQL names the row id of such a table.
-    @Test func rowIDsThatNoNameReachesStay() throws {
-        let db = try Connection(.file(path), key: .passphrase("k").quick)
+    @Test(arguments: ["UTF-8", "UTF-16be"]) func rowIDsThatNoNameReachesStay(encoding: String) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.beforeHeader = { try $0.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'")) }
+        configuration.journalMode = .wal
+        let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
         let texts = [
             "CREATE TABLE hidden(rowid TEXT, \"_rowid_\", oid INTEGER CHECK (oid > 0), twice AS (oid * 2))",
             "CREATE INDEX hidden_oid ON hidden(oid, rowid)",
@@ -270,16 +275,49 @@ import TestSupport
         for text in texts { try db.execute(SQL(raw: text)) }
         try db.execute("CREATE VIEW shown AS SELECT oid FROM hidden")
         let filler = String(repeating: "x", count: 300)
-        for number in 1...200 { try db.execute("INSERT INTO hidden VALUES (\("\(number)" + filler), NULL, \(number))") }
+        for number in 1...100 { try db.execute("INSERT INTO hidden VALUES (\("\(number)" + filler), NULL, \(number))") }
+        try db.execute("ALTER TABLE hidden ADD COLUMN late DEFAULT 'ü'")
+        for number in 101...200 { try db.execute("INSERT INTO hidden VALUES (\("\(number)" + filler), NULL, \(number), x'00')") }
         try db.execute("DELETE FROM hidden WHERE oid % 3 = 0")
-        let rows = try rowIDs(db)
-        db.close()
-        try DatabaseConverter.salvage(fileAt: path, key: .passphrase("k").quick, to: newPath)
-        let copy = try Connection(.file(newPath), key: .passphrase("k").quick)
-        #expect(try rowIDs(copy) == rows && rows.last == 200)
-        #expect(try copy.fetchAll(String.self, "SELECT sql FROM sqlite_schema WHERE tbl_name = 'hidden' ORDER BY type DESC") == texts)
-        #expect(try copy.fetchOne(Int.self, "SELECT sum(twice) FROM hidden") == copy.fetchOne(Int.self, "SELECT 2 * sum(oid) FROM shown"))
-        #expect(try copy.main.verify().isIntact)
+        let rows = try rowIDs(db), values = try db.fetchAll(RowCopy.self, "SELECT * FROM hidden")
+        let schema = try db.fetchAll(RowCopy.self, "SELECT type, name, sql FROM sqlite_schema ORDER BY name")
+        #expect(rows.count == 134 && rows.last == 200 && schema.count == 3)
+        var larger = CipherConfiguration.quick
+        larger.pageSize = 8192
+        for rewriting in Rewriting.allCases {
+            for suffix in ["", "-wal"] { try? FileManager.default.removeItem(atPath: newPath + suffix) }
+            if rewriting != .salvage, rewriting != .compactBackup { try db.main.backup(toFileAt: newPath) }
+            var copy: Connection { get throws { try Connection(.file(newPath), key: key) } }
+            let result: Connection
+            switch rewriting {
+            case .salvage:
+                // With what is in the log alone.
+                for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: folder.path("c.db") + suffix) }
+                try DatabaseConverter.salvage(fileAt: folder.path("c.db"), key: key, to: newPath)
+                result = try copy
+            case .convert:
+                try DatabaseConverter.convert(fileAt: newPath, from: key, to: .passphrase("n", cipher: larger))
+                result = try Connection(.file(newPath), key: .passphrase("n", cipher: larger))
+            case .newKey:
+                try copy.changeKey(to: .passphrase("n").quick, mode: .newFile)
+                result = try Connection(.file(newPath), key: .passphrase("n").quick)
+            case .compactBackup:
+                try db.main.backup(toFileAt: newPath, options: .compact)
+                result = try copy
+            case .backupIntoMemory:
+                result = try Connection(.memory, key: .passphrase("n", cipher: larger))
+                try db.main.backup(to: result.main)
+            case .vacuum:
+                result = try copy
+                try result.main.vacuum()
+            }
+            defer { result.close() }
+            #expect(try rowIDs(result) == rows, "\(rewriting)")
+            #expect(try result.fetchAll(RowCopy.self, "SELECT * FROM hidden") == values, "\(rewriting)")
+            #expect(try result.fetchAll(RowCopy.self, "SELECT type, name, sql FROM sqlite_schema ORDER BY name") == schema, "\(rewriting)")
+            #expect(try result.main.verify().isIntact, "\(rewriting)")
+        }
+        #expect(texts.count == 2)
     }
 
     /// The row ids of the first table's leaves, as they are stored.
