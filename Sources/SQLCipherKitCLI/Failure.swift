@@ -91,6 +91,8 @@ struct Failure: Error {
             .replicaDamaged where .notADatabase ~= error.code:
             self.init(ToolWords.message(error.message), status: .key)
         case .replicaRolledBack, .replicaForked: self.init(ToolWords.message(error.message), status: .history)
+        case .timeout where .interrupted ~= error.code, .limitExceeded where .interrupted ~= error.code:
+            self.init("\(error.message), which no file of its size should need: \(WorkLimits.option) lifts the limit")
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: unfinished changes were undone", status: .interrupted)
         case .engine where .readOnly ~= error.code && Self.hasWriteOption && !Invocation.current.arguments.contains("--write"):

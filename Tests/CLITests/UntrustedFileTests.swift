@@ -28,6 +28,23 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: own)) == before)
     }
 
+    /// Unless its owner says so, a small file takes no more memory than a small file needs.
+    @Test func limits() throws {
+        let theirs = folder.path("theirs.db"), rescued = folder.path("rescued.db")
+        let db = try Connection(.file(theirs))
+        try db.execute(SQLScript("CREATE TABLE t(x INTEGER); INSERT INTO t VALUES (1); PRAGMA writable_schema = ON"))
+        let costly = "CREATE TABLE t(x INTEGER, y AS (length(hex(zeroblob(140000000 + x)))) NOT NULL)"
+        try db.execute("UPDATE sqlite_schema SET sql = \(costly)")
+        db.close()
+        for arguments in [["verify", theirs], ["recover", theirs, rescued]] {
+            let outcome = try Tool.run(arguments + ["--no-key"])
+            #expect(outcome.status == 1 && outcome.errors.contains("memory") && outcome.errors.contains("--no-limits"), "\(outcome)")
+            #expect(try folder.names() == ["theirs.db"])
+            try Tool.run(arguments + ["--no-key", "--no-limits"]).expectSuccess()
+        }
+        #expect(try Connection(.file(rescued)).fetchAll(Int.self, "SELECT x FROM t") == [1])
+    }
+
     /// Before anything is compared.
     @Test func aDamagedFileIsNotCompared() throws {
         let own = folder.path("own.db"), theirs = folder.path("theirs.db")

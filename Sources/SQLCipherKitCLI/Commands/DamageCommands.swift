@@ -45,8 +45,11 @@ struct RecoverCommand: FileCommand {
         try FileOptions.requireNothing(at: target)
         let key = try file.unlock(.readOnly) ?? .plaintext
         let newKey = try reference.map { try $0.key(for: "the database \(target)", isNew: true) }
+        var configuration = DatabaseConfiguration()
+        configuration.safeguards = .ofTheTool(for: file.path)
         let report = try DatabaseConverter.salvage(
-            fileAt: file.path, key: key, to: target, newKey: newKey, progress: ProgressBar.rewriting("Recovering"))
+            fileAt: file.path, key: key, to: target, newKey: newKey, configuration: configuration,
+            progress: ProgressBar.rewriting("Recovering"))
         if output.format == nil { describe(report) } else { try write(report) }
         guard report.isComplete else {
             throw Failure("\(file.path) has lost data; everything else is in \(target)", status: .different)
@@ -124,7 +127,7 @@ struct IdentifyCommand: FileCommand {
 
     func run() throws {
         let key = try file.unlock(.readOnly, settled: false)
-        switch try DatabaseConverter.identify(fileAt: file.path, key: key) {
+        switch try DatabaseConverter.identify(fileAt: file.path, key: key, limits: .ofTheTool(for: file.path)) {
         case .empty: try show("empty", "empty")
         case .plaintext: try show("plaintext", "plaintext SQLite database")
         case .encrypted(let version, let settings):

@@ -62,7 +62,7 @@ struct SyncCommand: FileCommand {
             throw Failure("\(file.path) is not encrypted: --store-key names the key that the copies share", status: .usage)
         }
         var configuration = DatabaseConfiguration()
-        configuration.safeguards = .ofTheTool
+        configuration.safeguards = .ofTheTool(for: file.path)
         let queue = try DatabaseQueue(.file(file.path), key: key, configuration: configuration)
         defer { try? queue.close() }
         let log = try log(queue)

@@ -35,7 +35,7 @@ struct VerifyCommand: FileCommand {
             throw Self.damage(1)
         }
         for schema in try db.schemas() where schema.name != "temp" {
-            let report = try schema.verify(quick: quick)
+            let report = try schema.verify(quick: quick, limits: .ofTheTool(for: schema.path ?? file.path))
             pages += report.pageCount
             rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
             if !report.isAuthenticated {

@@ -6,6 +6,11 @@ import SQLCipherKit
 struct DatabaseArgument: ParsableArguments {
     @Argument(help: ArgumentHelp("The database file.", valueName: "database"), completion: .file())
     var path: String
+
+    @Flag(
+        name: .customLong(String(WorkLimits.option.dropFirst(2))),
+        help: "Read, check and recover files without limits of time and memory, which else follow from their size.")
+    var hasNoLimits = false
 }
 
 /// A command that works on a database file. Its options stand in the command, and not in a group of groups: in a debug build, the
@@ -73,7 +78,7 @@ struct FileOptions {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
-        configuration.safeguards = .ofTheTool
+        configuration.safeguards = .ofTheTool(for: path)
         return try key.reference.retrying { isAgain in
             let unlocked = try key.access(to: path, configuration, asking: asking || isAgain)
             let (db, found) = try open(unlocked, configuration)
@@ -173,7 +178,7 @@ struct Attachment {
     func attach(to db: Connection, _ mainKey: Encryption?, checksStructure: Bool = false) throws {
         // For a mistyped name, SQLite would create a new file.
         try FileOptions.requireDatabase(path)
-        var safeguards = DatabaseConfiguration.Safeguards.ofTheTool
+        var safeguards = DatabaseConfiguration.Safeguards.ofTheTool(for: path)
         safeguards.checksStructure = checksStructure
         guard let key = try encryption(mainKey) else {
             try db.attach(.file(path), as: name, key: nil, safeguards: safeguards)
@@ -195,7 +200,7 @@ struct Attachment {
         try FileOptions.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = try shell.db.main.isReadOnly ? .readOnly : .readWrite
-        configuration.safeguards = .ofTheTool
+        configuration.safeguards = .ofTheTool(for: path)
         let key = try encryption(shell.key) ?? .plaintext
         try key.opening(path) { key in
             let db = try Connection(.file(path), key: key, configuration: configuration)
@@ -208,12 +213,27 @@ struct Attachment {
 extension DatabaseConfiguration.Safeguards {
     /// The tool registers no functions that a schema could call, and cannot know where a file comes from. The script of a diff
     /// writes to tables that a defensive connection protects.
-    static var ofTheTool: Self {
+    static func ofTheTool(for path: String) -> Self {
         var safeguards = Self()
         (safeguards.checksStructure, safeguards.isDefensive) = (false, false)
         (safeguards.allowsViews, safeguards.allowsTriggers) = (true, true)
-        (safeguards.limits, safeguards.work) = ([:], .none)
+        (safeguards.limits, safeguards.work) = ([:], .ofTheTool(for: path))
         return safeguards
+    }
+}
+
+extension WorkLimits {
+    /// The option that lifts the tool's limits, also for files that are attached or opened later.
+    static let option = "--no-limits"
+
+    /// What no file of its size needs, unless that is what it was made for: a minute and a second for each megabyte, 256 MB more
+    /// than its size, and 10 million rows more than it has bytes.
+    static func ofTheTool(for path: String) -> Self {
+        if Invocation.current.arguments.contains(option) { return .none }
+        var info = stat(), limits = WorkLimits()
+        let size = ["", "-wal"].reduce(0) { stat(path + $1, &info) == 0 ? $0 + Int(info.st_size) : $0 }
+        (limits.time, limits.memory, limits.rows) = (.seconds(60 + size >> 20), 256 << 20 + size, 10_000_000 + size)
+        return limits
     }
 }
 
