@@ -16,6 +16,37 @@ static int unixRead(sqlite3_file *file, void *bytes, int count, sqlite3_int64 of
     return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
 }
 
+/* Whether to ask for a lock again that the system has refused, because it has no more or a file server is away. That may be over in
+ * a moment. */
+static int sqlcipherkit_asks_again(int *attempts) {
+    if (errno != ENOLCK || ++*attempts > 5) return 0;
+    usleep(1000);
+    return 1;
+}
+
+/* No other connection has a lock that is refused: there is nothing to wait for. */
+static int sqliteErrorFromPosixError(int number, int error) {
+    return number == ENOLCK ? error : upstream_sqliteErrorFromPosixError(number, error);
+}
+
+static int unixFileLock(unixFile *file, struct flock *lock) {
+    int rc, attempts = 0;
+    do rc = upstream_unixFileLock(file, lock);
+    while (rc < 0 && sqlcipherkit_asks_again(&attempts));
+    return rc;
+}
+
+static int unixShmSystemLock(unixFile *file, int type, int offset, int count) {
+    /* Unlocking is never refused, and must not hide what was. */
+    if (type == F_UNLCK) return upstream_unixShmSystemLock(file, type, offset, count);
+    int rc, attempts = 0;
+    do {
+        errno = 0;
+        rc = upstream_unixShmSystemLock(file, type, offset, count);
+    } while (rc != SQLITE_OK && sqlcipherkit_asks_again(&attempts));
+    return rc == SQLITE_BUSY && errno == ENOLCK ? SQLITE_IOERR_LOCK : rc;
+}
+
 /* A lock is lowered after a commit. If the system refuses that, the lock stays as it was until it is released, and the commit is
  * done all the same. */
 static int unixUnlock(sqlite3_file *file, int level) {

@@ -87,6 +87,8 @@ extension ResultCode {
 
     /// `SQLITE_IOERR_SHORT_READ`: the file ends before the end of a read
     public static let ioErrorShortRead = extended(.ioError, 2)
+    /// `SQLITE_IOERR_LOCK`: the system refuses a lock, though nothing else has it
+    public static let ioErrorLock = extended(.ioError, 15)
     /// `SQLITE_CONSTRAINT_CHECK`
     public static let constraintCheck = extended(.constraint, 1)
     /// `SQLITE_CONSTRAINT_COMMITHOOK`: a commit hook vetoed the commit

@@ -23,8 +23,9 @@ import TestSupport
             ("thread", 2), ("random", 5), ("map", 3), ("pin", 1), ("lock", 3),
         ]
         for (kind, few) in kinds {
-            // The other kinds have not been judged with replicas yet: a lock that is refused for good did not end in forty seconds.
-            if scenario.hasPrefix("replica"), kind != "thread", kind != "open" || scenario == "replica" { continue }
+            // A replica tries again by itself what its store and the disk refuse: that has not been judged yet.
+            let judged = ["thread", "random", "map", "pin", "lock"] + (scenario == "replica" ? [] : ["open"])
+            if scenario.hasPrefix("replica"), !judged.contains(kind) { continue }
             for length in LongTests.areOn || few > 2 || kind == "stat" ? ["once", "forGood"] : ["once"] {
                 let folder = try TemporaryFolder()
                 let outcome = try Command.run(
@@ -35,6 +36,18 @@ import TestSupport
                     "\(scenario), \(kind), \(length):\n\(outcome.output)\(outcome.errors)")
             }
         }
+    }
+
+    /// A lock that the system refuses for good is an error of each call at once, and not a wait: nothing else has it.
+    @Test(arguments: LongTests.areOn ? ["shared store", "replica", "replica, restoring"] : ["shared store"])
+    func locksRefusedForGood(scenario: String) throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Command.run(
+            BuildProducts.executable("FaultDriver"),
+            ["faults", folder.url.path, scenario, "lock", "forGood", LongTests.areOn ? "100000" : "6"],
+            environment: ["LD_PRELOAD": FaultLibrary.path()])
+        #expect(outcome.status == 0 && !outcome.output.contains("FAILED") && outcome.output.contains(" errors"), "\(outcome)")
+        #expect(!outcome.output.contains(" 0 errors"), "\(outcome)")
     }
 
     /// The engine's start needs random bytes. A refusal is an error, and the next opening succeeds.
