@@ -20,6 +20,8 @@ struct ChangeExchange {
     private var failed: Set<[UInt8]> = []
     /// Whether this copy cannot yet take what another one with its name has stored. Then it must not store anything itself.
     private var isBehind = false
+    /// Whether what is missing stays missing, and was not removed since the list was read.
+    private var isLastAttempt = false
 
     private static let largestChainCount = 4096, attempts = 8
 
@@ -59,7 +61,7 @@ struct ChangeExchange {
     /// Takes what is new in all chains, each entry after those that it depends on.
     mutating func receive() async throws {
         for attempt in 1...3 {
-            (failed, error) = ([], nil)
+            (failed, error, isLastAttempt) = ([], nil, attempt == 3)
             outcome.isComplete = true
             try await list()
             var isMoved = false, isMissing = false
@@ -71,7 +73,7 @@ struct ChangeExchange {
                 for chain in order where !failed.contains(chain) {
                     do {
                         while try await advance(chain) { isMoved = true }
-                    } catch is Gone where attempt < 3 {
+                    } catch is Gone where !isLastAttempt {
                         isMissing = true
                     } catch let error as ReplicaStoreError {
                         throw error
@@ -109,7 +111,7 @@ struct ChangeExchange {
         if place.next == last + 1, place.lastSize == numbers.last?.size { return false }
         // The store has gone back, or what is next was replaced by a message with all rows.
         if place.next > last || place.next < first { place = ChangeChain(next: first) }
-        guard let message = try await message(chain, &place, upTo: last, isRetry: false) else {
+        guard let message = try await message(chain, &place) else {
             outcome.isComplete = false
             return false
         }
@@ -140,41 +142,46 @@ struct ChangeExchange {
     /// Reads the next message of a chain.
     /// - Parameter place: is moved after it.
     /// - Returns: nil if its last part is not there yet.
-    private func message(
-        _ chain: [UInt8], _ place: inout ChangeChain, upTo last: Int64, isRetry: Bool
-    ) async throws -> [UInt8]? {
-        var number = place.next, tag = place.tag, bytes: [UInt8] = [], expected = 0, count = 0, isWhole = false, start = number
-        while number <= last {
-            let object = try await object(number, chain)
-            let link = try ChangeLink(object, number: number, opened.key, context(chain))
-            if let tag, link.predecessor != tag {
-                let first = listed[chain]?.first?.number ?? 0
-                // It is not what it was when it was read: it was restored from a copy, or another copy has gone on with it.
-                guard !isRetry, number == place.next, place.next > first else {
+    private func message(_ chain: [UInt8], _ place: inout ChangeChain) async throws -> [UInt8]? {
+        let numbers = (listed[chain] ?? []).map(\.number), first = numbers.first ?? 0
+        var next = place.next, tag = place.tag, bytes: [UInt8] = [], expected = 0, count = 0, isWhole = false, start = next
+        // All rows begin a chain again: those before them are being removed, and no matter if they cannot be read.
+        var isSearching = tag == nil && next > 0, failure: (any Error)?
+        for number in numbers where number >= place.next {
+            do {
+                let object = try await object(number, chain)
+                let link = try ChangeLink(object, number: number, opened.key, context(chain))
+                let begins = link.isWhole && link.part == 0
+                if isSearching, !begins { continue }
+                if !begins, number != next { throw Gone() }
+                if !begins, let tag, link.predecessor != tag {
+                    // It is not what it was when it was read: it was restored from a copy, or another copy has gone on with it.
+                    if number == place.next, place.tag != nil, number > first {
+                        place = ChangeChain(next: first)
+                        return try await message(chain, &place)
+                    }
                     throw DatabaseError.damagedChanges("the object \(name(number, chain)) does not continue its chain")
                 }
-                place = ChangeChain(next: first)
-                return try await message(chain, &place, upTo: last, isRetry: true)
+                isSearching = false
+                // A message that was not completed is followed by another one.
+                if link.part == 0 { (bytes, expected, count, isWhole, start) = ([], 0, link.partCount, link.isWhole, number) }
+                guard link.part == expected, link.partCount == count else {
+                    throw DatabaseError.damagedChanges("the object \(name(number, chain)) is out of place")
+                }
+                bytes += link.bytes
+                guard bytes.count <= 4 * ReplicaObject.largestSize else {
+                    throw DatabaseError.damagedChanges("a message is too large")
+                }
+                (next, expected, tag) = (number + 1, expected + 1, ChangeLink.tag(of: object))
+                if expected < count { continue }
+                place.lastSize = object.count
+                place.append(bytes.count, from: start, next: next, tag: tag ?? [], isWhole: isWhole)
+                return bytes
+            } catch let error where error is Gone ? isLastAttempt : (error as? DatabaseError)?.reason == .replicaDamaged {
+                (failure, isSearching) = (failure ?? error, true)
             }
-            // Those before a message with all rows are being removed.
-            if tag == nil, number > 0, !(link.isWhole && link.part == 0) {
-                number += 1
-                continue
-            }
-            // A message that was not completed is followed by another one.
-            if link.part == 0 { (bytes, expected, count, isWhole, start) = ([], 0, link.partCount, link.isWhole, number) }
-            guard link.part == expected, link.partCount == count else {
-                throw DatabaseError.damagedChanges("the object \(name(number, chain)) is out of place")
-            }
-            bytes += link.bytes
-            guard bytes.count <= 4 * ReplicaObject.largestSize else { throw DatabaseError.damagedChanges("a message is too large") }
-            expected += 1
-            number += 1
-            (tag, place.lastSize) = (ChangeLink.tag(of: object), object.count)
-            if expected < count { continue }
-            place.append(bytes.count, from: start, next: number, tag: tag ?? [], isWhole: isWhole)
-            return bytes
         }
+        if let failure { throw failure }
         return nil
     }
 
@@ -191,7 +198,7 @@ struct ChangeExchange {
         let stored = stored, chain = listed[own] == nil ? nil : chains[own], store = store
         // What cannot be read of this copy's own chain has to go, unless it may be of another copy with its name.
         let isBroken = failed.contains(own)
-        let now = Int64(Date().timeIntervalSince1970)
+        let now = Int64(log.now().timeIntervalSince1970)
         let message: ChangeMessage? = try await log.withLog { log in
             if isBroken, try log.position.sequence(of: log.peer) > chain?.until.sequence(of: log.peer) ?? 0 { return nil }
             if try isBroken || log.lacksWholeState || chain?.isLong(for: store) ?? false { return try log.wholeState() }

@@ -16,7 +16,7 @@ public struct ChangeStore: Sendable {
     let store: any ReplicaStore
     let encryption: Encryption
     /// How long a copy that does not synchronise keeps the others from pruning their logs. A copy that was away for longer loses
-    /// nothing: it takes over all rows of the others, and its own changes count as made on its return. Default: 365 days.
+    /// nothing: it takes over all rows of the others, merged with its own changes. Default: 365 days.
     public var patience: Duration = .seconds(365 * 86_400)
     /// The size of objects, and the number of a copy's objects after which all rows take their place. Tests set them.
     package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20

@@ -49,18 +49,13 @@ extension ChangeLog {
         let tables = try tables()
         var own = try position
         try check(message, tables, own, resolvesForks)
-        let isFresh = own.marks.keys.allSatisfy { $0 == peer }
-        var old: [ChangeLogEntry] = []
-        for (origin, last) in try outdated(by: message, own) {
-            // Their numbers are not used again, as others may have the entries.
-            let entries = try store.entries(of: origin, after: last)
-            for entry in entries { try store.remove(entry) }
-            old += entries
-        }
+        var old = try outdated(by: message, own)
+        // Their numbers are not used again, as others may have the entries.
+        for entry in old { try store.remove(entry) }
         let isOutdated = !old.isEmpty
         if resolvesForks, let last = try forked(by: message, own) {
-            old += try store.entries(of: peer, after: last)
-            try store.removeEntries(of: peer, after: last, clock: try store.horizon, for: peer)
+            old += try store.entries(of: peer, after: last.sequence)
+            try store.removeEntries(of: peer, after: last, for: peer)
             own = try position
         }
         let taken = try takeBack(old)
@@ -68,18 +63,18 @@ extension ChangeLog {
         let new = try newEntries(message, own, &outcome)
         var merge = ChangeLogMerge(self, tables, horizon: try store.horizon)
         merge.outcome = outcome
-        var horizon = try store.horizon
-        if let state = message.state, !own.includes(message.until) {
-            try merge.add(message, state, own: own, isFresh: isFresh)
+        let isMerged = !own.includes(message.until)
+        if let state = message.state, isMerged {
+            try merge.add(message, state, own: own)
             try store.setPosition(own.merged(with: message.until), of: peer)
             try store.setState("clock", to: .integer(max(try store.clock, message.until.latest)))
-            horizon = max(horizon, message.horizon)
         }
         try finish(&merge, new, taken, enforces)
         outcome = merge.outcome
-        outcome.renewed = taken.count
+        outcome.renewed += taken.count
         if isOutdated { try store.setState(ChangeLogStore.lacks, to: .integer(1)) }
-        if horizon > (try store.horizon) { _ = try store.prune(upTo: horizon) }
+        // Rows that it no longer has were deleted here, without a record.
+        if message.isWhole, isMerged { try store.settle(upTo: message.horizon) }
         guard try position.includes(message.until) else { throw ChangeLogReader.malformed }
         for name in message.removed where name != peer { try store.remove(member: name) }
         let members = try store.members(), time = ChangeStamp.tick(after: 0, now: now())
@@ -105,7 +100,7 @@ extension ChangeLog {
                 try position.sequence(of: peer), new.reduce(0) { $1.peer == peer ? max($0, $1.sequence) : $0 })
             let entry = ChangeLogEntry(
                 peer: peer, sequence: last + 1, clock: stamp.clock,
-                bytes: ChangeLogEntry.coded(changes, horizon: merge.horizon))
+                bytes: ChangeLogEntry.coded(changes))
             if !changes.isEmpty {
                 try merge.add(entry)
                 new.append(entry)
@@ -169,7 +164,6 @@ extension ChangeLog {
         _ message: ChangeMessage, _ own: ChangePosition, _ outcome: inout ChangeLogOutcome
     ) throws -> [ChangeLogEntry] {
         var marks = own.marks, new: [ChangeLogEntry] = []
-        let horizon = try store.horizon
         for entry in message.entries {
             let mark = marks[entry.peer]
             if entry.sequence <= mark?.sequence ?? 0 {
@@ -181,14 +175,6 @@ extension ChangeLog {
                 throw ChangeLogReader.malformed
             }
             try checkTime(entry.clock, "the entry \(entry.sequence) of the peer \(entry.peer)")
-            if entry.clock <= horizon {
-                throw DatabaseError(
-                    code: .error, reason: .changesMissing,
-                    message: """
-                        the entry \(entry.sequence) of the peer \(entry.peer) is older than what has been pruned: the peer was not \
-                        known then, and must start from a copy of another peer's database
-                        """)
-            }
             marks[entry.peer] = ChangePosition.Mark(sequence: entry.sequence, clock: entry.clock)
             new.append(entry)
         }

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
-/// Entries that other peers cannot take any more are replaced by new ones: those with times that are far ahead, those that are
-/// older than what others have pruned, and those with numbers that another copy of this peer has used.
+/// Entries that other peers cannot take as they are are replaced by new ones: those with times that are far ahead, those that are
+/// older than what others have forgotten, and those with numbers that another copy of this peer has used.
 extension ChangeLog {
     /// What entries have done to a row and no later entry has undone.
     struct TakenRow {
@@ -17,34 +17,37 @@ extension ChangeLog {
     /// Takes entries out of the log, and their stamps from the rows. The rows stay as they are.
     func takeBack(_ entries: [ChangeLogEntry]) throws -> [TakenRow] {
         let stamps = Set(entries.map(\.stamp)), clocks = Set(entries.map(\.clock)), tables = try tables()
-        var seen: Set<[UInt8]> = [], taken: [TakenRow] = []
+        var taken: [TakenRow] = []
         for entry in entries {
-            for change in try entry.changes().changes {
+            for change in try entry.changes() {
                 guard let table = tables[change.table] else { continue }
-                var key: [SQLValue] = []
-                for name in table.key {
-                    guard let place = change.keyColumns.firstIndex(named: name) else { break }
-                    key.append(change.key[place])
-                }
+                let key = table.key.compactMap { name in change.keyColumns.firstIndex(named: name).map { change.key[$0] } }
                 guard key.count == table.key.count else { continue }
-                let bytes = try store.key(table, key)
-                guard seen.insert(bytes).inserted else { continue }
-                var row = try store.row(bytes) ?? ChangeLogRow()
-                let now = try current(table, key)?.values
-                let isInserted = stamps.contains(row.insert), isDeleted = row.gone.map { clocks.contains($0) } ?? false
-                let columns = row.cells.filter { stamps.contains($0.value) }.map(\.key)
-                if !isInserted, !isDeleted, columns.isEmpty { continue }
-                taken.append(
-                    TakenRow(
-                        table: table, key: now.map { now in table.keyPlaces.map { now[$0] } } ?? key, values: now,
-                        isInserted: isInserted, isDeleted: isDeleted, columns: columns))
-                if isInserted { row = ChangeLogRow() }
-                if isDeleted { row.gone = nil }
-                for column in columns { row.cells[column] = nil }
-                try store.save(row, bytes)
+                taken += try takeBack(table, key, { stamps.contains($0) }, { clocks.contains($0) })
             }
         }
         return taken
+    }
+
+    /// Takes stamps from a row.
+    private func takeBack(
+        _ table: LoggedTable, _ key: [SQLValue], _ isTaken: (ChangeStamp) -> Bool, _ isTakenTime: (Int64) -> Bool
+    ) throws -> [TakenRow] {
+        let bytes = try store.key(table, key)
+        var row = try store.row(bytes) ?? ChangeLogRow()
+        let now = try current(table, key)?.values
+        let isInserted = isTaken(row.insert), isDeleted = row.gone.map { isTakenTime($0) } ?? false
+        let columns = row.cells.filter { isTaken($0.value) }.map(\.key)
+        if !isInserted, !isDeleted, columns.isEmpty { return [] }
+        if isInserted { row = ChangeLogRow() }
+        if isDeleted { row.gone = nil }
+        for column in columns { row.cells[column] = nil }
+        try store.save(row, bytes)
+        return [
+            TakenRow(
+                table: table, key: now.map { now in table.keyPlaces.map { now[$0] } } ?? key, values: now,
+                isInserted: isInserted, isDeleted: isDeleted, columns: columns)
+        ]
     }
 
     /// What was taken back, as changes of an entry that follows those which `merge` has already.
@@ -74,24 +77,19 @@ extension ChangeLog {
         return changes
     }
 
-    /// The last entry of each peer that stays, for the peers of which entries are to be renewed, as the sender of a message does
-    /// not have them and has pruned everything of their time.
-    func outdated(by message: ChangeMessage, _ own: ChangePosition) throws -> [String: Int64] {
-        var result: [String: Int64] = [:]
-        for (origin, mark) in own.marks where message.horizon > 0 {
-            let theirs = message.until.sequence(of: origin)
-            guard theirs < mark.sequence, let next = try store.entry(after: theirs, of: origin),
-                next.clock <= message.horizon
-            else { continue }
-            result[origin] = next.sequence - 1
-        }
-        return result
+    /// This peer's entries that the sender of a message does not have, if the first is older than what it has forgotten.
+    func outdated(by message: ChangeMessage, _ own: ChangePosition) throws -> [ChangeLogEntry] {
+        let theirs = message.until.sequence(of: peer)
+        guard message.horizon > 0, theirs < own.sequence(of: peer), let next = try store.entry(after: theirs, of: peer),
+            next.clock <= message.horizon
+        else { return [] }
+        return try store.entries(of: peer, after: theirs)
     }
 
     /// The last entry of this peer that is the same in a message of another copy with this peer's name; nil if all are.
     /// - Throws: ``DatabaseError/Reason/misuse`` if others have entries after it already.
-    func forked(by message: ChangeMessage, _ own: ChangePosition) throws -> Int64? {
-        var last: Int64?
+    func forked(by message: ChangeMessage, _ own: ChangePosition) throws -> ChangePosition.Mark? {
+        var last: ChangePosition.Mark?
         let mark = own.marks[peer]
         if message.isWhole {
             // It does not say which of the entries that no other peer is known to have are the same.
@@ -100,24 +98,27 @@ extension ChangeLog {
                     || store.clock(ofEntry: theirs.sequence, of: peer).map({ $0 != theirs.clock }) ?? false
             { last = try published() }
         } else {
+            var same = message.since.marks[peer] ?? .none
             for entry in message.entries where entry.peer == peer && last == nil {
                 let clock = entry.sequence == mark?.sequence ? mark?.clock : try store.clock(ofEntry: entry.sequence, of: peer)
-                if let clock, clock != entry.clock { last = entry.sequence - 1 }
+                if let clock, clock != entry.clock { last = same }
+                same = ChangePosition.Mark(sequence: entry.sequence, clock: entry.clock)
             }
         }
-        guard let last, last < mark?.sequence ?? 0 else { return nil }
-        if try published() > last { throw Self.fork(peer) }
+        guard let last, last.sequence < mark?.sequence ?? 0 else { return nil }
+        if try published().sequence > last.sequence { throw Self.fork(peer) }
         return last
     }
 
     /// The last entry of this peer that another one is known to have.
-    private func published() throws -> Int64 {
+    private func published() throws -> ChangePosition.Mark {
         let marks: [(Int64, Int64)] = try connection.fetchAll(
             "SELECT sequence, clock FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
         // Others may have entries of another copy.
         let own = try position.sequence(of: peer)
-        return try marks.filter { $0.0 <= own }.reduce(0) { last, mark in
-            try store.clock(ofEntry: mark.0, of: peer).map { $0 == mark.1 } ?? true ? max(last, mark.0) : last
+        return try marks.filter { $0.0 <= own }.reduce(.none) { last, mark in
+            let isSame = try store.clock(ofEntry: mark.0, of: peer).map { $0 == mark.1 } ?? true
+            return isSame && mark.0 > last.sequence ? ChangePosition.Mark(sequence: mark.0, clock: mark.1) : last
         }
     }
 
@@ -136,15 +137,18 @@ extension ChangeLog {
             let limit = clockLimit
             guard try store.clock > limit else { return 0 }
             let horizon = min(try store.horizon, limit)
-            var entries: [ChangeLogEntry] = []
-            for origin in try position.marks.keys {
-                let late = try store.entries(of: origin, after: 0).filter { $0.clock > limit }
-                guard let first = late.first else { continue }
+            for (origin, mark) in try position.marks where mark.clock > limit {
                 // The times of a peer grow, so they are its last ones. Those before them may have been pruned.
-                try store.removeEntries(of: origin, after: first.sequence - 1, clock: horizon, for: peer)
-                entries += late
+                let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
+                let clock = try store.clock(ofEntry: late - 1, of: origin) ?? limit
+                try store.removeEntries(of: origin, after: ChangePosition.Mark(sequence: late - 1, clock: clock), for: peer)
             }
-            let taken = try takeBack(entries)
+            var taken: [TakenRow] = []
+            for table in try tables().all {
+                for (key, _) in try store.rows(of: table) {
+                    taken += try takeBack(table, key, { $0.clock > limit }, { $0 > limit })
+                }
+            }
             let last = try connection.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog") ?? nil
             try store.setState("horizon", to: .integer(horizon))
             try store.setState("clock", to: .integer(max(last ?? 0, horizon)))

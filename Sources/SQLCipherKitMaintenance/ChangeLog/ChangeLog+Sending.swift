@@ -93,46 +93,58 @@ extension ChangeLog {
             """)
     }
 
-    /// Deletes the entries that all peers are known to have, and the log's stamps of their rows.
+    /// Deletes the entries that all peers are known to have, and what is kept of the rows that were deleted in them.
     ///
     /// What a peer has is known from its messages, even from one without entries, and from what other peers' messages say of it.
     /// Nothing is deleted while a peer is known to have entries that this one lacks.
     ///
     /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown then cannot
-    /// get the deleted entries, and needs a ``wholeState()``.
+    /// get the deleted entries, and needs a ``wholeState()``. Rows that it has inserted before are logged again, as if they were
+    /// inserted when they are received.
     /// - Parameter patience: peers of which nothing was known for longer are not waited for. They too need a ``wholeState()`` when
-    ///   they come back; what they have changed meanwhile is kept, with the time when they receive it. Default: nil, no limit.
+    ///   they come back; what they have changed meanwhile keeps its times. The keys and times of deleted rows are kept until they
+    ///   know of the deletes, or are removed. Default: nil, no limit.
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
     public func prune(patience: Duration? = nil) throws -> Int {
         try connection.transaction { db in
             store.begin()
-            let own = try position
-            var common = own
             let others = try peers
-            let limit = patience.map { ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-($0 / .seconds(1)))) }
-            for other in others {
-                if let limit, try store.heard(of: other) < limit { continue }
-                let theirs = try store.position(of: other)
-                // The entries that this peer lacks may be older than those that it would delete.
-                guard own.includes(theirs) else { return TransactionEnd.commit(0) }
-                for (origin, mark) in common.marks where theirs.sequence(of: origin) < mark.sequence {
-                    common.marks[origin] = theirs.marks[origin]
-                }
-            }
             guard !others.isEmpty else { return TransactionEnd.commit(0) }
-            var first = Int64.max
-            for (origin, mark) in own.marks where common.sequence(of: origin) < mark.sequence {
-                let last = common.sequence(of: origin), next = try store.entry(after: last, of: origin)
-                // What is not in the log, as it came with a whole state, is later than the last one before it.
-                let isNext = next?.sequence == last + 1
-                first = min(first, isNext ? next?.clock ?? 0 : (common.marks[origin]?.clock ?? 0) + 1)
+            // Only what all peers know can be forgotten.
+            try store.settle(upTo: try common(to: others))
+            var heard = others
+            if let patience {
+                let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
+                heard = try others.filter { try store.heard(of: $0) >= limit }
             }
-            let last = try db.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog WHERE clock < \(first)")
-            guard let horizon = last ?? nil else { return TransactionEnd.commit(0) }
-            return TransactionEnd.commit(try store.prune(upTo: horizon))
+            try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
+            return TransactionEnd.commit(db.changes)
         }
+    }
+
+    /// The time of the last entry before which this peer and others have all entries; 0 if one of them has others.
+    private func common(to others: [String]) throws -> Int64 {
+        let own = try position
+        var common = own
+        for other in others {
+            let theirs = try store.position(of: other)
+            // The entries that this peer lacks may be older than those that it would delete.
+            guard own.includes(theirs) else { return 0 }
+            for (origin, mark) in common.marks where theirs.sequence(of: origin) < mark.sequence {
+                common.marks[origin] = theirs.marks[origin]
+            }
+        }
+        var first = Int64.max
+        for (origin, mark) in own.marks where common.sequence(of: origin) < mark.sequence {
+            let last = common.sequence(of: origin), next = try store.entry(after: last, of: origin)
+            // What is not in the log, as it came with a whole state or was pruned, is later than the last one before it.
+            let isNext = next?.sequence == last + 1
+            first = min(first, isNext ? next?.clock ?? 0 : (common.marks[origin]?.clock ?? 0) + 1)
+        }
+        let last = try connection.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog WHERE clock < \(first)")
+        return common.marks.values.map(\.clock).filter { $0 < first }.reduce((last ?? nil) ?? 0, max)
     }
 }
 
@@ -140,14 +152,5 @@ extension ChangeLogStore {
     /// When something was last known of a peer, by this copy's clock.
     func heard(of peer: String) throws(DatabaseError) -> Int64 {
         try db.fetchOne(Int64.self, "SELECT clock FROM main.changelog_peer WHERE peer = \(peer) AND origin = ''") ?? 0
-    }
-
-    /// - Returns: the number of entries deleted.
-    func prune(upTo horizon: Int64) throws(DatabaseError) -> Int {
-        try db.execute("DELETE FROM main.changelog WHERE clock <= \(horizon)")
-        let count = db.changes
-        try db.execute("DELETE FROM main.changelog_row WHERE clock <= \(horizon)")
-        try setState("horizon", to: .integer(max(horizon, try self.horizon)))
-        return count
     }
 }

@@ -58,12 +58,12 @@ extension ChangeLog {
             changes[place].base = row.insert
             switch changes[place].kind {
             case .insert: _ = row.inserted(stamp)
-            case .delete: _ = row.deleted(row.insert, stamp, 0)
+            case .delete: _ = row.deleted(row.insert, stamp)
             case .update:
                 if table.rule == .row {
-                    _ = row.updated(ChangeLogRow.wholeRow, row.insert, stamp, 0)
+                    _ = row.updated(ChangeLogRow.wholeRow, row.insert, stamp)
                 } else {
-                    for column in changes[place].columns { _ = row.updated(SQLName(column), row.insert, stamp, 0) }
+                    for column in changes[place].columns { _ = row.updated(SQLName(column), row.insert, stamp) }
                 }
             }
             try store.save(row, bytes)
@@ -74,7 +74,7 @@ extension ChangeLog {
     /// Adds an entry of this peer. Its rows have been stamped already.
     func append(_ changes: [LoggedChange], at clock: Int64) throws {
         let sequence = try store.position(of: peer).sequence(of: peer) + 1
-        let bytes = ChangeLogEntry.coded(changes, horizon: try store.horizon)
+        let bytes = ChangeLogEntry.coded(changes)
         try store.insert(ChangeLogEntry(peer: peer, sequence: sequence, clock: clock, bytes: bytes))
         var position = ChangePosition()
         position.marks[peer] = ChangePosition.Mark(sequence: sequence, clock: clock)

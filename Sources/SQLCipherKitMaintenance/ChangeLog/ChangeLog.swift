@@ -142,8 +142,8 @@ public final class ChangeLog {
     /// Logs the rows of the logged tables of which the log knows no insert, as if they were inserted now.
     ///
     /// Use it for rows that are older than the log, if other peers start from an empty database instead of a copy of this one. Call
-    /// it once, before other peers change these rows and before ``prune()``, which forgets inserts: rows that are logged again
-    /// count as new, and the other peers' changes to them are lost. All rows are read into memory, and make one entry.
+    /// it once, before other peers change these rows: rows that are logged again count as new, and the other peers' changes to them
+    /// are lost. All rows are read into memory, and make one entry.
     /// - Returns: the number of rows logged.
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult

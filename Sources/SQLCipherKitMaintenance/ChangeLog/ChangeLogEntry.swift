@@ -26,7 +26,7 @@ struct ChangeLogEntry: Hashable {
     let peer: String
     let sequence: Int64
     let clock: Int64
-    /// The changes and the peer's horizon, from `coded(_:horizon:)`.
+    /// The changes, from `coded(_:)`.
     let bytes: Data
 
     var stamp: ChangeStamp { ChangeStamp(clock: clock, peer: peer) }
@@ -42,8 +42,8 @@ struct ChangeLogEntry: Hashable {
         bytes = Data(try reader.blob())
         // An entry that is stored and passed on must be one that every other peer takes. What its peer had seen is older than it,
         // or in it.
-        let (horizon, changes) = try changes(), stamp = stamp
-        guard ChangePosition.Mark.sequences.contains(sequence), horizon < clock,
+        let changes = try changes(), stamp = stamp
+        guard ChangePosition.Mark.sequences.contains(sequence),
             changes.allSatisfy({
                 ($0.base.clock < clock || $0.base == stamp) && ($0.base.peer.isEmpty || $0.base.peer.isPeerName)
             })
@@ -60,8 +60,7 @@ struct ChangeLogEntry: Hashable {
     // MARK: The changes
 
     /// The bytes of changes. Each name is written once.
-    /// - Parameter horizon: all peers have all entries up to this time, as far as the entry's peer knows.
-    static func coded(_ changes: [LoggedChange], horizon: Int64) -> Data {
+    static func coded(_ changes: [LoggedChange]) -> Data {
         var names = ChangeLogNames()
         var body = ChangeLogWriter()
         body.put(count: changes.count)
@@ -93,15 +92,13 @@ struct ChangeLogEntry: Hashable {
             if change.kind != .insert { body.put(change.base) }
         }
         var writer = ChangeLogWriter()
-        writer.put(horizon)
         writer.put(names.list)
         writer.put(bytes: body.bytes)
         return Data(writer.bytes)
     }
 
-    func changes() throws(DatabaseError) -> (horizon: Int64, changes: [LoggedChange]) {
+    func changes() throws(DatabaseError) -> [LoggedChange] {
         var reader = ChangeLogReader(bytes)
-        let horizon = try reader.clock()
         let names = try reader.names()
         var body = ChangeLogReader(try reader.blob())
         try reader.end()
@@ -123,6 +120,6 @@ struct ChangeLogEntry: Hashable {
                 key: key.map(\.1), columns: values.map(\.0), values: values.map(\.1), base: base)
         }
         try body.end()
-        return (horizon, changes)
+        return changes
     }
 }

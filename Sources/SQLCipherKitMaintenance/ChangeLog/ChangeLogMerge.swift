@@ -21,6 +21,9 @@ struct ChangeLogMerge {
         var isWhole = false
         /// Whether the row is to be deleted.
         var isDelete = false
+        /// Whether the insert is so old that others may have forgotten a delete of a later row with its key: then it is logged
+        /// again, and comes after both.
+        var isOld = false
 
         init(_ table: LoggedTable, _ key: [SQLValue], _ row: ChangeLogRow) {
             (self.table, self.key, self.row, saved) = (table, key, row, row)
@@ -28,9 +31,15 @@ struct ChangeLogMerge {
 
         /// Replaces the whole row with that of a change.
         func take(_ change: LoggedChange, isInsert: Bool) {
-            (values, self.isInsert, isWhole, isDelete) = ([:], isInsert, true, false)
-            for (column, value) in zip(change.columns, change.values) { values[SQLName(column)] = value }
+            take(change.columns, change.values, isInsert: isInsert)
         }
+
+        func take(_ columns: [String], _ all: [SQLValue], isInsert: Bool) {
+            (values, self.isInsert, isWhole, isDelete) = ([:], isInsert, true, false)
+            for (column, value) in zip(columns, all) { values[SQLName(column)] = value }
+        }
+
+        func delete() { (values, isInsert, isWhole, isDelete) = ([:], false, false, true) }
     }
 
     struct Place: Hashable {
@@ -40,6 +49,7 @@ struct ChangeLogMerge {
 
     let log: ChangeLog
     let tables: LoggedTables
+    /// Deletes up to this time are forgotten.
     let horizon: Int64
     private(set) var works: [Work] = []
     private var places: [Place: Int] = [:]
@@ -57,9 +67,7 @@ struct ChangeLogMerge {
     // MARK: In memory
 
     mutating func add(_ entry: ChangeLogEntry) throws {
-        let (theirs, changes) = try entry.changes()
-        let horizon = max(horizon, theirs)
-        for change in changes {
+        for change in try entry.changes() {
             let (table, key) = try place(change)
             let work = try work(table, key)
             let isApplied: Bool
@@ -69,18 +77,19 @@ struct ChangeLogMerge {
                 if isApplied {
                     work.take(change, isInsert: true)
                     work.key = key
+                    work.isOld = try isOld(work)
                 }
             case .delete:
-                isApplied = work.row.deleted(change.base, entry.stamp, horizon)
-                if isApplied { (work.values, work.isInsert, work.isWhole, work.isDelete) = ([:], false, false, true) }
+                isApplied = work.row.deleted(change.base, entry.stamp)
+                if isApplied { work.delete() }
             case .update:
                 var made = false
                 if table.rule == .row {
-                    made = work.row.updated(ChangeLogRow.wholeRow, change.base, entry.stamp, horizon)
+                    made = work.row.updated(ChangeLogRow.wholeRow, change.base, entry.stamp)
                     if made { work.take(change, isInsert: work.isInsert) }
                 } else {
                     for (column, value) in zip(change.columns, change.values)
-                    where work.row.updated(SQLName(column), change.base, entry.stamp, horizon) {
+                    where work.row.updated(SQLName(column), change.base, entry.stamp) {
                         work.values[SQLName(column)] = value
                         made = true
                     }
@@ -89,6 +98,11 @@ struct ChangeLogMerge {
             }
             outcome.count(table.name) { if isApplied { $0.applied += 1 } else { $0.outdated += 1 } }
         }
+    }
+
+    /// Whether a row was inserted before the horizon, and nothing is known of its key.
+    func isOld(_ work: Work) throws -> Bool {
+        try work.row.insert.clock <= horizon && work.saved == ChangeLogRow() && log.current(work.table, work.key) == nil
     }
 
     /// The table of a change, and the change's key in the order of the table's key here.
@@ -131,6 +145,7 @@ struct ChangeLogMerge {
         var keys = ChangeLogReferences()
         try write(&keys)
         if enforces { try repairReferences(&keys) }
+        for work in works where work.isOld { try asserted(work.table, work.key, isInsert: true) }
         for work in works where work.row != work.saved { try log.store.save(work.row, work.table, work.key) }
     }
 
@@ -140,12 +155,14 @@ struct ChangeLogMerge {
         repairs.append(
             LoggedChange(
                 kind: .delete, table: table.name, keyColumns: table.key, key: key, columns: [], values: [], base: work.row.insert))
-        _ = work.row.deleted(work.row.insert, stamp, 0)
+        _ = work.row.deleted(work.row.insert, stamp)
         outcome.count(table.name) { $0.deleted += 1 }
     }
 
-    /// Logs the present values of a row's columns as an update by this peer. Default: all columns except the key.
-    mutating func asserted(_ table: LoggedTable, _ key: [SQLValue], _ columns: [String]? = nil) throws {
+    /// Logs the present values of a row's columns as an update or an insert by this peer. Default: all columns except the key.
+    mutating func asserted(
+        _ table: LoggedTable, _ key: [SQLValue], _ columns: [String]? = nil, isInsert: Bool = false
+    ) throws {
         guard let current = try log.current(table, key)?.values else { return }
         let work = try work(table, key)
         let wanted = table.rule == .row ? nil : columns?.nameSet
@@ -153,10 +170,14 @@ struct ChangeLogMerge {
         let names = places.map { table.columns[$0] }
         repairs.append(
             LoggedChange(
-                kind: .update, table: table.name, keyColumns: table.key, key: key, columns: names,
-                values: places.map { current[$0] }, base: work.row.insert))
+                kind: isInsert ? .insert : .update, table: table.name, keyColumns: table.key, key: key, columns: names,
+                values: places.map { current[$0] }, base: isInsert ? .ancient : work.row.insert))
+        if isInsert {
+            _ = work.row.inserted(stamp)
+            return outcome.renewed += 1
+        }
         for column in table.rule == .row ? [ChangeLogRow.wholeRow] : names.map({ SQLName($0) }) {
-            _ = work.row.updated(column, work.row.insert, stamp, 0)
+            _ = work.row.updated(column, work.row.insert, stamp)
         }
     }
 }

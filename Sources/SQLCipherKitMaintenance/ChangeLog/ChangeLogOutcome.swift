@@ -29,8 +29,8 @@ public struct ChangeLogOutcome: Hashable, Sendable {
     public internal(set) var received = 0
     /// The number of entries that had been received before.
     public internal(set) var repeated = 0
-    /// The number of rows with changes of this peer that were logged again, as others could no longer take them: this peer was away
-    /// while they pruned their logs, or it was restored from a backup.
+    /// The number of rows that were logged again, as changes of this peer: because it was restored from a backup, or because a peer
+    /// has inserted them before what others have forgotten.
     public internal(set) var renewed = 0
 
     /// The result for a table; nil if the table was neither changed nor repaired.

@@ -15,18 +15,12 @@ struct ChangeLogRow: Hashable {
 
     /// The stamp of the last write to the row.
     var version: ChangeStamp { cells.values.reduce(insert, max) }
-    /// The last time that is known of the row.
-    var clock: Int64 { max(version.clock, gone ?? 0) }
 
     /// The name under which tables with the rule ``ChangeLog/Rule/row`` keep one stamp for all columns.
     static let wholeRow = SQLName("")
 
-    /// Whether a change belongs to this row and not to an earlier one with the same key.
-    /// - Parameter horizon: all peers know the same inserts up to this time.
-    func isSame(_ base: ChangeStamp, _ horizon: Int64) -> Bool {
-        func normal(_ stamp: ChangeStamp) -> ChangeStamp { stamp.clock <= horizon ? .ancient : stamp }
-        return normal(base) == normal(insert)
-    }
+    /// When a column was last written.
+    func written(_ column: SQLName) -> ChangeStamp { cells[column] ?? insert }
 
     /// - Returns: whether this is the last insert of the key.
     mutating func inserted(_ stamp: ChangeStamp) -> Bool {
@@ -36,8 +30,9 @@ struct ChangeLogRow: Hashable {
     }
 
     /// - Returns: whether the row is deleted by this change.
-    mutating func deleted(_ base: ChangeStamp, _ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
-        guard isSame(base, horizon) else { return false }
+    mutating func deleted(_ base: ChangeStamp, _ stamp: ChangeStamp) -> Bool {
+        // It may belong to an earlier row with the same key.
+        guard base == insert else { return false }
         let wasThere = gone == nil
         // Pruning needs the later time.
         (gone, cells) = (max(gone ?? 0, stamp.clock), [:])
@@ -45,8 +40,8 @@ struct ChangeLogRow: Hashable {
     }
 
     /// - Returns: whether this is the last write to the column.
-    mutating func updated(_ column: SQLName, _ base: ChangeStamp, _ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
-        guard gone == nil, isSame(base, horizon), stamp > (cells[column] ?? insert) else { return false }
+    mutating func updated(_ column: SQLName, _ base: ChangeStamp, _ stamp: ChangeStamp) -> Bool {
+        guard gone == nil, base == insert, stamp > written(column) else { return false }
         cells[column] = stamp
         return true
     }

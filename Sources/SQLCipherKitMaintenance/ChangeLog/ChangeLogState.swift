@@ -51,10 +51,8 @@ struct ChangeLogState: Hashable, Sendable {
         writer.put(bytes: body.bytes)
     }
 
-    /// - Parameters:
-    ///   - until: the entries that are in the state. It has no other times.
-    ///   - horizon: the time up to which the log was pruned.
-    init(_ reader: inout ChangeLogReader, _ until: ChangePosition, horizon: Int64) throws(DatabaseError) {
+    /// - Parameter until: the entries that are in the state. It has no other times.
+    init(_ reader: inout ChangeLogReader, _ until: ChangePosition) throws(DatabaseError) {
         let names = try reader.names()
         var body = ChangeLogReader(try reader.blob())
         func name(_ reader: inout ChangeLogReader) throws(DatabaseError) -> String {
@@ -64,7 +62,7 @@ struct ChangeLogState: Hashable, Sendable {
         }
         func stamp(_ reader: inout ChangeLogReader) throws(DatabaseError) -> ChangeStamp {
             let stamp = ChangeStamp(clock: try reader.clock(), peer: try name(&reader))
-            guard stamp == .ancient || stamp.peer.isPeerName && until.includes(stamp, horizon) else {
+            guard stamp == .ancient || stamp.peer.isPeerName && until.includes(stamp) else {
                 throw ChangeLogReader.malformed
             }
             return stamp
@@ -81,7 +79,7 @@ struct ChangeLogState: Hashable, Sendable {
                 for _ in 0..<(try reader.count()) { row.cells[SQLName(try name(&reader))] = try stamp(&reader) }
                 guard key.count == table.keyColumns.count, !key.contains(.null),
                     values.isEmpty || values.count == table.columns.count + 1, values.isEmpty == (row.gone != nil),
-                    gone <= max(latest, horizon), row.gone == nil || row.cells.isEmpty
+                    gone <= latest, row.gone == nil || row.cells.isEmpty
                 else { throw ChangeLogReader.malformed }
                 return Row(key: key, values: values.isEmpty ? nil : Array(values.dropFirst()), row: row)
             }
@@ -109,10 +107,8 @@ extension ChangePosition {
     /// The time of the last entry.
     var latest: Int64 { marks.values.reduce(0) { max($0, $1.clock) } }
 
-    /// Whether a copy at this position has seen what was written then and there.
-    func includes(_ stamp: ChangeStamp, _ horizon: Int64) -> Bool {
-        stamp.clock <= horizon || stamp.clock <= marks[stamp.peer]?.clock ?? 0
-    }
+    /// Whether a copy at this position has seen what was written then and there. The times of a peer grow.
+    func includes(_ stamp: ChangeStamp) -> Bool { stamp.clock <= marks[stamp.peer]?.clock ?? 0 }
 }
 
 extension ChangeLog {
@@ -138,7 +134,7 @@ extension ChangeLog {
                     known.gone = nil
                     part.rows.append(ChangeLogState.Row(key: key, values: Array(values.dropFirst(table.key.count)), row: known))
                 }
-                part.rows += try store.goneRows(of: table).compactMap { key, row in
+                part.rows += try store.rows(of: table, areGone: true).compactMap { key, row in
                     try current(table, key) == nil ? ChangeLogState.Row(key: key, values: nil, row: row) : nil
                 }
                 state.tables.append(part)
@@ -162,16 +158,14 @@ extension ChangeLog {
 }
 
 extension ChangeLogStore {
-    /// The rows of a table that are known to be deleted.
-    func goneRows(of table: LoggedTable) throws -> [(key: [SQLValue], row: ChangeLogRow)] {
-        var start = ChangeLogWriter()
-        start.put(UInt64(try number(of: table.name)))
-        let bytes = start.bytes
-        let found: [[UInt8]] = try db.fetchAll("SELECT key FROM main.changelog_row WHERE substr(key, 1, \(bytes.count)) = \(bytes)")
+    /// The rows of a table of which something is known, or those that are known to be deleted.
+    func rows(of table: LoggedTable, areGone: Bool = false) throws -> [(key: [SQLValue], row: ChangeLogRow)] {
+        let number = UInt64(try number(of: table.name))
+        let found: [[UInt8]] = try db.fetchAll("SELECT key FROM main.changelog_row WHERE gone IS NOT NULL OR NOT \(areGone)")
         var rows: [(key: [SQLValue], row: ChangeLogRow)] = []
         for key in found {
-            guard let row = try row(key), row.gone != nil else { continue }
-            var reader = ChangeLogReader(key.dropFirst(bytes.count))
+            var reader = ChangeLogReader(key)
+            guard try reader.unsigned() == number, let row = try row(key) else { continue }
             rows.append((try reader.values(), row))
         }
         return rows

@@ -16,9 +16,10 @@ struct ChangeLogStore {
             "changelog(id INTEGER PRIMARY KEY, clock INTEGER NOT NULL, changes BLOB NOT NULL)",
             // Numbers for the names of peers, tables and columns.
             "changelog_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-            // When and where a row and its values were last written, and the latest of these times. Rows without a record here are
-            // older than the log or than its horizon.
-            "changelog_row(key BLOB PRIMARY KEY, clock INTEGER NOT NULL, stamps BLOB NOT NULL) WITHOUT ROWID",
+            // When and where a row and its values were last written, and, for a row that is gone, the last of these times; less
+            // than 0 if the row was older than the log: those records are kept for good. Rows without a record are older than the
+            // log.
+            "changelog_row(key BLOB PRIMARY KEY, gone INTEGER, stamps BLOB NOT NULL) WITHOUT ROWID",
             // For each peer, the last entry of each peer that it is known to have. The row with the origin '' stands for the peer
             // itself: with the sequence -1 if it was removed, and the time when something was last known of it.
             """
@@ -29,6 +30,7 @@ struct ChangeLogStore {
             "changelog_chain(store BLOB, chain BLOB, state BLOB NOT NULL, PRIMARY KEY (store, chain)) WITHOUT ROWID",
             "changelog_state(name TEXT PRIMARY KEY, value) WITHOUT ROWID",
         ] { try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS main.\(table)")) }
+        try db.execute("CREATE INDEX IF NOT EXISTS main.changelog_gone ON changelog_row(gone) WHERE gone IS NOT NULL")
     }
 
     func drop() throws(DatabaseError) {
@@ -49,8 +51,14 @@ struct ChangeLogStore {
     /// The last reading of the clock.
     var clock: Int64 { get throws(DatabaseError) { try state("clock", as: Int64.self) ?? 0 } }
 
-    /// All peers have all entries up to this time, and these have been pruned.
+    /// All known peers have all entries up to this time, and deletes up to it are forgotten.
     var horizon: Int64 { get throws(DatabaseError) { try state("horizon", as: Int64.self) ?? 0 } }
+
+    func settle(upTo horizon: Int64) throws(DatabaseError) {
+        guard horizon > (try self.horizon) else { return }
+        try db.execute("DELETE FROM main.changelog_row WHERE gone > 0 AND gone <= \(horizon)")
+        try setState("horizon", to: .integer(horizon))
+    }
 
     func settings() throws -> ChangeLog.Settings? {
         guard try db.main.hasTable("changelog_state"), let text = try state("settings", as: Data.self) else { return nil }
@@ -179,15 +187,13 @@ struct ChangeLogStore {
     }
 
     /// Removes the entries of a peer after one of them, and what is known of them.
-    /// - Parameter clock: the time of that one, if it has been pruned.
-    func removeEntries(of peer: String, after sequence: Int64, clock: Int64, for own: String) throws {
+    func removeEntries(of peer: String, after last: ChangePosition.Mark, for own: String) throws {
         let first = try first(of: peer)
-        let last = try self.clock(ofEntry: sequence, of: peer) ?? clock
-        try db.execute("DELETE FROM main.changelog WHERE id > \(first + sequence) AND id < \(first + Self.perPeer)")
-        try db.execute("DELETE FROM main.changelog_peer WHERE origin = \(peer) AND sequence > \(sequence)")
-        guard sequence > 0 else { return }
+        try db.execute("DELETE FROM main.changelog WHERE id > \(first + last.sequence) AND id < \(first + Self.perPeer)")
+        try db.execute("DELETE FROM main.changelog_peer WHERE origin = \(peer) AND sequence > \(last.sequence)")
+        guard last.sequence > 0 else { return }
         var position = ChangePosition()
-        position.marks[peer] = ChangePosition.Mark(sequence: sequence, clock: last)
+        position.marks[peer] = last
         try setPosition(position, of: own)
     }
 
@@ -245,7 +251,7 @@ struct ChangeLogStore {
             writer.put(column == ChangeLogRow.wholeRow ? 0 : UInt64(try number(of: column.text)))
             try put(stamp, &writer)
         }
-        try db.cached("INSERT OR REPLACE INTO main.changelog_row VALUES (?, ?, ?)")
-            .execute(binding: key, row.clock, writer.bytes)
+        let gone = row.gone.map { max($0, row.insert.clock) * (row.insert == .ancient ? -1 : 1) }
+        try db.cached("INSERT OR REPLACE INTO main.changelog_row VALUES (?, ?, ?)").execute(binding: key, gone, writer.bytes)
     }
 }

@@ -22,7 +22,7 @@ public struct ChangeMessage: Hashable, Sendable {
     /// The peers that the sender knows to be removed.
     let removed: Set<String>
     let entries: [ChangeLogEntry]
-    /// The time up to which the sender has pruned its log.
+    /// The time up to which the sender has forgotten deletes.
     let horizon: Int64
     /// All rows, in place of entries.
     let state: ChangeLogState?
@@ -37,7 +37,7 @@ public struct ChangeMessage: Hashable, Sendable {
     /// Whether the message has all rows of the sender's tables: see ``ChangeLog/wholeState()``.
     public var isWhole: Bool { state != nil }
 
-    private static let mark: [UInt8] = Array("SCKlog3".utf8)
+    private static let mark: [UInt8] = Array("SCKlog4".utf8)
 
     init(
         sender: String, since: ChangePosition, until: ChangePosition, horizon: Int64, tables: [LoggedTable],
@@ -76,7 +76,7 @@ public struct ChangeMessage: Hashable, Sendable {
         entries = try reader.list { reader throws(DatabaseError) in try ChangeLogEntry(&reader) }
         let isWhole = try reader.unsigned()
         guard isWhole == 0 || isWhole == 1 && entries.isEmpty, horizon <= until.latest else { throw ChangeLogReader.malformed }
-        state = isWhole == 0 ? nil : try ChangeLogState(&reader, until, horizon: horizon)
+        state = isWhole == 0 ? nil : try ChangeLogState(&reader, until)
         try reader.end()
     }
 

@@ -25,6 +25,8 @@ public struct ChangePosition: Hashable, Codable, Sendable {
             }
         }
 
+        /// Before the first entry.
+        static let none = Mark(sequence: 0, clock: 0)
         static let sequences: ClosedRange<Int64> = 1...ChangeLogStore.perPeer - 1
     }
 

@@ -87,6 +87,53 @@ import TestSupport
         }
     }
 
+    // MARK: What was pruned
+
+    private func write(_ log: ChangeLog, at seconds: TimeInterval, _ sql: SQL) throws {
+        log.now = { Date(timeIntervalSince1970: 1_700_000_000 + seconds) }
+        try log.write { try $0.execute(sql) }
+    }
+
+    /// A copy that has not waited for another one takes its rows and deletes from all rows of a third one.
+    @Test func whatASilentPeerHasChangedIsNotTakenForDeleted() throws {
+        let a = try peer("a"), b = try peer("b"), c = try peer("c")
+        try write(a, at: 0, "INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1), ('both', 1, 1)")
+        for (first, second) in [(a, b), (b, c), (a, c)] { try exchange(first, second) }
+        try write(c, at: 10, "INSERT INTO note VALUES ('own', 'c', 'c')")
+        try write(c, at: 11, "DELETE FROM note WHERE id = 'm'")
+        try write(c, at: 12, "UPDATE note SET title = 'c', body = 'c' WHERE id = 'both'")
+        try write(a, at: 20, "UPDATE note SET title = 'a' WHERE id = 'both'")
+        try write(a, at: 21, "UPDATE note SET body = 'a' WHERE id = 'n'")
+        #expect(try a.prune(patience: .zero) == 3)
+        try exchange(b, c)
+        #expect(try b.prune(patience: .zero) == 4)
+        let outcome = try a.receive(try b.wholeState())
+        #expect(outcome["note"]?.applied == 3 && outcome.renewed == 0)
+        for log in [b, c] { try log.receive(try a.wholeState()) }
+        for log in [a, b, c] { #expect(try rows(log) == [["both", "a", "c"], ["n", 1, "a"], ["own", "c", "c"]]) }
+    }
+
+    /// A row that is older than what a copy has forgotten is logged again there: another one may know that it was deleted.
+    @Test(arguments: [false, true]) func anOldRowOfAnUnknownPeerIsTheSameForAll(isWhole: Bool) throws {
+        let a = try peer("a"), b = try peer("b"), d = try peer("d")
+        try write(d, at: 0, "INSERT INTO note VALUES ('n', 'd', 'd')")
+        try write(a, at: 10, "INSERT INTO note VALUES ('n', 'a', 'a')")
+        try write(a, at: 11, "DELETE FROM note")
+        try exchange(a, b)
+        #expect(try a.prune() == 2)
+        // One has forgotten the delete, and the other one knows of it.
+        for log in [a, b] { try log.receive(isWhole ? try d.wholeState() : try d.changes()) }
+        #expect(try rows(a).count == 1 && rows(b).isEmpty)
+        for _ in 0..<2 {
+            for (from, to) in [(a, b), (b, d), (d, a), (a, d), (b, a)] {
+                let position = try to.position
+                let message = try? from.changes(since: position)
+                try to.receive(try message ?? from.wholeState())
+            }
+        }
+        for log in [a, b, d] { #expect(try rows(log) == [["n", "d", "d"]]) }
+    }
+
     // MARK: Changes outside
 
     private static let outside: [(SQLScript, Int)] = [
