@@ -17,7 +17,7 @@ extension ChangeLogMerge {
                 let current = try log.current(table, key)?.values
                 let work = try work(table, key)
                 let isTaken: Bool
-                if current == nil, work.row == ChangeLogRow() {
+                if current == nil, work.row.gone == nil {
                     isTaken = their.row.insert == .ancient || !own.includes(their.row.insert)
                     if isTaken { try take(work, key, their, part.columns, current) }
                 } else if work.row.insert == their.row.insert {
@@ -28,7 +28,7 @@ extension ChangeLogMerge {
                 }
                 outcome.count(table.name) { if isTaken { $0.applied += 1 } }
             }
-            try deleteMissing(table, seen, message.until)
+            try deleteMissing(table, seen, message)
         }
     }
 
@@ -72,15 +72,16 @@ extension ChangeLogMerge {
     }
 
     /// Deletes the rows that the other copy has seen and no longer has.
-    private mutating func deleteMissing(_ table: LoggedTable, _ seen: Set<[UInt8]>, _ until: ChangePosition) throws {
+    private mutating func deleteMissing(_ table: LoggedTable, _ seen: Set<[UInt8]>, _ message: ChangeMessage) throws {
         let names = table.key.map(\.quotedSQLIdentifier).joined(separator: ", ")
         for row in try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) {
             let key = row.values
             if key.contains(.null) || seen.contains(table.bytes(key)) { continue }
             let insert = try log.store.row(table, key).insert
-            guard insert != .ancient, until.includes(insert) else { continue }
+            guard insert != .ancient, message.until.includes(insert) else { continue }
             let work = try work(table, key)
-            work.row = ChangeLogRow()
+            // It has forgotten when. What is logged again after this is for no other row.
+            _ = work.row.deleted(insert, ChangeStamp(clock: max(insert.clock, message.horizon), peer: message.sender))
             work.delete()
             outcome.count(table.name) { $0.applied += 1 }
         }

@@ -134,6 +134,31 @@ import TestSupport
         for log in [a, b, d] { #expect(try rows(log) == [["n", "d", "d"]]) }
     }
 
+    /// A copy that is restored from a backup logs a change again whose row was deleted and forgotten meanwhile.
+    @Test(arguments: [ChangeLog.Rule.column, .row]) func aRestoredCopyChangesADeletedRow(_ rule: ChangeLog.Rule) throws {
+        func open(_ db: Connection, _ name: String) throws -> ChangeLog {
+            try ChangeLog(db, tables: ["note", "pair"], peer: name, rules: ["note": rule])
+        }
+        let a = try open(try peer("a").connection, "a"), b = try open(try peer("b").connection, "b")
+        let copy = try Connection(.memory, key: .passphrase("x").quick)
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1)") }
+        try exchange(a, b)
+        try a.connection.main.backup(to: copy.main)
+        try a.write { try $0.execute("UPDATE note SET title = 2 WHERE id = 'n'") }
+        try exchange(a, b)
+        try b.write { try $0.execute("DELETE FROM note WHERE id = 'n'") }
+        try exchange(a, b)
+        try b.prune()
+        #expect(try b.connection.fetchOne(Int.self, "SELECT count(*) FROM changelog_row") == 1)
+        let restored = try open(copy, "a")
+        try restored.write { try $0.execute("UPDATE note SET title = 3 WHERE id = 'n'") }
+        #expect(try restored.receive(try b.wholeState(), resolvesForks: true).renewed == 1)
+        #expect(try rows(restored) == [["m", 1, 1]])
+        try restored.write { try $0.execute("INSERT INTO note VALUES ('n', 4, 4)") }
+        try b.receive(try restored.wholeState())
+        #expect(try rows(b) == [["m", 1, 1], ["n", 4, 4]])
+    }
+
     // MARK: Changes outside
 
     private static let outside: [(SQLScript, Int)] = [
