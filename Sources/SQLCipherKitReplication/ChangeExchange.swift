@@ -22,6 +22,8 @@ struct ChangeExchange {
     private var isBehind = false
     /// Whether what is missing stays missing, and was not removed since the list was read.
     private var isLastAttempt = false
+    /// The chains that were read again from their beginning. Once is enough: one that is put together from two has no end.
+    private var restarted: Set<[UInt8]> = []
 
     private static let largestChainCount = 4096, attempts = 8
 
@@ -61,7 +63,7 @@ struct ChangeExchange {
     /// Takes what is new in all chains, each entry after those that it depends on.
     mutating func receive() async throws {
         for attempt in 1...3 {
-            (failed, error, isLastAttempt) = ([], nil, attempt == 3)
+            (failed, error, isLastAttempt, restarted) = ([], nil, attempt == 3, [])
             outcome.isComplete = true
             try await list()
             var isMoved = false, isMissing = false
@@ -142,7 +144,7 @@ struct ChangeExchange {
     /// Reads the next message of a chain.
     /// - Parameter place: is moved after it.
     /// - Returns: nil if its last part is not there yet.
-    private func message(_ chain: [UInt8], _ place: inout ChangeChain) async throws -> [UInt8]? {
+    private mutating func message(_ chain: [UInt8], _ place: inout ChangeChain) async throws -> [UInt8]? {
         let numbers = (listed[chain] ?? []).map(\.number), first = numbers.first ?? 0
         var next = place.next, tag = place.tag, bytes: [UInt8] = [], expected = 0, count = 0, isWhole = false, start = next
         // All rows begin a chain again: those before them are being removed, and no matter if they cannot be read.
@@ -156,7 +158,7 @@ struct ChangeExchange {
                 if !begins, number != next { throw Gone() }
                 if !begins, let tag, link.predecessor != tag {
                     // It is not what it was when it was read: it was restored from a copy, or another copy has gone on with it.
-                    if number == place.next, place.tag != nil, number > first {
+                    if number == place.next, place.tag != nil, number > first, restarted.insert(chain).inserted {
                         place = ChangeChain(next: first)
                         return try await message(chain, &place)
                     }

@@ -270,6 +270,129 @@ final class CutStore: ReplicaStore {
         #expect(try rows(d) == ["1=one", "2=two"])
     }
 
+    /// A chain that has another object under a number that was read is read again. One that is put together from two is refused.
+    @Test func aChainWithTwoObjectsOfOneNumber() async throws {
+        let a = try peer("a"), b = try peer("b")
+        try set(a, "1", "one")
+        try await settle(a, b)
+        let old = memory.objects
+        try set(a, "2", "two")
+        for log in [a, b] { try await log.synchronize(with: store) }
+        let first = memory.objects
+        let name = try #require(first.keys.first { old[$0] == nil }), next = (name.dropLast(1)) + "\((name.last?.wholeNumberValue ?? 0) + 1)"
+        // The store was restored from a copy, and has other objects in their place before the other copy comes back.
+        memory.restore(old)
+        for id in ["3", "4"] {
+            try set(a, id, "new")
+            try await a.synchronize(with: store)
+        }
+        let second = memory.objects
+        #expect(second[name] != first[name] && second[String(next)] != nil)
+        let outcome = try await b.synchronize(with: store)
+        #expect(outcome.isComplete && outcome.received.received == 2)
+        #expect(try rows(b) == ["1=one", "2=two", "3=new", "4=new"])
+        // It shows the object of one history and what follows that of the other one.
+        memory.change(name) { $0 = first[name] ?? [] }
+        let c = try peer("c")
+        for _ in 0..<2 {
+            await #expect { try await c.synchronize(with: store) } throws: { ($0 as? DatabaseError)?.reason == .replicaDamaged }
+        }
+        #expect(try rows(c) == ["1=one", "2=two"])
+        memory.change(name) { $0 = second[name] ?? [] }
+        try await settle(c)
+        #expect(try rows(c) == rows(b))
+    }
+
+    /// A message with all rows is taken, although the object that it names as the one before it is no longer there.
+    @Test func allRowsBeginAChainAgain() async throws {
+        let b = try peer("b")
+        var c = try peer("c")
+        try await c.synchronize(with: store)
+        let name = try #require(memory.objects.keys.first { $0.hasSuffix("/0") })
+        try set(b, "1", "one")
+        try await settle(b, c)
+        let old = memory.objects
+        c.now = { Date(timeIntervalSinceNow: 7200) }
+        try set(b, "2", "two")
+        for log in [b, c] { try await log.synchronize(with: store) }
+        #expect(memory.objects.count == old.count + 2)
+        memory.restore(old)
+        memory.change(name) { $0[50] ^= 1 }
+        await #expect(throws: DatabaseError.self) { try await c.synchronize(with: store) }
+        #expect(memory.objects[name] == nil)
+        let outcome = try await b.synchronize(with: store)
+        #expect(outcome.isComplete)
+        let d = try peer("d")
+        try await d.synchronize(with: store)
+        #expect(try rows(d) == ["1=one", "2=two"])
+    }
+
+    /// A copy that was restored from a backup is shown the store as it was then. The others do not mix its two histories.
+    @Test func aStoreThatShowsEachReaderAnotherHistory() async throws {
+        let path = folder.path("a.db"), backup = folder.path("backup.db")
+        let a = try peer("a", at: path), b = try peer("b")
+        try set(a, "1", "one")
+        try await settle(a, b)
+        try await a.database.main.backup(toFileAt: backup)
+        let old = memory.objects
+        try set(a, "1", "two")
+        try await settle(a, b)
+        let new = memory.objects
+        try await a.database.close()
+        let restored = try peer("a", at: backup)
+        memory.restore(old)
+        try set(restored, "1", "three")
+        try await restored.synchronize(with: store)
+        await #expect { try await b.synchronize(with: store) } throws: { ($0 as? DatabaseError)?.reason == .misuse }
+        #expect(try rows(b) == ["1=two"])
+        // It shows all of them the same again.
+        memory.restore(new)
+        try await settle(restored, b)
+        #expect(try rows(restored) == rows(b) && rows(b) == ["1=three"])
+    }
+
+    /// No head makes a copy take or store anything under another key or for another store.
+    @Test func hostileHeads() async throws {
+        let a = try peer("a"), b = try peer("b"), name = "changes/head"
+        for (log, id) in [(a, "1"), (b, "2")] { try set(log, id, "x") }
+        try await settle(a, b)
+        let before = memory.objects, head = try #require(before[name])
+        try set(a, "3", "x")
+        func other(_ key: Encryption) async throws -> [UInt8] {
+            let memory = MemoryStore()
+            try await peer("o").synchronize(with: ChangeStore(memory, key: key))
+            return try #require(memory.objects[name])
+        }
+        var heads = [[], Array(head.dropLast()), head + [0], [UInt8](repeating: 0xff, count: head.count)]
+        heads.append([UInt8](repeating: 0xff, count: 9 << 20))
+        heads.append(Array(head.prefix(5)) + [UInt8](repeating: 0xff, count: head.count - 5))
+        heads.append(try await other(.raw32(8)))
+        for place in stride(from: 0, to: head.count, by: LongTests.areOn ? 1 : 11) {
+            heads.append(head)
+            heads[heads.count - 1][place] ^= 0x80
+        }
+        for head in heads {
+            memory.change(name) { $0 = head }
+            let objects = memory.objects
+            for log in [a, b, try peer("c")] {
+                await #expect { try await log.synchronize(with: store) } throws: {
+                    ($0 as? DatabaseError)?.reason == .replicaDamaged
+                }
+                #expect(try rows(log).count <= 2 + (log.peer == "a" ? 1 : 0))
+            }
+            #expect(memory.objects == objects)
+        }
+        // One of another store with the same key: what is there was not stored for it.
+        let foreign = try await other(Self.key)
+        memory.change(name) { $0 = foreign }
+        let c = try peer("c")
+        await #expect { try await c.synchronize(with: store) } throws: { ($0 as? DatabaseError)?.reason == .replicaDamaged }
+        #expect(try rows(c) == [])
+        memory.restore(before)
+        try await settle(a, b, c)
+        for log in [a, b, c] { #expect(try rows(log) == ["1=x", "2=x", "3=x"]) }
+    }
+
     /// A store that is emptied, or restored from a copy of itself, is filled again.
     @Test func aStoreThatGoesBack() async throws {
         let a = try peer("a"), b = try peer("b")
