@@ -15,12 +15,12 @@ import TestSupport
     }
 
     private struct Peer {
-        let name: String
+        let name: String, path: String
         var log: SharedChangeLog
         var backup: String?
 
         init(_ name: String, _ path: String, _ time: Time, triggers: ChangesetOptions.Triggers) throws {
-            self.name = name
+            (self.name, self.path) = (name, path)
             let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
             let queue = try DatabaseQueue(.file(path), key: key)
             try queue.write { db in
@@ -97,7 +97,18 @@ import TestSupport
                     let outcome = try await log.synchronize(with: store)
                     seen.renewed += outcome.received.renewed
                     seen.pruned += outcome.pruned
-                } catch is ReplicaStoreError { seen.cuts += 1 }
+                } catch is ReplicaStoreError {
+                    seen.cuts += 1
+                    // At times the process is killed then, and another one finds its files.
+                    if step % 2 == 0 {
+                        let peer = peers[place], path = folder.path("killed \(step)")
+                        for suffix in ["", "-journal", "-wal"] where FileManager.default.fileExists(atPath: peer.path + suffix) {
+                            try FileManager.default.copyItem(atPath: peer.path + suffix, toPath: path + suffix)
+                        }
+                        peers[place] = try Peer(peer.name, path, time, triggers: .quiet)
+                        peers[place].backup = peer.backup
+                    }
+                }
                 line.cut()
             case 14:
                 let path = folder.path("backup \(step)")
