@@ -12,6 +12,7 @@ extension SweepScenario {
         case "create": return try create(mode)
         case "attached": return try attached(mode)
         case "moves": return try moves(mode)
+        case "copies": return try copies(mode)
         case "migrations": return try migrations(mode)
         default: return nil
         }
@@ -185,6 +186,49 @@ extension SweepScenario {
                     throw Wrong(description: "\(calls) calls had returned, and the rows are \(now)")
                 }
             })
+    }
+
+    /// Tables that are copied from one file to the other: each call's are all there or not at all, and the source has what it had.
+    private static func copies(_ mode: String) throws -> SweepScenario {
+        let names = ["a.db", "b.db"], tables = [["t"], ["u", "v"]]
+        func rows(_ path: String) throws -> [Int] {
+            try intact(path, one()) { db in
+                try tables.flatMap(\.self).map { table in
+                    guard try db.main.hasTable(table) else { return -1 }
+                    return try db.fetchOne(Int.self, "SELECT count(*) FROM \(raw: table) WHERE x GLOB \(marker + "*")") ?? -1
+                }
+            }
+        }
+        let states = [[0, -1, -1], [8, -1, -1], [8, 8, 8]]
+        func state(_ folder: String) throws -> Int {
+            let source = try rows(folder + "/a.db"), copy = try rows(folder + "/b.db")
+            guard source == states[2], let state = states.firstIndex(of: copy) else {
+                throw Wrong(description: "the tables have the rows \(source) and \(copy)")
+            }
+            return state
+        }
+        return SweepScenario(
+            prepare: { folder in
+                try make(folder + "/a.db", one(), mode, rows: 8)
+                try make(folder + "/b.db", one(), mode, rows: 0)
+                let db = try open(folder + "/a.db", mode)
+                for table in tables[1] { try db.execute("CREATE TABLE \(raw: table) AS SELECT * FROM t") }
+            },
+            act: { folder in
+                let db = try open(folder + "/a.db", mode)
+                let target = try db.attach(.file(folder + "/b.db"), as: "b", key: one())
+                for names in tables {
+                    try db.main.copyTables(names, to: target)
+                    returned()
+                }
+            },
+            check: { folder in
+                _ = try state(folder)
+                // A super-journal that no journal names yet stays, and is harmless (https://sqlite.org/atomiccommit.html).
+                let stayed = SweepScenario.names(in: folder).filter { $0.hasPrefix("a.db-mj") }
+                try expect(folder, files: (stayed + names).sorted())
+            },
+            checkReturned: { folder, calls in try expect(try state(folder), after: calls, folder) })
     }
 
     private static func migrations(_ mode: String) throws -> SweepScenario {

@@ -30,12 +30,11 @@ import TestSupport
     }
 
     /// Rows that move between two files, which with logs are committed one after the other: a kill at any change leaves each row
-    /// in one of them.
-    @Test(arguments: ["delete", "wal"]) func aKillLeavesEachMovedRowOnce(mode: String) throws {
+    /// in one of them. Tables that are copied are there or not, those of one call together.
+    @Test(arguments: ["moves", "copies"], ["delete", "wal"]) func aKillBetweenTwoFiles(action: String, mode: String) throws {
         let folder = try TemporaryFolder()
         let outcome = try Command.run(
-            try BuildProducts.executable("FaultDriver"),
-            ["sweep", "moves", folder.url.path, mode, LongTests.areOn ? "all" : "names"])
+            try BuildProducts.executable("FaultDriver"), ["sweep", action, folder.url.path, mode, LongTests.areOn ? "all" : "names"])
         #expect(outcome.status == 0 && !outcome.output.contains("wrong"), "\(outcome.output)")
     }
 
