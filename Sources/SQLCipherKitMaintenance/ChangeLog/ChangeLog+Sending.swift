@@ -17,8 +17,8 @@ extension ChangeLog {
         get throws(DatabaseError) { try store.members().filter { !$0.value && $0.key != peer }.map(\.key).sorted() }
     }
 
-    /// Registers a peer, so that ``prune()`` keeps the entries that it lacks. Call this before you copy the database for a new
-    /// peer: the copy can then be opened under that name. Registering a peer again has no effect.
+    /// Registers a peer, so that ``prune(patience:)`` keeps the entries that it lacks. Call this before you copy the database for a
+    /// new peer: the copy can then be opened under that name. Registering a peer again has no effect.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for that of a removed peer.
     public func add(peer name: String) throws {
         guard name.isPeerName else {
@@ -32,9 +32,9 @@ extension ChangeLog {
         }
     }
 
-    /// Removes a peer that will not come back, so that ``prune()`` no longer waits for it. This peer's next messages tell the
-    /// others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy of another peer's
-    /// database, under a new name.
+    /// Removes a peer that will not come back, so that ``prune(patience:)`` no longer waits for it. This peer's next messages tell
+    /// the others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy of another
+    /// peer's database, under a new name.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
     public func remove(peer name: String) throws {
         if name == peer || !name.isPeerName { throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here") }
