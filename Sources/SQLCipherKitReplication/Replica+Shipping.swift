@@ -54,6 +54,11 @@ extension Replica {
     /// The requests for a head: it is replaced twice, the joined object is proven, and sometimes there is a page of the index.
     private static let headPrice = 3.25
 
+    /// Counts requests. Those for a caller that waits leave a debt of one at most, or commits after them would be stored late.
+    private func charge(_ requests: Double) {
+        credit = max(isWanted ? min(credit, -1) : -Self.largestCredit, credit - requests)
+    }
+
     /// Stores an object of the chain or the index, or the head.
     /// - Returns: its version.
     @discardableResult
@@ -173,7 +178,7 @@ extension Replica {
         let number = contents.place.link, name = names.link(number, of: term)
         // Each link pays its part of what storing the head takes. So the next one waits no longer after a head.
         let part = Self.headPrice / Double(options.fanOut)
-        credit = max(-Self.largestCredit, credit - 1 - part)
+        charge(1 + part)
         prepaid = 1
         // The process may end before it knows that it was stored. If that cannot be written, storing the head says so.
         try? remember(isDurable: false)
@@ -182,7 +187,7 @@ extension Replica {
         }
         (pendingLink, sightings) = (nil, 0)
         if link.isJoined {
-            credit = max(-Self.largestCredit, credit - max(0, Self.headPrice - part * Double(tail.count + 1)))
+            charge(max(0, Self.headPrice - part * Double(tail.count + 1)))
             prepaid = Self.headPrice
             unproven.append(UnprovenObject(name, link.bytes, after: contents.place.tag))
         }

@@ -2,8 +2,9 @@ import Foundation
 
 /// How a database is replicated.
 public struct ReplicaOptions: Sendable {
-    /// How often the log is looked at. A commit is in the store after this time and two requests. At least 10 milliseconds.
-    /// Default: half a second. While the log grows fast, it is looked at before it is expected to reach ``logSize``.
+    /// How often the log is looked at. After a pause, a commit is in the store after this time and a request; while commits follow
+    /// each other, there is at most one request in twice this time in the long run. At least 10 milliseconds. Default: half a
+    /// second. While the log grows fast, it is looked at before it is expected to reach ``logSize``.
     public var interval: Duration = .milliseconds(500)
     /// The longest time between two snapshots while there are commits. Default: 24 hours. There is also a new one when the log in
     /// the store since the last one is larger than the database, so that restoring never reads more than about twice its size.

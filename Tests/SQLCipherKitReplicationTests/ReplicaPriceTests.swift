@@ -76,6 +76,27 @@ import TestSupport
         #expect(Double(puts) <= seconds * 10 + 10)
     }
 
+    /// Callers that wait are served at once, and leave no debt that commits after them would have to wait for.
+    @Test func afterManyCallsThatWaitCommitsAreStoredSoon() async throws {
+        let pool = try database(), replica = try await Replica(following: pool, in: store)
+        for _ in 0..<30 {
+            try commit(pool)
+            try await replica.waitUntilStored()
+        }
+        var longest = Duration.zero
+        // The first one counts as a part of what came fast before it.
+        for _ in 0..<2 {
+            let before = store.figures.puts, start = ContinuousClock.now
+            try commit(pool)
+            while store.figures.puts == before { try await Task.sleep(for: .milliseconds(5)) }
+            longest = max(longest, .now - start)
+        }
+        await replica.stop()
+        print("stored after at most \(longest), thirty calls that waited before")
+        // With a debt of eight requests it would be nine seconds.
+        #expect(longest < .seconds(6))
+    }
+
     /// The head does not grow, however much was stored.
     @Test func headDoesNotGrow() async throws {
         let pool = try database()
