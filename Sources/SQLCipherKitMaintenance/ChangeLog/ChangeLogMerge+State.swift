@@ -55,15 +55,19 @@ extension ChangeLogMerge {
             if isDeleted { work.delete() }
             return isDeleted
         }
-        let isWhole = work.table.rule == .row
-        var isTaken = false
-        let later = columns.map { column in
-            let name = isWhole ? ChangeLogRow.wholeRow : SQLName(column)
-            return their.row.written(name) > work.row.written(name)
+        if work.table.rule == .row {
+            let whole = ChangeLogRow.wholeRow
+            guard their.row.written(whole) > work.row.written(whole) else { return false }
+            work.row.cells[whole] = their.row.cells[whole]
+            // With the defaults of columns that it does not have.
+            work.take(columns, values, isInsert: work.isInsert)
+            return true
         }
-        for ((column, value), _) in zip(zip(columns, values), later).filter(\.1) {
-            let name = SQLName(column), stamped = isWhole ? ChangeLogRow.wholeRow : name
-            work.row.cells[stamped] = their.row.cells[stamped]
+        var isTaken = false
+        for (column, value) in zip(columns, values) {
+            let name = SQLName(column)
+            guard their.row.written(name) > work.row.written(name) else { continue }
+            work.row.cells[name] = their.row.cells[name]
             if let current, let place = work.table.columns.firstIndex(named: column), current[place] == value { continue }
             work.values[name] = value
             isTaken = true
