@@ -105,6 +105,11 @@ extension SweepScenario {
             checkReturned: { folder, calls in if calls > 0 { try expect(try step(folder + "/a.db"), after: calls - 1, folder) } })
     }
 
+    /// A super-journal that no journal names yet stays, and is harmless (https://sqlite.org/atomiccommit.html).
+    private static func superJournals(_ folder: String) -> [String] {
+        SweepScenario.names(in: folder).filter { $0.hasPrefix("a.db-mj") }
+    }
+
     /// Transactions of two databases: with rollback journals both change or none.
     private static func attached(_ mode: String) throws -> SweepScenario {
         let names = ["a.db", "b.db"]
@@ -126,8 +131,7 @@ extension SweepScenario {
                 // judged when its own database is opened, for which its super-journal must still be there.
                 let found = try names.map { try step(folder + "/" + $0) }
                 guard mode == "wal" || found[0] == found[1] else { throw Wrong(description: "the steps are \(found)") }
-                // A super-journal that no journal names yet stays, and is harmless (https://sqlite.org/atomiccommit.html).
-                let stayed = SweepScenario.names(in: folder).filter { $0.hasPrefix("a.db-mj") }
+                let stayed = superJournals(folder)
                 try expect(folder, files: (stayed + names).sorted())
                 for name in stayed {
                     // It has the paths of journals, and nothing of the databases.
@@ -178,7 +182,7 @@ extension SweepScenario {
                 let now = try found(folder)
                 guard states.contains(now) else { throw Wrong(description: "the rows are \(now)") }
                 for name in names { try intact(folder + "/" + name, one()) { _ in } }
-                try expect(folder, files: names)
+                try expect(folder, files: (superJournals(folder) + names).sorted())
             },
             checkReturned: { folder, calls in
                 let now = try found(folder)
@@ -224,9 +228,7 @@ extension SweepScenario {
             },
             check: { folder in
                 _ = try state(folder)
-                // A super-journal that no journal names yet stays, and is harmless (https://sqlite.org/atomiccommit.html).
-                let stayed = SweepScenario.names(in: folder).filter { $0.hasPrefix("a.db-mj") }
-                try expect(folder, files: (stayed + names).sorted())
+                try expect(folder, files: (superJournals(folder) + names).sorted())
             },
             checkReturned: { folder, calls in try expect(try state(folder), after: calls, folder) })
     }

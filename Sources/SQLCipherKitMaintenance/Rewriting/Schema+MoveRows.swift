@@ -134,7 +134,10 @@ private struct RowMover {
             AND identity = (SELECT identity FROM \(raw: source.qualified(Self.moves)) WHERE number = 0)
             AND number NOT IN (SELECT number FROM \(raw: source.qualified(Self.moves)))
             """
-        if try db.fetchOne(Int.self, "SELECT count(*) \(finished)") != 0 { try db.execute("DELETE \(finished)") }
+        // A transaction locks both databases, always in one order: two connections do not wait for each other.
+        if try db.fetchOne(Int.self, "SELECT count(*) \(finished)") != 0 {
+            try db.transaction { try $0.execute("DELETE \(finished)") }
+        }
         return moves.count
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import KitSupport
 import SQLCipherKitCore
 import SQLCipherKitMaintenance
+import Synchronization
 import Testing
 import TestSupport
 
@@ -117,6 +118,29 @@ import TestSupport
         #expect(try rows(target) == [[1]])
         #expect(try db.main.finishMoves(to: target) == 0)
         try expectFinished()
+    }
+
+    /// Connections that move rows to and fro at once, and finish each other's moves: each row stays in one of the two files.
+    @Test(arguments: ["delete", "wal"]) func connectionsMoveAtOnce(mode: String) throws {
+        try make("(id INTEGER PRIMARY KEY, x)", values: (1...200).map { "(\($0), 'x')" }.joined(separator: ", "))
+        for schema in [db.main, target] { _ = try schema.setPragma("journal_mode", to: mode) }
+        let folder = folder
+        let errors = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { thread in
+            do {
+                let db = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
+                let other = try db.attach(.file(folder.path("b.db")), as: "b", key: .passphrase("two").quick)
+                for round in 0..<10 {
+                    let isBack = (thread + round) % 2 == 1
+                    let (from, to) = isBack ? (other, db.main) : (db.main, other)
+                    try from.moveRows(of: "t", to: to, where: "id % 4 = \((thread + round) % 4)")
+                    try to.finishMoves(to: from)
+                }
+            } catch { errors.withLock { $0.append("\(error)") } }
+        }
+        #expect(errors.withLock { $0 } == [])
+        let all = try (rows(db.main) + rows(target)).map(\.[0])
+        #expect(all.count == 200 && Set(all.map { "\($0)" }).count == 200)
     }
 
     /// Whether a transaction over several files is atomic: each combination of journal modes.
