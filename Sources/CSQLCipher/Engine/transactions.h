@@ -12,10 +12,16 @@ int sqlcipherkit_controls_transaction(sqlite3_stmt *statement) {
     return 0;
 }
 
-static int sqlcipherkit_has_fail(const Op *operations, int count) {
+/* Whether a program has `FAIL`, or is for another schema, so that it will be compiled again. */
+static int sqlcipherkit_has_fail(const sqlite3 *db, const Op *operations, int count) {
     for (int index = 0; index < count; index++) {
-        const int opcode = operations[index].opcode;
-        if ((opcode == OP_Halt || opcode == OP_HaltIfNull) && operations[index].p2 == OE_Fail) return 1;
+        const Op *operation = &operations[index];
+        if (operation->opcode == OP_Halt || operation->opcode == OP_HaltIfNull) {
+            if (operation->p2 == OE_Fail) return 1;
+        } else if (operation->opcode == OP_Transaction && operation->p5 != 0) {
+            const Schema *schema = db->aDb[operation->p1].pSchema;
+            if (operation->p3 != schema->schema_cookie || operation->p4.i != schema->iGeneration) return 1;
+        }
     }
     return 0;
 }
@@ -24,16 +30,9 @@ int sqlcipherkit_may_fail_halfway(sqlite3_stmt *statement) {
     const Vdbe *program = (const Vdbe *)statement;
     if (program == NULL || program->readOnly) return 0;
     /* What will be compiled again may get a trigger. */
-    if (program->expired) return 1;
-    for (int index = 0; index < program->nOp; index++) {
-        const Op *operation = &program->aOp[index];
-        if (operation->opcode != OP_Transaction || operation->p5 == 0) continue;
-        const Schema *schema = program->db->aDb[operation->p1].pSchema;
-        if (operation->p3 != schema->schema_cookie || operation->p4.i != schema->iGeneration) return 1;
-    }
-    if (sqlcipherkit_has_fail(program->aOp, program->nOp)) return 1;
+    if (program->expired || sqlcipherkit_has_fail(program->db, program->aOp, program->nOp)) return 1;
     for (const SubProgram *trigger = program->pProgram; trigger != NULL; trigger = trigger->pNext) {
-        if (sqlcipherkit_has_fail(trigger->aOp, trigger->nOp)) return 1;
+        if (sqlcipherkit_has_fail(program->db, trigger->aOp, trigger->nOp)) return 1;
     }
     return 0;
 }
