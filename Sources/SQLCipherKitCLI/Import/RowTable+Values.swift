@@ -2,27 +2,31 @@ import SQLCipherKit
 
 extension RowTable {
     /// Whether the column can hold the value unchanged.
-    func fits(_ value: ImportValue, _ place: Int, _ line: Int) throws -> Bool {
-        let column = columns[place]
+    /// - Parameter index: the value's place in its record.
+    func fits(_ value: ImportValue, _ index: Int, _ place: Int, _ line: Int) throws -> Bool {
+        let type = columns[place].type, isEmpty = columns[place].isEmpty
         let forms: ValueForms
         switch value {
         case .null:
-            if keyPlaces.contains(place) { throw Failure("\(column.name) is empty, and is part of the key") }
+            if keyPlaces.contains(place) { throw Failure("\(columns[place].name) is empty, and is part of the key") }
             return true
         case .field(let text):
-            if column.type == .text && !column.isEmpty { return true }
+            if type == .text && !isEmpty { return true }
             forms = .of(field: text, strict: plan.isStrict)
             if forms == .text { noteText(text, place, line) }
-            if column.isFixed { try requireDigits(text, column) }
+            if columns[place].isFixed { try requireDigits(text, columns[place]) }
         case .value(let value): forms = .of(value)
         }
-        if column.isFixed || !isMade { return true }
-        defer { columns[place].isEmpty = false }
-        if column.isEmpty { return ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue) == column.type }
-        if column.type == .text { return forms == .text || !keepsNumbersApart }
-        if isByValue, column.type == .real, forms == .integer { return true }
-        return column.type.forms.union(.reshaped).isSuperset(of: column.type == .real ? forms : forms.subtracting(.long))
-            || keepsNumbersApart && column.type == .numeric && forms == .wholeReal
+        self.forms[index] = forms
+        if columns[place].isFixed || !isMade { return true }
+        if isEmpty {
+            columns[place].isEmpty = false
+            return ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue) == type
+        }
+        if type == .text { return forms == .text || !keepsNumbersApart }
+        if isByValue, type == .real, forms == .integer { return true }
+        return type.forms.union(.reshaped).isSuperset(of: type == .real ? forms : forms.subtracting(.long))
+            || keepsNumbersApart && type == .numeric && forms == .wholeReal
     }
 
     func noteText(_ text: String, _ place: Int, _ line: Int) {
@@ -42,16 +46,14 @@ extension RowTable {
     }
 
     /// The value to bind.
-    func stored(_ value: ImportValue, _ column: Column) -> SQLValue {
+    func stored(_ value: ImportValue, _ index: Int, _ type: ColumnType) -> SQLValue {
         switch value {
         case .null: return .null
         case .value(let value): return value
         case .field(let text):
             // A column without a type, or of numbers, gets a number if the field is one; SQLite converts the rest.
-            if column.type == .text { return .text(text) }
-            let forms = ValueForms.of(field: text, strict: plan.isStrict)
-            if forms.contains(.integer) { return Int64(text).map { .integer($0) } ?? .text(text) }
-            if forms.contains(.text) { return .text(text) }
+            if type == .text || forms[index].contains(.text) { return .text(text) }
+            if forms[index].contains(.integer) { return Int64(text).map { .integer($0) } ?? .text(text) }
             return Double(text).map { .real($0) } ?? .text(text)
         }
     }

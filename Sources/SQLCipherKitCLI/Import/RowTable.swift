@@ -48,6 +48,8 @@ final class RowTable {
     /// The name of a key that the import adds, if the table has none of the input's columns as its key.
     var ownKey: String?
     var keyPlaces: [Int] = []
+    /// The forms of a record's values, once they are looked at.
+    var forms: [ValueForms] = []
     private var mirror: MirrorRows?
 
     /// - Parameters:
@@ -72,22 +74,21 @@ final class RowTable {
     func insert(_ record: ImportRecord, line: Int) throws {
         if layout?.list.isSame(as: record.list) != true { try prepare(record, line) }
         guard var current = layout else { return }
-        for (value, place) in zip(record.values, current.places) where try !fits(value, place, line) {
+        for index in record.values.indices where try !fits(record.values[index], index, current.places[index], line) {
             layout = nil
-            try widen(place, by: value)
+            try widen(current.places[index], by: record.values[index])
         }
         if layout == nil {
             try prepare(record, line)
             guard let again = layout else { return }
             current = again
         }
-        let values = zip(record.values, current.places).map { stored($0, columns[$1]) }
-        if let mirror {
-            guard let row = try current.insert.fetchOne(Int64.self, StatementArguments(values.map { $0 })) else { return }
-            try mirror.keep(row)
-        } else {
-            try current.insert.execute(StatementArguments(values.map { $0 }))
+        for index in record.values.indices {
+            try current.insert.bind(stored(record.values[index], index, columns[current.places[index]].type), at: index + 1)
         }
+        guard try current.insert.step() else { return }
+        if let mirror { try mirror.keep(current.insert[0]) }
+        _ = try current.insert.step()
     }
 
     /// Removes the rows that were not in the input.
@@ -112,6 +113,7 @@ final class RowTable {
             throw Failure("it has no \(columns[missing].name), which is part of the key")
         }
         layout = (record.list, found, try db.prepare(SQL(raw: statement(found))))
+        if forms.count != found.count { forms = Array(repeating: [], count: found.count) }
     }
 
     func statement(_ found: [Int]) -> String {

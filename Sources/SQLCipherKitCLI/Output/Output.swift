@@ -215,7 +215,7 @@ func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)
 extension String {
     /// The text on one line, without characters that a terminal would act on: file names and database contents are untrusted.
     var onOneLine: String {
-        if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return self }
+        if isPrintableASCII { return self }
         return unicodeScalars.contains(where: \.actsOnTerminal) ? visible { $0.actsOnTerminal } : self
     }
 

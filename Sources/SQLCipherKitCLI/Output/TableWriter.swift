@@ -24,7 +24,7 @@ final class TableWriter: RowWriter {
 
     func write(_ row: [SQLValue]) {
         if let widths {
-            line(row, row.enumerated().map { cell(text($1), $0) }, widths)
+            line(row, row.indices.map { cell(text(row[$0]), $0) }, widths)
         } else {
             waiting.append(row)
             if waiting.count == 1000 { writeWaiting() }
@@ -70,6 +70,18 @@ final class TableWriter: RowWriter {
     }
 
     private func line(_ row: [SQLValue], _ cells: [String], _ widths: [Int]) {
+        if shape == .plain {
+            var line = indentation
+            for index in row.indices {
+                if index > 0 { line.appendBlanks(2) }
+                if row[index].isNull {
+                    line += style.dim(filled(cells[index], index, widths[index]))
+                } else {
+                    append(cells[index], index, widths[index], to: &line)
+                }
+            }
+            return Output.line(line)
+        }
         let padded = row.indices.map { index in
             let text = filled(cells[index], index, widths[index])
             return row[index].isNull ? style.dim(text) : text
@@ -95,8 +107,20 @@ final class TableWriter: RowWriter {
 
     /// A cell's text, padded so that the next column is aligned.
     private func filled(_ text: String, _ index: Int, _ width: Int) -> String {
-        let isLast = index == columns.count - 1 && shape == .plain
-        return isLast && !isRight[index] ? text : text.padded(toColumns: width, alignedRight: isRight[index])
+        var filled = ""
+        append(text, index, width, to: &filled)
+        return filled
+    }
+
+    private func append(_ text: String, _ index: Int, _ width: Int, to line: inout String) {
+        if index == columns.count - 1 && shape == .plain && !isRight[index] {
+            line += text
+        } else {
+            let blanks = width - text.columns
+            if isRight[index] { line.appendBlanks(blanks) }
+            line += text
+            if !isRight[index] { line.appendBlanks(blanks) }
+        }
     }
 
     private func cell(_ text: String, _ column: Int) -> String {
