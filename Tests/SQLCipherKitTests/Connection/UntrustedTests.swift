@@ -159,6 +159,28 @@ import TestSupport
         }
     }
 
+    /// In a folder that others may write to, the name of a journal may lead to a file that is not meant: it is not written to, nor
+    /// given to the owner of the database.
+    @Test(arguments: ["-journal", "-wal", "-shm"], ["secret", "\0\0\0\0\0\0\0\0\0"])
+    func noLinkedFileIsTakenForAJournal(suffix: String, content: String) throws {
+        let path = folder.path("theirs.db"), secret = folder.path("private")
+        if suffix != "-journal" { try Connection(.file(path)).main.setJournalMode(.wal) }
+        try Data(content.utf8).write(to: URL(fileURLWithPath: secret))
+        if geteuid() == 0 { #expect(chown(path, 1234, 1234) == 0) }
+        #expect(chmod(secret, 0o400) == 0 && link(secret, path + suffix) == 0)
+        for access in [DatabaseConfiguration.Access.readOnly, .readWrite] {
+            var configuration = DatabaseConfiguration()
+            configuration.access = access
+            _ = try? Connection(.file(path), configuration: configuration).execute("INSERT INTO note DEFAULT VALUES")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: secret)) == Data(content.utf8))
+            let found = try FileManager.default.attributesOfItem(atPath: secret)
+            #expect(found[.ownerAccountID] as? Int == Int(geteuid()) && found[.posixPermissions] as? Int == 0o400)
+        }
+        // As soon as it is gone, the database opens.
+        unlink(path + suffix)
+        #expect(try Connection(.file(path)).main.verify().isIntact)
+    }
+
     /// Found at opening, and not when a query happens to come by.
     @Test func aDamagedStructureDoesNotOpen() throws {
         let path = folder.path("theirs.db")
