@@ -127,7 +127,7 @@ final class FaultSweep {
         let names = Set((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
         var remains = names.subtracting(wanted.joined().map(\.name)).subtracting(scenario.beside)
         // A file that could not be removed, or be told from another process's, is left for the next process that writes the file.
-        if fault == .unlink || fault == .stat { remains = remains.filter { !$0.contains("-sqlcipherkit-") } }
+        if fault == .unlink || fault == .stat { remains = remains.filter { !$0.contains("-sqlcipherkit-") && !$0.contains("-restoring-") } }
         // What a replica remembers of a database is in a folder beside it.
         remains = remains.filter { !$0.contains("-replicated-") }
         // A super-journal that no journal names stays after a commit that failed (https://sqlite.org/atomiccommit.html).
