@@ -201,7 +201,7 @@ if isDevelopment {
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
         .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             exclude: ["Findings", "Seeds"]),
-        .testTarget(name: "CLITests", dependencies: ["SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "Tool", "TestSupport"]),
+        .testTarget(name: "CLITests", dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "Tool", "TestSupport"]),
     ]
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
 import TestSupport
 import Testing
@@ -43,6 +44,31 @@ import Testing
             try Tool.run(arguments + ["--no-key", "--no-limits"]).expectSuccess()
         }
         #expect(try Connection(.file(rescued)).fetchAll(Int.self, "SELECT x FROM t") == [1])
+    }
+
+    /// What takes too long ends, too.
+    @Test(.enabled(if: LongTests.areOn)) func limitOfTime() throws {
+        let theirs = folder.path("theirs.db"), db = try Connection(.file(theirs))
+        try db.execute("CREATE TABLE t(x INTEGER)")
+        try db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500000) INSERT INTO t SELECT i FROM n")
+        try db.execute("PRAGMA writable_schema = ON")
+        let costly = "CREATE TABLE t(x INTEGER, y AS (length(replace(hex(zeroblob(200000 + x % 2)), '0', 'aa'))) NOT NULL)"
+        try db.execute("UPDATE sqlite_schema SET sql = \(costly)")
+        db.close()
+        let outcome = try Tool.run("verify", theirs, "--no-key")
+        #expect(outcome.status == 1 && outcome.errors.contains("longer than") && outcome.errors.contains("--no-limits"), "\(outcome)")
+    }
+
+    /// Large files that were made for nothing else than to hold rows meet no limit.
+    @Test func honestFilesMeetNoLimit() throws {
+        let path = folder.path("large.db"), rescued = folder.path("rescued.db"), part = LongTests.areOn ? 1 : 40
+        try HonestFile.make(path, part: part)
+        for arguments in [
+            ["verify", path], ["identify", path], ["recover", path, rescued], ["adopt", path], ["query", path, "SELECT count(*) FROM wide"],
+        ] {
+            try Tool.run(arguments + ["--no-key"]).expectSuccess()
+        }
+        #expect(try Connection(.file(rescued)).fetchOne(Int.self, "SELECT count(*) FROM long") == 200_000 / part)
     }
 
     /// Before anything is compared.

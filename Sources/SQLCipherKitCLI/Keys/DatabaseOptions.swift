@@ -9,7 +9,10 @@ struct DatabaseArgument: ParsableArguments {
 
     @Flag(
         name: .customLong(String(WorkLimits.option.dropFirst(2))),
-        help: "Read, check and recover files without limits of time and memory, which else follow from their size.")
+        help: """
+            Read, check and recover files without limits of time and memory, which else follow from their size. Statements of your \
+            own have none.
+            """)
     var hasNoLimits = false
 }
 

@@ -23,6 +23,17 @@ import TestSupport
         }
     }
 
+    @Test func aReaderChecksAFullTextIndex() async throws {
+        let pool = try DatabasePool(location)
+        try await pool.write { db in
+            try db.create(FTS5Table("words", columns: ["x"]))
+            try db.execute("INSERT INTO words VALUES ('one')")
+        }
+        #expect(try await pool.read { db in try db.fullText("words").isIntact() })
+        try await pool.write { try $0.execute("DELETE FROM words_data WHERE id > 10") }
+        #expect(try await !pool.read { db in try db.fullText("words").isIntact() })
+    }
+
     #if os(Linux)
         @Test func aPassphraseIsDerivedOnce() throws {
             // The processor time of this thread, which other work on the machine does not change.

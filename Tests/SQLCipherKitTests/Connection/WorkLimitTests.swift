@@ -98,7 +98,7 @@ import TestSupport
     }
 
     /// A check of a check, a report and a copy count rows; the others do so while they check.
-    @Test(arguments: [Entrance.open, .attach, .verify, .adopt, .salvage]) func rowsEnd(entrance: Entrance) throws {
+    @Test(arguments: [Entrance.open, .attach, .verify, .adopt, .salvage, .openSalvaging]) func rowsEnd(entrance: Entrance) throws {
         let db = try Connection(.file(path))
         try db.execute("CREATE TABLE t(x INTEGER NOT NULL)")
         try db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO t SELECT i FROM n")
@@ -123,6 +123,17 @@ import TestSupport
         let error = await task.value
         // A call that throws this package's error alone has the other one in it.
         #expect(error is CancellationError || (error as? DatabaseError)?.underlyingError is CancellationError, "\(String(describing: error))")
+    }
+
+    /// The defaults are for large files, too.
+    @Test func honestFilesStayWithinTheDefaults() throws {
+        let key = try Encryption.raw([UInt8](repeating: 7, count: 32)), part = LongTests.areOn ? 1 : 40
+        try HonestFile.make(path, part: part, key: key)
+        for entrance in Entrance.allCases {
+            #expect(throws: Never.self, "\(entrance)") { try Self.enter(entrance, path, key, WorkLimits(), folder) }
+        }
+        let rescued = try Connection(.file(folder.path("rescued.db")), key: key)
+        #expect(try rescued.fetchOne(Int.self, "SELECT count(*) FROM long") == 200_000 / part)
     }
 
     /// Many key derivations are ended between two of them.
