@@ -7,9 +7,7 @@ enum UnlockedFiles {
 
     /// The name of the database's key: the file's salt and path, so that another file at that path does not match.
     private static func name(of path: String) -> String? {
-        guard let file = FileHandle(forReadingAtPath: path) else { return nil }
-        defer { try? file.close() }
-        guard let salt = try? file.read(upToCount: 16), salt.count == 16 else { return nil }
+        guard let salt = try? DatabaseFile.header(at: .file(path)) else { return nil }
         return start + salt.map { String(format: "%02x", $0) }.joined() + ":" + fullPath(path)
     }
 

@@ -23,7 +23,9 @@ package final class AtomicFile {
             lock = try FileLock(for: path)
             attempts += 1
             // A process that opens the database holds the lock for less than that while it looks for remains.
-            if lock == nil, attempts == 20 { throw isBeingWritten }
+            if lock == nil, attempts == 20 {
+                throw DatabaseError(code: .busy, reason: .busy, message: "another process is writing the file \(path)", path: path)
+            }
             if lock == nil { usleep(1000) }
         }
         Self.removeLocked(path)
@@ -46,13 +48,11 @@ package final class AtomicFile {
         self.lock = nil
     }
 
-    /// Flushes the file to disk, with the permissions and, for root, the owner of `original`. No connection may have it open.
+    /// Flushes the file to disk, with the permissions and the owner of `original`. No connection may have it open.
     package func flush(like original: stat? = nil) throws(DatabaseError) {
         let file = SystemFile.open(temporaryPath, O_RDWR)
         defer { if file >= 0 { close(file) } }
-        // Only root can keep the owner; other users own what they write.
-        if let original, geteuid() == 0 { _ = fchown(file, original.st_uid, original.st_gid) }
-        guard file >= 0, original.map({ fchmod(file, $0.st_mode & 0o7777) }) ?? 0 == 0, Self.sync(file) else {
+        guard file >= 0, original.map({ SystemFile.takePermissions(of: $0, file) }) ?? true, Self.sync(file) else {
             throw Self.failure(.ioError, "the new file cannot be flushed to disk", path)
         }
     }
@@ -94,10 +94,6 @@ package final class AtomicFile {
     }
 
     package static func temporaryPath(for path: String) -> String { path + "-sqlcipherkit-new" }
-
-    private var isBeingWritten: DatabaseError {
-        DatabaseError(code: .busy, reason: .busy, message: "another thread or process is writing the file \(path)", path: path)
-    }
 
     package static func failure(_ code: ResultCode, _ what: String, _ path: String) -> DatabaseError {
         let error = errno

@@ -30,10 +30,7 @@ extension DatabaseFile {
         return stat(path, &info) == 0 && info.st_size == 0
     }
 
-    package static func exists(_ path: String) -> Bool {
-        var info = stat()
-        return stat(path, &info) == 0
-    }
+    package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     package static func isLink(_ path: String) -> Bool { linkTarget(path) != nil }
 

@@ -44,8 +44,6 @@ package enum DatabaseFile {
     /// Removes a file that an opening has created and left empty. It holds SQLite's lock, so that no process writes to the file in
     /// the meantime; a connection that has it open gets an error.
     static func removeEmpty(_ location: DatabaseLocation) {
-        var info = stat()
-        func isEmpty(_ path: String) -> Bool { stat(path, &info) == 0 && info.st_size == 0 }
         guard let path = location.path, isEmpty(path) else { return }
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }

@@ -17,8 +17,7 @@ package enum SystemFile {
         let flags = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         let file = folder == AT_FDCWD ? Foundation.open(path, flags, 0o600) : openat(folder, path, flags, 0o600)
         guard file >= 0 else { return file }
-        var info = stat()
-        var refusal: Int32 = 0
+        var info = stat(), refusal: Int32 = 0
         if fstat(file, &info) != 0 {
             refusal = errno
         } else if info.st_mode & S_IFMT != S_IFREG {
@@ -32,5 +31,18 @@ package enum SystemFile {
         close(file)
         errno = refusal
         return -1
+    }
+
+    /// Gives an open file the permissions of another and, as far as the system lets this user, its owner and its group, without
+    /// which group permissions are dropped. Returns false with `errno` if it cannot have the permissions.
+    @discardableResult
+    package static func takePermissions(of original: stat, _ file: Int32) -> Bool {
+        var own = stat()
+        guard fstat(file, &own) == 0 else { return false }
+        // Only the system's administrator may set another owner.
+        if own.st_uid != original.st_uid { _ = fchown(file, original.st_uid, gid_t.max) }
+        let isGroupKept = own.st_gid == original.st_gid || fchown(file, uid_t.max, original.st_gid) == 0
+        let mode = original.st_mode & (isGroupKept ? 0o777 : 0o707)
+        return own.st_mode & 0o777 == mode || fchmod(file, mode) == 0
     }
 }

@@ -53,19 +53,17 @@ private enum KeyFile {
         if path.isEmpty || path.utf8.contains(0) {
             throw .keyProvider("the path of a key file is empty or contains a NUL character")
         }
-        // Non-blocking, since opening a pipe here would wait for a writer; a pipe is refused below.
-        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        let file = SystemFile.open(path, O_RDONLY, isAlone: false)
         guard file >= 0 else {
             let error = errno
             if error == ENOENT { return nil }
-            let reason = error == ELOOP ? "it is a symbolic link" : String(cString: strerror(error))
-            throw refused(path, reason)
+            let reasons = [ELOOP: "it is a symbolic link", ENXIO: "it is not a regular file"]
+            throw refused(path, reasons[error] ?? String(cString: strerror(error)))
         }
         defer { close(file) }
         var info = stat()
-        guard fstat(file, &info) == 0 else { throw refused(path, String(cString: strerror(errno))) }
-        guard info.st_mode & S_IFMT == S_IFREG else { throw refused(path, "it is not a regular file") }
-        guard info.st_uid == geteuid() || info.st_uid == 0 else { throw refused(path, "it belongs to another user") }
+        let isKnown = fstat(file, &info) == 0
+        guard isKnown, info.st_uid == geteuid() || info.st_uid == 0 else { throw refused(path, "it belongs to another user") }
         guard info.st_mode & forbidden == 0 else {
             throw refused(
                 path, "others have rights to it: its mode is \(String(info.st_mode & 0o7777, radix: 8)), and 600 or 400 is expected"

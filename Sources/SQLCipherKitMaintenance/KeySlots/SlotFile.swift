@@ -48,17 +48,11 @@ struct SlotFile: KeySlotStorage {
         close(lock)
     }
 
-    /// Gives a new file the group and the permissions of an existing one. If the group cannot be set, group permissions are
-    /// dropped.
+    /// Gives a new file the owner and the permissions of the slots, if there are any.
     @discardableResult
     private func takePermissions(of path: String, _ file: Int32) -> Bool {
-        var info = stat(), own = stat()
-        guard lstat(path, &info) == 0, fstat(file, &own) == 0 else { return true }
-        // Only the system's administrator may set another owner.
-        if own.st_uid != info.st_uid { _ = fchown(file, info.st_uid, gid_t.max) }
-        let isGroupKept = own.st_gid == info.st_gid || fchown(file, uid_t.max, info.st_gid) == 0
-        let mode = info.st_mode & (isGroupKept ? 0o777 : 0o707)
-        return own.st_mode & 0o777 == mode || fchmod(file, mode) == 0
+        var info = stat()
+        return lstat(path, &info) != 0 || SystemFile.takePermissions(of: info, file)
     }
 
     private func lock() throws(DatabaseError) -> Int32 {

@@ -2,11 +2,14 @@ import CSQLCipher
 import Foundation
 import SQLCipherKitCore
 
-/// A working copy of a database's files: recovery after a crash takes place in the copy, and the source is only read.
+/// A copy of a database's files, which are only read: recovery after a crash takes place in the copy.
 ///
 /// Parts of the file that cannot be read become zeros, which match no authentication code.
 final class DamagedFileCopy {
+    static let logs = ["-wal", "-journal"]
+
     let path: String
+    private var originals: [String: stat] = [:]
 
     /// - Parameters:
     ///   - source: the damaged database.
@@ -15,13 +18,10 @@ final class DamagedFileCopy {
     init(of source: String, at path: String, _ goOn: () throws -> Void) throws {
         self.path = path
         DatabaseFile.remove(path)
-        try copyDatabase(source, goOn)
-        for suffix in ["-wal", "-journal"] {
-            // SQLite takes no locks on these files.
-            guard DatabaseFile.exists(source + suffix) else { continue }
-            do { try FileManager.default.copyItem(atPath: source + suffix, toPath: path + suffix) } catch {
-                throw DatabaseFile.cannotOpen(source + suffix, "it cannot be copied: \(error.localizedDescription)")
-            }
+        // Logs are beside the file itself.
+        let source = DatabaseFile.realPath(source)
+        for suffix in [""] + Self.logs where suffix.isEmpty || DatabaseFile.exists(source + suffix) {
+            try copy(source + suffix, suffix, goOn)
         }
     }
 
@@ -37,43 +37,95 @@ final class DamagedFileCopy {
         }
     }
 
-    private func copyDatabase(_ source: String, _ goOn: () throws -> Void) throws {
-        var handle: OpaquePointer?
-        defer { sqlite3_close(handle) }
-        let rc = sqlcipherkit_open(
-            DatabaseLocation.file(source).name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI)
-        guard rc == SQLITE_OK, let handle else {
-            throw DatabaseFile.cannotOpen(source, DatabaseError(rc: rc, database: handle).message)
+    /// Gives the copy a name that is free, so that it stays, with the permissions and the owner of the source. The database itself
+    /// gets its name last: without it, the rest is no copy.
+    func keep(as name: String) throws(DatabaseError) {
+        for suffix in Self.logs + [""] {
+            unlink(name + suffix)
+            guard let original = originals[suffix] else { continue }
+            let file = SystemFile.open(path + suffix, O_RDWR)
+            defer { if file >= 0 { close(file) } }
+            guard file >= 0, SystemFile.takePermissions(of: original, file), AtomicFile.sync(file),
+                rename(path + suffix, name + suffix) == 0
+            else { throw AtomicFile.failure(.ioError, "the damaged file cannot be copied", path) }
         }
+        AtomicFile.flushFolder(of: name)
+    }
+
+    /// Whether another name leads to a copy of the database, with all logs that it has.
+    static func isKept(_ name: String, of source: String) throws -> Bool {
+        for suffix in logs + [""] where DatabaseFile.exists(source + suffix) {
+            guard DatabaseFile.exists(name + suffix) else { return false }
+            let file = try DamagedFile(source + suffix, isLog: !suffix.isEmpty)
+            let copy = try DamagedFile(name + suffix, isLog: !suffix.isEmpty)
+            guard file.info.st_size == copy.info.st_size else { return false }
+            for offset in file.offsets where try file.block(at: offset) != copy.block(at: offset) { return false }
+        }
+        return true
+    }
+
+    private func copy(_ source: String, _ suffix: String, _ goOn: () throws -> Void) throws {
+        let path = path + suffix, file = try DamagedFile(source, isLog: !suffix.isEmpty)
+        originals[suffix] = file.info
         let descriptor = SystemFile.open(path, O_WRONLY | O_CREAT | O_EXCL)
         guard descriptor >= 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
         defer { close(descriptor) }
-        // No page is larger than this, and each begins at a multiple of its size.
-        var block = [UInt8](repeating: 0, count: 65_536)
-        var offset: Int64 = 0
-        var info = stat()
-        guard stat(source, &info) == 0 else { throw DatabaseFile.cannotOpen(source, String(cString: strerror(errno))) }
-        while offset < Int64(info.st_size) {
-            let count = min(block.count, Int(Int64(info.st_size) - offset))
+        for offset in file.offsets {
             try goOn()
-            try read(handle, &block, count, offset)
-            guard block.withUnsafeBytes({ write(descriptor, $0.baseAddress, count) }) == count else {
+            let block = try file.block(at: offset)
+            guard block.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) == block.count else {
                 throw DatabaseError(code: errno == ENOSPC ? .full : .ioError, message: "\(path) cannot be written", path: path)
             }
-            offset += Int64(count)
         }
     }
+}
+
+/// A file that is only read. A database is read through SQLite: closing another descriptor would drop the locks of its connections.
+private final class DamagedFile {
+    private let handle: OpaquePointer?
+    private let descriptor: Int32
+    let info: stat
+
+    init(_ path: String, isLog: Bool) throws(DatabaseError) {
+        var handle: OpaquePointer?, info = stat()
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW
+        let rc = isLog ? SQLITE_OK : sqlcipherkit_open(DatabaseLocation.file(path).name, &handle, flags)
+        descriptor = isLog ? SystemFile.open(path, O_RDONLY, isAlone: false) : -1
+        guard rc == SQLITE_OK, isLog ? descriptor >= 0 && fstat(descriptor, &info) == 0 : stat(path, &info) == 0 else {
+            let reason = rc == SQLITE_OK ? String(cString: strerror(errno)) : DatabaseError(rc: rc, database: handle).message
+            sqlite3_close(handle)
+            if descriptor >= 0 { close(descriptor) }
+            throw DatabaseFile.cannotOpen(path, reason)
+        }
+        (self.handle, self.info) = (handle, info)
+    }
+
+    deinit {
+        sqlite3_close(handle)
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// No page is larger than the distance, and each begins at a multiple of its size.
+    var offsets: StrideTo<Int> { stride(from: 0, to: Int(info.st_size), by: 65_536) }
 
     /// Reads a block. If that fails, reads it in pieces of the smallest possible page size.
-    private func read(_ handle: OpaquePointer, _ block: inout [UInt8], _ count: Int, _ offset: Int64) throws(DatabaseError) {
-        let rc = sqlcipherkit_read_file(handle, "main", &block, Int32(count), offset)
-        if rc == SQLITE_OK || rc == ResultCode.ioErrorShortRead.rawValue { return }
-        guard rc & 0xff == SQLITE_IOERR else { throw DatabaseError(rc: rc, database: nil) }
-        for start in stride(from: 0, to: count, by: 512) {
-            var part = [UInt8](repeating: 0, count: 512)
-            let rc = sqlcipherkit_read_file(handle, "main", &part, 512, offset + Int64(start))
-            let isRead = rc == SQLITE_OK || rc == ResultCode.ioErrorShortRead.rawValue
-            block.replaceSubrange(start..<start + 512, with: isRead ? part : [UInt8](repeating: 0, count: 512))
+    func block(at offset: Int) throws(DatabaseError) -> [UInt8] {
+        var block = [UInt8](repeating: 0, count: min(65_536, Int(info.st_size) - offset))
+        if try read(&block, offset) { return block }
+        for start in stride(from: 0, to: block.count, by: 512) {
+            var part = [UInt8](repeating: 0, count: min(512, block.count - start))
+            let isRead = try read(&part, offset + start)
+            block.replaceSubrange(start..<start + part.count, with: isRead ? part : [UInt8](repeating: 0, count: part.count))
         }
+        return block
+    }
+
+    /// Returns false for what the disk cannot read.
+    private func read(_ bytes: inout [UInt8], _ offset: Int) throws(DatabaseError) -> Bool {
+        guard let handle else { return pread(descriptor, &bytes, bytes.count, off_t(offset)) >= 0 }
+        let rc = sqlcipherkit_read_file(handle, "main", &bytes, Int32(bytes.count), Int64(offset))
+        if rc == SQLITE_OK || rc == ResultCode.ioErrorShortRead.rawValue { return true }
+        guard rc & 0xff == SQLITE_IOERR else { throw DatabaseError(rc: rc, database: nil) }
+        return false
     }
 }

@@ -50,10 +50,10 @@ extension DatabaseConverter {
         for suffix in ["", "-journal", "-wal"] where DatabaseFile.exists(newPath + suffix) {
             throw DatabaseFile.cannotOpen(newPath, "there is a file \(newPath + suffix) already")
         }
-        return try salvage(
-            fileAt: path, beside: path, key: key, to: newPath, newKey: newKey, recoveryCopy, configuration, progress) { file in
-                try file.publish(replacing: false)
-            }
+        let file = try AtomicFile(for: newPath)
+        return try salvage(fileAt: path, beside: path, key: key, to: file, newKey: newKey, recoveryCopy, configuration, progress) {
+            try file.publish(replacing: false)
+        }
     }
 
     /// - Parameters:
@@ -61,9 +61,9 @@ extension DatabaseConverter {
     ///   - original: the file whose permissions and owner the new one gets.
     ///   - publish: gives the finished file its name.
     static func salvage(
-        fileAt path: String, beside database: String, key: Encryption, to newPath: String, like original: stat? = nil,
+        fileAt path: String, beside database: String, key: Encryption, to file: AtomicFile, like original: stat? = nil,
         newKey: Encryption?, _ recoveryCopy: String?, _ configuration: DatabaseConfiguration, _ progress: RewriteProgressHandler?,
-        publish: (AtomicFile) throws -> Void
+        publish: () throws -> Void
     ) throws -> SalvageReport {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
@@ -72,9 +72,8 @@ extension DatabaseConverter {
         let target = try newKey?.resolvedForNewFile() ?? resolved
         let relay = progress.map { ProgressRelay($0, on: nil) }
         let meter = WorkMeter(configuration.safeguards?.work ?? .none)
-        let file = try AtomicFile(for: newPath)
         let report = try meter.run {
-            let damaged = try DamagedFileCopy(of: path, at: AtomicFile.workingPath(for: newPath)) { try meter.use() }
+            let damaged = try DamagedFileCopy(of: path, at: AtomicFile.workingPath(for: file.path)) { try meter.use() }
             let recovery = try RecoveryCopy.find(recoveryCopy, for: database, key: resolved)
             var source = try PageReader(.file(damaged.path), key: resolved, access: .readWrite)
             if let recovery, try !source.hasFirstPage, try !source.hasAuthenticPage(resolved) {
@@ -89,7 +88,7 @@ extension DatabaseConverter {
         }
         try file.flush(like: original)
         if let relay, !relay.finish() { throw relay.error ?? CancellationError() }
-        try publish(file)
+        try publish()
         return report
     }
 }

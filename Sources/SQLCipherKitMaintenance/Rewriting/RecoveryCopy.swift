@@ -51,7 +51,8 @@ extension Schema {
     /// rewrites of the file. ``BackupOptions/writesRecoveryCopy`` writes one with each backup, and
     /// ``SharedSchema/keepRecoveryCopy(toFileAt:)`` one after each change of the schema.
     ///
-    /// An existing recovery copy is replaced when the new one is complete.
+    /// An existing recovery copy is replaced when the new one is complete, which has the permissions and, as far as the system
+    /// allows, the owner and the group of the database.
     /// - Parameter path: the file to write. Default: nil, the database's own path with `-recovery` appended.
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file; ``DatabaseError/Reason/cannotOpen`` if the path is
     ///   that of a file that is not a recovery copy of this key; or an error from SQLite. An existing file is then unchanged.
@@ -65,6 +66,8 @@ extension Schema {
         let path = path.map { URL(fileURLWithPath: $0).path } ?? own + RecoveryCopy.suffix
         let key = try encryptionOrPlaintext
         if DatabaseFile.exists(path) { _ = try RecoveryCopy(atPath: path, key: key) }
+        var original = stat()
+        let isKnown = stat(own, &original) == 0
         try connection.usingExclusively {
             let file = try AtomicFile(for: path)
             do {
@@ -73,7 +76,7 @@ extension Schema {
                 try copy.disableJournal()
                 try connection.savepoint { _ in try write(to: copy) }
             }
-            try file.flush()
+            try file.flush(like: isKnown ? original : nil)
             try file.publish(replacing: true)
         }
     }

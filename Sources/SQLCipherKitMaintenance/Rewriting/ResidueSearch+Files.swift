@@ -47,7 +47,7 @@ extension ResidueSearch {
     /// kept is wiped, so pages are recognised by their authentication with the key. A plaintext database's journal is searched as
     /// plain bytes.
     private func searchJournal(_ path: String) throws {
-        guard let bytes = FileManager.default.contents(atPath: path).map(Array.init), bytes.count > 512 else { return }
+        guard let bytes = OwnFile.contents(of: path, atMost: .max), bytes.count > 512 else { return }
         let isAuthenticated = try schema.cipher?.settings.usesHMAC
         if isAuthenticated == nil { return searchBytes(bytes, .journal, file: path) }
         let record = pages.pageSize + 8
@@ -98,9 +98,13 @@ extension ResidueSearch {
     /// Calls `body` with the blocks of a file, the last of which may be shorter. This is for files without locks only: closing the
     /// database file would release its locks.
     private func forEachBlock(of path: String, _ size: Int, after header: Int = 0, _ body: ([UInt8]) throws -> Void) throws {
-        guard let file = FileHandle(forReadingAtPath: path) else { return }
-        defer { try? file.close() }
-        try file.seek(toOffset: UInt64(header))
-        while let block = try file.read(upToCount: size), !block.isEmpty { try body(Array(block)) }
+        guard let file = OwnFile.open(path, for: .reading) else { return }
+        for offset in stride(from: header, to: file.size, by: size) {
+            var block = [UInt8](repeating: 0, count: min(size, file.size - offset))
+            guard block.withUnsafeMutableBytes({ file.read($0, at: offset) }) == block.count else {
+                throw AtomicFile.failure(.ioError, "the file cannot be read", path)
+            }
+            try body(block)
+        }
     }
 }

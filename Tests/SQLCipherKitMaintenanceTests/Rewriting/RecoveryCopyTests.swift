@@ -90,6 +90,34 @@ import TestSupport
         }
     }
 
+    /// With auto_vacuum, another table may have the page where a table began when the copy was written.
+    @Test func aCopyFromBeforeATableMoved() throws {
+        var configuration = DatabaseConfiguration()
+        configuration.beforeHeader = { try $0.execute("PRAGMA auto_vacuum = 1") }
+        let key = try Encryption.passphrase("k").quick
+        let db = try Connection(.file(path), key: key, configuration: configuration)
+        for name in ["a", "b", "c"] {
+            try db.execute("CREATE TABLE \(identifier: name)(x)")
+            try db.execute("INSERT INTO \(identifier: name) VALUES (\(name))")
+        }
+        try db.main.writeRecoveryCopy()
+        let root = try #require(try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'c'"))
+        try db.execute("DROP TABLE a")
+        try db.transaction { db in for _ in 0..<200 { try db.execute("INSERT INTO b VALUES ('b' || hex(zeroblob(200)))") } }
+        #expect(try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'c'") != root)
+        #expect(try db.main.pageCount > root)
+        db.close()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes.replaceSubrange(0..<4096, with: Data(count: 4096))
+        try bytes.write(to: URL(fileURLWithPath: path))
+        try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath)
+        let copy = try Connection(.file(newPath), key: key)
+        #expect(try copy.fetchOne(Int.self, "SELECT count(*) FROM b WHERE x LIKE 'b%'") == 201)
+        for table in try copy.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('a', 'c')") {
+            #expect(try copy.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: table) WHERE x LIKE 'b%'") == 0, "\(table)")
+        }
+    }
+
     @Test func refusals() throws {
         let key = try Encryption.passphrase("k").quick
         let db = try make(key, rows: 3)
@@ -124,8 +152,8 @@ import TestSupport
         try await pool.close()
     }
 
-    /// The database keeps its permissions, a symbolic link stays one, and a call that was interrupted after it took the log away
-    /// goes on with the copy of it.
+    /// The database keeps its permissions and its owner, a symbolic link stays one, and a call that was interrupted after it took
+    /// the log away goes on with the copy of it.
     @Test func openSalvagingReplacesTheFile() throws {
         let key = try Encryption.passphrase("k").quick
         try make(key).close()
@@ -144,6 +172,66 @@ import TestSupport
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
         // The copy was there already.
         #expect(!FileManager.default.fileExists(atPath: path + "-damaged-2"))
+    }
+
+    private func make(damaged page: Int, _ key: Encryption) throws -> Data {
+        try make(key).close()
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[(page - 1) * 4096 + 20] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        return bytes
+    }
+
+    /// What `openSalvaging` makes of a file and its log belongs to their owner, and others may do with it what they could.
+    @Test(.enabled(if: geteuid() == 0)) func openSalvagingKeepsTheOwners() throws {
+        let key = try Encryption.passphrase("k").quick
+        let bytes = try make(damaged: 6, key)
+        try Data(count: 100).write(to: URL(fileURLWithPath: path + "-journal"))
+        for (suffix, mode) in [("", 0o640), ("-journal", 0o600)] {
+            #expect(chown(path + suffix, 1234, 1235) == 0 && chmod(path + suffix, mode_t(mode)) == 0)
+        }
+        let (db, _) = try DatabaseConverter.openSalvaging(fileAt: path, key: key)
+        try db.main.writeRecoveryCopy()
+        db.close()
+        for (suffix, mode) in [("", 0o640), ("-damaged", 0o640), ("-damaged-journal", 0o600), ("-recovery", 0o640)] {
+            let name = path + suffix
+            let found = try FileManager.default.attributesOfItem(atPath: name)
+            #expect(found[.ownerAccountID] as? Int == 1234 && found[.groupOwnerAccountID] as? Int == 1235, "\(name)")
+            #expect(found[.posixPermissions] as? Int == mode, "\(name)")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + "-damaged")) == bytes)
+    }
+
+    /// In place of the log there may be a pipe, which would be waited for, or a link to a file that is not meant.
+    @Test(arguments: ["-wal", "-journal"]) func noOtherFileIsTakenForTheLog(suffix: String) throws {
+        let key = try Encryption.passphrase("k").quick
+        let bytes = try make(damaged: 6, key)
+        try Data("secret".utf8).write(to: URL(fileURLWithPath: folder.path("private")))
+        for make in [{ symlink(folder.path("private"), path + suffix) }, { mkfifo(path + suffix, 0o600) }] as [() -> Int32] {
+            unlink(path + suffix)
+            #expect(make() == 0)
+            for call in [
+                { try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath) },
+                { try DatabaseConverter.openSalvaging(fileAt: path, key: key).connection.close() },
+            ] as [() throws -> Void] {
+                let error = #expect(throws: DatabaseError.self) { try call() }
+                #expect(error?.reason == .cannotOpen, "\(String(describing: error))")
+                #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+                #expect(try folder.names() == ["a.db", "a.db" + suffix, "private"])
+            }
+        }
+    }
+
+    /// The log of a database that a link leads to is beside the database.
+    @Test func aLinkLeadsToTheLogToo() throws {
+        let key = try Encryption.passphrase("k").quick, link = folder.path("link.db")
+        let db = try make(key, rows: 3)
+        try db.main.setJournalMode(.wal)
+        try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try db.execute("INSERT INTO t VALUES (1000, 'in the log')")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        try DatabaseConverter.salvage(fileAt: link, key: key, to: newPath)
+        #expect(try Connection(.file(newPath), key: key).fetchOne(String.self, "SELECT x FROM t WHERE id = 1000") == "in the log")
     }
 
     /// One call opens what is whole, and salvages and opens what is not.
