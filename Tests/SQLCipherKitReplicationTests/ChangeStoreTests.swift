@@ -351,6 +351,24 @@ final class CutStore: ReplicaStore {
         #expect(try rows(restored) == rows(b) && rows(b) == ["1=three"])
     }
 
+    /// What a copy has noted of the chains is not taken for missing if it cannot be read.
+    @Test func damagedNotesOfChainsAreRefused() async throws {
+        let a = try peer("a"), b = try peer("b")
+        for (log, id) in [(a, "1"), (b, "2")] { try set(log, id, "x") }
+        try await settle(a, b)
+        let before = memory.objects
+        for text in ["", "x", "{}"] {
+            try await a.database.write { try $0.execute("UPDATE changelog_chain SET state = \(Data(text.utf8))") }
+            try set(a, "3", text)
+            await #expect { try await a.synchronize(with: store) } throws: { ($0 as? DatabaseError)?.code == .corrupt }
+            #expect(memory.objects == before)
+        }
+        // The message says what helps.
+        try await a.database.write { try $0.execute("DELETE FROM changelog_chain") }
+        try await settle(a, b)
+        for log in [a, b] { #expect(try rows(log) == ["1=x", "2=x", "3={}"]) }
+    }
+
     /// No head makes a copy take or store anything under another key or for another store.
     @Test func hostileHeads() async throws {
         let a = try peer("a"), b = try peer("b"), name = "changes/head"

@@ -31,8 +31,10 @@ extension ChangeLog {
         let rows: [([UInt8], Data)] = try connection.fetchAll(
             "SELECT chain, state FROM main.changelog_chain WHERE store = \(store)")
         var chains: [[UInt8]: ChangeChain] = [:]
-        // What cannot be read is read again from the store.
-        for (name, state) in rows { chains[name] = try? JSONDecoder().decode(ChangeChain.self, from: state) }
+        for (name, state) in rows {
+            chains[name] = try ChangeLogStore.decoded(
+                state, "changelog_chain do not say what was read of a store: without that table's rows, all is read again")
+        }
         return chains
     }
 

@@ -145,7 +145,7 @@ extension ChangeLog {
         }
         for (origin, mark) in message.since.marks {
             // What another copy with this name has stored comes first.
-            let isOther = resolvesForks && origin == peer && (try? check(origin, mark, own)) == nil
+            let isOther = try resolvesForks && origin == peer && !isSame(origin, mark, own)
             guard !isOther, own.sequence(of: origin) >= mark.sequence else {
                 throw DatabaseError(
                     code: .error, reason: .changesMissing,

@@ -78,11 +78,15 @@ extension ChangeLog {
         }
     }
 
-    /// Throws if the entry that a copy has of a peer differs from the entry with the same number here.
-    func check(_ origin: String, _ mark: ChangePosition.Mark, _ own: ChangePosition) throws(DatabaseError) {
+    /// Whether the entry that a copy has of a peer is the entry with the same number here, as far as that is known.
+    func isSame(_ origin: String, _ mark: ChangePosition.Mark, _ own: ChangePosition) throws(DatabaseError) -> Bool {
         let same = own.marks[origin]
         let clock = same?.sequence == mark.sequence ? same?.clock : try store.clock(ofEntry: mark.sequence, of: origin)
-        if let clock, clock != mark.clock { throw Self.fork(origin) }
+        return clock ?? mark.clock == mark.clock
+    }
+
+    func check(_ origin: String, _ mark: ChangePosition.Mark, _ own: ChangePosition) throws(DatabaseError) {
+        if try !isSame(origin, mark, own) { throw Self.fork(origin) }
     }
 
     static func fork(_ peer: String) -> DatabaseError {

@@ -62,12 +62,21 @@ struct ChangeLogStore {
 
     func settings() throws -> ChangeLog.Settings? {
         guard try db.main.hasTable("changelog_state"), let text = try state("settings", as: Data.self) else { return nil }
-        return try? JSONDecoder().decode(ChangeLog.Settings.self, from: text)
+        return try Self.decoded(text, "changelog_state are not its settings: opening the log writes them again")
+    }
+
+    /// - Parameter problem: the rest of a sentence about the rows of the log.
+    static func decoded<T: Decodable>(_ bytes: Data, as type: T.Type = T.self, _ problem: String) throws(DatabaseError) -> T {
+        do { return try JSONDecoder().decode(T.self, from: bytes) } catch {
+            throw DatabaseError(code: .corrupt, message: "bytes in the change log's \(problem)")
+        }
     }
 
     func keep(_ settings: ChangeLog.Settings) throws {
-        if try self.settings() == settings { return }
-        try setState("settings", to: .blob(try JSONEncoder().encode(settings)))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let text = try encoder.encode(settings)
+        if try state("settings", as: Data.self) != text { try setState("settings", to: .blob(text)) }
     }
 
     // MARK: Peers

@@ -87,6 +87,66 @@ import TestSupport
         }
     }
 
+    // MARK: What the log keeps of itself
+
+    /// What cannot be read is an error, and not taken for missing. Opening the log, which says the same, replaces it.
+    @Test(arguments: ["x", "{}", "[]", "{\"peer\":\"a\"}"]) func damagedSettingsAreRefused(_ text: String) throws {
+        let log = try peer("a"), db = log.connection
+        #expect(try ChangeLog.settings(in: db)?.tables == ["note", "pair"])
+        try db.execute("UPDATE changelog_state SET value = \(Data(text.utf8)) WHERE name = 'settings'")
+        #expect(error { _ = try ChangeLog.settings(in: db) }?.code == .corrupt)
+        let again = try ChangeLog(db, tables: ["note", "pair"], peer: "a")
+        try again.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
+        #expect(try ChangeLog.settings(in: db)?.peer == "a")
+        // A log with rules is opened without being written.
+        let rules: [String: ChangeLog.Rule] = ["note": .row, "pair": .row]
+        _ = try ChangeLog(db, tables: ["note", "pair"], peer: "a", rules: rules)
+        let changes = db.totalChanges
+        for _ in 0..<5 { _ = try ChangeLog(db, tables: ["note", "pair"], peer: "a", rules: rules) }
+        #expect(try db.totalChanges == changes && ChangeLog.settings(in: db)?.rules == rules)
+    }
+
+    /// Values of each form that the log's bytes have arrive as they were, in a key and beside it.
+    @Test func eachValueArrivesAsItWas() throws {
+        let uuid = "0123abcd-4567-89ef-0123-456789abcdef"
+        var texts = ["", "x", "a\0b", "é", String(repeating: "long", count: 9000), uuid, uuid.uppercased(), uuid + " "]
+        texts += ["0123ABcd" + uuid.dropFirst(8), "01234567-0123-0123-0123-012345678901", uuid.replacing("-", with: "a")]
+        texts += ["0123abc-d" + uuid.dropFirst(9), "0123abcg" + uuid.dropFirst(8), "------------------------------------"]
+        var numbers = [0, 1, -1, 63, 64, Int64.min, .min + 1, .max]
+        for bits in 58...62 { for near: Int64 in [-1, 0, 1] { numbers += [(1 << Int64(bits)) + near, -(1 << Int64(bits)) + near] } }
+        let blobs = [Data(), Data([0]), Data(uuid.utf8), Data(repeating: 7, count: 300)]
+        let reals = [0, -0.0, 1.5, .infinity, -.infinity, .leastNonzeroMagnitude, 1e300]
+        let values: [SQLValue] = [.null] + texts.map { .text($0) } + numbers.map { .integer($0) } + blobs.map { .blob($0) }
+            + reals.map { .real($0) }
+        let schema: SQL = "CREATE TABLE bare(key BLOB PRIMARY KEY, a, b)"
+        let (a, b) = (try Connection(.memory), try Connection(.memory))
+        for db in [a, b] { try db.execute(schema) }
+        let from = try ChangeLog(a, tables: ["bare"], peer: "a"), to = try ChangeLog(b, tables: ["bare"], peer: "b")
+        for value in values where value != .null {
+            try from.write { try $0.execute("INSERT OR REPLACE INTO bare VALUES (\(value), \(value), 1)") }
+        }
+        try from.write { db in
+            for value in values { try db.execute("UPDATE bare SET b = \(value) WHERE a IS \(value)") }
+            try db.execute("INSERT INTO bare VALUES ('null', NULL, NULL)")
+        }
+        try from.write { try $0.execute("DELETE FROM bare WHERE rowid % 3 = 0") }
+        func rows(_ db: Connection) throws -> Set<[SQLValue]> {
+            Set(try db.fetchAll(RowCopy.self, "SELECT *, typeof(key), hex(key) FROM bare").map(\.values))
+        }
+        #expect(try rows(a).count > 40)
+        try to.receive(try ChangeMessage(data: from.changes(since: to.position).data))
+        #expect(try rows(b) == rows(a))
+        let other = try Connection(.memory)
+        try other.execute(schema)
+        let state = try ChangeMessage(data: from.wholeState().data)
+        try ChangeLog(other, tables: ["bare"], peer: "c").receive(state)
+        #expect(try rows(other) == rows(a))
+        // What the log knows of each row is found by its key again.
+        try from.write { try $0.execute("UPDATE bare SET a = 'again'") }
+        try to.receive(try from.changes(since: to.position))
+        #expect(try rows(b) == rows(a))
+    }
+
     // MARK: What was pruned
 
     private func write(_ log: ChangeLog, at seconds: TimeInterval, _ sql: SQL) throws {
