@@ -46,25 +46,28 @@ extension ChangeLog {
         let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock, now: now()), peer: peer)
         var changes = changes, keys: [(bytes: [UInt8], place: Int)] = []
         keys.reserveCapacity(changes.count)
+        var last: LoggedTable?
         for (place, change) in changes.enumerated() {
-            guard let table = tables[change.table] else { continue }
-            keys.append((try store.key(table, change.key), place))
+            if last.map({ !$0.name.isSameText(as: change.table) }) ?? true { last = tables[change.table] }
+            if let last { keys.append((try store.key(last, change.key), place)) }
         }
         // In the order in which they are stored.
         keys.sort { a, b in a.bytes.precedes(b.bytes) }
+        let inserted = try store.stamps(ChangeLogRow(insert: stamp))
         for (bytes, place) in keys {
-            guard let table = tables[changes[place].table] else { continue }
+            // Whatever is known of the row, its insert is later.
+            if changes[place].kind == .insert {
+                try store.save(inserted, gone: nil, bytes)
+                continue
+            }
             var row = try store.row(bytes) ?? ChangeLogRow()
             changes[place].base = row.insert
-            switch changes[place].kind {
-            case .insert: _ = row.inserted(stamp)
-            case .delete: _ = row.deleted(row.insert, stamp)
-            case .update:
-                if table.rule == .row {
-                    _ = row.updated(ChangeLogRow.wholeRow, row.insert, stamp)
-                } else {
-                    for column in changes[place].columns { _ = row.updated(SQLName(column), row.insert, stamp) }
-                }
+            if changes[place].kind == .delete {
+                _ = row.deleted(row.insert, stamp)
+            } else if tables[changes[place].table]?.rule == .row {
+                _ = row.updated(ChangeLogRow.wholeRow, row.insert, stamp)
+            } else {
+                for column in changes[place].columns { _ = row.updated(SQLName(column), row.insert, stamp) }
             }
             try store.save(row, bytes)
         }

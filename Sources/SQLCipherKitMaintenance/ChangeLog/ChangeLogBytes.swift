@@ -1,7 +1,8 @@
 import Foundation
 import SQLCipherKitCore
 
-/// Writes the bytes of a change log's entries and messages: numbers as LEB128, text and blobs preceded by their length in bytes.
+/// Writes the bytes of a change log's entries and messages: numbers as LEB128, text and blobs preceded by their length in bytes. A
+/// value's first number has its type in the two lowest bits: 1 for an integer, 2 for text, 3 for a blob, and 0 for all else.
 struct ChangeLogWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -29,19 +30,45 @@ struct ChangeLogWriter {
     mutating func put(_ value: SQLValue) {
         switch value {
         case .null: put(count: 0)
-        case .integer(let number):
-            put(count: 1)
-            put(number)
         case .real(let number):
-            put(count: 2)
-            withUnsafeBytes(of: number.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
-        case .text(let text):
-            put(count: 3)
-            put(text)
-        case .blob(let data):
             put(count: 4)
-            put(bytes: data)
+            withUnsafeBytes(of: number.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+        case .integer(let number):
+            let bits = UInt64(bitPattern: (number << 1) ^ (number >> 63))
+            if bits >> 62 == 0 { return put(bits << 2 | 1) }
+            put(count: 8)
+            put(bits)
+        case .text(let text):
+            if putUUID(text) { return }
+            put(count: text.utf8.count << 2 | 2)
+            bytes.append(contentsOf: text.utf8)
+        case .blob(let data):
+            put(count: data.count << 2 | 3)
+            bytes.append(contentsOf: data)
         }
+    }
+
+    /// A UUID, which is what most keys are, in 16 bytes: after 12 if it is in small letters, and after 16 if in capitals.
+    private mutating func putUUID(_ text: String) -> Bool {
+        guard text.utf8.count == 36 else { return false }
+        var digits: [UInt8] = [], hasSmall = false, hasCapital = false
+        digits.reserveCapacity(32)
+        for (place, byte) in text.utf8.enumerated() {
+            let isDash = place == 8 || place == 13 || place == 18 || place == 23
+            switch byte {
+            case UInt8(ascii: "-") where isDash: continue
+            case UInt8(ascii: "0")...UInt8(ascii: "9") where !isDash: digits.append(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f") where !isDash:
+                (hasSmall, _) = (true, digits.append(byte - UInt8(ascii: "a") + 10))
+            case UInt8(ascii: "A")...UInt8(ascii: "F") where !isDash:
+                (hasCapital, _) = (true, digits.append(byte - UInt8(ascii: "A") + 10))
+            default: return false
+            }
+        }
+        if hasSmall, hasCapital { return false }
+        put(count: hasCapital ? 16 : 12)
+        for place in stride(from: 0, to: 32, by: 2) { bytes.append(digits[place] << 4 | digits[place + 1]) }
+        return true
     }
 
     mutating func put(_ values: [SQLValue]) {
@@ -54,17 +81,15 @@ struct ChangeLogWriter {
         for name in names { put(name) }
     }
 
-    mutating func put(_ stamp: ChangeStamp) {
-        put(stamp.clock)
-        put(stamp.peer)
-    }
+    /// A time. Its count, which is 0 mostly, comes in the upper bits.
+    mutating func put(clock: Int64) { put(UInt64(bitPattern: clock >> 16 | clock << 48)) }
 
     mutating func put(_ position: ChangePosition) {
         put(count: position.marks.count)
         for (peer, mark) in position.marks.sorted(by: { $0.key < $1.key }) {
             put(peer)
             put(mark.sequence)
-            put(mark.clock)
+            put(clock: mark.clock)
         }
     }
 }
@@ -102,36 +127,47 @@ struct ChangeLogReader {
         return Int(number)
     }
 
-    mutating func number() throws(DatabaseError) -> Int64 {
-        let number = try unsigned()
-        return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
+    mutating func number() throws(DatabaseError) -> Int64 { Self.signed(try unsigned()) }
+
+    private static func signed(_ bits: UInt64) -> Int64 { Int64(bitPattern: bits >> 1) ^ -Int64(bitPattern: bits & 1) }
+
+    mutating func blob() throws(DatabaseError) -> ArraySlice<UInt8> { try blob(unsigned()) }
+
+    private mutating func blob(_ count: UInt64) throws(DatabaseError) -> ArraySlice<UInt8> {
+        guard count <= UInt64(bytes.count - place) else { throw Self.malformed }
+        defer { place += Int(count) }
+        return bytes[place..<place + Int(count)]
     }
 
-    mutating func blob() throws(DatabaseError) -> ArraySlice<UInt8> {
-        let count = try count()
-        defer { place += count }
-        return bytes[place..<place + count]
-    }
+    mutating func text() throws(DatabaseError) -> String { try Self.text(blob()) }
 
-    mutating func text() throws(DatabaseError) -> String {
-        let bytes = try blob()
+    private static func text(_ bytes: ArraySlice<UInt8>) throws(DatabaseError) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         // Decoding repairs malformed text, which changes its bytes.
-        guard text.utf8.elementsEqual(bytes) else { throw Self.malformed }
+        guard text.utf8.elementsEqual(bytes) else { throw malformed }
         return text
     }
 
     mutating func value() throws(DatabaseError) -> SQLValue {
-        switch try unsigned() {
+        let first = try unsigned()
+        switch first & 3 {
+        case 1: return .integer(Self.signed(first >> 2))
+        case 2: return .text(try Self.text(blob(first >> 2)))
+        case 3: return .blob(Data(try blob(first >> 2)))
+        default: break
+        }
+        switch first {
         case 0: return .null
-        case 1: return .integer(try number())
-        case 2:
-            guard bytes.count - place >= 8 else { throw Self.malformed }
-            defer { place += 8 }
-            let bits = bytes[place..<place + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            return .real(Double(bitPattern: bits))
-        case 3: return .text(try text())
-        case 4: return .blob(Data(try blob()))
+        case 4: return .real(Double(bitPattern: try blob(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }))
+        case 8: return .integer(try number())
+        case 12, 16:
+            let digits = Array((first == 16 ? "0123456789ABCDEF" : "0123456789abcdef").utf8)
+            var text: [UInt8] = []
+            for (place, byte) in try blob(16).enumerated() {
+                if [4, 6, 8, 10].contains(place) { text.append(UInt8(ascii: "-")) }
+                text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+            return .text(String(decoding: text, as: UTF8.self))
         default: throw Self.malformed
         }
     }
@@ -157,7 +193,7 @@ struct ChangeLogReader {
     }
 
     mutating func clock() throws(DatabaseError) -> Int64 {
-        let clock = try number()
+        let bits = try unsigned(), clock = Int64(bitPattern: bits << 16 | bits >> 48)
         guard (0...ChangeStamp.latest).contains(clock) else { throw Self.malformed }
         return clock
     }

@@ -14,6 +14,10 @@ struct LoggedChange: Hashable {
     var values: [SQLValue]
     /// The insert that the updated or deleted row comes from.
     var base: ChangeStamp
+
+    func hasNames(of other: LoggedChange) -> Bool {
+        table.isSameText(as: other.table) && keyColumns.isSame(as: other.keyColumns) && columns.isSame(as: other.columns)
+    }
 }
 
 extension [String] {
@@ -53,43 +57,40 @@ struct ChangeLogEntry: Hashable {
     func write(_ writer: inout ChangeLogWriter) {
         writer.put(peer)
         writer.put(sequence)
-        writer.put(clock)
+        writer.put(clock: clock)
         writer.put(bytes: bytes)
     }
 
     // MARK: The changes
+
+    /// What the first number of a change has in its upper bits: that it has the names of the change before it, and its insert.
+    private static let sameNames = 4, sameBase = 8
 
     /// The bytes of changes. Each name is written once.
     static func coded(_ changes: [LoggedChange]) -> Data {
         var names = ChangeLogNames()
         var body = ChangeLogWriter()
         body.put(count: changes.count)
-        // Most changes have the same names as the one before.
-        var last: (table: String, key: [String], columns: [String])?, table = 0, keyPlaces: [Int] = [], places: [Int] = []
+        var last: LoggedChange?, base = ChangeStamp.ancient
         for change in changes {
-            let isSame = last.map {
-                $0.table.isSameText(as: change.table) && $0.key.isSame(as: change.keyColumns)
-                    && $0.columns.isSame(as: change.columns)
+            let isSame = last?.hasNames(of: change) ?? false, kind = change.kind == .insert ? 0 : change.kind == .update ? 1 : 2
+            let isSameBase = kind == 0 || change.base == base
+            body.put(count: kind | (isSame ? sameNames : 0) | (isSameBase ? sameBase : 0))
+            if !isSame {
+                body.put(count: names.place(change.table))
+                for columns in [change.keyColumns, change.columns] {
+                    body.put(count: columns.count)
+                    for column in columns { body.put(count: names.place(column)) }
+                }
             }
-            if isSame != true {
-                table = names.place(change.table)
-                keyPlaces = change.keyColumns.map { names.place($0) }
-                places = change.columns.map { names.place($0) }
-                last = (change.table, change.keyColumns, change.columns)
+            for value in change.key { body.put(value) }
+            for value in change.values { body.put(value) }
+            if !isSameBase {
+                body.put(clock: change.base.clock)
+                body.put(count: names.place(change.base.peer))
+                base = change.base
             }
-            body.put(count: change.kind == .insert ? 0 : change.kind == .update ? 1 : 2)
-            body.put(count: table)
-            body.put(count: change.key.count)
-            for (place, value) in zip(keyPlaces, change.key) {
-                body.put(count: place)
-                body.put(value)
-            }
-            body.put(count: change.values.count)
-            for (place, value) in zip(places, change.values) {
-                body.put(count: place)
-                body.put(value)
-            }
-            if change.kind != .insert { body.put(change.base) }
+            last = change
         }
         var writer = ChangeLogWriter()
         writer.put(names.list)
@@ -107,17 +108,22 @@ struct ChangeLogEntry: Hashable {
             guard place < UInt64(names.count) else { throw ChangeLogReader.malformed }
             return names[Int(place)]
         }
-        func pair(_ reader: inout ChangeLogReader) throws(DatabaseError) -> (String, SQLValue) {
-            (try name(&reader), try reader.value())
-        }
+        var table = "", key: [String] = [], columns: [String] = [], base = ChangeStamp.ancient
         let changes = try body.list { reader throws(DatabaseError) in
-            let kind = try reader.unsigned(), table = try name(&reader)
-            let key = try reader.list(pair), values = try reader.list(pair)
-            guard kind <= 2, !key.isEmpty else { throw ChangeLogReader.malformed }
-            let base = kind == 0 ? ChangeStamp.ancient : ChangeStamp(clock: try reader.clock(), peer: try reader.text())
+            let first = try Int(truncatingIfNeeded: reader.unsigned()), kind = first & 3
+            guard kind <= 2, first & ~(3 | Self.sameNames | Self.sameBase) == 0 else { throw ChangeLogReader.malformed }
+            if first & Self.sameNames == 0 {
+                (table, key, columns) = (try name(&reader), try reader.list(name), try reader.list(name))
+            }
+            guard !key.isEmpty else { throw ChangeLogReader.malformed }
+            var values: [SQLValue] = []
+            values.reserveCapacity(columns.count)
+            let keyValues = try key.map { _ throws(DatabaseError) in try reader.value() }
+            for _ in columns { values.append(try reader.value()) }
+            if first & Self.sameBase == 0 { base = ChangeStamp(clock: try reader.clock(), peer: try name(&reader)) }
             return LoggedChange(
-                kind: kind == 0 ? .insert : kind == 1 ? .update : .delete, table: table, keyColumns: key.map(\.0),
-                key: key.map(\.1), columns: values.map(\.0), values: values.map(\.1), base: base)
+                kind: kind == 0 ? .insert : kind == 1 ? .update : .delete, table: table, keyColumns: key, key: keyValues,
+                columns: columns, values: values, base: kind == 0 ? .ancient : base)
         }
         try body.end()
         return changes

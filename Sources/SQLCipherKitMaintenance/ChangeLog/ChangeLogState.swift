@@ -26,7 +26,7 @@ struct ChangeLogState: Hashable, Sendable {
     func write(_ writer: inout ChangeLogWriter) {
         var names = ChangeLogNames(), body = ChangeLogWriter()
         func put(_ stamp: ChangeStamp) {
-            body.put(stamp.clock)
+            body.put(clock: stamp.clock)
             body.put(count: names.place(stamp.peer))
         }
         body.put(count: tables.count)

@@ -226,22 +226,24 @@ struct ChangeLogStore {
         guard let bytes else { return nil }
         var reader = ChangeLogReader(bytes), row = ChangeLogRow()
         row.insert = try stamp(&reader)
-        let gone = try reader.unsigned()
-        if gone > 0 { row.gone = Int64(truncatingIfNeeded: gone - 1) }
+        if try reader.unsigned() > 0 { row.gone = try reader.clock() }
         while !reader.isAtEnd {
-            let column = try reader.unsigned()
-            row.cells[column == 0 ? ChangeLogRow.wholeRow : SQLName(try name(of: column))] = try stamp(&reader)
+            let stamp = try stamp(&reader)
+            for _ in 0..<(try reader.count()) {
+                let column = try reader.unsigned()
+                row.cells[column == 0 ? ChangeLogRow.wholeRow : SQLName(try name(of: column))] = stamp
+            }
         }
         return row
     }
 
     private func stamp(_ reader: inout ChangeLogReader) throws(DatabaseError) -> ChangeStamp {
-        let clock = Int64(truncatingIfNeeded: try reader.unsigned()), peer = try reader.unsigned()
+        let clock = try reader.clock(), peer = try reader.unsigned()
         return ChangeStamp(clock: clock, peer: peer == 0 ? "" : try name(of: peer))
     }
 
     private func put(_ stamp: ChangeStamp, _ writer: inout ChangeLogWriter) throws(DatabaseError) {
-        writer.put(UInt64(stamp.clock))
+        writer.put(clock: stamp.clock)
         writer.put(stamp.peer.isEmpty ? 0 : UInt64(try number(of: stamp.peer)))
     }
 
@@ -253,14 +255,28 @@ struct ChangeLogStore {
         if row == ChangeLogRow() {
             return try db.cached("DELETE FROM main.changelog_row WHERE key = ?").execute(binding: key)
         }
+        let gone = row.gone.map { max($0, row.insert.clock) * (row.insert == .ancient ? -1 : 1) }
+        try save(try stamps(row), gone: gone, key)
+    }
+
+    func save(_ stamps: [UInt8], gone: Int64?, _ key: [UInt8]) throws(DatabaseError) {
+        try db.cached("INSERT OR REPLACE INTO main.changelog_row VALUES (?, ?, ?)").execute(binding: key, gone, stamps)
+    }
+
+    /// What is stored of a row: its insert, its delete, and for each time of a change the columns.
+    func stamps(_ row: ChangeLogRow) throws(DatabaseError) -> [UInt8] {
         var writer = ChangeLogWriter()
         try put(row.insert, &writer)
-        writer.put(row.gone.map { UInt64($0) + 1 } ?? 0)
-        for (column, stamp) in row.cells {
-            writer.put(column == ChangeLogRow.wholeRow ? 0 : UInt64(try number(of: column.text)))
+        writer.put(count: row.gone == nil ? 0 : 1)
+        if let gone = row.gone { writer.put(clock: gone) }
+        var cells = row.cells.sorted { $0.value < $1.value }[...]
+        while let stamp = cells.first?.value {
+            let columns = cells.prefix { $0.value == stamp }
             try put(stamp, &writer)
+            writer.put(count: columns.count)
+            for (column, _) in columns { writer.put(column == ChangeLogRow.wholeRow ? 0 : UInt64(try number(of: column.text))) }
+            cells = cells[columns.endIndex...]
         }
-        let gone = row.gone.map { max($0, row.insert.clock) * (row.insert == .ancient ? -1 : 1) }
-        try db.cached("INSERT OR REPLACE INTO main.changelog_row VALUES (?, ?, ?)").execute(binding: key, gone, writer.bytes)
+        return writer.bytes
     }
 }

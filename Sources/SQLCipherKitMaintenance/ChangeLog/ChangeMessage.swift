@@ -37,7 +37,7 @@ public struct ChangeMessage: Hashable, Sendable {
     /// Whether the message has all rows of the sender's tables: see ``ChangeLog/wholeState()``.
     public var isWhole: Bool { state != nil }
 
-    private static let mark: [UInt8] = Array("SCKlog4".utf8)
+    private static let mark: [UInt8] = Array("SCKlog5".utf8)
 
     init(
         sender: String, since: ChangePosition, until: ChangePosition, horizon: Int64, tables: [LoggedTable],
@@ -86,7 +86,7 @@ public struct ChangeMessage: Hashable, Sendable {
         writer.put(sender)
         writer.put(since)
         writer.put(until)
-        writer.put(horizon)
+        writer.put(clock: horizon)
         writer.put(count: rules.count)
         for (name, rule) in rules.sorted(by: { $0.key < $1.key }) {
             writer.put(name)

@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 /// A logged table, as it is defined in the database now.
-struct LoggedTable {
+final class LoggedTable {
     /// A foreign key that refers to a logged table.
     struct Reference {
         /// The table that has the foreign key. It need not be logged.
