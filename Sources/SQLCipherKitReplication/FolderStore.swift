@@ -40,7 +40,12 @@ public struct FolderStore: ReplicaStore {
             }
             guard name.utf8.starts(with: prefix.utf8), !name.utf8.contains(UInt8(ascii: "~")) else { continue }
             var info = stat()
-            guard lstat(path + "/" + name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
+            guard lstat(path + "/" + name, &info) == 0 else {
+                // Another process has removed it meanwhile.
+                if errno == ENOENT { continue }
+                throw failure("listed", name)
+            }
+            guard info.st_mode & S_IFMT == S_IFREG else { continue }
             objects.append(ReplicaObjectInfo(name: name, size: Int(info.st_size)))
         }
         return objects
@@ -146,7 +151,7 @@ public struct FolderStore: ReplicaStore {
             if errno == ENOENT { return nil }
             throw failure("read", name)
         }
-        let size = file.size
+        guard let size = file.size else { throw failure("read", name) }
         guard size <= ReplicaObject.largestSize else {
             throw ReplicaStoreError.unavailable("\(name) is no object: it is larger than an object can be")
         }

@@ -147,10 +147,12 @@ final class FaultSweep {
     /// False claims of an error: no key was wrong, and nothing was damaged.
     private func untruths(_ error: any Error) -> [String] {
         // A folder that cannot be read or written.
-        if error is ReplicaStoreError { return [] }
+        if error is ReplicaStoreError, fault != .full || "\(error)".contains("No space left on device") { return [] }
         guard let error = error as? DatabaseError else { return ["\(error)"] }
         // A new file that there was no room for is incomplete: the check of it says so.
         if fault == .full, error.reason == .conversionFailed { return [] }
+        // Whatever there was no room for, the error says so; SQLite's own for shared memory is SQLITE_IOERR_SHMSIZE.
+        if fault == .full, error.code.primary != .full, error.code.rawValue != 10 | 19 << 8 { return ["untrue: \(error.reason) \(error)"] }
         // Other calls of these kinds may fail unnoticed.
         let refusals = [Fault.thread: "refuses another thread", .random: "refuses random bytes", .lock: "No locks available"]
         if let refusal = refusals[fault], error.code != .ioErrorLock, !"\(error)".contains(refusal) {

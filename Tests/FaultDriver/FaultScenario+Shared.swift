@@ -5,7 +5,7 @@ import SQLCipherKitReplication
 /// Pools with several tasks: what each call says is true, and the pool goes on to work after the fault.
 extension FaultScenario {
     static let shared: [FaultScenario] = [
-        store, replica, restored,
+        store, synchronised, replica, restored,
         pool("pool with tasks") { pool, outcome in
             await withTaskGroup(of: Void.self) { tasks in
                 for number in 0..<3 {
@@ -76,6 +76,57 @@ extension FaultScenario {
                 if let error = await outcome.first { throw error }
             }
         })
+
+    /// A copy that has changes of its own, and receives some. After a failure it has all that it had; the next call does the rest.
+    static let synchronised = FaultScenario(
+        name: "synchronising", before: [File("b.db", "two", 30)], after: [File("b.db", "two", 33)],
+        beside: ["store", "c.db"], isStepwise: true,
+        prepare: { folder in
+            let copy = try Connection(.file(folder + "/c.db"), key: key("two"))
+            try copy.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT)")
+            copy.close()
+            let (b, c) = (try log(folder, "b"), try log(folder, "c"))
+            try b.withLog { try $0.addExistingRows() }
+            // So that each message has several pages.
+            try c.write { db in for id in 101...103 { try db.execute("INSERT INTO t VALUES (\(id), \(sent))") } }
+            try b.write { try $0.execute("UPDATE t SET x = \(sent) WHERE id <= 3") }
+            try FaultDriver.waiting { try await c.synchronize(with: changes(folder)) }
+            for log in [b, c] { try log.database.close() }
+        },
+        run: { folder in
+            let (b, c) = (try log(folder, "b"), try log(folder, "c"))
+            defer { for log in [b, c] { try? log.database.close() } }
+            let outcome = Outcome()
+            try FaultDriver.waiting {
+                await outcome.note { try await b.synchronize(with: changes(folder)) }
+                Fault.none()
+                let state = try rows(b)
+                guard [30, 33].contains(state.count), state.prefix(3).allSatisfy({ $0 == sent }) else {
+                    throw Untrue("\(state.count) rows are left")
+                }
+                let store = try changes(folder)
+                for log in [b, c] { try await log.synchronize(with: store) }
+                guard try rows(b).count == 33, try rows(b) == rows(c) else { throw Untrue("the copies differ") }
+                let rest = try await b.synchronize(with: store)
+                guard rest.isComplete, rest.sent == 0, rest.received.received == 0 else { throw Untrue("\(rest) was left to do") }
+                if let error = await outcome.first { throw error }
+            }
+        })
+
+    private static let sent = String(repeating: "sent", count: 2000)
+
+    private static func log(_ folder: String, _ peer: String) throws -> SharedChangeLog {
+        let queue = try DatabaseQueue(.file(folder + "/\(peer).db"), key: key("two"), configuration: impatient)
+        return try SharedChangeLog(queue, tables: ["t"], peer: peer)
+    }
+
+    private static func changes(_ folder: String) throws -> ChangeStore {
+        ChangeStore(try FolderStore(folder + "/store"), key: try key("raw"))
+    }
+
+    private static func rows(_ log: SharedChangeLog) throws -> [String] {
+        try log.database.read { try $0.fetchAll(String.self, "SELECT x FROM t ORDER BY id") }
+    }
 
     /// Without locks, each call waits for as long as that.
     private static var impatient: DatabaseConfiguration {

@@ -186,10 +186,33 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
     return real(from_folder, from, to_folder, to, flags);
 }
 
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    if (fails(kind_rename)) return -1;
+    REAL(renameat);
+    return real(from_folder, from, to_folder, to);
+}
+
 int unlink(const char *path) {
     if (fails(kind_unlink)) return -1;
     REAL(unlink);
     return real(path);
+}
+
+int unlinkat(int folder, const char *path, int flags) {
+    if (fails(kind_unlink)) return -1;
+    REAL(unlinkat);
+    return real(folder, path, flags);
+}
+
+/* The calls in a folder that is open are those of a store in a folder. */
+int openat(int folder, const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    if (folder >= 0 && (fails(kind_open) || fails(kind_descriptors))) return -1;
+    REAL(openat);
+    return real(folder, path, flags, mode);
 }
 
 int fstat(int file, struct stat *info) {

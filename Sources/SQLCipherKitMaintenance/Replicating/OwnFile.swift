@@ -38,10 +38,10 @@ package final class OwnFile {
 
     deinit { close(descriptor) }
 
-    /// The size in bytes.
-    package var size: Int {
+    /// The size in bytes; nil with `errno` if it cannot be told.
+    package var size: Int? {
         var info = stat()
-        return fstat(descriptor, &info) == 0 ? Int(info.st_size) : 0
+        return fstat(descriptor, &info) == 0 ? Int(info.st_size) : nil
     }
 
     /// Reads until the buffer is full or the file ends.
@@ -97,8 +97,8 @@ package final class OwnFile {
     /// The bytes of a small file.
     /// - Returns: nil if there is none, or it is larger.
     package static func contents(of path: String, atMost limit: Int = 1 << 16, isOwn: Bool = false) -> [UInt8]? {
-        guard let file = open(path, for: isOwn ? .updating : .reading), file.size < limit else { return nil }
-        var bytes = [UInt8](repeating: 0, count: file.size)
+        guard let file = open(path, for: isOwn ? .updating : .reading), let size = file.size, size < limit else { return nil }
+        var bytes = [UInt8](repeating: 0, count: size)
         let count = bytes.withUnsafeMutableBytes { file.read($0) }
         return count == bytes.count ? bytes : nil
     }

@@ -99,8 +99,9 @@ extension ResidueSearch {
     /// database file would release its locks.
     private func forEachBlock(of path: String, _ size: Int, after header: Int = 0, _ body: ([UInt8]) throws -> Void) throws {
         guard let file = OwnFile.open(path, for: .reading) else { return }
-        for offset in stride(from: header, to: file.size, by: size) {
-            var block = [UInt8](repeating: 0, count: min(size, file.size - offset))
+        guard let end = file.size else { throw AtomicFile.failure(.ioError, "the file's size cannot be read", path) }
+        for offset in stride(from: header, to: end, by: size) {
+            var block = [UInt8](repeating: 0, count: min(size, end - offset))
             guard block.withUnsafeMutableBytes({ file.read($0, at: offset) }) == block.count else {
                 throw AtomicFile.failure(.ioError, "the file cannot be read", path)
             }

@@ -13,7 +13,7 @@ import TestSupport
         "new file with a log", "write", "slots create", "slots add", "slots revoke", "slots rotate", "slots rotate by file",
         "records", "json", "key-value", "blob", "attach and write", "full-text rows", "full-text upkeep", "change log",
         "change log, receiving", "pool with tasks", "timeouts", "observation", "hooks", "migration",
-        "shared store", "replica", "replica, restoring",
+        "shared store", "synchronising", "replica", "replica, restoring",
     ]
 
     @Test(arguments: LongTests.sample(2, of: scenarios)) func aFault(scenario: String) throws {
