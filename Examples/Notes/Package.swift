@@ -16,7 +16,7 @@ let package = Package(
                 .product(name: "SQLCipherKitReplication", package: "SQLCipherKit"),
             ]),
         .executableTarget(name: "notes", dependencies: ["NotesKit"]),
-        .testTarget(name: "NotesTests", dependencies: ["NotesKit"]),
+        .testTarget(name: "NotesTests", dependencies: ["NotesKit", "notes"]),
     ],
     swiftLanguageModes: [.v6]
 )

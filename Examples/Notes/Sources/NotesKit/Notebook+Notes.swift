@@ -6,12 +6,7 @@ extension Notebook {
     @discardableResult
     public func add(_ title: String, _ body: String, folder: String? = nil, tags: [String] = []) throws -> Note {
         try write { db in
-            let folder = try folder.map { name in
-                if let folder = try db.fetchOne(Folder.filter { $0.name == name }) { return folder.id }
-                let folder = Folder(id: .new, name: name)
-                try db.insert(folder)
-                return folder.id
-            }
+            if let folder { try db.insert(Folder(name: folder), onConflict: .ignore) }
             let note = Note(id: .new, folder: folder, title: title, body: body, changed: .now)
             try db.insert(note)
             for tag in tags {
@@ -33,6 +28,11 @@ extension Notebook {
         }
     }
 
+    /// Pinned notes come first.
+    public func pin(_ id: ID) throws {
+        try write { db in _ = try db.updateAll(Note.filter { $0.id == id }) { _, set in set(\.pinned, to: true) } }
+    }
+
     public func delete(_ id: ID) throws {
         try write { db in _ = try db.deleteAll(Note.filter { $0.id == id }) }
     }
@@ -47,7 +47,7 @@ extension Notebook {
         try pool.read { db in try db.fetchAll(Note.attachments.of(note).order { $0.name }) }
     }
 
-    /// A folder with the number of its notes and the newest ones, each with its tags.
+    /// A folder with the number of its notes and the pinned and newest ones, each with its tags.
     public struct Shelf: Hashable, Sendable {
         public let folder: Folder
         public let count: Int
@@ -69,7 +69,10 @@ extension Notebook {
     }
 
     private static func shelves(_ db: Connection, _ limit: Int) throws -> [Shelf] {
-        let newest = Folder.notes.order { $0.changed.descending }.limit(limit).including(Note.tags.order { $0.name })
+        let newest = Folder.notes.order { note in
+            note.pinned.descending
+            note.changed.descending
+        }.limit(limit).including(Note.tags.order { $0.name })
         let query = Folder.order { $0.name }.annotated { Folder.notes.of($0).count }.including(newest)
         return try db.fetchAll(query).map { found, notes in
             Shelf(folder: found.0, count: found.1, newest: notes.map { (note: $0.0, tags: $0.1) })

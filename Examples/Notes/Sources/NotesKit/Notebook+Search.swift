@@ -13,7 +13,7 @@ extension Notebook {
             var search = FullTextSearch(text)
             search.limit = limit
             search.weights = [3, 1]
-            if let folder { search.filter = "folder IN (SELECT id FROM folder WHERE name = \(folder))" }
+            if let folder { search.filter = "folder = \(folder)" }
             let found = try db.fullText("note_fts").search(search)
             let notes = try db.fetchAll(Note.self, ids: found.hits.map(\.rowID))
             let byID = Dictionary(uniqueKeysWithValues: notes.map { ($0.id, $0) })

@@ -10,10 +10,13 @@ public struct Notebook: Sendable {
     let key: Encryption
 
     /// Opens a notebook, or creates it.
-    public init(at path: String, key: Encryption) throws {
+    public init(at path: String, key: Encryption) throws { try self.init(at: path, key: key, migratedThrough: nil) }
+
+    /// - Parameter last: the last migration that the application has. Tests are former versions of it with that.
+    init(at path: String, key: Encryption, migratedThrough last: String?) throws {
         self.key = key
         pool = try DatabasePool(.file(path), key: key)
-        try Self.migrator.migrate(pool)
+        try Self.migrator.migrate(pool, through: last)
         // The name of this copy. It is not synchronised, as it is in none of the logged tables.
         let settings = try SharedKeyValueStore("settings", in: pool)
         let peer = try settings.write { store in
@@ -32,10 +35,10 @@ public struct Notebook: Sendable {
         var migrator = Migrator()
         migrator.add("notes, folders, tags and attachments") { db in
             try db.execute(SQLScript("""
-                CREATE TABLE folder(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE) STRICT;
+                CREATE TABLE folder(name TEXT PRIMARY KEY NOT NULL) STRICT;
                 CREATE TABLE note(
                     id INTEGER PRIMARY KEY,
-                    folder INTEGER REFERENCES folder(id) ON DELETE SET NULL,
+                    folder TEXT REFERENCES folder(name) ON DELETE SET NULL,
                     title TEXT NOT NULL, body TEXT NOT NULL, changed TEXT NOT NULL) STRICT;
                 CREATE INDEX note_folder ON note(folder);
                 CREATE TABLE tag(name TEXT PRIMARY KEY NOT NULL) STRICT;
@@ -50,6 +53,10 @@ public struct Notebook: Sendable {
                 """))
             try db.create(
                 FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"), tokenizer: .multilingual()))
+        }
+        // A copy without this column receives nothing that has it, and loses nothing: it gets that when it is migrated.
+        migrator.add("pinned notes") { db in
+            try db.execute("ALTER TABLE note ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
         }
         return migrator
     }

@@ -9,19 +9,20 @@ extension ID {
     static var new: ID { .random(in: 1...(1 << 53)) }
 }
 
+/// Its name is its key, as a tag's: copies that add the same one have one, and no note loses it.
 @Record("folder", options: .strict)
 public struct Folder: Hashable, Sendable {
-    @PrimaryKey public var id: ID
-    @Column(unique: true, collate: "NOCASE") public var name: String
+    @PrimaryKey public var name: String
 }
 
 @Record("note", options: .strict, indexes: [SQLIndex("note_folder", on: [.column("folder")])])
 public struct Note: Hashable, Sendable {
     @PrimaryKey public var id: ID
-    @References(Folder.self, onDelete: .setNull) public var folder: ID?
+    @References(Folder.self, onDelete: .setNull) public var folder: String?
     public var title: String
     public var body: String
     public var changed: Date
+    @Column(default: false) public var pinned = false
 }
 
 @Record("tag", options: .strict)

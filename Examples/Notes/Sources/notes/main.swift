@@ -10,6 +10,7 @@ let usage = """
       search WORD ... [--in FOLDER]             the notes that fit best
       show ID                                   a note and the names of its attachments
       attach ID PATH                            adds a file to a note
+      pin ID                                    shows a note before the others
       delete ID                                 deletes a note
       sync FOLDER                               exchanges changes with other copies through a folder
       watch                                     the folders, now and after each change
@@ -82,6 +83,7 @@ func run() async throws {
         let id = try words.id()
         let file = URL(fileURLWithPath: try words.next())
         try notebook.attach(Data(contentsOf: file), named: file.lastPathComponent, to: id)
+    case "pin": try notebook.pin(try words.id())
     case "delete": try notebook.delete(try words.id())
     case "sync":
         let changes = try await notebook.synchronize(through: try words.next())

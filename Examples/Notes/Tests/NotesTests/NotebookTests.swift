@@ -53,8 +53,77 @@ import Testing
         try phone.add("On the phone", "a quick fox", folder: "Home")
         for notes in [phone, laptop, phone, laptop] { try await notes.synchronize(through: shared) }
         #expect(try laptop.shelves(newest: 10) == phone.shelves(newest: 10))
+        #expect(try laptop.shelves().map { "\($0.folder.name) \($0.count)" } == ["Home 2", "Work 1"])
         #expect(try phone.note(note.id).map { [$0.title, $0.body] } == ["The plan", "Final"])
         for copy in [laptop, phone] { #expect(try copy.search("quikc").map(\.note.title) == ["On the phone"]) }
+    }
+
+    @Test func `an application without a column goes on until it is updated`() async throws {
+        let (laptop, shared) = (try open("laptop.db"), folder.appendingPathComponent("shared").path)
+        // The phone has the application before notes could be pinned.
+        let path = folder.appendingPathComponent("phone.db").path, key = try Encryption.passphrase("correct horse")
+        let old = try Notebook(at: path, key: key, migratedThrough: "notes, folders, tags and attachments")
+        let note = try laptop.add("Plan", "Draft", folder: "Work")
+        try laptop.pin(note.id)
+        try await laptop.synchronize(through: shared)
+        try old.write { db in
+            try db.execute("INSERT INTO folder VALUES ('Phone')")
+            try db.execute("INSERT INTO note VALUES (7, 'Phone', 'Old', 'a quick fox', '2026-01-01 00:00:00.000')")
+        }
+        for _ in 0..<2 {
+            await #expect { try await old.synchronize(through: shared) } throws: { ($0 as? DatabaseError)?.code == .schema }
+        }
+        // The laptop has the phone's note, and the phone gets the laptop's when its application is updated.
+        try await laptop.synchronize(through: shared)
+        #expect(try laptop.search("quikc").map(\.note.title) == ["Old"])
+        #expect(try laptop.note(7)?.pinned == false)
+        try old.close()
+        let phone = try open("phone.db")
+        try await phone.synchronize(through: shared)
+        #expect(try phone.shelves(newest: 10) == laptop.shelves(newest: 10))
+        #expect(try phone.note(note.id)?.pinned == true)
+    }
+
+    /// Two devices, each with the program, and a folder between them. One of them has the program before notes could be pinned.
+    @Test func `the program synchronises through a folder`() async throws {
+        let keyFile = folder.appendingPathComponent("key")
+        try Data("correct horse".utf8).write(to: keyFile)
+        func run(_ words: String..., text: String = "") throws -> String {
+            let process = Process(), (input, output) = (Pipe(), Pipe())
+            // Beside the bundle of the tests.
+            let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+            let tests = bundle?.bundleURL ?? Bundle.main.executableURL
+            process.executableURL = tests?.deletingLastPathComponent().appendingPathComponent("notes")
+            process.arguments = words
+            process.currentDirectoryURL = folder
+            process.environment = ["NOTES_KEY_FILE": keyFile.path]
+            (process.standardInput, process.standardOutput) = (input, output)
+            try process.run()
+            try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+            try input.fileHandleForWriting.close()
+            let said = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0, "\(words)")
+            return String(decoding: said, as: UTF8.self)
+        }
+        let id = try run("laptop.db", "add", "Sourdough", "--in", "Kitchen", "--tag", "bread", text: "Feed the starter, then bake.")
+            .trimmingCharacters(in: .newlines)
+        #expect(try run("laptop.db", "sync", "shared") == "0 changes received, 1 sent\n")
+        let path = folder.appendingPathComponent("phone.db").path, key = try Encryption.passphrase("correct horse")
+        let old = try Notebook(at: path, key: key, migratedThrough: "notes, folders, tags and attachments")
+        try old.write { try $0.execute("INSERT INTO folder VALUES ('Garage')") }
+        try old.close()
+        _ = try run("laptop.db", "pin", id)
+        _ = try run("laptop.db", "add", "Bicycle", "--in", "Garage", text: "Oil the chain.")
+        for name in ["laptop.db", "phone.db", "laptop.db", "phone.db"] { _ = try run(name, "sync", "shared") }
+        let list = try run("laptop.db", "list")
+        #expect(list.contains("Garage (1)\n") && list.contains("Kitchen (1)\n  \(id)  Sourdough #bread\n"))
+        #expect(try run("phone.db", "list") == list)
+        #expect(try run("phone.db", "search", "starer").contains("Feed the [starter], then bake."))
+        _ = try run("phone.db", "delete", id)
+        for name in ["phone.db", "laptop.db"] { _ = try run(name, "sync", "shared") }
+        #expect(try run("laptop.db", "show", id) == "there is no such note\n")
+        #expect(try run("phone.db", "sync", "shared") == "0 changes received, 0 sent\n")
     }
 
     @Test func `changes are observed`() async throws {
