@@ -26,10 +26,13 @@ import TestSupport
     @Test func codeOfTheArticleWorks() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         let path = folder.path("laptop.db"), shared = folder.path("shared"), copy = folder.path("tablet.db")
+        let other = folder.path("watch.db")
         do {
-            let pool = try DatabasePool(.file(path), key: key)
-            try await Self.migrator().migrate(pool)
-            try await pool.close()
+            for path in [path, other] {
+                let pool = try DatabasePool(.file(path), key: key)
+                try await Self.migrator().migrate(pool)
+                try await pool.close()
+            }
         }
 
         let pool = try DatabasePool(.file(path), key: key)
@@ -53,6 +56,31 @@ import TestSupport
                 try db.execute("UPDATE note SET title = 'Owls'")
             }
         }
+
+        let queue = try DatabaseQueue(.file(other), key: key)
+        let watch = try await SharedChangeLog(
+            queue, tables: ["folder", "note"], peer: "watch")
+
+        func addFolder(to log: SharedChangeLog) throws {
+            try log.write { db in
+                try db.execute(
+                    "INSERT INTO folder VALUES ('f2', 'Trees')")
+            }
+        }
+
+        try addFolder(to: watch)
+        try await watch.synchronize(with: store)
+
+        let names = queue.observe { db in
+            try db.fetchAll(
+                String.self, "SELECT name FROM folder ORDER BY id")
+        }
+        for try await names in names {
+            print(names)
+            if names == ["Birds", "Trees"] { break }
+        }
+        try await log.synchronize(with: store)
+        #expect(try await pool.read { try $0.fetchAll(String.self, "SELECT name FROM folder ORDER BY id") } == ["Birds", "Trees"])
 
         struct Device {
             let pool: DatabasePool
@@ -158,6 +186,7 @@ import TestSupport
         try await tablet.receive(log.changes(since: tablet.withLog { try $0.position }))
         try await log.receive(tablet.changes(since: log.withLog { try $0.position }))
 
+        try await log.withLog { try $0.remove(peer: "watch") }
         let count = try await log.withLog { log in
             try log.remove(peer: "phone")
             return try log.prune(patience: .seconds(365 * 86_400))
