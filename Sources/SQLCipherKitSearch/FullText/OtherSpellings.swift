@@ -35,6 +35,12 @@ enum OtherSpellings {
         return found
     }
 
+    /// Returns a text with punctuation in other forms: its words written as one, apart, or with hyphens.
+    static func joinings(of text: [UInt8]) -> [[UInt8]] {
+        let words = text.split { $0 < 0x80 && !$0.isASCIIWordByte }
+        return words.count < 2 ? [] : ["", " ", "-"].map { Array(words.joined(separator: $0.utf8)) }
+    }
+
     /// Returns how the hour of a time of day such as `14:05` is written in a time stamp, in one word with the day:
     /// `2026-11-23T14:05:09Z`.
     static func hours(_ hour: [UInt8], before minute: [UInt8]) -> [[UInt8]] {

@@ -29,8 +29,11 @@ struct SearchCorrection {
         var slots = try SearchSlots(search, index)
         guard let last = slots.slots.last, last.isPrefix, last.tokens.count == 1, !last.isLeftOut else { return [] }
         slots.slots = [last]
-        try slots.findWords()
+        if !index.hasTrigrams { try slots.findWords() }
         var terms = slots.slots[0].alternatives.map { term($0.tokens[0], $0.documents) }
+        if index.hasTrigrams {
+            terms = try index.terms(beginning: last.tokens[0], pages: 0).terms.map { term($0.bytes, $0.documents) }
+        }
         terms.sort { ($1.documents, $0.term) < ($0.documents, $1.term) }
         guard index.isStemmed else { return Array(terms.prefix(limit)) }
         var found: [FTS5Vocabulary.Term] = []
@@ -49,23 +52,17 @@ struct SearchCorrection {
         slot.alternatives = [SearchSlots.Alternative(tokens: [stem], kind: .exact, typos: 0, documents: 1)]
         slots.slots = [slot]
         let rows = try slots.match(minimum: 1, wanted: 4, SearchSlots.Budget(steps: 64, limit: 2_000), nil).matches.map(\.row)
-        let columns = index.columns.map { "CAST(f.\($0.quotedSQLIdentifier) AS TEXT)" }
-        for row in rows {
-            for column in columns {
-                let sql: SQL = "SELECT \(raw: column) FROM \(raw: index.table.qualifiedName) AS f WHERE f.rowid = \(row)"
-                var part = ""
-                // The text may be invalid UTF-8.
-                try index.table.connection.forEach(sql) { row in
-                    if try Row.Column(row.handle, 0).isNull() { return }
-                    part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(20_000), as: UTF8.self) }
-                }
-                for token in try index.tokens(of: part, .document) where token.bytes == stem {
+        var found: [UInt8]?
+        for row in rows where found == nil {
+            try index.eachText(of: row, bytes: 20_000) { part in
+                for token in try index.tokens(of: part, .document) where token.bytes == stem && found == nil {
                     let word = index.unstemmed(token, of: Array(part.utf8))
-                    if word.starts(with: beginning) { return word }
+                    if word.starts(with: beginning) { found = word }
                 }
+                return found == nil
             }
         }
-        return beginning.isEmpty ? stem : nil
+        return found ?? (beginning.isEmpty ? stem : nil)
     }
 
     // MARK: Corrections

@@ -26,6 +26,9 @@ final class SearchIndex {
     /// Whether the index has stems in place of English words, because of `porter` or a filter over it. If the tokenizer fails, so
     /// does the next call of it.
     private(set) lazy var isStemmed = (try? tokens(of: "relational", .document))?.first?.bytes == Array("relat".utf8)
+    /// Whether the index has all runs of three characters in place of words, because of `trigram`. A typed word is then the text of
+    /// its trigrams, and the words that it may mean are those of texts.
+    private(set) lazy var hasTrigrams = (try? tokens(of: "abcd", .document))?.map(\.bytes) == ["abc", "bcd"].map { Array($0.utf8) }
 
     private init(_ table: FullTextIndex, _ handle: OpaquePointer, _ columns: [String]) throws {
         self.table = table
@@ -66,6 +69,19 @@ final class SearchIndex {
             ?? DatabaseError(code: ResultCode(rawValue: rc), message: "full-text search: \(String(cString: sqlite3_errstr(rc)))")
     }
 
+    /// Calls `body` with the beginning of each column of a row, until it returns false. The text may have been invalid UTF-8.
+    func eachText(of row: Int64, bytes: Int, _ body: (String) throws -> Bool) throws {
+        for column in columns {
+            let text: SQL = "CAST(f.\(identifier: column) AS TEXT)"
+            var part = ""
+            try table.connection.forEach("SELECT \(text) FROM \(raw: table.qualifiedName) AS f WHERE f.rowid = \(row)") { row in
+                if try Row.Column(row.handle, 0).isNull() { return }
+                part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(bytes), as: UTF8.self) }
+            }
+            guard try body(part) else { return }
+        }
+    }
+
     // MARK: Words
 
     private func terms(
@@ -86,16 +102,27 @@ final class SearchIndex {
         return answer
     }
 
+    private func remembered(
+        _ question: SearchMemory.Question, _ search: () throws -> SearchMemory.Answer
+    ) rethrows -> SearchMemory.Answer {
+        if let answer = memory[question] { return answer }
+        let answer = try search()
+        memory[question] = answer
+        return answer
+    }
+
     /// Returns the word itself; nil if the index does not have it.
-    func term(_ bytes: [UInt8]) throws(DatabaseError) -> Term? {
-        try bytes.withCBytes { word, count throws(DatabaseError) in
+    func term(_ bytes: [UInt8]) throws -> Term? {
+        if try entries(of: bytes).count > 1 { return try remembered(.word(bytes)) { try TextWords(self).term(bytes) }.terms.first }
+        return try bytes.withCBytes { word, count throws(DatabaseError) in
             try terms(.word(bytes)) { sqlcipherkit_words_beginning(handle, word, count, 1, 1, $0) }.terms.first
         }
     }
 
     /// Returns the words that begin with these bytes. If there are very many, these are the ones in the most rows.
-    func terms(beginning bytes: [UInt8], pages: Int) throws(DatabaseError) -> SearchMemory.Answer {
-        try bytes.withCBytes { word, count throws(DatabaseError) in
+    func terms(beginning bytes: [UInt8], pages: Int) throws -> SearchMemory.Answer {
+        if hasTrigrams { return try remembered(.beginning(bytes, pages: pages)) { try TextWords(self).beginning(bytes) } }
+        return try bytes.withCBytes { word, count throws(DatabaseError) in
             try terms(.beginning(bytes, pages: pages)) {
                 sqlcipherkit_words_beginning(handle, word, count, 0, Int32(clamping: pages), $0)
             }
@@ -107,10 +134,13 @@ final class SearchIndex {
     /// again.
     func terms(
         near bytes: [UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int, isKept: Bool = true
-    ) throws(DatabaseError) -> SearchMemory.Answer {
-        try bytes.withCBytes { word, count throws(DatabaseError) in
-            let question = SearchMemory.Question.near(bytes, edits: edits, first: first, isPrefix: isPrefix, pages: pages)
-            return try terms(isKept ? question : nil) {
+    ) throws -> SearchMemory.Answer {
+        let question = SearchMemory.Question.near(bytes, edits: edits, first: first, isPrefix: isPrefix, pages: pages)
+        if hasTrigrams {
+            return try remembered(question) { try TextWords(self).near(bytes, edits: edits, first: first, isPrefix: isPrefix) }
+        }
+        return try bytes.withCBytes { word, count throws(DatabaseError) in
+            try terms(isKept ? question : nil) {
                 sqlcipherkit_words_near(
                     handle, word, count, Int32(clamping: edits), Int32(clamping: first), isPrefix ? 1 : 0,
                     Int32(clamping: pages), $0)
@@ -161,9 +191,36 @@ final class SearchIndex {
     func tokens(typed text: String, isPrefix: Bool) throws(DatabaseError) -> [Token] {
         let purpose: FTS5TokenizePurpose = isPrefix ? [.query, .prefix] : .query
         let utf8 = Array(text.utf8)
-        return try tokens(of: text, purpose).map { token in
+        let tokens = try tokens(of: text, purpose)
+        if hasTrigrams, let first = tokens.first, let last = tokens.last, tokens.count <= Self.limit {
+            let range = first.range.lowerBound..<last.range.upperBound
+            return [Token(bytes: Self.text(of: tokens.map(\.bytes)), range: range, isColocated: false)]
+        }
+        return tokens.map { token in
             Token(bytes: unstemmed(token, of: utf8), range: token.range, isColocated: token.isColocated)
         }
+    }
+
+    /// The maximum number of tokens of a typed word.
+    private static let limit = 32
+
+    /// Returns the text that has these trigrams: after the first one, each adds a character.
+    private static func text(of trigrams: [[UInt8]]) -> [UInt8] {
+        trigrams.dropFirst().reduce(into: trigrams.first ?? []) { text, trigram in
+            text += trigram[(trigram.lastIndex { $0 & 0xc0 != 0x80 } ?? 0)...]
+        }
+    }
+
+    /// Returns what the index has for a word: the word, or its trigrams.
+    func entries(of word: [UInt8]) throws(DatabaseError) -> [[UInt8]] {
+        guard hasTrigrams, word.count > 3 else { return [word] }
+        let trigrams = try tokens(of: String(decoding: word, as: UTF8.self), .query).map(\.bytes)
+        return trigrams.isEmpty ? [word] : trigrams
+    }
+
+    /// Returns the ways in which the index may have words that stand side by side.
+    func sequences(of words: [[UInt8]]) -> [[[UInt8]]] {
+        hasTrigrams ? [" ", "-", ".", "'"].map { [Array(words.joined(separator: $0.utf8))] } : [words.map(stored)]
     }
 
     /// Returns the word that a token is the stem of, or else the token itself.

@@ -34,12 +34,12 @@ struct SearchMarker {
     /// The number of bytes of a column that are searched for words to mark.
     private static let limit = 200_000
 
-    init(_ slots: SearchSlots, _ index: SearchIndex) {
-        let phrases = slots.wanted.flatMap { place in
+    init(_ slots: SearchSlots, _ index: SearchIndex) throws {
+        let phrases = try slots.wanted.flatMap { place in
             let slot = slots.slots[place]
             let columns = slot.columns.isEmpty ? nil : Set(slot.columns.map(Int.init))
-            return slot.alternatives.map { alternative in
-                Phrase(places: alternative.tokens.map { [$0] }, slot: place, columns: columns)
+            return try slot.alternatives.map { alternative in
+                Phrase(places: try alternative.tokens.flatMap(index.entries).map { [$0] }, slot: place, columns: columns)
             }
         }
         self.init(phrases, index)

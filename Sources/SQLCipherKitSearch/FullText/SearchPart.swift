@@ -70,7 +70,7 @@ struct SearchPart {
     func facets() throws -> [String: FacetCounts] { try options.facets(options.rows.found) }
 
     func hits(_ matches: [sqlcipherkit_match], place: Int) throws -> [FullTextSearch.Hit] {
-        try options.shown.hits(matches.map(SearchHits.Row.init), marker: SearchMarker(slots, index), source: place)
+        try options.shown.hits(matches.map(SearchHits.Row.init), marker: try SearchMarker(slots, index), source: place)
     }
 
     /// Returns the matches of some of the rows found, in their order.

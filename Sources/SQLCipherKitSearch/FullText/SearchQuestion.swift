@@ -18,13 +18,13 @@ struct SearchQuestion {
                 columns: nil, column_count: Int32(slot.columns.count)))
     }
 
-    /// Adds a word of the index that the last typed word may mean.
-    mutating func add(_ alternative: SearchSlots.Alternative, exactness: Int32, documents: Int) {
+    /// Adds a word that the last typed word may mean, and what the index has for it.
+    mutating func add(_ alternative: SearchSlots.Alternative, of entries: [[UInt8]], exactness: Int32, documents: Int) {
         alternatives.append(
             sqlcipherkit_alternative(
-                slot: Int32(slots.count - 1), first: Int32(tokens.count), count: Int32(alternative.tokens.count),
+                slot: Int32(slots.count - 1), first: Int32(tokens.count), count: Int32(entries.count),
                 typos: Int32(alternative.typos), exactness: exactness, documents: Int64(documents)))
-        for token in alternative.tokens {
+        for token in entries {
             bytes += token
             tokens.append(bytes.count)
         }

@@ -79,7 +79,8 @@ extension SearchSlots {
             for alternative in slot.alternatives where !isTyped || self.isTyped(alternative, place) {
                 let isTypedPart = isBegun && alternative.kind == .prefix && alternative.typos == 0
                 question.add(
-                    alternative, exactness: isTypedPart ? 0 : alternative.exactness,
+                    alternative, of: try alternative.tokens.flatMap(index.entries),
+                    exactness: isTypedPart ? 0 : alternative.exactness,
                     documents: min(rows, alternative.shared ?? alternative.documents))
             }
         }

@@ -52,7 +52,9 @@ extension SearchSlots {
                 for stem in EnglishEndings.stems(beginning: word) { try add(stem, .form, to: &slot) }
             }
             if !slot.isQuoted, !slot.isExcluded {
-                for other in OtherSpellings.words(for: word) { try add(other, .form, to: &slot) }
+                var others = OtherSpellings.words(for: word)
+                if index.hasTrigrams { others += OtherSpellings.joinings(of: word) }
+                for other in others { try add(other, .form, to: &slot) }
                 try findSplit(word, &slot)
             }
         }
@@ -78,6 +80,8 @@ extension SearchSlots {
     }
 
     private mutating func findCompletions(_ word: [UInt8], typos: Int, _ slot: inout Slot) throws {
+        // In an index of trigrams, a word is found inside longer ones.
+        if index.hasTrigrams { return }
         let found = try index.terms(beginning: word, pages: Bound.prefixPages)
         let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
         let others = found.terms.filter { !known.contains($0.bytes) }
@@ -101,13 +105,12 @@ extension SearchSlots {
     private mutating func findSplit(_ word: [UInt8], _ slot: inout Slot) throws {
         let isKnown = slot.alternatives.contains { $0.kind == .exact }
         var found: [Alternative] = []
-        for tokens in OtherSpellings.splits(of: word) {
-            let stemmed = tokens.map(index.stored)
+        for tokens in OtherSpellings.splits(of: word).flatMap(index.sequences) {
             // Frequent words that rarely follow each other would take up the search.
-            guard let rarest = try documents(ofAll: stemmed), rarest <= (isKnown ? Bound.splitRows : Bound.completedRows) else {
+            guard let rarest = try documents(ofAll: tokens), rarest <= (isKnown ? Bound.splitRows : Bound.completedRows) else {
                 continue
             }
-            found.append(Alternative(tokens: stemmed, kind: .form, typos: 0, documents: rarest))
+            found.append(Alternative(tokens: tokens, kind: .form, typos: 0, documents: rarest))
         }
         slot.alternatives += found.sorted { $0.documents > $1.documents }.prefix(Bound.splits)
     }
