@@ -42,6 +42,7 @@ WORKLOADS = {
     "newest": ("20 hits for the frequent words among the newest percent of the documents", 1),
     "pages": ("pages 1 to 50 of the hits for each of the 5 most frequent words; no document may be on two", 5),
     "facets": ("the ten most frequent tags of ten frequent and ten rare words' hits; tags are a JSON array", 2),
+    "intact": ("compare the index with its table", 5),
     "judged": (f"queries with known answers in {len(search_queries.CLASSES)} classes: a target is first, or in the first 5", 20),
     # The last, as what is inserted would be found.
     "commits": ("insert 1,000 documents, each in a transaction of its own", 2),
@@ -292,6 +293,10 @@ def measure(made, folder, workloads, rounds):
                     answers = searcher.run(workload, None, folder / f"insert-{rounds + number}.tsv")
                     if answers:
                         measured.add(workload, variant, [time for time, _ in answers])
+                elif workload == "intact":
+                    answer = searcher.ask(workload)
+                    if answer != "-":
+                        measured.add(workload, variant, [int(answer) / 1e9])
                 elif workload == "insert":
                     measured.add(workload, variant, [searcher.number(f"insert {folder / f'insert-{number}.tsv'}")])
                 elif workload == "first":
@@ -332,7 +337,7 @@ def speed_rows(measured, workloads, variants):
         for variant in variants:
             if (workload, variant) not in measured.times:
                 row.append("–")
-            elif workload in ("build", "insert"):
+            elif workload in ("build", "insert", "intact"):
                 row.append(shown(median(measured.times[workload, variant])))
             elif workload == "commits":
                 times = measured.times[workload, variant]
@@ -391,7 +396,7 @@ def table(head, rows, is_markdown=False):
 def report(measured, workloads, variants, documents, is_markdown):
     """The tables, and what their rows and columns are."""
     kinds = list(WORKLOADS.items()) if len(workloads) == len(WORKLOADS) else [(name, WORKLOADS[name]) for name in workloads]
-    parts = [f"{documents:,} documents. Milliseconds, p50 / p95 of all queries and rounds; build and insert: the median.",
+    parts = [f"{documents:,} documents. Milliseconds, p50 / p95 of all queries and rounds; build, intact and insert: the median.",
              table(["workload", *variants, "goal"], speed_rows(measured, workloads, variants), is_markdown)]
     parts += filter(None, [ratios(measured, workloads, variants), repeats(measured)])
     if "judged" in workloads:

@@ -52,8 +52,8 @@ typedef struct {
     i64 flip;
     /* The next of the only rows. */
     int only;
-    /* The number of rows rated with the length of their texts, by the number of words and of typing errors. */
-    int measured[sqlcipherkit_max_slots + 1][16];
+    /* The number of rows rated with the length of their texts, by words, what they pay for others, and typing errors. */
+    u16 measured[13][128][16];
     /* Rows that are to be judged. */
     int pending;
     sqlcipherkit_match batch[sqlcipherkit_batch];

@@ -40,12 +40,28 @@ static int sqlcipherkit_is_excluded(sqlcipherkit_matching *m, i64 row) {
     return (groups & ~lacking) != 0;
 }
 
+/* Returns how many of the first slots lead: a row without all of these lacks more than `missing` words or pays more than `most`. */
+static int sqlcipherkit_leaders(const sqlcipherkit_matching *m, int missing, int most) {
+    for (int count = 1, cost = 0; count <= missing; count++) {
+        cost += m->question->slots[m->order[count - 1]].cost;
+        if ((sqlcipherkit_is_discounted(count, m->wanted_slots - count) ? (cost + 4) / 5 : cost) > most) return count;
+    }
+    return missing + 1;
+}
+
 static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
     const sqlcipherkit_question *q = m->question;
-    const int wanted = m->wanted_slots, minimum = MAX(1, MIN(q->minimum, wanted));
+    sqlcipherkit_answer *answer = m->answer;
+    const int wanted = m->wanted_slots, minimum = MAX(1, MIN(q->minimum, wanted)), missing = wanted - minimum;
+    int most = q->most, leaders = sqlcipherkit_leaders(m, missing, most);
     i64 row = 0;
     for (i64 from = SMALLEST_INT64; m->rc == SQLITE_OK && !sqlcipherkit_is_spent(m); from = row + 1) {
-        if (!sqlcipherkit_next_row(m, from, wanted - minimum + 1, &row) || m->rc != SQLITE_OK) break;
+        if (q->prunes && q->wanted > 0 && answer->count == q->wanted && answer->matches[0].cost < most) {
+            most = answer->matches[0].cost;
+            leaders = sqlcipherkit_leaders(m, missing, most);
+        }
+        if (leaders <= missing) answer->is_complete = 0;
+        if (!sqlcipherkit_next_row(m, from, leaders, &row) || m->rc != SQLITE_OK) break;
         unsigned int present = 0;
         int have = 0, is_over = row == LARGEST_INT64;
         i64 next = row;

@@ -126,6 +126,9 @@ static int sqlcipherkit_side_by_side(const sqlcipherkit_matching *m, unsigned in
     return first;
 }
 
+/* Whether a row pays less for the words that it lacks if the others stand together. */
+static int sqlcipherkit_is_discounted(int missing, int words) { return missing > 0 && words > 1 && 2 * missing <= words; }
+
 /* Whether each of the words that the row has is beside another one of them, in any order. */
 static int sqlcipherkit_is_together(const sqlcipherkit_matching *m, unsigned int present) {
     for (int i = 0; i < m->slot_count; i++) {
@@ -205,8 +208,9 @@ static double sqlcipherkit_relevance(const sqlcipherkit_matching *m, unsigned in
     return sum;
 }
 
-/* The number of rows whose length is looked up, among those with the same number of words and of typing errors. These are the first
- * on the way, however many rows are asked for and whatever else is looked for, so that a row's relevance is always the same. */
+/* The number of rows whose length is looked up, among those with as many words, of the same cost, and as many typing errors. These
+ * are the first on the way, however many rows are asked for and whatever else is looked for, so that a row's relevance is always
+ * the same. */
 enum { sqlcipherkit_measured_rows = 2000 };
 
 /* Returns the length of the row's text, as a multiple of the average. */
@@ -292,7 +296,7 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
         before = i;
     }
     /* A word too many costs little if all others stand together: less still in the first column. */
-    if (missing > 0 && words > 1 && 2 * missing <= words && has_places && sqlcipherkit_is_together(m, present)) {
+    if (sqlcipherkit_is_discounted(missing, words) && has_places && sqlcipherkit_is_together(m, present)) {
         cost = column == 0 ? (cost + 4) / 5 : (cost + 1) / 2;
     }
     /* A word that only resembles a typed one counts in full beside another of the words. */
@@ -320,8 +324,8 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     match.proximity = (u8)MIN(proximity, 255);
     match.before = sqlcipherkit_rule_key(q, &match, 0);
     match.after = sqlcipherkit_rule_key(q, &match, 1);
-    int *measured = &m->measured[words][MIN(typos, 15)];
-    const int is_measured = m->words->config->bColumnsize && (*measured)++ < sqlcipherkit_measured_rows;
+    u16 *measured = &m->measured[MIN(words, 12)][MIN(cost, 127)][MIN(typos, 15)];
+    const int is_measured = m->words->config->bColumnsize && *measured < sqlcipherkit_measured_rows && (*measured += 1);
     const int is_full = answer->count == q->wanted;
     int may_enter = q->wanted > 0 && (!is_full || match.before <= answer->matches[0].before);
     if (may_enter) match.relevance = sqlcipherkit_relevance(m, present, is_measured ? sqlcipherkit_length(m, match.row) : 1);

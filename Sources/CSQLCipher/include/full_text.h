@@ -138,6 +138,11 @@ typedef struct {
     int enough;
     /* The maximum number of matches to return. */
     int wanted;
+    /* Rows that pay more than `most` for missing words need not be found. With `prunes`, neither need those that pay more than the
+     * last of the `wanted` rows found: sqlcipherkit_rule_words must be the first rule, and `is_complete` is 0 if rows were left
+     * out. */
+    int most;
+    int prunes;
     /* If not NULL, the only rows that are looked at, in ascending order. */
     const sqlite3_int64 *only;
     int only_count;

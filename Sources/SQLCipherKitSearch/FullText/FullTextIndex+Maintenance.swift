@@ -22,6 +22,7 @@ extension FullTextIndex {
             try forgetReplaced()
             try registerMissingKeys()
             try command("rebuild")
+            try command("optimize")
         }
     }
 

@@ -14,7 +14,7 @@ extension FullTextSearch {
         /// How many of these rows are in each group, by the names in ``FullTextSearch/facets``.
         public let facets: [String: [Facet]]
         /// Whether the search looked at all rows and words of the index that could have led to a hit. It is false for one or two
-        /// letters in a large index, and if there were enough hits before typing errors were looked for.
+        /// letters in a large index, and if there were enough hits before typing errors, or rows with fewer words, were looked for.
         public let isExhaustive: Bool
         /// Whether too few rows have all words (see ``FullTextSearch/fewerWordsBelow``), so that rows without one or more of them
         /// were looked for too.

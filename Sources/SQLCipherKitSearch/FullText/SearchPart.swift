@@ -40,7 +40,9 @@ struct SearchPart {
             return
         }
         let budget = SearchSlots.Budget.round(missing: missing, of: slots)
-        let answer = try slots.match(minimum: minimum, wanted: count, budget, options.rows)
+        let last = count > 0 && matches.count >= count ? Int(matches[count - 1].cost) : .max
+        let most = search.rules.first == .words && count > 0 ? last : nil
+        let answer = try slots.match(minimum: minimum, wanted: count, budget, options.rows, most: most)
         add(answer, count)
         isWalkComplete = answer.isComplete
         guard !answer.isComplete, missing == 0, slots.hasForms else { return }

@@ -60,12 +60,12 @@ struct SearchRun {
                 edits += 1
                 if try findTypos(edits) { ranking = try match(missing: 0, wanted: kept) }
             }
-            while isShort(ranking), missing + 1 < words {
+            while isShort(ranking), missing + 1 < words, !isSettled(ranking, needed, missing: missing + 1) {
                 missing += 1
                 ranking = try match(missing: missing, wanted: kept)
             }
         }
-        let isEverything = words == 0 || edits == 2
+        let isEverything = words == 0 || (edits == 2 && (missing + 1 == words || !isShort(ranking)))
         let understood = understoodWords
         guard isCounting else {
             return FullTextSearch.Found(
@@ -74,7 +74,7 @@ struct SearchRun {
         }
         // Counting works on copies, so that it changes neither the hits nor their marks.
         var counting = self
-        let total = try counting.count(missing: missing, edits: edits)
+        let total = try counting.count(missing: isShort(ranking) ? words - 1 : 0, edits: edits)
         var isComplete = counting.parts.allSatisfy(\.isComplete)
         let facets = try counting.facets(&isComplete)
         let hits = search.isSorted ? try counting.sortedHits() : try hits(Self.page(of: ranking, search))
@@ -102,6 +102,13 @@ struct SearchRun {
     private func isSettled(_ ranking: [Ranked], _ needed: Int, edits: Int) -> Bool {
         guard ranking.count >= needed, needed > 0 else { return needed == 0 }
         return search.rules.prefix(2) != [.words, .typos] || ranking[needed - 1].match.typos < edits
+    }
+
+    /// Whether rows that lack at least `missing` of the words can no longer be among the requested hits.
+    private func isSettled(_ ranking: [Ranked], _ needed: Int, missing: Int) -> Bool {
+        guard ranking.count >= needed, needed > 0 else { return false }
+        let cost = Int(ranking[needed - 1].match.cost)
+        return search.rules.first == .words && parts.allSatisfy { $0.slots.leastCost(missing: missing) > cost }
     }
 
     /// Whether so few rows have all words that others are shown too.
@@ -181,9 +188,11 @@ struct SearchRun {
     }
 
     /// Looks for all rows that any page may have, and returns their number.
+    /// - Parameter missing: how many words a row may lack.
     private mutating func count(missing: Int, edits: Int) throws -> Int {
         guard words > 0 else { return 0 }
-        var isAny = false
+        // The hits may have been found without all rows that lack words.
+        var isAny = missing > 0
         for edits in (edits + 1)..<3 where try findTypos(edits) { isAny = true }
         if isAny { _ = try match(missing: missing, wanted: 0) }
         return parts.reduce(0) { $0 + $1.counted }

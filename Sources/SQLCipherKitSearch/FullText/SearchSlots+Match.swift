@@ -37,6 +37,18 @@ extension SearchSlots {
         return Dictionary(uniqueKeysWithValues: zip(wanted, rarities.map { max(2, Int32(100 * $0 / all)) }))
     }
 
+    /// Returns the least that a row pays for lacking at least `missing` of the words.
+    func leastCost(missing: Int) -> Int {
+        let sorted = costs.values.sorted().map(Int.init)
+        let sums = (missing..<max(missing + 1, sorted.count)).map { count in
+            let sum = sorted.prefix(count).reduce(0, +)
+            let rest = sorted.count - count
+            // A fifth, if the others may be together in the first column.
+            return rest > 1 && 2 * count <= rest ? (sum + 4) / 5 : sum
+        }
+        return sums.min() ?? 0
+    }
+
     /// Whether a word stands for anything but itself.
     var hasForms: Bool { wanted.contains { place in slots[place].alternatives.contains { !isTyped($0, place) } } }
 
@@ -65,9 +77,12 @@ extension SearchSlots {
     ///   - budget: the maximum work.
     ///   - judging: decides which rows are accepted; nil accepts every row.
     ///   - isTyped: whether to look for the words as typed only.
+    ///   - most: rows that pay more than this for missing words, or than the last of the rows that are returned, may be left out;
+    ///     nil if all rows are looked for.
     ///   - only: the only rows that are looked at, in ascending order; nil for those of `judging`.
     func match(
-        minimum: Int, wanted count: Int, _ budget: Budget, _ judging: SearchRows?, isTyped: Bool = false, only: [Int64]? = nil
+        minimum: Int, wanted count: Int, _ budget: Budget, _ judging: SearchRows?, isTyped: Bool = false, most: Int? = nil,
+        only: [Int64]? = nil
     ) throws -> Answer {
         let costs = costs
         var question = SearchQuestion()
@@ -105,6 +120,8 @@ extension SearchSlots {
                             question.limit = Int64(budget.limit)
                             question.enough = 20
                             question.wanted = Int32(count)
+                            question.most = Int32(clamping: most ?? .max)
+                            question.prunes = most == nil ? 0 : 1
                             question.highest_factor = 1
                             if led != nil { question.only = only.baseAddress }
                             question.only_count = Int32(only.count - 1)

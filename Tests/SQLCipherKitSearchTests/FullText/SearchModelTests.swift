@@ -152,6 +152,39 @@ import TestSupport
         }
     }
 
+    /// A page leaves out rows that lack too much to be on it, and no others.
+    @Test func pagesOfRowsThatLackWordsAreThoseOfAllRows() throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("t", columns: ["a", "b"]))
+        let index = try db.fullText("t")
+        let vocabulary = ["one", "two", "three", "four", "five", "six", "seven"]
+        var random = SeededGenerator()
+        for id in 1...900 {
+            let words = vocabulary.indices.filter { Int.random(in: 0..<(2 << $0), using: &random) == 0 }.map { vocabulary[$0] }
+            let (a, b) = (words.shuffled(using: &random).joined(separator: " "), words.joined(separator: " and "))
+            try db.execute("INSERT INTO t(rowid, a, b) VALUES (\(id), \(id % 4 == 0 ? a : ""), \(b))")
+        }
+        var left = 0
+        for _ in 0..<20 {
+            // No row has the last word.
+            let typed = Array(vocabulary.shuffled(using: &random).prefix(Int.random(in: 2...6, using: &random))) + ["unheard"]
+            var search = FullTextSearch(typed.joined(separator: " ") + " ", limit: 1_000)
+            (search.completion, search.typos, search.findsForms, search.snippet) = (.none, .none, false, nil)
+            let whole = try index.search(search)
+            search.limit = 20
+            for offset in [0, 20, 60] {
+                search.offset = offset
+                let page = try index.search(search)
+                #expect(page.hits == Array(whole.hits.dropFirst(offset).prefix(20)), "\(typed) from \(offset)")
+                if page.total < whole.total { left += 1 }
+                #expect(page.total == whole.total || !page.isExhaustive, "\(typed)")
+            }
+            search.countsAll = true
+            #expect(try index.search(search).total == whole.total, "\(typed)")
+        }
+        #expect(left > 20, "\(left)")
+    }
+
     // MARK: Prefixes
 
     private static let english = """

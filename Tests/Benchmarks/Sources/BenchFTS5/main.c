@@ -10,6 +10,7 @@
  *   pages PATH       the same for pages 1 to 50, one after the other
  *   insert PATH      the documents of another file, in one transaction; answers nanoseconds
  *   commits PATH     the same, each in a transaction of its own; answers a line of nanoseconds for each, then a dot
+ *   intact           compares the index with its table; answers nanoseconds
  * What cannot be done answers a dash. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +143,12 @@ static long long add_documents(const char *name) {
     return now() - start;
 }
 
+static long long check_index(void) {
+    long long start = now();
+    execute("INSERT INTO note_fts(note_fts, rank) VALUES ('integrity-check', 1)");
+    return now() - start;
+}
+
 static void commit_documents(const char *name) {
     FILE *file = opened(name);
     if (!insert) insert = prepared(INSERT_NOTE);
@@ -213,6 +220,7 @@ int main(int count, char **arguments) {
             open_database();
             printf("%lld\n", now() - start);
         } else if (argument && !strcmp(command, "commits")) commit_documents(argument);
+        else if (!strcmp(command, "intact")) printf("%lld\n", check_index());
         else if (argument && strchr("stnpf", *command)) run(argument, *command);
         else if (argument && !strcmp(command, "insert")) printf("%lld\n", add_documents(argument));
         else puts("-");
