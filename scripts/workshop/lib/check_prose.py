@@ -24,7 +24,7 @@ def files():
     for folder in ("Examples", "Sources", "Tests", "scripts"):
         paths = (path for path in sorted((ROOT / folder).rglob("*")) if path.is_file() and path.suffix in SUFFIXES)
         yield from (path for path in paths if ".build" not in path.parts)
-    pages = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "NOTICE.md", "Vendor/README.md")
+    pages = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "NOTICE.md", "SECURITY.md", "Vendor/README.md")
     yield from (ROOT / name for name in pages if (ROOT / name).exists())
 
 
