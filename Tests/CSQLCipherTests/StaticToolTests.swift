@@ -74,10 +74,10 @@ struct StaticToolTests {
         #expect(!(try Data(contentsOf: root.folder.url.appendingPathComponent("notes.db")).contains(Data("London".utf8))))
     }
 
-    /// What the README says of a user's own program: the command, and what happens without /proc.
+    /// What the article on adding the package says of a user's own program: the command, and what happens without /proc.
     @Test func aProgramThatUsesTheLibrary() throws {
-        let readme = try String(contentsOf: Repository.file("README.md"), encoding: .utf8)
-        #expect(readme.contains("swift build -c release --static-swift-stdlib \\\n    -Xswiftc -static-executable\n"))
+        let page = Repository.file("Sources/SQLCipherKit/Documentation.docc/AddingThePackage.md")
+        #expect(try String(contentsOf: page, encoding: .utf8).contains("swift build -c release --static-swift-stdlib \\\n    -Xswiftc -static-executable\n"))
         let folder = try TemporaryFolder()
         let package = folder.url.appendingPathComponent("Consumer")
         try FileManager.default.copyItem(at: Repository.file("Tests/Consumer"), to: package)

@@ -4,57 +4,59 @@ import Testing
 import TestSupport
 
 @Suite struct READMETests {
-    /// The tour of the README; ExampleTests sees to it that it is this one.
-    private func tour(_ path: String, _ archivePath: String, _ keyBytes: [UInt8]) throws {
-        let db = try Connection(
-            .file(path), key: .passphrase("correct horse"))
-        try db.execute("""
-            CREATE TABLE note(
-                id INTEGER PRIMARY KEY, title TEXT, body TEXT, meta BLOB)
-            """)
-        try db.create(
-            FTS5Table(
-                "note_fts", columns: ["title", "body"],
-                content: .external(table: "note"),
-                tokenizer: .porter(.unicode61())))
-
-        let (title, body) = ("Bakery", "First we bake, then we sell.")
-        let meta: JSONValue = ["tags": ["bread", "plans"]]
-        try db.execute("""
-            INSERT INTO note(title, body, meta)
-            VALUES (\(title), \(body), \(meta))
-            """)
-
-        let index = try db.fullText("note_fts")
-        for hit in try index.search("bakign brea", limit: 20).hits {
-            print(hit.rowID, hit.snippet ?? "")
+    struct Note: SQLRecord {
+        var id: Int64?
+        var title: String
+        var body: String
+        static let table = SQLTable(of: Note.self) {
+            $0.id.primaryKey()
+            $0.title
+            $0.body
         }
-        print(try db.fetchAll(
-            String.self, "SELECT value FROM note, json_each(note.meta, ?)",
-            [JSONPath("tags")]))
-
-        let archive = try db.attach(
-            .file(archivePath), as: "archive", key: .raw(keyBytes))
-        try db.transaction { db in
-            try db.execute("""
-                CREATE TABLE \(identifier: archive.name).note AS
-                SELECT * FROM main.note
-                """)
-        }
-        try db.changeKey(to: .passphrase("battery staple"))
     }
 
-    @Test func theTourRuns() throws {
-        let folder = try TemporaryFolder()
-        let keyBytes = [UInt8](repeating: 9, count: 32)
-        try tour(folder.path("notes.db"), folder.path("archive.db"), keyBytes)
-        let db = try Connection(.file(folder.path("notes.db")), key: .passphrase("battery staple"))
-        let hits = try db.fullText("note_fts").search("bakign").hits
-        #expect(hits.map { $0.snippet?.description } == ["First we [bake], then we sell."])
-        let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
-        #expect(tags == ["bread", "plans"])
-        let archive = try Connection(.file(folder.path("archive.db")), key: .raw(keyBytes))
-        #expect(try archive.fetchAll(String.self, "SELECT title FROM note") == ["Bakery"])
+    /// The code of the README; ExampleTests sees to it that it is this one.
+    @Test func theCodeRuns() async throws {
+        let folder = try TemporaryFolder(), path = folder.path("notes.db")
+        // 1. Open with a key. A wrong key throws here, not later.
+        let pool = try DatabasePool(
+            .file(path), key: .passphrase("correct horse"))
+
+        // 2. Store a record, and index its text. A closure is a transaction.
+        try await pool.write { db in
+            try db.create(Note.table)
+            try db.create(FTS5Table(
+                "note_fts", columns: ["title", "body"],
+                content: .external(table: "note")))
+            try db.insert(Note(
+                title: "Bakery", body: "First we bake, then we sell."))
+        }
+
+        // 3. Query in Swift, or in SQL. Values in \( ) are bound, not pasted.
+        let notes = try await pool.read { db in
+            try db.fetchAll(Note.filter { $0.title == "Bakery" })
+        }
+        let titles = try await pool.read { db in
+            try db.fetchAll(
+                String.self, "SELECT title FROM note WHERE id > \(0)")
+        }
+        #expect(notes.map(\.body) == ["First we bake, then we sell."] && titles == ["Bakery"])
+
+        // 4. Search for what people type: other forms, typing errors.
+        let hits = try await pool.read { db in
+            try db.fullText("note_fts").search("baking frist").hits
+        }
+        print(hits.first?.snippet ?? "")   // [First] we [bake], then …
+        #expect(hits.map { $0.snippet?.description } == ["[First] we [bake], then we sell."])
+
+        // 5. Observe: the result now, and again after each change.
+        for try await notes in pool.observe({ try $0.fetchAll(Note.all) }) {
+            print(notes.count)
+            if notes.count == 2 { break }
+            try await pool.write { db in try db.insert(Note(title: "Mill", body: "")) }
+        }
+        try await pool.close()
+        #expect(throws: DatabaseError.self) { try DatabasePool(.file(path), key: .passphrase("battery staple")) }
     }
 
     /// Both commands at the top exist, and the versions that the README tells are those of the engine.
@@ -68,7 +70,7 @@ import TestSupport
             #expect(readme.contains("scripts/\(script)"))
             #expect(FileManager.default.isExecutableFile(atPath: Repository.file("scripts/\(script)").path))
         }
-        for file in ["LICENSE", "NOTICE.md", "Vendor/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        for file in ["LICENSE", "NOTICE.md", "Vendor/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"] {
             #expect(FileManager.default.fileExists(atPath: Repository.file(file).path))
         }
     }

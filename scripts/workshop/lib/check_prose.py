@@ -1,4 +1,4 @@
-"""Finds words that CONTRIBUTING.md replaces with others, and lines that are too long. Run through scripts/workshop/check-prose."""
+"""Finds words that CONTRIBUTING.md replaces, lines that are too long, and claims that are not true. Run through check-prose."""
 
 import re
 import sys
@@ -28,9 +28,58 @@ def files():
     yield from (ROOT / name for name in pages if (ROOT / name).exists())
 
 
+ARTICLES = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc"
+# What is said in several places, by the file that decides: the words there, and each page that says the same in other words.
+SAME = (
+    ("scripts/quickstart", r"takes (six to nine) minutes", ("README.md", "ARTICLES/CommandLineTool.md")),
+    ("scripts/test", r"takes about (nine) minutes", ("README.md", "CONTRIBUTING.md")),
+    ("Package.swift", r"swift-tools-version: ([\d.]+)", ("README.md", *(
+        f"ARTICLES/{name}.md" for name in ("AddingThePackage", "CommandLineTool", "GettingStarted", "Platforms")))),
+    *(("Package.swift", rf"\.{name}\(\.v(\d+)\)", ("README.md", "ARTICLES/Platforms.md"))
+      for name in ("macOS", "iOS", "tvOS", "watchOS", "visionOS")),
+)
+
+
+def articles():
+    """The articles, without the pages that only order a type's symbols."""
+    return [path for path in sorted(ARTICLES.glob("*.md")) if not path.read_text().startswith("# ``")]
+
+
+def claims():
+    """What the pages claim and is not so."""
+    for source, pattern, pages in SAME:
+        text = (ROOT / source).read_text()
+        found = re.search(pattern, text)
+        if not found:
+            yield f"{source} does not say what {pattern!r} finds"
+            continue
+        name = re.search(r"\.(\w+OS)", pattern)
+        words = f"{name[1]} {found[1]}" if name else found[1]
+        for page in pages:
+            path = Path(page.replace("ARTICLES", str(ARTICLES)))
+            if words not in (ROOT / path).read_text():
+                yield f"{path.name} does not say '{words}', as {source} does"
+    readme = (ROOT / "README.md").read_text()
+    if readme.count("\n") > 150:
+        yield f"README.md has {readme.count(chr(10))} lines, and 150 are the most: move what is less than essential into an article"
+    for path in articles():
+        if f"({path.relative_to(ROOT)})" not in readme:
+            yield f"README.md does not link the article {path.name}"
+    files = list((ROOT / "Tests").rglob("*.swift"))
+    names = {name for path in files for name in (path.stem, *path.relative_to(ROOT).parts)}
+    tests = names | {name for path in files for name in re.findall(r"\b\w+Tests\b", path.read_text())}
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("Sources/*/Documentation.docc/*.md"), *ROOT.glob("Examples/*/README.md")]:
+        prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
+        for link in re.findall(r"\]\(([^)#\s]+)\)", prose):
+            if not re.match(r"\w+:|/", link) and not (page.parent / link).exists() and not page.parent.suffix == ".docc":
+                yield f"{page.name}: there is no file {link}"
+        for test in set(re.findall(r"`(\w+Tests)[`/]", prose)) - tests:
+            yield f"{page.name}: there is no test {test}"
+
+
 def main():
     pattern = re.compile(r"\b(" + "|".join(re.escape(word) for word in words()) + r")\b", re.I)
-    problems = []
+    problems = list(claims())
     for path in files():
         try:
             text = path.read_text()

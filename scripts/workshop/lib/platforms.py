@@ -60,7 +60,7 @@ ELSEWHERE = [
 
 
 def table():
-    """The table of README.md. Each row says what a run of its script does, not what it should."""
+    """The table of the article Platforms.md. Each row says what a run of its script does, not what it should."""
     rows = ["| platform | compiled | linked | run | tested |", "|---|---|---|---|---|"]
     for name, *cells in ELSEWHERE:
         rows.append(f"| {name} | {' | '.join(cells)} |")
