@@ -67,7 +67,8 @@ ARTICLE_WORK = {
     "first": "the first keystroke after opening", "typing": "each keystroke of three or four words",
     "typing-typos": "the same with a typing error", "correction": "corrections of a word",
     "frequent": "20 hits with snippets, a frequent word", "rare": "the same, a rare word",
-    "three": "the same, three frequent words", "build": "build the index", "insert": "insert 1,000 documents",
+    "three": "the same, three frequent words", "build": "build the index",
+    "intact": "compare the index with its table", "insert": "insert 1,000 documents",
     "index, MB": "the index, MB",
 }
 INSERTED = 1_000
