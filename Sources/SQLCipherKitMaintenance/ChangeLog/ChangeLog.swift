@@ -17,7 +17,7 @@ import SQLCipherKitCore
 /// arrived. When all peers have all entries, they have the same rows, whatever the order of the messages: <doc:Synchronise> has the
 /// rules.
 ///
-/// The log is kept in five tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
+/// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
 /// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``SharedDatabase`` can create its own.
 public final class ChangeLog {
     /// How to merge two changes to the same row, if neither peer knew of the other's change.
