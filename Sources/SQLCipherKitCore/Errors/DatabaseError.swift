@@ -1,4 +1,4 @@
-/// The error type of this package.
+/// The error type of this package. <doc:Troubleshooting> explains the messages that are met most often.
 ///
 /// An error has SQLite's result code, the condition that this package found (``reason-swift.property``), a readable message, and
 /// the SQL that caused it. It never contains bound values, unless ``DatabaseConfiguration/errorsShowArguments`` is on, and never

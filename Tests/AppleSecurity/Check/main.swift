@@ -193,6 +193,7 @@ do { try item.store(Data("sesame".utf8)) } catch { expect(!"\(error)".contains("
 
 try checkFileProtection()
 try checkArticle()
+try await checkScreen()
 print("\(count) expectations hold")
 
 extension Array {

@@ -29,6 +29,30 @@ import TestSupport
         try Connection(.file(path), key: .passphrase("correct horse")).fetchOne(SQLValue.self, sql)
     }
 
+    @Test func fromAPlaintextFile() throws {
+        try Connection(.file(path)).execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
+        let passphrase = try Encryption.passphrase("correct horse")
+        let settings = try DatabaseConverter.encrypt(
+            fileAt: path, key: passphrase)
+        let db = try Connection(
+            .file(path), key: passphrase.with(cipher: settings))
+        #expect(try db.fetchAll(String.self, "SELECT title FROM note") == ["Mill"])
+        #expect(settings == CipherConfiguration())
+        #expect(!(try folder.allBytes()).contains(Data("Mill".utf8)))
+    }
+
+    @Test(arguments: [(1, CipherConfiguration.sqlCipher1), (2, .sqlCipher2), (3, .sqlCipher3)])
+    func fromSQLCipher(number: Int, old: CipherConfiguration) throws {
+        let made = try Connection(.file(path), key: .passphrase("correct horse", cipher: old))
+        try made.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
+        made.close()
+        let passphrase = try Encryption.passphrase("correct horse")
+        let version = try DatabaseConverter.migrate(
+            fileAt: path, key: passphrase)
+        let db = try Connection(.file(path), key: passphrase)
+        #expect(try version == number && db.fetchAll(String.self, "SELECT title FROM note") == ["Mill"])
+    }
+
     @Test func codeOfTheArticleWorks() throws {
         let pattern = "B%"
         try make("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created)")

@@ -1,4 +1,5 @@
-"""Compiles and runs the package's sources for Apple's Keychain and file protection, with Tests/AppleSecurity for Apple's modules.
+"""Compiles and runs the package's sources for Apple's Keychain and file protection, and the screen of the article "In an app", with
+Tests/AppleSecurity for Apple's modules.
 
 scripts/workshop/check-platforms runs it. It shows that the sources compile against the declarations that Apple documents, without a
 warning, and that they send the right requests to the Keychain. It does not show that Apple's Keychain behaves as the one in memory
@@ -46,10 +47,12 @@ def build_and_run(folder):
     def swiftc(*arguments):
         run("swiftc", "-swift-version", "6", "-warnings-as-errors", *arguments)
 
-    for name, files in {"Security": sorted((TESTS / "Security").glob("*.swift")), "Darwin": [TESTS / "Darwin.swift"]}.items():
+    for name, files in {"Darwin": [TESTS / "Darwin.swift"], **{
+            name: sorted((TESTS / name).glob("*.swift")) for name in ("Security", "SwiftUI")}}.items():
         swiftc("-parse-as-library", "-emit-library", "-static", "-emit-module", "-module-name", name,
                "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
-    targets = ("SQLCipherKitConcurrency", "SQLCipherKitCore", "CSQLCipher", "CSQLCipherProvider")
+    targets = [f"SQLCipherKit{part}" for part in ("", "Concurrency", "Core", "Maintenance", "Records", "Search")]
+    targets += ["CSQLCipher", "CSQLCipherProvider"]
     # Objects of files that are gone stay in the folder.
     objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))
                if any((ROOT / "Sources" / target).rglob(path.stem)) or not path.stem.endswith(".swift")]
@@ -59,7 +62,8 @@ def build_and_run(folder):
            "-I", folder, "-I", BUILD / "Modules",
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipher.build/module.modulemap",
            "-Xcc", f"-fmodule-map-file={ROOT}/Sources/CLibTomCrypt/module.modulemap",
-           *chosen, *sorted((TESTS / "Check").glob("*.swift")), *objects, folder / "libSecurity.a", "-ltomcrypt", "-lm",
+           *chosen, *sorted((TESTS / "Check").glob("*.swift")), *objects, folder / "libSecurity.a", folder / "libSwiftUI.a",
+           "-ltomcrypt", "-lm",
            "-o", folder / "check")
     said = run(folder / "check").strip()
     return f"{len(chosen)} files compiled with stand-ins for Apple's modules, {said}; not run on a Mac"
