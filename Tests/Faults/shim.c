@@ -227,6 +227,12 @@ int fstat64(int file, struct stat64 *info) {
     return real(file, info);
 }
 
+/* Whether a path is none of the kernel's own. */
+static int is_file(const char *path) {
+    if (strncmp(path, "/dev/shm/", 9) == 0) return 1;
+    return strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/", 5) != 0;
+}
+
 /* Both names of open, whose mode comes with some flags only. */
 #define OPEN(name)                                                                                                    \
     int name(const char *path, int flags, ...) {                                                                      \
@@ -237,7 +243,7 @@ int fstat64(int file, struct stat64 *info) {
             mode = va_arg(rest, mode_t);                                                                              \
             va_end(rest);                                                                                             \
         }                                                                                                             \
-        if (strncmp(path, "/proc", 5) != 0 && strncmp(path, "/dev", 4) != 0 && (fails(kind_open) || fails(kind_descriptors))) \
+        if (is_file(path) && (fails(kind_open) || fails(kind_descriptors)))                                           \
             return -1;                                                                                                \
         REAL(name);                                                                                                   \
         return real(path, flags, mode);                                                                               \

@@ -54,7 +54,12 @@ extension DatabaseConverter {
         reading.access = .readOnly
         _ = try DatabaseFile.prepare(.file(path), reading)
         if DatabaseFile.isEmpty(path) { return .empty }
-        guard let header = try DatabaseFile.header(at: .file(path)) else { return .unknown }
+        guard let header = try DatabaseFile.header(at: .file(path)) else {
+            // A shorter file is no database, and another one could not be opened.
+            let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+            if size ?? 16 >= 16 { throw DatabaseFile.cannotOpen(path, "the system refuses to open it") }
+            return .unknown
+        }
         let key = try key?.resolved(for: .file(path), reading).key
         if let key, let own = key.cipher, !key.isPlaintext, try fits(path, key) {
             return .encrypted(version: version(own), settings: own)
