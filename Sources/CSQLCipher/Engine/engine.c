@@ -103,7 +103,6 @@
 #include "constraints.h"
 #include "transactions.h"
 #include "guard_state.h"
-#include "changes.h"
 #include "snapshots.h"
 #include "logging.h"
 #include "tokens.h"
@@ -117,6 +116,7 @@
 /* An unused function here would no longer be called in place of the one that it guards. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
+#include "changes.h"
 #include "access.h"
 #include "guard.h"
 #include "guarded_pragmas.h"
