@@ -1,4 +1,7 @@
-"""Checks what docc does not: that public symbols have comments, and are listed under topics. Run through scripts/docs."""
+"""Checks what docc does not. Run through scripts/docs.
+
+Public symbols have comments and are listed under topics, and an article is at most two clicks away from its module's page.
+"""
 
 import json
 import sys
@@ -47,9 +50,28 @@ def undocumented(graphs):
             yield f"{path} has no comment"
 
 
+def distant(site):
+    """The articles that are not listed on their module's page, or on an article that it lists."""
+    for home in sorted((site / "data" / "documentation").glob("*.json")):
+        def listed(page):
+            content = json.loads((site / "data" / f"{page}.json").read_text())
+            groups = [i for section in content.get("topicSections", []) for i in section["identifiers"]]
+            links = [content["references"][i] for i in groups if i in content["references"]]
+            return {link["url"].strip("/") for link in links if link.get("role") in ("article", "collectionGroup")}
+
+        near = listed(f"documentation/{home.stem}")
+        near |= {page for article in near for page in listed(article)}
+        for path in sorted((site / "data" / "documentation" / home.stem).glob("*.json")):
+            page = json.loads(path.read_text())
+            if page.get("kind") == "article" and f"documentation/{home.stem}/{path.stem}" not in near:
+                yield f"the article {page['metadata']['title']} is more than two clicks away from {home.stem}'s page"
+
+
 if len(sys.argv) < 3:
     sys.exit("usage: check_docs.py SITE GRAPHS…")
-problems = [problem for folder in sys.argv[2:] for problem in undocumented(Path(folder))] + list(uncurated(Path(sys.argv[1])))
+problems = [problem for folder in sys.argv[2:] for problem in undocumented(Path(folder))] + [
+    *uncurated(Path(sys.argv[1])), *distant(Path(sys.argv[1])),
+]
 for problem in problems:
     print(f"docs: {problem}", file=sys.stderr)
 sys.exit(1 if problems else 0)

@@ -81,7 +81,7 @@ import TestSupport
     /// The names that `examples` use and only `others` declare.
     static func undeclared(in examples: [Substring], declaredIn others: [Substring]) -> Set<String> {
         func declared(_ lines: [Substring]) -> Set<String> {
-            let forms = [#/\b(?:let|var|func|struct|class|enum|for) +(\w+)/#, #/(?:, |\()(\w+)(?:, \w+)*\)? = /#, #/\b_ (\w+):/#]
+            let forms = [#/\b(?:let|var|func|struct|class|enum|for(?: try)?(?: await)?) +(\w+)/#, #/(?:, |\()(\w+)(?:, \w+)*\)? = /#, #/\b_ (\w+):/#]
             return Set(forms.flatMap { form in lines.flatMap { line in line.matches(of: form).map { String($0.1) } } })
         }
         // Text has no names, but what is interpolated.
