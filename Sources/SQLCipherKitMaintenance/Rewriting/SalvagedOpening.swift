@@ -11,7 +11,8 @@ extension DatabaseConverter {
     /// A file that opens, and whose pages all match their authentication codes, is left alone, and the report is nil. Otherwise
     /// the file and its log are copied to `path` with `-damaged` appended, or with a number if that exists, and what
     /// ``salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` saves takes its place under the same key. Remove the
-    /// damaged copy when you do not need it. Close all other connections to the file, in all processes.
+    /// damaged copy when you do not need it; meanwhile there must be room for three such files. Close all other connections to the
+    /// file, in all processes.
     ///
     /// The new file and the copy have the permissions and, as far as the system allows, the owner and the group of the damaged
     /// one. If the process ends meanwhile, the path has the damaged file or the new one, and the next call goes on with the damaged
