@@ -62,7 +62,5 @@ extension AtomicFile {
 
 extension DatabaseLocation {
     /// Removes what a dead process has left beside the database. The file that a URI means is known only once it is open.
-    func removeRemains() {
-        if let path { AtomicFile.removeRemains(of: DatabaseFile.realPath(path)) }
-    }
+    func removeRemains() { if let path { AtomicFile.removeRemains(of: DatabaseFile.realPath(path)) } }
 }

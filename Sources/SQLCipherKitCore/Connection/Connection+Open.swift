@@ -133,7 +133,15 @@ extension Connection {
     private func applyConfiguration() throws(DatabaseError) {
         try execute(configuration.enforcesForeignKeys ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF")
         guard let wanted = configuration.journalMode, configuration.access != .readOnly else { return }
-        let got = try fetchOne(String.self, SQL(raw: "PRAGMA journal_mode = \(wanted.rawValue)"))
+        var got: String?, isDone = false
+        // Here SQLite itself does not wait, not even for another process that is just opening the file.
+        let end = ContinuousClock.now + configuration.busyTimeout
+        while !isDone {
+            do { (got, isDone) = (try fetchOne(String.self, SQL(raw: "PRAGMA journal_mode = \(wanted.rawValue)")), true) } catch {
+                guard error.code.primary == .busy, ContinuousClock.now < end else { throw error }
+                usleep(.random(in: 500...3000))
+            }
+        }
         // A database in memory knows only the modes `memory` and `off`.
         guard got == wanted.rawValue || location.path == nil else {
             throw .misuse("the journal mode \(wanted.rawValue) was not accepted: it is \(got ?? "unknown")")

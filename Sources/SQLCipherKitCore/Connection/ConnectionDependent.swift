@@ -15,9 +15,7 @@ extension Connection {
         dependents[ObjectIdentifier(dependent)] = WeakDependent(object: dependent)
     }
 
-    package func unregister(_ dependent: any ConnectionDependent) {
-        dependents[ObjectIdentifier(dependent)] = nil
-    }
+    package func unregister(_ dependent: any ConnectionDependent) { dependents[ObjectIdentifier(dependent)] = nil }
 
     func endDependentsOfLoan() {
         for dependent in dependents.values where dependent.object?.endsWithLoan == true { dependent.object?.connectionCloses() }

@@ -31,9 +31,7 @@ struct ConnectionStates {
     mutating func add<State: ConnectionState>(_ state: State) { states.append((ObjectIdentifier(State.self), state)) }
 
     /// Ends all of them. If a state asks for another one in the meantime, that one is ended too.
-    mutating func removeAll() {
-        while let last = states.popLast() { last.state.connectionCloses() }
-    }
+    mutating func removeAll() { while let last = states.popLast() { last.state.connectionCloses() } }
 }
 
 extension Connection {

@@ -22,9 +22,7 @@ public final class InterruptHandle: Sendable {
     /// (<https://sqlite.org/c3ref/interrupt.html>).
     ///
     /// It does not stop a commit or a rollback. After an interrupted write to a full-text index, roll back before you continue.
-    public func interrupt() {
-        handle.withLock { if let pointer = $0.pointer { sqlite3_interrupt(pointer) } }
-    }
+    public func interrupt() { handle.withLock { if let pointer = $0.pointer { sqlite3_interrupt(pointer) } } }
 
     func connectionCloses() { handle.withLock { $0.pointer = nil } }
 }

@@ -94,9 +94,7 @@ extension JSONValue {
 
     /// Returns the value as JSON text without whitespace.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number that is NaN.
-    public func text() throws(DatabaseError) -> String {
-        try encoded().withBytes { JSONB.text($0) }
-    }
+    public func text() throws(DatabaseError) -> String { try encoded().withBytes { JSONB.text($0) } }
 
     /// Returns the value as JSONB.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number that is NaN, or for a value nested deeper than 1,000 levels.

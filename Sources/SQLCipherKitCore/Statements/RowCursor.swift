@@ -47,9 +47,7 @@ public final class RowCursor<Element> {
     }
 
     /// Closes the cursor. Closing it again does nothing.
-    public func close() {
-        statement = nil
-    }
+    public func close() { statement = nil }
 
     /// Whether there may be more elements.
     public var isOpen: Bool { statement?.handle != nil }

@@ -89,9 +89,7 @@ extension Statement {
 
         @inlinable
         @inline(__always)
-        package func check(_ rc: Int32) throws(DatabaseError) {
-            if rc != SQLITE_OK { throw failure(rc) }
-        }
+        package func check(_ rc: Int32) throws(DatabaseError) { if rc != SQLITE_OK { throw failure(rc) } }
 
         @usableFromInline
         @inline(never)

@@ -50,6 +50,27 @@ import TestSupport
         #expect(shares.allSatisfy { $0.busy == 0 && $0.rows * 2 >= mean }, "\(shares)")
     }
 
+    /// A pool gives its file a log when it opens, and waits for who uses the file just then.
+    @Test(arguments: [TransactionKind.deferred, .immediate, .exclusive]) func openingWaits(kind: TransactionKind) throws {
+        let path = try database(.delete)
+        let begun = DispatchSemaphore(value: 0), done = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            #expect(throws: Never.self) {
+                let other = try Connection(.file(path), key: .passphrase("k").quick)
+                try other.begin(kind)
+                #expect(try other.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+                begun.signal()
+                usleep(200_000)
+                try other.commit()
+            }
+            done.signal()
+        }
+        begun.wait()
+        defer { done.wait() }
+        let pool = try DatabasePool(.file(path), key: .passphrase("k").quick)
+        #expect(try pool.read { try $0.main.journalMode } == .wal)
+    }
+
     /// Who writes now and then is not kept waiting by one that never pauses.
     @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete])
     func anOccasionalWriterGetsIn(mode: DatabaseConfiguration.JournalMode) throws {
