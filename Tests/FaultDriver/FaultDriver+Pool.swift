@@ -3,12 +3,39 @@ import SQLCipherKit
 
 /// Pools in a process that is killed, or that forks.
 extension FaultDriver {
+    private static func takeTurns(in database: some SharedDatabase, _ arguments: [String]) throws {
+        let pause = UInt32(arguments[3]) ?? 0, clock = ContinuousClock()
+        say("ready")
+        let end = clock.now + .milliseconds(Int(arguments[2]) ?? 0)
+        var waits: [Duration] = [], busy = 0
+        while clock.now < end {
+            let start = clock.now
+            do {
+                try database.write { db in
+                    try db.execute("INSERT INTO t VALUES (\(arguments[1]), \(waits.count), 'a', zeroblob(100))")
+                }
+            } catch let error as DatabaseError where error.reason == .busy {
+                busy += 1
+            }
+            waits.append(clock.now - start)
+            if pause > 0 { usleep(pause) }
+        }
+        waits.sort()
+        let worst = waits.last ?? .zero, most = waits[waits.count * 99 / 100]
+        say("\(waits.count - busy) \(busy) \(worst / .milliseconds(1)) \(most / .milliseconds(1))")
+    }
+
     static func runPool(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(20)
         // A small value, so that a kill often comes during a checkpoint.
         configuration.pool.checkpointSize = 40_000
         configuration.pool.largestLog = 200_000
+        if action == "pool-turns-by-queue" {
+            // The same in the journal mode that the file has.
+            let queue = try DatabaseQueue(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
+            return try takeTurns(in: queue, arguments)
+        }
         let pool = try DatabasePool(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
         switch action {
         case "pool-append":
@@ -30,25 +57,7 @@ extension FaultDriver {
             if try !pool.read({ try $0.main.hasTable("t") }) {
                 try pool.write { try $0.execute("CREATE TABLE t(who, number, half, padding)") }
             }
-            let pause = UInt32(arguments[3]) ?? 0, clock = ContinuousClock()
-            say("ready")
-            let end = clock.now + .milliseconds(Int(arguments[2]) ?? 0)
-            var waits: [Duration] = [], busy = 0
-            while clock.now < end {
-                let start = clock.now
-                do {
-                    try pool.write { db in
-                        try db.execute("INSERT INTO t VALUES (\(arguments[1]), \(waits.count), 'a', zeroblob(100))")
-                    }
-                } catch let error as DatabaseError where error.reason == .busy {
-                    busy += 1
-                }
-                waits.append(clock.now - start)
-                if pause > 0 { usleep(pause) }
-            }
-            waits.sort()
-            let worst = waits.last ?? .zero, most = waits[waits.count * 99 / 100]
-            say("\(waits.count - busy) \(busy) \(worst / .milliseconds(1)) \(most / .milliseconds(1))")
+            try takeTurns(in: pool, arguments)
         case "pool-exit":
             // Exits normally after some microseconds, in the middle of another thread's commits.
             let begun = DispatchSemaphore(value: 0)

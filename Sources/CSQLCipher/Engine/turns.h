@@ -94,6 +94,16 @@ static void sqlcipherkit_give_turn_back(const unixFile *file) {
     pthread_mutex_unlock(&turn_mutex);
 }
 
+/* Takes the lock of a turn again: without a log, SQLite's unlocking of a file that no connection of this process reads any more
+ * releases all locks, also this one. */
+static int sqlcipherkit_keep_turn(const unixFile *file) {
+    pthread_mutex_lock(&turn_mutex);
+    const int is_kept = sqlcipherkit_turn_lock(file, F_SETLK, F_WRLCK, NULL);
+    pthread_mutex_unlock(&turn_mutex);
+    if (!is_kept) sqlcipherkit_give_turn_back(file);
+    return is_kept;
+}
+
 /* Whether the system's coarse clock has moved since a writer of this file asked last, which is after some milliseconds. */
 static int sqlcipherkit_turn_is_due(const unixFile *file) {
     static unsigned long long asked[64];
@@ -161,7 +171,7 @@ static SQLITE_NOINLINE int btreeBeginTrans(Btree *btree, int writes, int *versio
             handler->nBusy = count;
         }
         if ((rc & 0xff) != SQLITE_BUSY || shared->inTransaction != TRANS_NONE) break;
-        if (!has_turn) has_turn = sqlcipherkit_take_turn(file, btree);
+        has_turn = has_turn ? sqlcipherkit_keep_turn(file) : sqlcipherkit_take_turn(file, btree);
         if (!sqlite3InvokeBusyHandler(handler)) break;
     }
     if (has_turn) sqlcipherkit_give_turn_back(file);

@@ -30,9 +30,11 @@ import TestSupport
     }
 
     /// Runs processes that write for some time, with these pauses in microseconds.
-    private func run(_ path: String, milliseconds: Int, pauses: [Int]) throws -> [Share] {
+    private func run(
+        _ path: String, _ action: String = "pool-turns", milliseconds: Int, pauses: [Int]
+    ) throws -> [Share] {
         let writers = try pauses.enumerated().map { index, pause in
-            try Command(driver, ["pool-turns", path, "k", "w\(index)", "\(milliseconds)", "\(pause)"])
+            try Command(driver, [action, path, "k", "w\(index)", "\(milliseconds)", "\(pause)"])
         }
         return try writers.map { writer in
             let outcome = try writer.end()
@@ -74,7 +76,10 @@ import TestSupport
     /// Who writes now and then is not kept waiting by one that never pauses.
     @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete])
     func anOccasionalWriterGetsIn(mode: DatabaseConfiguration.JournalMode) throws {
-        let shares = try run(database(mode), milliseconds: LongTests.areOn ? 10_000 : 2_000, pauses: [0, 20_000])
+        let path = try database(mode)
+        let action = mode == .wal ? "pool-turns" : "pool-turns-by-queue"
+        let shares = try run(path, action, milliseconds: LongTests.areOn ? 10_000 : 2_000, pauses: [0, 20_000])
+        #expect(try Connection(.file(path), key: .passphrase("k").quick).main.journalMode == mode)
         #expect(shares.allSatisfy { $0.busy == 0 && $0.rows > 10 }, "\(shares)")
         // In a full gate, other tests have the processors.
         #expect(shares[1].most < (LongTests.areAlone ? 250 : 1_000), "\(shares)")
