@@ -79,8 +79,10 @@ extension Replica {
         guard queue.isEmpty, source?.target == nil, !needsGeneration else { return false }
         guard let last = contents.snapshot else { return true }
         guard contents.commits > last.commits else { return false }
+        // Asked once: it grows between two questions, and past the snapshot's own.
+        let age = clock.age
         return contents.logged > max(UInt64(last.size), UInt64(4 * options.objectSize))
-            || clock.age - min(clock.age, last.age) > UInt64(max(0, options.snapshotInterval.milliseconds))
+            || age - min(age, last.age) > UInt64(max(0, options.snapshotInterval.milliseconds))
     }
 
     private func readPart() throws {
