@@ -94,8 +94,9 @@ def compile_object(target, source, *flags):
 
 def with_memory(target, *flags):
     """The engine, and what wipes its memory."""
-    secure = compile_object(target.with_name("secure.o"), ENGINE / "System" / "secure.c", *flags)
-    return [compile_object(target, ENGINE / "Engine" / "engine.c", *flags), secure]
+    sources = [ENGINE / "System" / "secure.c", ENGINE / "Provider" / "Kernels" / "cpu.c"]
+    others = [compile_object(target.with_name(f"{source.stem}.o"), source, *flags) for source in sources]
+    return [compile_object(target, ENGINE / "Engine" / "engine.c", *flags), *others]
 
 
 def engine_objects(variant):
