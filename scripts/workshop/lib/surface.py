@@ -1,0 +1,100 @@
+"""The public interface from symbol graphs: counts, and the names that no text for users shows. See ../surface."""
+import collections
+import glob
+import json
+import os
+import re
+import sys
+
+TYPES = {"struct", "class", "enum", "protocol", "typealias", "macro", "associatedtype"}
+# What a reader learns the interface from, or what stands for a user of it.
+SHOWN = ["README.md", "Sources/SQLCipherKit/Documentation.docc", "Sources/SQLCipherKitReplication/Documentation.docc", "Examples",
+         "Sources/SQLCipherKitCLI", "Tests/Benchmarks/Sources"]
+CONVENTIONAL = set("""== != < hash encode init description debugDescription customMirror makeIterator next startIndex endIndex index
+                      makeAsyncIterator Iterator AsyncIterator Element rawValue hashValue id errorDescription stringLiteral intValue
+                      stringValue StringInterpolation appendInterpolation appendLiteral buildArray buildBlock buildEither
+                      buildExpression buildOptional""".split())
+WORD = re.compile(r"\w+")
+
+
+class Symbol:
+    def __init__(self, module, symbol):
+        self.module = module
+        self.kind = symbol["kind"]["identifier"].removeprefix("swift.")
+        self.path = symbol["pathComponents"]
+        self.declaration = "".join(f["spelling"] for f in symbol.get("declarationFragments", []))
+        location = symbol.get("location", {})
+        self.file = location.get("uri", "").split("/Sources/")[-1]
+        self.line = location.get("position", {}).get("line", -1) + 1
+
+    @property
+    def name(self):
+        return self.path[-1].split("(")[0]
+
+    @property
+    def owner(self):
+        return ".".join(self.path[:-1])
+
+
+def read(folder):
+    found = {}
+    for path in sorted(glob.glob(os.path.join(folder, "*.symbols.json"))):
+        graph = json.load(open(path, encoding="utf-8"))
+        for each in graph["symbols"]:
+            if "/Sources/" in each.get("location", {}).get("uri", ""):
+                found.setdefault(each["identifier"]["precise"], Symbol(graph["module"]["name"], each))
+    return list(found.values())
+
+
+def words_shown():
+    words = set()
+    for root in SHOWN:
+        paths = [root] if os.path.isfile(root) else glob.glob(root + "/**/*", recursive=True)
+        for path in paths:
+            if path.endswith((".md", ".swift")) and ".build" not in path:
+                words.update(WORD.findall(open(path, encoding="utf-8").read()))
+    return words
+
+
+def is_conventional(symbol):
+    """What a protocol of the standard library or a result builder asks for: no text names it."""
+    return symbol.name.startswith("_") or symbol.name in CONVENTIONAL
+
+
+def main(folder, choice):
+    symbols = read(folder)
+    shown = words_shown()
+    unused = collections.defaultdict(set)
+    for each in symbols:
+        if not is_conventional(each) and WORD.fullmatch(each.name) and each.name not in shown:
+            unused[each.module].add((".".join(each.path[:-1] + [each.name]), each.file))
+    if choice == "--all":
+        for each in sorted(symbols, key=lambda s: (s.module, s.path)):
+            print(each.module, each.kind, ".".join(each.path), f"{each.file}:{each.line}", each.declaration, sep="\t")
+        return
+    if choice == "--unused":
+        for module, names in sorted(unused.items()):
+            print(f"{module}: {len(names)}")
+            for name, file in sorted(names):
+                print(f"  {name}\t{file}")
+        return
+    print(f"{'module':26} {'symbols':>7} {'types':>6} {'names':>6} {'unused':>6} {'throws':>6} {'typed':>6}")
+    total = [0] * 6
+    for module in sorted({s.module for s in symbols}):
+        mine = [s for s in symbols if s.module == module]
+        names = {(s.owner, s.name) for s in mine}
+        typed = sum("throws(DatabaseError)" in s.declaration for s in mine)
+        row = [len(mine), sum(s.kind in TYPES for s in mine), len(names), len(unused[module]),
+               sum(bool(re.search(r"\bthrows\b(?!\()", s.declaration)) for s in mine), typed]
+        total = [a + b for a, b in zip(total, row)]
+        print(f"{module:26} {row[0]:7} {row[1]:6} {row[2]:6} {row[3]:6} {row[4]:6} {row[5]:6}")
+    print(f"{'all':26} {total[0]:7} {total[1]:6} {total[2]:6} {total[3]:6} {total[4]:6} {total[5]:6}")
+    members = collections.defaultdict(set)
+    for each in symbols:
+        if each.owner:
+            members[each.owner].add(each.name)
+    print("most names: " + ", ".join(f"{owner} {len(names)}" for owner, names in
+                                     sorted(members.items(), key=lambda item: -len(item[1]))[:12]))
+
+
+main(*sys.argv[1:3])
