@@ -52,7 +52,7 @@ package struct StatementKey: Hashable {
 package struct CachedStatements {
     /// A statement, and what is needed to run it: for a text, the statement itself.
     private final class Entry {
-        var key: StatementKey
+        let key: StatementKey
         var statement: Statement
         var kept: AnyObject
         var lastUse: UInt64 = 0

@@ -12,10 +12,10 @@ final class CodingKeyTable {
     let byByte: UnsafeMutablePointer<Int32>
     @exclusivity(unchecked) private var texts: [(text: String, index: Int32)] = []
     @exclusivity(unchecked) private var next = 0
-    // The container for the keys: to make one for each row takes longer than reading a column. Raw memory: a property of its type
-    // would ask the runtime for that type in each row.
+    // The container for the keys: to make one for each row takes longer than reading a column.
+    private var kept: AnyObject?
+    // The same object as memory: whoever names its type may ask the runtime for it, in each row.
     @exclusivity(unchecked) private var container: UnsafeMutableRawPointer?
-    private var forget: () -> Void = {}
 
     init<Key: CodingKey>(_ type: Key.Type) {
         keyType = ObjectIdentifier(type)
@@ -24,24 +24,17 @@ final class CodingKeyTable {
         byByte.initialize(repeating: Self.unknown, count: 256)
     }
 
-    deinit {
-        byByte.deallocate()
-        forget()
-    }
+    deinit { byByte.deallocate() }
 
     @inline(never)
     func keep<Container>(_ made: Container) -> Container {
-        let memory = UnsafeMutablePointer<Container>.allocate(capacity: 1)
-        memory.initialize(to: made)
-        container = UnsafeMutableRawPointer(memory)
-        forget = {
-            memory.deinitialize(count: 1)
-            memory.deallocate()
-        }
+        let object = KeptContainer(made)
+        container = Unmanaged.passUnretained(object).toOpaque()
+        kept = object
         return made
     }
 
-    /// The container that was kept, if it is for these keys, for another row.
+    /// The ``KeptContainer`` of these keys, for another row.
     @inline(__always)
     func container(_ key: ObjectIdentifier) -> UnsafeMutableRawPointer? {
         if key != keyType { return nil }
@@ -81,9 +74,18 @@ final class CodingKeyTable {
     }
 }
 
+/// A container, which this object copies without asking the runtime for its type.
+final class KeptContainer<Container> {
+    private let made: Container
+
+    fileprivate init(_ made: Container) { self.made = made }
+
+    @inline(never)
+    func container() -> Container { made }
+}
+
 extension [CodingKeyTable] {
-    /// The container for a type of keys; a type and its superclass have one each. One list has containers of one kind. As memory,
-    /// because an optional would be another type to ask for in each row.
+    /// The ``KeptContainer`` for a type of keys; a type and its superclass have one each. One list has containers of one kind.
     @inline(__always)
     func container(_ key: ObjectIdentifier) -> UnsafeMutableRawPointer? {
         for table in self {

@@ -102,7 +102,7 @@ struct RowDecoder: Decoder {
     @usableFromInline
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard let known = state.tables.container(ObjectIdentifier(type)) else { return state.makeContainer(type) }
-        return known.assumingMemoryBound(to: KeyedDecodingContainer<Key>.self).pointee
+        return unsafeBitCast(known, to: KeptContainer<KeyedDecodingContainer<Key>>.self).container()
     }
 
     @usableFromInline

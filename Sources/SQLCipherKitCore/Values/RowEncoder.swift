@@ -115,7 +115,7 @@ package struct RowEncoder: Encoder {
 
     package func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         guard let known = state.tables.container(ObjectIdentifier(type)) else { return state.makeContainer(type) }
-        return known.assumingMemoryBound(to: KeyedEncodingContainer<Key>.self).pointee
+        return unsafeBitCast(known, to: KeptContainer<KeyedEncodingContainer<Key>>.self).container()
     }
 
     package func unkeyedContainer() -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
