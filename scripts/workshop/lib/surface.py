@@ -17,6 +17,10 @@ CONVENTIONAL = set("""== != < hash encode init description debugDescription cust
 WORD = re.compile(r"\w+")
 
 
+# What a caller's own code is reached by: closures, records and rows that it declares, and values that hold such code.
+CALLERS_CODE = re.compile(r"\b(Encodable|Decodable|Codable|Encoder|Decoder|SQLRow|SQLRecord|SQLRequest|DatabaseConfiguration)\b")
+
+
 class Symbol:
     def __init__(self, module, symbol):
         self.module = module
@@ -34,6 +38,18 @@ class Symbol:
     @property
     def owner(self):
         return ".".join(self.path[:-1])
+
+
+    @property
+    def throws_anything(self):
+        """Whether the call itself, and not a closure that it takes or returns, throws without a type."""
+        outer = self.declaration
+        while True:
+            inner = re.sub(r"(?<!throws)\([^()]*\)|<[^<>]*(?<!-)>|\[[^\[\]]*\]", "", outer)
+            if inner == outer:
+                break
+            outer = inner
+        return re.search(r"\b(re)?throws\b(?!\()", outer.split("->")[0]) is not None
 
 
 def read(folder):
@@ -61,6 +77,18 @@ def is_conventional(symbol):
     return symbol.name.startswith("_") or symbol.name in CONVENTIONAL
 
 
+def untyped(symbols):
+    """The calls that throw without a type although none of the caller's code runs in them."""
+    protocols = {".".join(s.path) for s in symbols if s.kind == "protocol"}
+    closures = [s.name for s in symbols if s.kind == "typealias" and "throws" in s.declaration]
+    for each in symbols:
+        text = each.declaration
+        if not each.throws_anything or each.owner in protocols or CALLERS_CODE.search(text):
+            continue
+        if not re.search(r"\((?:[^()]|\([^()]*\))*throws", text) and not any(closure in text for closure in closures):
+            yield each
+
+
 def main(folder, choice):
     symbols = read(folder)
     shown = words_shown()
@@ -72,6 +100,11 @@ def main(folder, choice):
         for each in sorted(symbols, key=lambda s: (s.module, s.path)):
             print(each.module, each.kind, ".".join(each.path), f"{each.file}:{each.line}", each.declaration, sep="\t")
         return
+    if choice == "--untyped":
+        found = list(untyped(symbols))
+        for each in found:
+            print(each.module, ".".join(each.path), f"{each.file}:{each.line}", sep="\t")
+        sys.exit(1 if found else 0)
     if choice == "--unused":
         for module, names in sorted(unused.items()):
             print(f"{module}: {len(names)}")
@@ -85,7 +118,7 @@ def main(folder, choice):
         names = {(s.owner, s.name) for s in mine}
         typed = sum("throws(DatabaseError)" in s.declaration for s in mine)
         row = [len(mine), sum(s.kind in TYPES for s in mine), len(names), len(unused[module]),
-               sum(bool(re.search(r"\bthrows\b(?!\()", s.declaration)) for s in mine), typed]
+               sum(s.throws_anything for s in mine), typed]
         total = [a + b for a, b in zip(total, row)]
         print(f"{module:26} {row[0]:7} {row[1]:6} {row[2]:6} {row[3]:6} {row[4]:6} {row[5]:6}")
     print(f"{'all':26} {total[0]:7} {total[1]:6} {total[2]:6} {total[3]:6} {total[4]:6} {total[5]:6}")
