@@ -38,7 +38,7 @@ enum ToolWords {
             if word.contains("/") { return false }
             if word.contains(":)") && word.contains("(") { return true }
             let types = [
-                "DatabaseC", "DatabaseQueue", "CipherC", "SQLCipherEngine", "KeySlots", "KeyChangeMode", "SQLConstraint",
+                "DatabaseC", "DatabaseQueue", "CipherC", "SQLCipherEngine", "KeySlots", "Schema.KeyChangeMode", "SQLConstraint",
                 "addTraceHook",
             ]
             return types.contains { word.hasPrefix($0) }

@@ -14,7 +14,7 @@ struct ChangeExchange {
     private var chains: [[UInt8]: ChangeChain] = [:]
     /// The numbers of the objects that are there, in order, with their sizes.
     private var listed: [[UInt8]: [(number: Int64, size: Int)]] = [:]
-    private(set) var outcome = SynchronizationOutcome()
+    private(set) var outcome = ChangeStore.Outcome()
     /// The first error of a chain. It does not keep the others from being read.
     private(set) var error: (any Error)?
     private var failed: Set<[UInt8]> = []
@@ -77,7 +77,7 @@ struct ChangeExchange {
                         while try await advance(chain) { isMoved = true }
                     } catch is Gone where !isLastAttempt {
                         isMissing = true
-                    } catch let error as ReplicaStoreError {
+                    } catch let error as DatabaseError where error.isOfStore {
                         throw error
                     } catch {
                         if error is CancellationError { throw error }
@@ -120,7 +120,7 @@ struct ChangeExchange {
         let id = opened.id, next = place, name = opened.key
         do {
             let result = try await log.withLog { log in
-                let message = try ChangeMessage(data: Data(message))
+                let message = try ChangeLog.Message(data: Data(message))
                 guard try name.name(of: Array(message.sender.utf8)) == chain else {
                     throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another one")
                 }
@@ -190,8 +190,8 @@ struct ChangeExchange {
     // MARK: Sending
 
     /// The entries that all together have stored.
-    private var stored: ChangePosition {
-        chains.reduce(into: ChangePosition()) { if listed[$1.key] != nil { $0 = $0.merged(with: $1.value.until) } }
+    private var stored: ChangeLog.Position {
+        chains.reduce(into: ChangeLog.Position()) { if listed[$1.key] != nil { $0 = $0.merged(with: $1.value.until) } }
     }
 
     /// Stores what the others lack.
@@ -201,10 +201,10 @@ struct ChangeExchange {
         // What cannot be read of this copy's own chain has to go, unless it may be of another copy with its name.
         let isBroken = failed.contains(own)
         let now = Int64(log.now().timeIntervalSince1970)
-        let message: ChangeMessage? = try await log.withLog { log in
+        let message: ChangeLog.Message? = try await log.withLog { log in
             if isBroken, try log.position.sequence(of: log.peer) > chain?.until.sequence(of: log.peer) ?? 0 { return nil }
             if try isBroken || log.lacksWholeState || chain?.isLong(for: store) ?? false { return try log.wholeState() }
-            var message: ChangeMessage
+            var message: ChangeLog.Message
             do { message = try log.changes(since: stored) } catch let error as DatabaseError where error.reason == .changesMissing {
                 message = try log.wholeState()
             }
@@ -218,7 +218,7 @@ struct ChangeExchange {
         outcome.sent += message.count
     }
 
-    private mutating func put(_ bytes: [UInt8], _ message: ChangeMessage, _ chain: ChangeChain?, _ now: Int64) async throws {
+    private mutating func put(_ bytes: [UInt8], _ message: ChangeLog.Message, _ chain: ChangeChain?, _ now: Int64) async throws {
         let count = max(1, (bytes.count + store.partSize - 1) / store.partSize)
         guard count <= ChangeLink.largestPartCount else {
             throw DatabaseError(code: .tooBig, message: "the changes are too large for a store: \(bytes.count) bytes")
@@ -236,7 +236,7 @@ struct ChangeExchange {
             let link = ChangeLink(
                 number: number, part: part, of: count, isWhole: message.isWhole, predecessor: tag, bytes: Array(piece))
             let object = try link.sealed(opened.key, context(own))
-            do { try await store.store.put(name(number, own), object, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
+            if try await store.store.put(name(number, own), object, if: .isAbsent) == nil {
                 // The reply may have been lost; or another copy with this name was faster.
                 guard try await store.store.get(name(number, own))?.bytes == object else { throw Overtaken() }
             }
@@ -265,7 +265,7 @@ struct ChangeExchange {
     }
 
     /// Receives and sends.
-    static func run(_ log: SharedChangeLog, _ store: ChangeStore) async throws -> SynchronizationOutcome {
+    static func run(_ log: SharedChangeLog, _ store: ChangeStore) async throws -> ChangeStore.Outcome {
         var exchange = try await ChangeExchange(log, store)
         for attempt in 1...attempts {
             try await exchange.receive()

@@ -13,7 +13,7 @@ import Synchronization
 /// Each copy writes only objects of its own: a chain, in which each object names the one before it. All objects are sealed with a
 /// key, which all copies have and the store never has. A replica can be in the same store.
 public struct ChangeStore: Sendable {
-    let store: any ReplicaStore
+    let store: CheckedStore
     let encryption: Encryption
     /// How long a copy that does not synchronise keeps the others from pruning their logs. A copy that was away for longer loses
     /// nothing: it takes over all rows of the others, merged with its own changes. Default: 365 days.
@@ -26,7 +26,7 @@ public struct ChangeStore: Sendable {
     ///   - store: the folder or the bucket.
     ///   - key: the key that all copies have, such as that of their databases: a passphrase, or a raw key. The databases may have
     ///     others. A store keeps its key: to change it, begin in an empty one.
-    public init(_ store: any ReplicaStore, key: Encryption) { (self.store, encryption) = (store, key) }
+    public init(_ store: any ReplicaStore, key: Encryption) { (self.store, encryption) = (CheckedStore(store), key) }
 
     private final class Known: Sendable { let opened = Mutex<Opened?>(nil) }
 
@@ -54,11 +54,9 @@ public struct ChangeStore: Sendable {
             let key = try await key(for: salt), head = Self.magic + salt
             let id = try ReplicaKey.random(Self.idCount)
             let sealed = try head.withUnsafeBytes { try key.seal(id, with: $0, nonce: nonce) }
-            do {
-                try await store.put(Self.headName, head + nonce + sealed, if: .isAbsent)
-            } catch ReplicaStoreError.conditionFailed { continue }
+            _ = try await store.put(Self.headName, head + nonce + sealed, if: .isAbsent)
         }
-        throw ReplicaStoreError.unavailable("the head of the changes comes and goes")
+        throw DatabaseError.unavailableStore("the head of the changes comes and goes")
     }
 
     private func open(_ bytes: [UInt8]) async throws -> Opened {

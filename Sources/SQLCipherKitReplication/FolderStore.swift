@@ -17,8 +17,8 @@ public struct FolderStore: ReplicaStore {
     private static let lockName = "~lock", newName = "~new"
 
     /// - Parameter path: the folder; created with permissions 0700 if it is missing.
-    /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if there is no such folder and it cannot be created.
-    public init(_ path: String) throws {
+    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there is no such folder and it cannot be created.
+    public init(_ path: String) throws(DatabaseError) {
         self.path = path
         do {
             try FileManager.default.createDirectory(
@@ -26,17 +26,22 @@ public struct FolderStore: ReplicaStore {
         } catch {
             let reason = (error as? CocoaError)?.underlying as? POSIXError
             let text = reason.map { ": " + String(cString: strerror($0.code.rawValue)) } ?? ""
-            throw ReplicaStoreError.unavailable("the folder \(path) cannot be made\(text)")
+            throw DatabaseError.unavailableStore("the folder \(path) cannot be made\(text)")
         }
     }
 
-    public func list(prefix: String) async throws -> [ReplicaObjectInfo] {
-        var objects: [ReplicaObjectInfo] = []
+    public func list(prefix: String) async throws -> [ReplicaObject.Info] {
+        try objects(prefix: prefix)
+    }
+
+    /// The same, on the caller's thread.
+    package func objects(prefix: String) throws -> [ReplicaObject.Info] {
+        var objects: [ReplicaObject.Info] = []
         guard let files = FileManager.default.enumerator(atPath: path) else { throw failure("listed", path) }
         while let name = files.nextObject() as? String {
             try Task.checkCancellation()
             guard objects.count < ReplicaObject.largestCount else {
-                throw ReplicaStoreError.unavailable("\(path) has more files than a replica stores")
+                throw DatabaseError.unavailableStore("\(path) has more files than a replica stores")
             }
             guard name.utf8.starts(with: prefix.utf8), !name.utf8.contains(UInt8(ascii: "~")) else { continue }
             var info = stat()
@@ -46,7 +51,7 @@ public struct FolderStore: ReplicaStore {
                 throw failure("listed", name)
             }
             guard info.st_mode & S_IFMT == S_IFREG else { continue }
-            objects.append(ReplicaObjectInfo(name: name, size: Int(info.st_size)))
+            objects.append(ReplicaObject.Info(name: name, size: Int(info.st_size)))
         }
         return objects
     }
@@ -59,7 +64,7 @@ public struct FolderStore: ReplicaStore {
     }
 
     @discardableResult
-    public func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    public func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         try await BlockingExecutor.run {
             let root = try Folder(path), lock = try lock(root)
             defer { _ = lock }
@@ -69,7 +74,7 @@ public struct FolderStore: ReplicaStore {
                 case .isVersion(let wanted): try version(of: name) == wanted
                 case .isAbsent: try version(of: name) == nil
                 }
-            if !isMet { throw ReplicaStoreError.conditionFailed }
+            if !isMet { return nil }
             try write(name, bytes, root)
             return version(bytes, of: bytes.count)
         }
@@ -89,7 +94,7 @@ public struct FolderStore: ReplicaStore {
         init(_ path: String) throws {
             descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard descriptor >= 0 else {
-                throw ReplicaStoreError.unavailable("the folder \(path) cannot be opened: \(String(cString: strerror(errno)))")
+                throw DatabaseError.unavailableStore("the folder \(path) cannot be opened: \(String(cString: strerror(errno)))")
             }
         }
 
@@ -107,7 +112,7 @@ public struct FolderStore: ReplicaStore {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         guard let last = parts.last, !name.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "~") }),
             parts.allSatisfy({ !["", ".", ".."].contains($0) })
-        else { throw ReplicaStoreError.unavailable("\(name) is no name of an object") }
+        else { throw DatabaseError.unavailableStore("\(name) is no name of an object") }
         var folder = root
         for part in parts.dropLast() {
             if isNew, mkdirat(folder.descriptor, String(part), 0o700) == 0 { _ = AtomicFile.sync(folder.descriptor) }
@@ -153,7 +158,7 @@ public struct FolderStore: ReplicaStore {
         }
         guard let size = file.size else { throw failure("read", name) }
         guard size <= ReplicaObject.largestSize else {
-            throw ReplicaStoreError.unavailable("\(name) is no object: it is larger than an object can be")
+            throw DatabaseError.unavailableStore("\(name) is no object: it is larger than an object can be")
         }
         var bytes = [UInt8](repeating: 0, count: min(size, count))
         let present = bytes.withUnsafeMutableBytes { file.read($0, at: size - $0.count) }
@@ -178,7 +183,7 @@ public struct FolderStore: ReplicaStore {
         _ = AtomicFile.sync(folder.descriptor)
     }
 
-    private func failure(_ what: String, _ name: String) -> ReplicaStoreError {
-        .unavailable("\(name) cannot be \(what): \(String(cString: strerror(errno)))")
+    private func failure(_ what: String, _ name: String) -> DatabaseError {
+        .unavailableStore("\(name) cannot be \(what): \(String(cString: strerror(errno)))")
     }
 }

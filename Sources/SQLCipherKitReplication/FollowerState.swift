@@ -31,7 +31,7 @@ struct FollowerState: Codable {
     var generation: UInt32
     var place: ReplicaReader.Place
     /// A state that the database may have already: nothing before it may become visible any more.
-    var intent: ReplicaPosition?
+    var intent: Replica.Position?
     var held: Held
 
     /// A copy of which nothing is known: its content is replaced.
@@ -39,7 +39,7 @@ struct FollowerState: Codable {
         FollowerState(generation: 0, place: ReplicaReader.Place(frames: 0, commits: 0, predecessor: []), held: held)
     }
 
-    var position: ReplicaPosition { ReplicaPosition(generation: UInt64(generation), commit: place.commits) }
+    var position: Replica.Position { Replica.Position(generation: UInt64(generation), commit: place.commits) }
 
     static func path(for database: String) -> String { database + "-replica" }
 
@@ -60,7 +60,7 @@ struct FollowerState: Codable {
 
     /// Restores the newest state to a new copy.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file that no follower has made.
-    static func restore(_ path: String, from store: any ReplicaStore, _ key: Encryption) async throws -> FollowerState {
+    static func restore(_ path: String, from store: CheckedStore, _ key: Encryption) async throws -> FollowerState {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw DatabaseError(
                 code: .cannotOpen, reason: .cannotOpen, message: "there is a file \(path) already, which no follower has made",
@@ -69,7 +69,7 @@ struct FollowerState: Codable {
         // If the process ends between the two, the copy has no known state, and the next follower replaces its content.
         try unknown().write(for: path)
         do {
-            let (plan, place, held) = try await ReplicaRestore.start(path, store, key, .newest, false, nil)
+            let (plan, place, held) = try await Replica.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5))
             let state = FollowerState(generation: plan.generation, place: place, held: held)
             try state.write(for: path)
             return state

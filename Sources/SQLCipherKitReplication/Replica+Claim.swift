@@ -81,7 +81,7 @@ extension Replica {
         let bare = try (present?.head ?? ReplicaHead()).marked().bytes
         let touched = try await replaceHead(bare, present?.object.version)
         while let object = unproven.popLast() {
-            guard try await isThere(object) else { throw ReplicaStoreError.unavailable("the store lacks \(object.name) again") }
+            guard try await isThere(object) else { throw DatabaseError.unavailableStore("the store lacks \(object.name) again") }
         }
         try head.sections[head.sections.count - 1].seal(next, with: key)
         // The answer may be lost: then the store has a term that is this database's all the same.
@@ -105,14 +105,11 @@ extension Replica {
     /// - Returns: the version of the new head.
     private func replaceHead(_ bytes: [UInt8], _ version: String?) async throws -> String {
         count(\.headBytes, bytes.count)
-        do { return try await put(ReplicaHead.name, bytes, if: version.map { .isVersion($0) } ?? .isAbsent) } catch
-            ReplicaStoreError.conditionFailed
-        {
-            guard let again = try await store.get(ReplicaHead.name), again.bytes == bytes else {
-                throw ReplicaStoreError.unavailable("the head has changed in the meantime")
-            }
-            return again.version
+        if let new = try await put(ReplicaHead.name, bytes, if: version.map { .isVersion($0) } ?? .isAbsent) { return new }
+        guard let again = try await store.get(ReplicaHead.name), again.bytes == bytes else {
+            throw DatabaseError.unavailableStore("the head has changed in the meantime")
         }
+        return again.version
     }
 
     /// Makes sure that the database has everything that the store has, or the store nothing that the database lacks.
@@ -150,7 +147,7 @@ extension Replica {
     private func isNewest(_ held: FollowerState.Held, _ former: Former) async throws -> Bool {
         guard former.lacksSnapshot else { return false }
         let reader = try await ReplicaReader(store, key: encryption)
-        guard reader.version == former.version else { throw ReplicaStoreError.unavailable("the store is not up to date") }
+        guard reader.version == former.version else { throw DatabaseError.unavailableStore("the store is not up to date") }
         return try await reader.newestPlan().map { $0.end == held.place } ?? true
     }
 
@@ -178,9 +175,9 @@ extension Replica {
         guard let key = source?.key else { return }
         let name = names.link(tail.end.link, of: tail.end.term)
         let closing = try closing(after: tail.end.tag, with: key)
-        do { try await put(name, closing, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
+        if try await put(name, closing, if: .isAbsent) == nil {
             // Its writer has stored something, or another one closes it, or this one has: look again.
-            throw ReplicaStoreError.unavailable("another writer is storing")
+            throw DatabaseError.unavailableStore("another writer is storing")
         }
     }
 
@@ -211,7 +208,7 @@ extension Replica {
         let joined = links.flatMap(\.bytes) + bytes
         for (number, bytes) in [bytes, joined].enumerated() {
             let name = names.link(UInt64(number), of: term)
-            try await put(name, bytes, if: .isAbsent)
+            guard try await put(name, bytes, if: .isAbsent) != nil else { throw DatabaseError.refusedObject(name) }
             unproven.append(UnprovenObject(name, bytes))
         }
         next.place = ChainPlace(term: term, link: 2, tag: tag)
@@ -238,7 +235,7 @@ extension Replica {
             // Its name is new, and so nothing is replaced.
             let bytes = try block.sealed(with: key), number = nextNumber()
             let name = names.page(number, of: term)
-            try await put(name, bytes, if: .always)
+            guard try await put(name, bytes, if: .always) != nil else { throw DatabaseError.refusedObject(name) }
             unproven.append(UnprovenObject(name, bytes))
             count(\.headBytes, bytes.count)
             contents.index.replaceFull(
@@ -256,7 +253,7 @@ extension Replica {
 
 extension TermOpening {
     static func read(
-        _ term: [UInt8], _ store: any ReplicaStore, _ names: ReplicaNames, _ key: ReplicaKey
+        _ term: [UInt8], _ store: CheckedStore, _ names: ReplicaNames, _ key: ReplicaKey
     ) async throws -> TermOpening {
         let name = names.link(0, of: term)
         guard let object = try await store.get(name) else { throw DatabaseError.damagedReplica("the object \(name) is missing") }

@@ -3,8 +3,8 @@ import SQLCipherKitCore
 extension Replica {
     /// Removes at once what only former keys of the database open, as after a key has leaked.
     ///
-    /// Without this call it stays for ``ReplicaOptions/retention`` after the change of the key. A replica that runs goes on. If the
-    /// call is interrupted, call it again.
+    /// Without this call it stays for ``Replica/Options/retention`` after the change of the key. A replica that runs goes on. If
+    /// the call is interrupted, call it again.
     /// - Parameters:
     ///   - store: where the replica is.
     ///   - key: how the database is encrypted now.
@@ -14,6 +14,7 @@ extension Replica {
     ///   can be restored; errors of the store.
     @discardableResult
     public static func removeFormerKeys(in store: any ReplicaStore, key: Encryption) async throws -> Int {
+        let store = CheckedStore(store)
         var reader = try await ReplicaReader(store, key: key)
         for _ in 0..<100 {
             if reader.isSuperseded {
@@ -29,9 +30,7 @@ extension Replica {
                 head.removed += head.sections.dropLast().map(\.id)
                 head.removed = Array(head.removed.suffix(4 * ReplicaHead.largestSectionCount))
                 head.sections.removeFirst(head.sections.count - 1)
-                do { try await store.put(ReplicaHead.name, head.bytes, if: .isVersion(reader.version)) } catch
-                    ReplicaStoreError.conditionFailed
-                {
+                if try await store.put(ReplicaHead.name, head.bytes, if: .isVersion(reader.version)) == nil {
                     // The replica has stored something.
                     try await reader.update()
                     continue
@@ -41,11 +40,11 @@ extension Replica {
             for id in head.removed { count += try await removeSection(id, in: store) }
             return count
         }
-        throw ReplicaStoreError.unavailable("the head changes all the time")
+        throw DatabaseError.unavailableStore("the head changes all the time")
     }
 
     /// Removes the objects of a section that was taken out of the head.
-    static func removeSection(_ id: [UInt8], in store: any ReplicaStore) async throws -> Int {
+    static func removeSection(_ id: [UInt8], in store: CheckedStore) async throws -> Int {
         var count = 0
         let prefix = ReplicaNames(id).prefix
         for object in try await store.list(prefix: prefix) {

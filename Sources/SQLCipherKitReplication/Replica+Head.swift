@@ -30,15 +30,12 @@ extension Replica {
     func finishPendingHead() async throws {
         guard let pending, let version else { return }
         count(\.headBytes, pending.bytes.count)
-        do {
-            self.version = try await put(ReplicaHead.name, pending.bytes, if: .isVersion(version))
-        } catch ReplicaStoreError.conditionFailed {
+        if let new = try await put(ReplicaHead.name, pending.bytes, if: .isVersion(version)) {
+            self.version = new
+        } else {
             let present = try await store.get(ReplicaHead.name)
-            if let present, present.bytes == pending.bytes {
-                self.version = present.version
-            } else {
-                return try await judge(present, pending)
-            }
+            guard let present, present.bytes == pending.bytes else { return try await judge(present, pending) }
+            self.version = present.version
         }
         let isNew = head.sections != pending.head.sections
         (head, self.pending, sightings, isHeadProven) = (pending.head, nil, 0, true)
@@ -86,18 +83,13 @@ extension Replica {
     /// to that was lost, the object is read, and replaced by itself if it is the present version.
     func isThere(_ object: UnprovenObject) async throws -> Bool {
         guard let key = source?.key else { return true }
-        let name = object.name, late = ReplicaStoreError.unavailable("the store is not up to date: \(name) is missing")
+        let name = object.name, late = DatabaseError.unavailableStore("the store is not up to date: \(name) is missing")
         guard object.isDoubtful else {
-            do { try await put(name, try closing(after: object.predecessor, with: key), if: .isAbsent) } catch
-                ReplicaStoreError.conditionFailed
-            { return true }
-            return false
+            return try await put(name, try closing(after: object.predecessor, with: key), if: .isAbsent) == nil
         }
         guard let present = try await store.get(name) else { throw late }
         guard present.bytes.suffix(ReplicaKey.tagCount).elementsEqual(object.tag) else { return false }
-        do { try await put(name, present.bytes, if: .isVersion(present.version)) } catch ReplicaStoreError.conditionFailed {
-            throw late
-        }
+        if try await put(name, present.bytes, if: .isVersion(present.version)) == nil { throw late }
         return true
     }
 
@@ -136,7 +128,7 @@ extension Replica {
     /// what was stored since, which this replica stores again, in a new term and with a snapshot.
     func sawFormerState(_ what: String) throws {
         sightings += 1
-        guard sightings >= 3 else { throw ReplicaStoreError.unavailable("the store is not up to date: \(what)") }
+        guard sightings >= 3 else { throw DatabaseError.unavailableStore("the store is not up to date: \(what)") }
         giveUpTerm()
         throw DatabaseError.rolledBackReplica("\(what), and this replica goes on with a snapshot")
     }
@@ -152,7 +144,7 @@ extension Replica {
     /// A link is there already under the next number.
     func judgeLink(_ name: String, _ bytes: [UInt8]) async throws {
         guard let key = source?.key else { return }
-        guard let present = try await store.get(name) else { throw ReplicaStoreError.unavailable("\(name) is there, and is not") }
+        guard let present = try await store.get(name) else { throw DatabaseError.unavailableStore("\(name) is there, and is not") }
         // An earlier attempt was successful although it failed.
         if present.bytes == bytes { return }
         if (try? ReplicaBlock.openAll(present.bytes, with: key)) != nil { throw DatabaseError.fencedReplica }

@@ -60,9 +60,8 @@ extension Replica {
     }
 
     /// Stores an object of the chain or the index, or the head.
-    /// - Returns: its version.
-    @discardableResult
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    /// - Returns: its version; nil if the condition does not hold.
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         count(\.puts, 1)
         if prepaid >= 1 { prepaid -= 1 } else { credit = max(-1, credit - 1) }
         return try await store.put(name, bytes, if: condition)
@@ -182,9 +181,7 @@ extension Replica {
         prepaid = 1
         // The process may end before it knows that it was stored. If that cannot be written, storing the head says so.
         try? remember(isDurable: false)
-        do { try await put(name, link.bytes, if: .isAbsent) } catch ReplicaStoreError.conditionFailed {
-            try await judgeLink(name, link.bytes)
-        }
+        if try await put(name, link.bytes, if: .isAbsent) == nil { try await judgeLink(name, link.bytes) }
         (pendingLink, sightings) = (nil, 0)
         if link.isJoined {
             charge(max(0, Self.headPrice - part * Double(tail.count + 1)))

@@ -61,7 +61,7 @@ extension Replica {
             if run.part == nil { try readPart() }
             guard let part = snapshot?.part else { continue }
             let name = names.part(run.parts, ofSnapshot: run.number, of: term)
-            try await store.put(name, part.bytes, if: .always)
+            guard try await store.put(name, part.bytes, if: .always) != nil else { throw DatabaseError.refusedObject(name) }
             unproven.append(UnprovenObject(name, part.bytes))
             count(\.puts, 1)
             count(\.snapshotBytes, part.bytes.count)

@@ -17,10 +17,10 @@ import SQLCipherKitMaintenance
 ///
 /// There can be one writer for each store. When a second one begins, the first ends with
 /// ``DatabaseError/Reason/replicaFenced``. On a store that cannot keep two writers apart, a replica ends with
-/// ``ReplicaStoreError/unsupported(_:)``.
+/// ``DatabaseError/Reason/storeUnsupported``.
 public actor Replica {
-    let store: any ReplicaStore
-    let options: ReplicaOptions
+    let store: CheckedStore
+    let options: Options
     private let location: DatabaseLocation
     let encryption: Encryption
     private let pool: DatabasePool?
@@ -95,11 +95,11 @@ public actor Replica {
     private var isStopping = false
     /// Whether the pool leaves the size of the log to the replica.
     private var holdsLog = false
-    private var status = ReplicaStatus()
+    private var status = Status()
 
     struct Waiter {
         let number: Int
-        let continuation: CheckedContinuation<ReplicaPosition, any Error>
+        let continuation: CheckedContinuation<Position, any Error>
         /// Whether a look at the log has begun since the call.
         var isServed = false
     }
@@ -108,7 +108,7 @@ public actor Replica {
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database; ``DatabaseError/Reason/misuse`` for one without a
     ///   write-ahead log; ``DatabaseError/Reason/invalidArgument`` for options out of range; and any error of opening the database.
     ///   A store that cannot be reached is no error: see ``currentStatus``.
-    public init(following pool: DatabasePool, in store: any ReplicaStore, options: ReplicaOptions = ReplicaOptions()) async throws {
+    public init(following pool: DatabasePool, in store: any ReplicaStore, options: Options = Options()) async throws {
         let (location, key) = try await BlockingExecutor.run { try pool.replicationSource() }
         try self.init(location, key, pool, store, options)
         try await start()
@@ -117,19 +117,20 @@ public actor Replica {
     /// Starts to replicate a database that this or another process uses.
     /// - Throws: as ``init(following:in:options:)``.
     public init(
-        of location: DatabaseLocation, key: Encryption, in store: any ReplicaStore, options: ReplicaOptions = ReplicaOptions()
+        of location: DatabaseLocation, key: Encryption, in store: any ReplicaStore, options: Options = Options()
     ) async throws {
         try self.init(location, key, nil, store, options)
         try await start()
     }
 
     private init(
-        _ location: DatabaseLocation, _ key: Encryption, _ pool: DatabasePool?, _ store: any ReplicaStore, _ options: ReplicaOptions
+        _ location: DatabaseLocation, _ key: Encryption, _ pool: DatabasePool?, _ store: any ReplicaStore, _ options: Options
     ) throws {
         guard (1 << 16...1 << 28).contains(options.objectSize), options.logSize > 0, options.largestLog > 0 else {
             throw DatabaseError.invalidArgument("an object of a replica has from 64 KiB to 256 MiB, and a log more than 0 bytes")
         }
-        (self.location, encryption, self.pool, self.store, self.options) = (location, key, pool, store, options.bounded)
+        (self.location, encryption, self.pool, self.options) = (location, key, pool, options.bounded)
+        self.store = CheckedStore(store)
         clock = ChainClock(retention: options.bounded.retention)
     }
 
@@ -180,16 +181,16 @@ public actor Replica {
     }
 
     /// What the replica is doing.
-    public var currentStatus: ReplicaStatus { status }
+    public var currentStatus: Status { status }
 
     /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot.
     /// - Parameter timeout: how long to wait. Default: nil, no limit.
     /// - Returns: the state that is in the store.
     /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying one;
-    ///   ``DatabaseError/Reason/replicaFenced``; ``ReplicaStoreError/unsupported(_:)``; ``DatabaseError/Reason/closed`` after
+    ///   ``DatabaseError/Reason/replicaFenced``; ``DatabaseError/Reason/storeUnsupported``; ``DatabaseError/Reason/closed`` after
     ///   ``stop()``; `CancellationError`.
     @discardableResult
-    public func waitUntilStored(timeout: Duration? = nil) async throws -> ReplicaPosition {
+    public func waitUntilStored(timeout: Duration? = nil) async throws -> Position {
         if status.isEnded || isStopping { throw endError }
         try Task.checkCancellation()
         nextWaiter += 1
@@ -214,7 +215,7 @@ public actor Replica {
         }
     }
 
-    private func endWait(_ number: Int, _ error: (ReplicaStatus) -> any Error) {
+    private func endWait(_ number: Int, _ error: (Status) -> any Error) {
         guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
         waiters.remove(at: index).continuation.resume(throwing: error(status))
     }
@@ -235,7 +236,7 @@ public actor Replica {
     /// The replica notices another writer when it next stores something. Temporary errors of the store do not end it. A call that
     /// is cancelled throws `CancellationError`, and the replica goes on.
     /// - Throws: ``DatabaseError/Reason/replicaFenced`` if another writer has taken over, and
-    ///   ``ReplicaStoreError/unsupported(_:)``. After ``stop()`` the call returns.
+    ///   ``DatabaseError/Reason/storeUnsupported``. After ``stop()`` the call returns.
     public func waitUntilEnded() async throws {
         if !status.isEnded {
             nextWaiter += 1
@@ -263,8 +264,8 @@ public actor Replica {
             try await step()
             status.error = nil
         } catch {
-            status.error = error
-            if Self.isFinal(error) { return end() }
+            status.error = DatabaseError(thrownBy: "the replica", error)
+            if finalError != nil { return end() }
             do { try letGoOfLargeLog() } catch { needsGeneration = true }
         }
         if Task.isCancelled || isLast { return end() }
@@ -287,17 +288,14 @@ public actor Replica {
     }
 
     /// The error after which no later attempt can succeed.
-    private var finalError: (any Error)? { status.error.flatMap { Self.isFinal($0) ? $0 : nil } }
-
-    private var endError: any Error {
-        if let finalError { return finalError }
-        return DatabaseError(code: .misuse, reason: .closed, message: "the replica was stopped", underlying: status.error)
+    private var finalError: DatabaseError? {
+        let reasons: [DatabaseError.Reason] = [.storeUnsupported, .replicaFenced, .replicaForked]
+        return status.error.flatMap { reasons.contains($0.reason) ? $0 : nil }
     }
 
-    /// Whether no later attempt can succeed.
-    private static func isFinal(_ error: any Error) -> Bool {
-        if case .unsupported? = error as? ReplicaStoreError { return true }
-        return [.replicaFenced, .replicaForked].contains((error as? DatabaseError)?.reason)
+    private var endError: DatabaseError {
+        if let finalError { return finalError }
+        return DatabaseError(code: .misuse, reason: .closed, message: "the replica was stopped", underlying: status.error)
     }
 
     private func rest() async {
@@ -329,7 +327,7 @@ public actor Replica {
         // Callers that have waited find no former error.
         status.error = nil
         guard contents.snapshot != nil else { return }
-        let position = ReplicaPosition(generation: UInt64(contents.generation), commit: contents.commits)
+        let position = Position(generation: UInt64(contents.generation), commit: contents.commits)
         status.stored = position
         waiters.removeAll { waiter in
             guard waiter.isServed else { return false }
@@ -338,5 +336,5 @@ public actor Replica {
         }
     }
 
-    func count(_ path: WritableKeyPath<ReplicaStatus, Int>, _ number: Int) { status[keyPath: path] += number }
+    func count(_ path: WritableKeyPath<Status, Int>, _ number: Int) { status[keyPath: path] += number }
 }

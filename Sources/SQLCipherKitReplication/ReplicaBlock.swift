@@ -131,8 +131,9 @@ struct ReplicaBlock {
 }
 
 extension DatabaseError {
-    static func damagedReplica(_ message: String) -> DatabaseError {
-        DatabaseError(code: .corrupt, reason: .replicaDamaged, message: "the replica cannot be used: \(message)")
+    static func damagedReplica(_ message: String, underlying: (any Error)? = nil) -> DatabaseError {
+        DatabaseError(
+            code: .corrupt, reason: .replicaDamaged, message: "the replica cannot be used: \(message)", underlying: underlying)
     }
 
     static func changedReplicaKey(_ message: String) -> DatabaseError {

@@ -84,26 +84,28 @@ extension LogMark {
     }
 }
 
-/// A state of a replicated database: a number of commits since the start of a generation. A generation begins with the first
-/// snapshot, and when the log in the store cannot be continued, as after a restart of both the replica and the database's log.
-public struct ReplicaPosition: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
-    /// The number of the generation, counted from 1.
-    public let generation: UInt64
-    /// The number of commits since its start.
-    public let commit: UInt64
+extension Replica {
+    /// A state of a replicated database: a number of commits since the start of a generation. A generation begins with the first
+    /// snapshot, and when the log in the store cannot be continued, as after a restart of both the replica and the database's log.
+    public struct Position: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
+        /// The number of the generation, counted from 1.
+        public let generation: UInt64
+        /// The number of commits since its start.
+        public let commit: UInt64
 
-    /// Creates a position from its two numbers.
-    public init(generation: UInt64, commit: UInt64) { (self.generation, self.commit) = (generation, commit) }
+        /// Creates a position from its two numbers.
+        public init(generation: UInt64, commit: UInt64) { (self.generation, self.commit) = (generation, commit) }
 
-    /// Creates a position from its description; nil if it is none.
-    public init?(_ description: String) {
-        let parts = description.split(separator: ":", omittingEmptySubsequences: false).map { UInt64($0) }
-        guard parts.count == 2, let generation = parts[0], let commit = parts[1] else { return nil }
-        self.init(generation: generation, commit: commit)
+        /// Creates a position from its description; nil if it is none.
+        public init?(_ description: String) {
+            let parts = description.split(separator: ":", omittingEmptySubsequences: false).map { UInt64($0) }
+            guard parts.count == 2, let generation = parts[0], let commit = parts[1] else { return nil }
+            self.init(generation: generation, commit: commit)
+        }
+
+        public static func < (a: Self, b: Self) -> Bool { (a.generation, a.commit) < (b.generation, b.commit) }
+
+        /// The two numbers, with a colon between them.
+        public var description: String { "\(generation):\(commit)" }
     }
-
-    public static func < (a: Self, b: Self) -> Bool { (a.generation, a.commit) < (b.generation, b.commit) }
-
-    /// The two numbers, with a colon between them.
-    public var description: String { "\(generation):\(commit)" }
 }

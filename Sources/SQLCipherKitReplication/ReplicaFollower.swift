@@ -20,15 +20,15 @@ public actor ReplicaFollower {
     /// What a follower is doing.
     public struct Status: Sendable {
         /// The state of the copy.
-        public var position: ReplicaPosition
+        public var position: Replica.Position
         /// The newest state that was seen in the store.
-        public var newest: ReplicaPosition
+        public var newest: Replica.Position
         /// When the newest state that the copy has was stored, by the clock of the machine that stored it.
         public var storedAt: Date
         /// When the copy last had the newest state that was in the store.
         public var upToDateAt: Date?
         /// The error of the last attempt; nil if it succeeded. The follower tries again.
-        public var error: (any Error)?
+        public var error: DatabaseError?
 
         /// How many commits the copy is behind, as far as is known; nil if the store has begun a new generation.
         public var commitsBehind: Int? {
@@ -63,7 +63,7 @@ public actor ReplicaFollower {
     ///   - key: how the database is encrypted.
     ///   - interval: how often the store is asked, at least every 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
-    /// - Throws: as ``ReplicaRestore/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
+    /// - Throws: as ``Replica/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
     ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made;
     ///   ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if the store lacks what it has;
     ///   ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
@@ -73,7 +73,7 @@ public actor ReplicaFollower {
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) async throws {
         self.path = path
-        let interval = interval.betweenPolls, lock = try FollowerState.lock(path)
+        let interval = interval.betweenPolls, store = CheckedStore(store), lock = try FollowerState.lock(path)
         self.lock = lock
         if let known = FollowerState.read(for: path), FileManager.default.fileExists(atPath: path) {
             state = known
@@ -113,9 +113,9 @@ public actor ReplicaFollower {
     ///   newest states need another key; ``DatabaseError/Reason/replicaRolledBack`` if the store lacks what the copy has;
     ///   ``DatabaseError/Reason/replicaForked`` if its history is another one; any error of writing to the copy.
     @discardableResult
-    public func catchUp() async throws -> ReplicaPosition { try await catchUp(lookingAtHead: true) }
+    public func catchUp() async throws -> Replica.Position { try await catchUp(lookingAtHead: true) }
 
-    private func catchUp(lookingAtHead: Bool) async throws -> ReplicaPosition {
+    private func catchUp(lookingAtHead: Bool) async throws -> Replica.Position {
         while isBusy { try await Task.sleep(for: .milliseconds(2)) }
         isBusy = true
         defer { isBusy = false }
@@ -141,7 +141,7 @@ public actor ReplicaFollower {
             if looksAtHead { quietLooks = 0 }
             _ = try await catchUp(lookingAtHead: looksAtHead)
             status.error = nil
-        } catch { status.error = error }
+        } catch { status.error = DatabaseError(thrownBy: "the follower", error) }
         return !Task.isCancelled
     }
 
@@ -157,10 +157,10 @@ public actor ReplicaFollower {
                 while try await step() {}
                 status.upToDateAt = Date()
                 return
-            } catch let missing as ReplicaReader.Missing {
+            } catch let error as DatabaseError where error.underlyingError is ReplicaReader.Missing {
                 // Upkeep has removed it since the head was read.
                 (attempts, looksAtHead) = (attempts + 1, true)
-                if attempts == 5 { throw DatabaseError.damagedReplica("the object \(missing.name) is missing") }
+                if attempts == 5 { throw error }
             }
         }
     }
@@ -175,7 +175,7 @@ public actor ReplicaFollower {
         guard try await followSection() else { return false }
         let log = state.generation == 0 ? nil : try await replica.log(from: state.place, of: state.generation)
         guard let log, state.intent.map({ $0.generation == UInt64(state.generation) }) ?? true else { return try await replace() }
-        status.newest = ReplicaPosition(generation: UInt64(state.generation), commit: log.commit)
+        status.newest = Replica.Position(generation: UInt64(state.generation), commit: log.commit)
         guard log.commit >= max(state.intent?.commit ?? 0, state.place.commits) else {
             throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
         }
@@ -231,7 +231,7 @@ public actor ReplicaFollower {
         _ spool: PageSpool, _ generation: UInt32, _ place: ReplicaReader.Place, _ held: FollowerState.Held
     ) async throws {
         // Whether the transaction is committed is known only afterwards.
-        state.intent = ReplicaPosition(generation: UInt64(generation), commit: place.commits)
+        state.intent = Replica.Position(generation: UInt64(generation), commit: place.commits)
         // From now on the copy may have what was seen, and follows nothing else.
         state.held = held
         try state.write(for: path)

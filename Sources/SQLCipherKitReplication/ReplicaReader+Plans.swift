@@ -15,7 +15,7 @@ extension ReplicaReader {
 
         var generation: UInt32 { snapshot.generation }
         var pageSize: Int { snapshot.pageSize }
-        var position: ReplicaPosition { ReplicaPosition(generation: UInt64(generation), commit: commit) }
+        var position: Replica.Position { Replica.Position(generation: UInt64(generation), commit: commit) }
         var start: Place { Place(frames: snapshot.first, commits: snapshot.commitsBefore, predecessor: snapshot.predecessor) }
     }
 
@@ -57,7 +57,7 @@ extension ReplicaReader {
         }
     }
 
-    func plan(for moment: ReplicaMoment) async throws -> Plan {
+    func plan(for moment: Replica.Moment) async throws -> Plan {
         switch moment {
         case .newest:
             guard let plan = try await newestPlan() else {
@@ -148,7 +148,7 @@ extension ReplicaReader {
         return isFound ? (parts.reversed(), commit, contents.pageSize) : nil
     }
 
-    private func noSuch(_ moment: ReplicaMoment) -> DatabaseError {
+    private func noSuch(_ moment: Replica.Moment) -> DatabaseError {
         .invalidArgument("the store has no state for \(moment): it is beyond the retention, or not there yet")
     }
 
@@ -163,17 +163,17 @@ extension ReplicaReader {
     }
 
     /// What can be restored, from the oldest generation to the newest.
-    func ranges() async throws -> [ReplicaRange] {
-        var ranges: [ReplicaRange] = [], logs: [ReplicaIndex.LogEntry] = [], snapshots: [ReplicaIndex.SnapshotEntry] = []
+    func generations() async throws -> [Replica.Generation] {
+        var generations: [Replica.Generation] = [], logs: [ReplicaIndex.LogEntry] = [], snapshots: [ReplicaIndex.SnapshotEntry] = []
         func finish() {
             defer { (logs, snapshots) = ([], []) }
             guard let first = snapshots.last else { return }
             let latest = logs.reduce(first.time) { max($0, $1.latest) }, generation = UInt64(first.generation)
             let last = logs.reduce(snapshots[0].commits) { max($0, $1.commits) }
-            ranges.append(
-                ReplicaRange(
-                    first: ReplicaPosition(generation: generation, commit: first.commits),
-                    last: ReplicaPosition(generation: generation, commit: last),
+            generations.append(
+                Replica.Generation(
+                    first: Replica.Position(generation: generation, commit: first.commits),
+                    last: Replica.Position(generation: generation, commit: last),
                     firstTime: Date(timeIntervalSince1970: Double(first.time) / 1000),
                     lastTime: Date(timeIntervalSince1970: Double(latest) / 1000),
                     size: snapshots.reduce(0) { $0 + $1.size } + logs.reduce(0) { $0 + $1.size }))
@@ -188,24 +188,26 @@ extension ReplicaReader {
             return true
         }
         finish()
-        return ranges.reversed()
+        return generations.reversed()
     }
 }
 
-/// A state to restore.
-public enum ReplicaMoment: Hashable, Sendable, CustomStringConvertible {
-    /// The newest in the store.
-    case newest
-    /// The last one that was stored at or before this time, by the clock of the machine that stored it.
-    case time(Date)
-    /// The state after a commit.
-    case position(ReplicaPosition)
+extension Replica {
+    /// A state to restore.
+    public enum Moment: Hashable, Sendable, CustomStringConvertible {
+        /// The newest in the store.
+        case newest
+        /// The last one that was stored at or before this time, by the clock of the machine that stored it.
+        case time(Date)
+        /// The state after a commit.
+        case position(Position)
 
-    public var description: String {
-        switch self {
-        case .newest: "the newest state"
-        case .time(let date): "the time \(date.shownText)"
-        case .position(let position): "the position \(position)"
+        public var description: String {
+            switch self {
+            case .newest: "the newest state"
+            case .time(let date): "the time \(date.shownText)"
+            case .position(let position): "the position \(position)"
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ import SQLCipherKitMaintenance
 ///
 /// It goes only forward: what it has seen is in the history of everything that it sees later.
 struct ReplicaReader {
-    let store: any ReplicaStore
+    let store: CheckedStore
     private let encryption: Encryption
     private(set) var key: ReplicaKey?
     /// The keys that were derived for the salts in the head.
@@ -31,7 +31,7 @@ struct ReplicaReader {
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens;
     ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if what is held is not in its
     ///   history.
-    init(_ store: any ReplicaStore, key encryption: Encryption, holding held: FollowerState.Held? = nil) async throws {
+    init(_ store: CheckedStore, key encryption: Encryption, holding held: FollowerState.Held? = nil) async throws {
         (self.store, self.encryption) = (store, encryption)
         if let held {
             (section, sections) = (held.sections.last ?? [], held.sections)
@@ -139,15 +139,15 @@ struct ReplicaReader {
     /// - Parameter size: what the index says, as the most that is looked at.
     func object(_ name: String, upTo size: Int) async throws -> [UInt8] {
         try Task.checkCancellation()
-        guard let object = try await store.get(name) else { throw Missing(name: name) }
+        guard let object = try await store.get(name) else {
+            throw DatabaseError.damagedReplica("the object \(name) is missing", underlying: Missing())
+        }
         guard object.bytes.count <= size else { throw DatabaseError.damagedReplica("the object \(name) is too large") }
         return object.bytes
     }
 
     /// An object that the index lists is not there: either it was removed since, or the store has lost it.
-    struct Missing: Error {
-        let name: String
-    }
+    struct Missing: Error {}
 
     /// An object to read: its name, the most that is looked at, and the object itself if it is in memory.
     private struct Wanted: Sendable {

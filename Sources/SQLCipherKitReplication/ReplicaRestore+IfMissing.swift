@@ -1,12 +1,13 @@
 import Foundation
 import SQLCipherKitCore
+import SQLCipherKitMaintenance
 
-extension ReplicaRestore {
+extension Replica {
     /// Restores the newest state if there is no database at `path` and the store has one: the first step of a server, which then
     /// starts on a new machine as it does on its own.
     ///
     /// ```swift
-    /// try await ReplicaRestore.restoreIfMissing("notes.db", from: store, key: key)
+    /// try await Replica.restoreIfMissing("notes.db", from: store, key: key)
     /// let pool = try DatabasePool(.file("notes.db"), key: key)
     /// let replica = try await Replica(following: pool, in: store)
     /// ```
@@ -19,9 +20,10 @@ extension ReplicaRestore {
     @discardableResult
     public static func restoreIfMissing(
         _ path: String, from store: any ReplicaStore, key: Encryption,
-        progress: (@Sendable (_ done: Int, _ total: Int) throws -> Void)? = nil
-    ) async throws -> ReplicaPosition? {
+        progress: (@Sendable (RewriteProgress) throws -> Void)? = nil
+    ) async throws -> Position? {
         if FileManager.default.fileExists(atPath: path) { return nil }
+        let store = CheckedStore(store)
         guard let (head, _) = try await ReplicaHead.read(store) else {
             guard try await !store.list(prefix: "").contains(where: { ReplicaHead.isObject($0.name) }) else {
                 throw DatabaseError.damagedReplica("the store has objects of a replica, and no head")
@@ -34,7 +36,7 @@ extension ReplicaRestore {
             _ = try await ReplicaReader(store, key: key, holding: held)
         }
         // Without a complete snapshot there is nothing to lose. With several keys, a former one may open something.
-        if head.sections.count == 1, try await ReplicaReader(store, key: key).ranges().isEmpty { return nil }
-        return try await restore(to: path, from: store, key: key, progress: progress)
+        if head.sections.count == 1, try await ReplicaReader(store, key: key).generations().isEmpty { return nil }
+        return try await restored(path, store, key, .newest, false, progress)
     }
 }

@@ -3,8 +3,7 @@ import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import SQLCipherKitMaintenance
 
-/// Restores a database from a store.
-public enum ReplicaRestore {
+extension Replica {
     /// Restores a state to a new file, which gets its name when every page is authentic and the structure is intact.
     ///
     /// If that is interrupted, what was read stays in files beside it, encrypted, with the suffixes `-restoring` and
@@ -13,7 +12,7 @@ public enum ReplicaRestore {
     /// longer has what was seen there, it throws.
     ///
     /// ```swift
-    /// let position = try await ReplicaRestore.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
+    /// let position = try await Replica.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
     /// ```
     /// - Parameters:
     ///   - path: the file's path.
@@ -31,39 +30,44 @@ public enum ReplicaRestore {
     ///   then, and a file that was to be replaced is unchanged.
     @discardableResult
     public static func restore(
-        to path: String, from store: any ReplicaStore, key: Encryption, at moment: ReplicaMoment = .newest, replacing: Bool = false,
-        progress: (@Sendable (_ done: Int, _ total: Int) throws -> Void)? = nil
-    ) async throws -> ReplicaPosition {
+        to path: String, from store: any ReplicaStore, key: Encryption, at moment: Moment = .newest, replacing: Bool = false,
+        progress: (@Sendable (RewriteProgress) throws -> Void)? = nil
+    ) async throws -> Position {
+        try await restored(path, CheckedStore(store), key, moment, replacing, progress)
+    }
+
+    static func restored(
+        _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
+        _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
+    ) async throws -> Position {
         try await withTaskExecutorPreference(BlockingExecutor.shared) {
-            try await start(path, store, key, moment, replacing, progress).plan.position
+            try await start(path, store, key, moment, replacing, progress, recordEvery: interval).plan.position
         }
     }
 
     /// The same, with the time after which progress is recorded. Tests set it.
     @discardableResult
     package static func restore(
-        to path: String, from store: any ReplicaStore, key: Encryption, at moment: ReplicaMoment, replacing: Bool,
+        to path: String, from store: any ReplicaStore, key: Encryption, at moment: Moment, replacing: Bool,
         recordEvery interval: Duration
-    ) async throws -> ReplicaPosition {
-        try await withTaskExecutorPreference(BlockingExecutor.shared) {
-            try await start(path, store, key, moment, replacing, nil, recordEvery: interval).plan.position
-        }
+    ) async throws -> Position {
+        try await restored(path, CheckedStore(store), key, moment, replacing, nil, recordEvery: interval)
     }
 
     /// Restores, and says where the log continues.
     static func start(
-        _ path: String, _ store: any ReplicaStore, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
-        _ progress: (@Sendable (Int, Int) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
+        _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
+        _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration
     ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, held: FollowerState.Held) {
         var reader = try await ReplicaReader(store, key: key), attempts = 0
         while true {
             var goesOn = false
             do {
                 return try await run(path, reader, key, moment, replacing, progress, interval, &goesOn)
-            } catch let missing as ReplicaReader.Missing {
+            } catch let error as DatabaseError where error.underlyingError is ReplicaReader.Missing {
                 // Upkeep may have removed it since the head was read.
                 attempts += 1
-                if attempts == 5 { throw DatabaseError.damagedReplica("the object \(missing.name) is missing") }
+                if attempts == 5 { throw error }
                 try await reader.update()
             } catch let error as DatabaseError {
                 // Something has changed the pages of an earlier restore: that was found, and they are gone.
@@ -73,8 +77,8 @@ public enum ReplicaRestore {
     }
 
     private static func run(
-        _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: ReplicaMoment, _ replacing: Bool,
-        _ report: (@Sendable (Int, Int) throws -> Void)?, _ recordInterval: Duration, _ goesOn: inout Bool
+        _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
+        _ report: (@Sendable (RewriteProgress) throws -> Void)?, _ recordInterval: Duration, _ goesOn: inout Bool
     ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, held: FollowerState.Held) {
         guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
         let plan = try await reader.plan(for: moment), pageSize = plan.pageSize
@@ -99,7 +103,7 @@ public enum ReplicaRestore {
             guard done - reported >= 1 << 20 else { return }
             reported = done
             try Task.checkCancellation()
-            try report?(min(done, total), total)
+            try report?(RewriteProgress(done: min(done, total), total: total))
         }
         func record() throws {
             guard .now - recorded >= recordInterval else { return }
@@ -129,7 +133,7 @@ public enum ReplicaRestore {
             try record()
         }
         try file.truncate(to: Int(progress.pages) * pageSize)
-        try report?(total, total)
+        try report?(RewriteProgress(done: total, total: total))
         try await file.publish(key: key, replacing: replacing)
         // An earlier state begins another history, should a replica go on with it. So does what is left in a store that has gone
         // back, until its writer has stored again what is missing.
@@ -143,20 +147,22 @@ public enum ReplicaRestore {
     }
 }
 
-/// The states of one generation that can be restored.
-public struct ReplicaRange: Hashable, Sendable {
-    /// The first and the last state. Each commit between them can be restored.
-    public let first: ReplicaPosition, last: ReplicaPosition
-    /// When the first snapshot and the last commit were stored, by the clock of the machine that stored them.
-    public let firstTime: Date, lastTime: Date
-    /// The size of the objects in bytes.
-    public let size: Int
+extension Replica {
+    /// The states of one generation that can be restored.
+    public struct Generation: Hashable, Sendable {
+        /// The first and the last state. Each commit between them can be restored.
+        public let first: Position, last: Position
+        /// When the first snapshot and the last commit were stored, by the clock of the machine that stored them.
+        public let firstTime: Date, lastTime: Date
+        /// The size of the objects in bytes.
+        public let size: Int
+    }
 }
 
-extension ReplicaRestore {
+extension Replica {
     /// What can be restored from a store, from the oldest generation to the newest.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
-    public static func ranges(in store: any ReplicaStore, key: Encryption) async throws -> [ReplicaRange] {
-        try await ReplicaReader(store, key: key).ranges()
+    public static func generations(in store: any ReplicaStore, key: Encryption) async throws -> [Generation] {
+        try await ReplicaReader(CheckedStore(store), key: key).generations()
     }
 }

@@ -43,7 +43,7 @@ struct ReplicaTail {
     /// - Parameter isPartial: whether to end with the first link that is not kept.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` for a link that does not continue the chain.
     mutating func extend(
-        _ store: any ReplicaStore, _ names: ReplicaNames, _ key: ReplicaKey, isPartial: Bool = false
+        _ store: CheckedStore, _ names: ReplicaNames, _ key: ReplicaKey, isPartial: Bool = false
     ) async throws {
         while !isClosed, isWhole || !isPartial {
             try Task.checkCancellation()

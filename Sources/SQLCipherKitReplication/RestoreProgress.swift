@@ -54,7 +54,7 @@ struct RestoreProgress: Codable {
     /// the pages.
     /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` for the newest state: there
     ///   was a newer one, or another.
-    func isPart(of reader: ReplicaReader, _ moment: ReplicaMoment, _ path: String) throws -> Bool {
+    func isPart(of reader: ReplicaReader, _ moment: Replica.Moment, _ path: String) throws -> Bool {
         guard held.sections.last == reader.section else { return false }
         do { try held.require(in: reader.held.place, reader.opening) } catch let error as DatabaseError {
             guard case .newest = moment else { return false }

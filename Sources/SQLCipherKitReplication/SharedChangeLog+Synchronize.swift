@@ -1,17 +1,19 @@
 import SQLCipherKitCore
 import SQLCipherKitMaintenance
 
-/// What `synchronize(with:)` of a `SharedChangeLog` did.
-public struct SynchronizationOutcome: Hashable, Sendable {
-    /// What was received from the other copies.
-    public internal(set) var received = ChangeLogOutcome()
-    /// The number of entries that were stored for them. A message with all rows counts as none.
-    public internal(set) var sent = 0
-    /// The number of entries that were deleted from the log, as all copies have them.
-    public internal(set) var pruned = 0
-    /// Whether everything in the store was received. It is false while a copy is storing something, or lacks what another one has
-    /// not stored yet: synchronise again later.
-    public internal(set) var isComplete = true
+extension ChangeStore {
+    /// What `synchronize(with:)` of a `SharedChangeLog` did.
+    public struct Outcome: Hashable, Sendable {
+        /// What was received from the other copies.
+        public internal(set) var received = ChangeLog.Outcome()
+        /// The number of entries that were stored for them. A message with all rows counts as none.
+        public internal(set) var sent = 0
+        /// The number of entries that were deleted from the log, as all copies have them.
+        public internal(set) var pruned = 0
+        /// Whether everything in the store was received. It is false while a copy is storing something, or lacks what another one
+        /// has not stored yet: synchronise again later.
+        public internal(set) var isComplete = true
+    }
 }
 
 extension SharedChangeLog {
@@ -32,9 +34,9 @@ extension SharedChangeLog {
     /// - Then the log is pruned: ``ChangeStore/patience`` says for how long it waits for a silent copy.
     /// - Returns: what was received and stored.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key does not open the store, or objects were changed; what
-    ///   ``ChangeLog/receive(_:)`` throws; ``ReplicaStoreError``; `CancellationError`.
+    ///   ``ChangeLog/receive(_:)`` throws; ``DatabaseError/Reason/storeUnavailable``; `CancellationError`.
     @discardableResult
-    public func synchronize(with store: ChangeStore) async throws -> SynchronizationOutcome {
+    public func synchronize(with store: ChangeStore) async throws -> ChangeStore.Outcome {
         try await ChangeExchange.run(self, store)
     }
 }

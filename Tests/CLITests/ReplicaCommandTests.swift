@@ -130,7 +130,7 @@ import TestSupport
         let target = folder.path("b.db"), files = FileManager.default, folderStore = try FolderStore(store)
         let bytes: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
         let key = try Encryption.raw(bytes + bytes + bytes + bytes), pool = try DatabasePool(.file(database), key: key)
-        var options = ReplicaOptions()
+        var options = Replica.Options()
         options.fanOut = 1
         let replica = try await Replica(following: pool, in: folderStore, options: options)
         try await replica.waitUntilStored()
@@ -143,7 +143,7 @@ import TestSupport
             try await folderStore.delete(object.name)
         }
         await #expect(throws: DatabaseError.self) {
-            try await ReplicaRestore.restore(to: target, from: folderStore, key: key, at: .newest, replacing: false, recordEvery: .zero)
+            try await Replica.restore(to: target, from: folderStore, key: key, at: .newest, replacing: false, recordEvery: .zero)
         }
         try files.removeItem(atPath: store)
         try files.moveItem(atPath: folder.path("copy"), toPath: store)

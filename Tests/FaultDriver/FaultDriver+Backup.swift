@@ -7,7 +7,7 @@ extension FaultDriver {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(5)
         let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 20
         options.replacesFile = true
         let encryption = try Encryption.passphrase(arguments[2], cipher: quick)

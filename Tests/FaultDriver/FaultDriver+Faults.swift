@@ -147,8 +147,8 @@ final class FaultSweep {
     /// False claims of an error: no key was wrong, and nothing was damaged.
     private func untruths(_ error: any Error) -> [String] {
         // A folder that cannot be read or written.
-        if error is ReplicaStoreError, fault != .full || "\(error)".contains("No space left on device") { return [] }
         guard let error = error as? DatabaseError else { return ["\(error)"] }
+        if error.reason == .storeUnavailable, fault != .full || error.message.contains("No space left on device") { return [] }
         // A new file that there was no room for is incomplete: the check of it says so.
         if fault == .full, error.reason == .conversionFailed { return [] }
         // Whatever there was no room for, the error says so; SQLite's own for shared memory is SQLITE_IOERR_SHMSIZE.

@@ -68,14 +68,14 @@ extension FaultDriver {
             db.close()
             return [db]
         case "memory-slots":
-            let secret = try withClear(masked) { try SlotSecret.passphrase($0) }
+            let secret = try withClear(masked) { try KeySlots.Secret.passphrase($0) }
             var slots = try KeySlots.unlock(secret, of: location)
             let db = try Connection(location, key: .slots(slots))
             try work(db)
             try slots.add(secret, label: "again", derivation: .quick)
             try slots.changePassphrase("again", from: secret, to: .passphrase([1, 2, 3]))
             _ = try slots.addRecoveryKey(label: "safe", derivation: .quick)
-            _ = try? KeySlots.unlock(.recoveryKey(RecoveryKey()), of: location)
+            _ = try? KeySlots.unlock(.recoveryKey(KeySlots.RecoveryKey()), of: location)
             try slots.rotateKey(of: db, keeping: ["first": secret], droppingOthers: true, mode: .inPlace)
             try slots.rotateKey(of: db, keeping: ["first": secret])
             let again = try Connection(location, key: .slots(slots))
@@ -83,7 +83,7 @@ extension FaultDriver {
             again.close()
             return [db, again]
         case "memory-recovery":
-            let db = try Connection(location, key: .slots(secret: .recoveryKey(withClear(masked) { try RecoveryKey(utf8: $0) })))
+            let db = try Connection(location, key: .slots(secret: .recoveryKey(withClear(masked) { try KeySlots.RecoveryKey(utf8: $0) })))
             try work(db)
             db.close()
             return [db]
@@ -119,7 +119,7 @@ extension FaultDriver {
         case "memory-pool":
             return try useShared(try DatabasePool(location, key: withClear(masked) { try .passphrase($0, cipher: quick) }), masked)
         case "memory-pool-slots":
-            let secret = try withClear(masked) { try SlotSecret.passphrase($0) }
+            let secret = try withClear(masked) { try KeySlots.Secret.passphrase($0) }
             return try useShared(try DatabasePool(location, key: .slots(secret: secret)), nil)
         default:
             throw DatabaseError(message: "no action \(action)")

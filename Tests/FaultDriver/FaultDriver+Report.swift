@@ -43,17 +43,17 @@ extension FaultDriver {
         // Errors of slots and of providers.
         let location = DatabaseLocation.file(path + ".4")
         try Connection(location, key: rawKey).execute("CREATE TABLE t(x)")
-        let secret = try SlotSecret.passphrase(passphrase), code = try RecoveryKey(text: recovery)
+        let secret = try KeySlots.Secret.passphrase(passphrase), code = try KeySlots.RecoveryKey(text: recovery)
         attempt { _ = try KeySlots.create(secret, label: "a", for: location, derivation: .quick) }
         let slots = try KeySlots.create(secret, label: "a", for: location, existingKey: rawKey, derivation: .quick)
         try slots.add(.recoveryKey(code), label: "b", derivation: .quick)
-        show(slots, secret, code, SlotSecret.recoveryKey(code), try slots.list())
+        show(slots, secret, code, KeySlots.Secret.recoveryKey(code), try slots.list())
         attempt { try slots.add(secret, label: "a", derivation: .quick) }
         attempt { try slots.changePassphrase("a", from: .recoveryKey(code), to: secret) }
         attempt { _ = try KeySlots.unlock(.passphrase(passphrase + "x"), of: location) }
         attempt { _ = try KeySlots.unlock(secret, of: .file(path)) }
-        attempt { _ = try RecoveryKey(text: recovery + "0") }
-        attempt { _ = try RecoveryKey(text: String(recovery.reversed())) }
+        attempt { _ = try KeySlots.RecoveryKey(text: recovery + "0") }
+        attempt { _ = try KeySlots.RecoveryKey(text: String(recovery.reversed())) }
         let file = path + ".key"
         try Data(passphrase.utf8).write(to: URL(fileURLWithPath: file))
         chmod(file, 0o644)

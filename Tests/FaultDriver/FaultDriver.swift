@@ -32,7 +32,7 @@ struct FaultDriver {
                 try db.main.setJournalMode(mode)
             }
             ready()
-            let mode = arguments.contains("newFile") ? KeyChangeMode.newFile : .inPlace
+            let mode = arguments.contains("newFile") ? Schema.KeyChangeMode.newFile : .inPlace
             let key = arguments.contains("salted")
                 ? try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
                 : try .passphrase(arguments[1])

@@ -21,7 +21,7 @@ extension FaultScenario {
     }
 
     /// With a write-ahead log, which both ways of changing a key leave for a while.
-    private static let logs: [FaultScenario] = [KeyChangeMode.inPlace, .newFile].map { mode in
+    private static let logs: [FaultScenario] = [Schema.KeyChangeMode.inPlace, .newFile].map { mode in
         let name = mode == .inPlace ? "rekey with a log" : "new file with a log"
         let (before, after) = ([File("l.db", "one", 60, hasLog: true)], [File("l.db", "raw", 60, hasLog: true)])
         return changing(name, before, after, beside: ["l.db-wal", "l.db-shm"]) { folder in

@@ -158,7 +158,7 @@ extension FaultScenario {
                 let again = try await Replica(following: pool, in: FolderStore(folder + "/store"))
                 _ = try await again.waitUntilStored(timeout: .seconds(10))
                 await again.stop()
-                try await ReplicaRestore.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                try await Replica.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
                 let copy = try open(folder + "/c.db", "two")
                 defer { copy.close() }
                 guard try copy.fetchOne(Int.self, "SELECT count(*) FROM t") == 30 else { throw Untrue("other rows are restored") }
@@ -187,13 +187,13 @@ extension FaultScenario {
         run: { folder in
             do {
                 try FaultDriver.waiting {
-                    try await ReplicaRestore.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                    try await Replica.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
                 }
             } catch {
                 Fault.none()
                 try? FileManager.default.removeItem(atPath: folder + "/c.db")
                 try FaultDriver.waiting {
-                    try await ReplicaRestore.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                    try await Replica.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
                 }
                 throw error
             }

@@ -14,10 +14,10 @@ extension FuzzTarget {
                 INSERT INTO note VALUES ('n2', 'f1', 'two', NULL); DELETE FROM note WHERE id = 'n1';
                 """))
         }
-        return try [tablet, phone].map { [UInt8](try $0.changes(since: ChangePosition()).data) }
+        return try [tablet, phone].map { [UInt8](try $0.changes(since: ChangeLog.Position()).data) }
     } body: { input in
-        guard let message = try? ChangeMessage(data: Data(input)) else { return }
-        try require(try ChangeMessage(data: message.data) == message, "a message differs when it was written and read again")
+        guard let message = try? ChangeLog.Message(data: Data(input)) else { return }
+        try require(try ChangeLog.Message(data: message.data) == message, "a message differs when it was written and read again")
         let log = try logged("laptop")
         let db = log.connection
         defer { db.close() }

@@ -8,10 +8,10 @@ extension FuzzTarget {
     static let slots = FuzzTarget(name: "slots", maximumBytes: 8192) {
         let key = try Encryption.raw([UInt8](repeating: 7, count: 32))
         var table = try SlotTable()
-        for (secret, label) in [(try SlotSecret.passphrase("one"), "one"), (try .recoveryKey(RecoveryKey()), "r\u{E9}serve")] {
+        for (secret, label) in [(try KeySlots.Secret.passphrase("one"), "one"), (try .recoveryKey(KeySlots.RecoveryKey()), "r\u{E9}serve")] {
             table.slots.append(
                 try SlotRecord(
-                    wrapping: key, for: secret, label: label, derivation: SlotDerivation.pbkdf2(iterations: 1000), file: table.id))
+                    wrapping: key, for: secret, label: label, derivation: KeySlots.Derivation.pbkdf2(iterations: 1000), file: table.id))
         }
         let first = try table.bytes(under: key)
         try table.setPrevious(key, under: key)

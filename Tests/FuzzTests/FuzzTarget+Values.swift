@@ -57,7 +57,7 @@ extension FuzzTarget {
         _ = try? changes.changes()
         _ = try? changes.inverted()
         _ = try? changes.followed(by: changes)
-        _ = try? changes.rebased(by: [ChangesetRebase(data: Data(input))])
+        _ = try? changes.rebased(by: [Changeset.Rebase(data: Data(input))])
         let db = try target()
         defer { db.close() }
         let before = try content(db)

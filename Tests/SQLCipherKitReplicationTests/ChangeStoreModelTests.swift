@@ -19,7 +19,7 @@ import TestSupport
         var log: SharedChangeLog
         var backup: String?
 
-        init(_ name: String, _ path: String, _ time: Time, triggers: ChangesetOptions.Triggers) throws {
+        init(_ name: String, _ path: String, _ time: Time, triggers: Changeset.Triggers) throws {
             (self.name, self.path) = (name, path)
             let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
             let queue = try DatabaseQueue(.file(path), key: key)
@@ -97,7 +97,7 @@ import TestSupport
                     let outcome = try await log.synchronize(with: store)
                     seen.renewed += outcome.received.renewed
                     seen.pruned += outcome.pruned
-                } catch is ReplicaStoreError {
+                } catch let error as DatabaseError where error.reason == .storeUnavailable {
                     seen.cuts += 1
                     // At times the process is killed then, and another one finds its files.
                     if step % 2 == 0 {
@@ -152,7 +152,7 @@ import TestSupport
             var isQuiet = true
             for peer in peers {
                 let outcome = try await peer.log.synchronize(with: store)
-                if outcome.sent > 0 || outcome.received != ChangeLogOutcome() || !outcome.isComplete { isQuiet = false }
+                if outcome.sent > 0 || outcome.received != ChangeLog.Outcome() || !outcome.isComplete { isQuiet = false }
             }
             if isQuiet { break }
             #expect(round < 11, "seed \(seed): it does not come to rest")

@@ -23,15 +23,15 @@ final class CutStore: ReplicaStore {
             state.count += 1
             return (state.count >= state.last, state.count == state.last && state.isAfter)
         }
-        if isCut, !isAfter { throw ReplicaStoreError.unavailable("cut") }
+        if isCut, !isAfter { throw StoreFault("cut") }
         let result = try await body()
-        if isCut { throw ReplicaStoreError.unavailable("cut") }
+        if isCut { throw StoreFault("cut") }
         return result
     }
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await run { try await store.list(prefix: prefix) } }
+    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await run { try await store.list(prefix: prefix) } }
     func get(_ name: String) async throws -> ReplicaObject? { try await run { try await store.get(name) } }
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         try await run { try await store.put(name, bytes, if: condition) }
     }
     func delete(_ name: String) async throws { try await run { try await store.delete(name) } }
@@ -84,7 +84,7 @@ final class CutStore: ReplicaStore {
         for log in [a, b, c] { #expect(try rows(log) == ["1=elk", "2=owl"]) }
         // Nothing to do.
         let last = try await a.synchronize(with: store)
-        #expect(last.sent == 0 && last.received == ChangeLogOutcome())
+        #expect(last.sent == 0 && last.received == ChangeLog.Outcome())
         // The store learns neither names nor rows.
         for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path("shared")) {
             guard let bytes = FileManager.default.contents(atPath: folder.path("shared/" + name)) else { continue }
@@ -113,7 +113,7 @@ final class CutStore: ReplicaStore {
                     try set(a, "\(round)", String(repeating: "fox", count: 30))
                     try set(b, "b", "\(round)")
                     if round == 3 { line.cut(at: number, isAfter: isAfter) }
-                    for log in [a, b] { do { try await log.synchronize(with: store) } catch is ReplicaStoreError {} }
+                    for log in [a, b] { do { try await log.synchronize(with: store) } catch let error as DatabaseError where error.reason == .storeUnavailable {} }
                 }
                 hasAll = line.requests < number
                 line.cut()

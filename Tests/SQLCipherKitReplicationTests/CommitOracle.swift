@@ -73,10 +73,10 @@ final class CommitOracle {
     }
 }
 
-extension ReplicaOptions {
+extension Replica.Options {
     /// Small objects and short times.
-    static var forTests: ReplicaOptions {
-        var options = ReplicaOptions()
+    static var forTests: Replica.Options {
+        var options = Replica.Options()
         options.interval = .milliseconds(20)
         options.objectSize = 1 << 16
         options.logSize = 200_000

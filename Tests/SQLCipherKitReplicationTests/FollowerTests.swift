@@ -61,7 +61,7 @@ import TestSupport
         try pool.read { db in try db.fetchOne(Int.self, "PRAGMA page_count") }
     }
 
-    func verify(_ pool: DatabasePool) throws -> IntegrityReport { try pool.read { db in try db.main.verify() } }
+    func verify(_ pool: DatabasePool) throws -> Schema.IntegrityReport { try pool.read { db in try db.main.verify() } }
 
     @Test func followerIsObserved() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
@@ -106,7 +106,7 @@ import TestSupport
     final class DamagingStore: ReplicaStore {
         let store = MemoryStore(), isOn = Atomic(false)
 
-        func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+        func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
 
         func get(_ name: String) async throws -> ReplicaObject? {
             guard let object = try await store.get(name) else { return nil }
@@ -116,7 +116,7 @@ import TestSupport
             return ReplicaObject(bytes: bytes, version: object.version)
         }
 
-        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
             try await store.put(name, bytes, if: condition)
         }
 

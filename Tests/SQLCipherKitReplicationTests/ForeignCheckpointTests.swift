@@ -34,7 +34,7 @@ import TestSupport
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 0), oracle = CommitOracle(seed: 61)
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
         try commit(oracle, pool)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         (options.logSize, options.objectSize) = (1 << 30, 1 << 20)
         // However busy the machine is.
         options.patience = .seconds(3600)
@@ -59,7 +59,7 @@ import TestSupport
         // The log was read before it was let go.
         #expect(position.generation == 1)
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
@@ -68,7 +68,7 @@ import TestSupport
         let memory = MemoryStore(), oracle = CommitOracle(seed: 63), gate = Gate()
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
         try commit(oracle, pool)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.now = {
             gate.pass()
             return Date()
@@ -84,7 +84,7 @@ import TestSupport
         gate.open()
         #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == before.generation + 1)
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
@@ -96,7 +96,7 @@ import TestSupport
         configuration.pool.checkpointSize = 100_000
         let pool = try DatabasePool(.file(path), key: key, configuration: configuration)
         try commit(oracle, pool)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         (options.patience, options.largestLog) = (.seconds(3600), 300_000)
         let replica = try await Replica(following: pool, in: store, options: options)
         for _ in 0..<5 { try commit(oracle, pool) }
@@ -112,7 +112,7 @@ import TestSupport
         store.rate.store(0, ordering: .relaxed)
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
-        try await ReplicaRestore.restore(to: other, from: memory, key: key)
+        try await Replica.restore(to: other, from: memory, key: key)
         #expect(try oracle.check(fileAt: other) == oracle.commits)
     }
 
@@ -121,7 +121,7 @@ import TestSupport
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 0), oracle = CommitOracle(seed: 62)
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
         try commit(oracle, pool)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.logSize = 1 << 30
         let replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .seconds(60))
@@ -133,7 +133,7 @@ import TestSupport
         store.rate.store(0, ordering: .relaxed)
         #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == 2)
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 }

@@ -25,7 +25,7 @@ import TestSupport
         }
     }
 
-    private func change(_ pool: DatabasePool, _ key: Encryption, _ mode: KeyChangeMode = .inPlace) throws {
+    private func change(_ pool: DatabasePool, _ key: Encryption, _ mode: Schema.KeyChangeMode = .inPlace) throws {
         try pool.changeKey(to: key, mode: mode)
     }
 
@@ -85,7 +85,7 @@ import TestSupport
 
     private func close(_ pool: DatabasePool) throws { try pool.close() }
 
-    private func verify(_ pool: DatabasePool) throws -> IntegrityReport { try pool.read { db in try db.main.verify() } }
+    private func verify(_ pool: DatabasePool) throws -> Schema.IntegrityReport { try pool.read { db in try db.main.verify() } }
 
     /// A new file has a new salt, and so another section.
     @Test(arguments: ["passphrase", "raw"]) func followerGoesOnAfterAConversion(kind: String) async throws {
@@ -141,7 +141,7 @@ import TestSupport
         try oracle.commit(pool)
         try await replica.waitUntilStored(timeout: .seconds(60))
         await #expect { try await Replica.removeFormerKeys(in: store, key: old) } throws: { isKeyChanged($0) }
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: old)
+        try await Replica.restore(to: path("b.db"), from: store, key: old)
         // Files of others stay.
         _ = try await store.put("notes.txt", [1], if: .always)
         _ = try await store.put("0123456789abcdef/notes", [1], if: .always)
@@ -155,7 +155,7 @@ import TestSupport
         #expect(former.isDisjoint(with: store.objects.keys))
         #expect(store.objects["notes.txt"] != nil && store.objects["0123456789abcdef/notes"] != nil)
         #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 1)
-        await #expect { try await ReplicaRestore.restore(to: path("d.db"), from: store, key: old) } throws: {
+        await #expect { try await Replica.restore(to: path("d.db"), from: store, key: old) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         await #expect { try await follower.catchUp() } throws: { isKeyChanged($0) }
@@ -166,7 +166,7 @@ import TestSupport
         #expect(try check(oracle, follower) == oracle.commits)
         await follower.stop()
         await replica.stop()
-        try await ReplicaRestore.restore(to: path("e.db"), from: store, key: new)
+        try await Replica.restore(to: path("e.db"), from: store, key: new)
         #expect(try number(path("e.db"), new) == oracle.commits)
     }
 
@@ -178,7 +178,7 @@ import TestSupport
         try change(pool, new)
         try await store(pool, oracle, commits: 1)
         #expect(former.isSubset(of: store.objects.keys))
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         (options.retention, options.grace, options.sweepInterval) = (.milliseconds(1), .zero, .zero)
         let replica = try await Replica(following: pool, in: store, options: options)
         for _ in 0..<5 {
@@ -187,7 +187,7 @@ import TestSupport
         }
         await replica.stop()
         #expect(former.isDisjoint(with: store.objects.keys))
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: new)
+        try await Replica.restore(to: path("b.db"), from: store, key: new)
         #expect(try number(path("b.db"), new) == oracle.commits)
     }
 
@@ -199,7 +199,7 @@ import TestSupport
         }
         #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 16)
         for number in [UInt8(2), 10, 17] {
-            try await ReplicaRestore.restore(to: path("r\(number).db"), from: store, key: try Self.key("raw", number))
+            try await Replica.restore(to: path("r\(number).db"), from: store, key: try Self.key("raw", number))
             #expect(try self.number(path("r\(number).db"), try Self.key("raw", number)) == Int(number) + 1)
         }
     }

@@ -70,7 +70,7 @@ import TestSupport
     @Test func runningReplicaHealsAStoreThatWentBack() async throws {
         let pool = try pool("a.db")
         try create(pool)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.fanOut = 2
         let replica = try await Replica(following: pool, in: store, options: options)
         try insert(0, pool)
@@ -88,7 +88,7 @@ import TestSupport
         while await replica.currentStatus.stored?.generation == 1, number < 1000 {
             try insert(number, pool)
             _ = try? await replica.waitUntilStored(timeout: .milliseconds(200))
-            errors.append((await replica.currentStatus.error as? DatabaseError)?.reason)
+            errors.append(await replica.currentStatus.error?.reason)
             number += 1
         }
         try await replica.waitUntilStored(timeout: .seconds(60))
@@ -110,14 +110,14 @@ import TestSupport
         try await follower.catchUp()
         // Another machine restores from an old copy of the store, and goes on there.
         store.restore(old)
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         try await replicate([100, 101], pool("b.db"))
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         #expect(try numbers(follower.database) == [1, 2, 3, 4])
         #expect((await follower.currentStatus.position).commit > 0)
         await follower.stop()
         // A restore from scratch has the new history, and nothing of the other one.
-        try await ReplicaRestore.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 2, 100, 101])
     }
 
@@ -128,7 +128,7 @@ import TestSupport
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
         for round in 0..<4 {
             let path = folder.path("m\(round).db")
-            try await ReplicaRestore.restore(to: path, from: store, key: key)
+            try await Replica.restore(to: path, from: store, key: key)
             try await replicate([10 * round + 10, 10 * round + 11], pool("m\(round).db"))
             if round != 1 { try await follower.catchUp() }
         }
@@ -141,20 +141,20 @@ import TestSupport
         let first = try pool("a.db")
         try create(first)
         try await replicate([1, 2], first)
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         try await replicate([10], pool("b.db"))
         try insert(3, first)
         let replica = try await Replica(following: first, in: store, options: .forTests)
         #expect(await reason { try await replica.waitUntilStored(timeout: .seconds(60)) } == .replicaForked)
         #expect(await reason { try await replica.waitUntilEnded() } == .replicaForked)
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 2, 10])
         // Told to, it begins a history of its own.
         let memory = try #require(try folder.names().first { $0.hasPrefix("a.db-replicated-") })
         unlink(folder.path(memory))
         try await replicate([4], first)
-        try await ReplicaRestore.restore(to: folder.path("d.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("d.db"), from: store, key: key)
         #expect(try numbers(pool("d.db")) == [1, 2, 3, 4])
     }
 
@@ -170,9 +170,9 @@ import TestSupport
         try insert(3, first)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         try await replicate([10], pool("b.db"))
-        try await ReplicaRestore.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 10])
     }
 
@@ -191,7 +191,7 @@ import TestSupport
         let replica = try await Replica(following: first, in: RefusingStore(store: store), options: .forTests)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .seconds(2)) }
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         try await replicate([10], pool("b.db"))
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         #expect(try numbers(follower.database) == [0, 1, 2, 3])
@@ -204,12 +204,12 @@ import TestSupport
     private struct RefusingStore: ReplicaStore {
         let store: MemoryStore
 
-        func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+        func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
         func get(_ name: String) async throws -> ReplicaObject? { try await store.get(name) }
         func delete(_ name: String) async throws { try await store.delete(name) }
 
-        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
-            if name.contains("/snapshot-") { throw ReplicaStoreError.unavailable("no snapshots") }
+        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+            if name.contains("/snapshot-") { throw StoreFault("no snapshots") }
             return try await store.put(name, bytes, if: condition)
         }
     }
@@ -219,10 +219,10 @@ import TestSupport
         let first = try pool("a.db")
         try create(first)
         try await replicate([1], first)
-        let position = try #require(try await ReplicaRestore.ranges(in: store, key: key).last?.last)
+        let position = try #require(try await Replica.generations(in: store, key: key).last?.last)
         try await replicate([2, 3], first)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
         try await replicate([100], pool("b.db"))
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         #expect(try numbers(follower.database) == [1, 2, 3])
@@ -240,10 +240,10 @@ import TestSupport
         for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
         let new = store.objects
         store.restore(old)
-        #expect(await reason { _ = try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) } == .replicaRolledBack)
+        #expect(await reason { _ = try await Replica.restoreIfMissing(path, from: store, key: key) } == .replicaRolledBack)
         #expect(!FileManager.default.fileExists(atPath: path))
         store.restore(new)
-        #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) != nil)
+        #expect(try await Replica.restoreIfMissing(path, from: store, key: key) != nil)
         #expect(try numbers(pool("a.db")) == [1, 2, 3])
     }
 
@@ -259,7 +259,7 @@ import TestSupport
             try restartLog(first)
         }
         try await replicate([6], first)
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try numbers(pool("b.db")) == Array(0..<7))
     }
 
@@ -287,16 +287,16 @@ import TestSupport
         for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         #expect(rename(folder.path("other.db"), path) == 0)
         try await suspendUntil("the replica has noticed") {
-            let error = await replica.currentStatus.error as? DatabaseError
+            let error = await replica.currentStatus.error
             let stored = await replica.currentStatus.stored
             return error?.reason == .databaseReplaced || stored.map { $0 > before } ?? false
         }
         let position = try await replica.waitUntilStored(timeout: .seconds(60))
         #expect(position.generation == before.generation + 1)
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("r.db"), from: store, key: salted)
+        try await Replica.restore(to: folder.path("r.db"), from: store, key: salted)
         #expect(try numbers(fileAt: "r.db", salted) == [7, 8])
-        try await ReplicaRestore.restore(to: folder.path("s.db"), from: store, key: salted, at: .position(before))
+        try await Replica.restore(to: folder.path("s.db"), from: store, key: salted, at: .position(before))
         #expect(try numbers(fileAt: "s.db", salted) == [1])
         // What the other file has does not come after what the copy has.
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
@@ -319,7 +319,7 @@ import TestSupport
     /// RP2: a store that shows old heads, and lists late, does not make a replica remove what it needs.
     @Test(arguments: [1, 2, 3, 4]) func staleReadsRemoveNothing(seed: UInt64) async throws {
         let store = HostileStore(seed: seed), first = try pool("a.db"), other = try Encryption.raw([UInt8](repeating: 9, count: 32))
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         (options.grace, options.sweepInterval, options.retention) = (.zero, .zero, .milliseconds(200))
         try create(first)
         var replica = try await Replica(following: first, in: store, options: options)
@@ -340,7 +340,7 @@ import TestSupport
         try await replica.waitUntilStored(timeout: .seconds(60))
         try await Replica.removeFormerKeys(in: store, key: other)
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: other)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: other)
         let restored = try DatabasePool(.file(folder.path("b.db")), key: other)
         #expect(try numbers(restored) == Array(0..<60))
     }
@@ -366,10 +366,10 @@ import TestSupport
     @Test func formerFormIsRefused() async throws {
         _ = try await store.put("manifest", Array("SCKM".utf8) + [1, 0, 0], if: .always)
         let first = try pool("a.db")
-        await #expect { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
+        await #expect { try await Replica.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
             "\($0)".contains("unreleased version")
         }
-        await #expect { try await ReplicaRestore.restoreIfMissing(folder.path("b.db"), from: store, key: key) } throws: {
+        await #expect { try await Replica.restoreIfMissing(folder.path("b.db"), from: store, key: key) } throws: {
             "\($0)".contains("unreleased version")
         }
         let replica = try await Replica(following: first, in: store, options: .forTests)

@@ -59,27 +59,27 @@ final class HostileStore: ReplicaStore {
 
     func restoreCopy() { state.withLock { $0.restoreCopy() } }
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+    func list(prefix: String) async throws -> [ReplicaObject.Info] {
         try state.withLock { state in
-            if state.isCut || state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
+            if state.isCut || state.draw(state.failing) { throw StoreFault("injected") }
             let isLate = state.draw(2 * state.stale)
             return state.versions.compactMap { name, versions in
                 guard name.hasPrefix(prefix) else { return nil }
                 let object = isLate ? versions.dropLast().last ?? nil : versions.last ?? nil
-                return object.map { ReplicaObjectInfo(name: name, size: $0.bytes.count) }
+                return object.map { ReplicaObject.Info(name: name, size: $0.bytes.count) }
             }
         }
     }
 
     func get(_ name: String) async throws -> ReplicaObject? {
         try state.withLock { state in
-            if state.isCut || state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
+            if state.isCut || state.draw(state.failing) { throw StoreFault("injected") }
             guard state.draw(state.stale), let versions = state.versions[name] else { return state.present(name) }
             return versions.randomElement(using: &state.random) ?? nil
         }
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         try state.withLock { state in
             state.requests += 1
             switch state.events[state.requests] {
@@ -90,24 +90,24 @@ final class HostileStore: ReplicaStore {
                 state.whenCut()
             case .lost, nil: break
             }
-            if state.isCut, state.events[state.requests] != .cutAfter { throw ReplicaStoreError.unavailable("cut") }
+            if state.isCut, state.events[state.requests] != .cutAfter { throw StoreFault("cut") }
             let fails = state.isCut || state.events[state.requests] == .lost || state.draw(state.failing)
-            if fails, state.events[state.requests] == nil, Bool.random(using: &state.random) { throw ReplicaStoreError.unavailable("lost") }
+            if fails, state.events[state.requests] == nil, Bool.random(using: &state.random) { throw StoreFault("lost") }
             switch condition {
             case .always: break
-            case .isAbsent: if state.present(name) != nil { throw ReplicaStoreError.conditionFailed }
-            case .isVersion(let version): if state.present(name)?.version != version { throw ReplicaStoreError.conditionFailed }
+            case .isAbsent: if state.present(name) != nil { return nil }
+            case .isVersion(let version): if state.present(name)?.version != version { return nil }
             }
             state.count += 1
             state.set(name, ReplicaObject(bytes: bytes, version: "\(state.count)"))
-            if fails { throw ReplicaStoreError.unavailable("not acknowledged") }
+            if fails { throw StoreFault("not acknowledged") }
             return "\(state.count)"
         }
     }
 
     func delete(_ name: String) async throws {
         try state.withLock { state in
-            if state.isCut || state.draw(state.failing) { throw ReplicaStoreError.unavailable("injected") }
+            if state.isCut || state.draw(state.failing) { throw StoreFault("injected") }
             if state.present(name) != nil { state.set(name, nil) }
         }
     }

@@ -27,7 +27,7 @@ import TestSupport
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(1)])
     func anyDurationIsAccepted(duration: Duration) async throws {
         let store = MemoryStore(), (pool, oracle) = try source()
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         // An interval of centuries would be waited for.
         options.interval = min(duration, .milliseconds(20))
         options.snapshotInterval = duration
@@ -51,13 +51,13 @@ import TestSupport
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
         for seconds in [1e30, .infinity, .greatestFiniteMagnitude] {
-            try await ReplicaRestore.restore(
+            try await Replica.restore(
                 to: folder.path("b.db"), from: store, key: key, at: .time(Date(timeIntervalSince1970: seconds)), replacing: true)
             #expect(try oracle.check(fileAt: folder.path("b.db")) == 3)
         }
         for seconds in [-1e30, -.infinity, -1, .nan] {
             await #expect {
-                try await ReplicaRestore.restore(
+                try await Replica.restore(
                     to: folder.path("c.db"), from: store, key: key, at: .time(Date(timeIntervalSince1970: seconds)))
             } throws: { ($0 as? DatabaseError)?.reason == .invalidArgument }
             #expect(!FileManager.default.fileExists(atPath: folder.path("c.db")))
@@ -77,7 +77,7 @@ import TestSupport
             #expect(truncate(path, 1 << 40) == 0)
         }
         await #expect(throws: (any Error).self) { try await store.get("head") }
-        await #expect(throws: (any Error).self) { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key) }
+        await #expect(throws: (any Error).self) { try await Replica.restore(to: folder.path("b.db"), from: store, key: key) }
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         await #expect(throws: (any Error).self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
         #expect(await replica.currentStatus.error != nil)
@@ -90,7 +90,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .seconds(60))
         let path = folder.path("b.db")
-        try await ReplicaRestore.restore(to: path, from: store, key: key)
+        try await Replica.restore(to: path, from: store, key: key)
         let none = #"{"term":[0,0,0,0,0,0,0,0],"link":0,"tag":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#
         try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]},"held":{"sections":[],"place":\#(none),"ancestry":[],"generation":0}}"#.utf8)
             .write(to: URL(fileURLWithPath: path + "-replica"))

@@ -16,7 +16,7 @@ import TestSupport
         var random = SeededGenerator(state: seed &+ 1000)
         let oracle = CommitOracle(seed: seed)
         let pool = try DatabasePool(.file(path("a.db")), key: key)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.interval = .milliseconds(5)
         var stored = 0
         var replica = try await Replica(following: pool, in: store, options: options), formers: [Replica] = []
@@ -37,7 +37,7 @@ import TestSupport
             case 6 where stored > 0:
                 let file = path("r\(round).db")
                 // The line is good for whoever restores.
-                try await ReplicaRestore.restore(to: file, from: memory, key: key)
+                try await Replica.restore(to: file, from: memory, key: key)
                 #expect(try oracle.check(fileAt: file) >= stored)
             default: try await Task.sleep(for: .milliseconds(10))
             }
@@ -48,7 +48,7 @@ import TestSupport
         replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
-        try await ReplicaRestore.restore(to: path("b.db"), from: memory, key: key)
+        try await Replica.restore(to: path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
         #expect(store.faults.load(ordering: .relaxed) > 0)
     }
@@ -57,7 +57,7 @@ import TestSupport
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 99, rate: 0), oracle = CommitOracle(seed: 99)
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.largestLog = 300_000
         let replica = try await Replica(following: pool, in: store, options: options)
         for _ in 0..<5 { try oracle.commit(pool) }
@@ -77,9 +77,9 @@ import TestSupport
         store.rate.store(0, ordering: .relaxed)
         #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == before.generation + 1)
         await replica.stop()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: memory, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
-        try await ReplicaRestore.restore(to: folder.path("c.db"), from: memory, key: key, at: .position(before))
+        try await Replica.restore(to: folder.path("c.db"), from: memory, key: key, at: .position(before))
         #expect(try oracle.check(fileAt: folder.path("c.db")) == 5)
     }
 }

@@ -11,7 +11,7 @@ import TestSupport
     @Test func anotherReaderRestoresIt() async throws {
         let folder = try TemporaryFolder(), store = try FolderStore(folder.path("store")), oracle = CommitOracle(seed: 91)
         let key = try CommitOracle.key, pool = try DatabasePool(.file(folder.path("a.db")), key: key)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         (options.fanOut, options.snapshotInterval) = (2, .seconds(1000))
         for _ in 0..<2 {
             let replica = try await Replica(following: pool, in: store, options: options)

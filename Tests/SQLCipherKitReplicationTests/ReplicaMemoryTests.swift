@@ -53,7 +53,7 @@ import TestSupport
         await replica.stop()
         store.showKeptHead()
         let before = store.logBytes
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try rows("b.db") == Self.count)
         // Of 28 megabytes, fourteen are kept.
         let read = store.logBytes - before
@@ -61,7 +61,7 @@ import TestSupport
         let next = try await Replica(following: try self.pool("b.db"), in: store)
         try await next.waitUntilStored()
         await next.stop()
-        try await ReplicaRestore.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try rows("c.db") == Self.count)
         #expect(store.largestPut < 17 << 20, "\(store.largestPut)")
     }
@@ -147,7 +147,7 @@ final class OldHeadStore: ReplicaStore {
         isHolding.store(false, ordering: .sequentiallyConsistent)
     }
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
     func delete(_ name: String) async throws { try await store.delete(name) }
 
     func get(_ name: String) async throws -> ReplicaObject? {
@@ -160,7 +160,7 @@ final class OldHeadStore: ReplicaStore {
         return object
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         state.withLock { $0.largestPut = max($0.largestPut, bytes.count) }
         return try await store.put(name, bytes, if: condition)
     }

@@ -85,8 +85,8 @@ private final class ReplicaModel {
         try await replica.waitUntilStored(timeout: .seconds(60))
     }
 
-    private static var options: ReplicaOptions {
-        var options = ReplicaOptions.forTests
+    private static var options: Replica.Options {
+        var options = Replica.Options.forTests
         options.interval = .milliseconds(5)
         options.logSize = 60_000
         (options.grace, options.retention, options.sweepInterval) = (.milliseconds(20), .seconds(3), .milliseconds(20))
@@ -177,7 +177,7 @@ private final class ReplicaModel {
     /// - Returns: the state and the file; nil if the restore has failed.
     private func restored() async throws -> (state: Int, path: String)? {
         let path = path()
-        do { try await ReplicaRestore.restore(to: path, from: store, key: key) } catch {
+        do { try await Replica.restore(to: path, from: store, key: key) } catch {
             failure = "\(error)"
             #expect(!FileManager.default.fileExists(atPath: path))
             return nil

@@ -32,7 +32,7 @@ import TestSupport
     /// RP6: a steady trickle, in a sixtieth of the time. Nothing is read, and nothing is stored while nothing is committed.
     @Test func trickleIsCheap() async throws {
         let pool = try database()
-        var options = ReplicaOptions()
+        var options = Replica.Options()
         options.interval = .milliseconds(10)
         let replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored()
@@ -60,7 +60,7 @@ import TestSupport
     /// Replacing the head is a request as well: after every second link, here.
     @Test func headsCountAsRequests() async throws {
         let pool = try database()
-        var options = ReplicaOptions()
+        var options = Replica.Options()
         (options.interval, options.fanOut) = (.milliseconds(50), 2)
         let replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored()
@@ -100,7 +100,7 @@ import TestSupport
     /// The head does not grow, however much was stored.
     @Test func headDoesNotGrow() async throws {
         let pool = try database()
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.fanOut = 1
         let replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored()
@@ -116,10 +116,10 @@ import TestSupport
         await replica.stop()
         print("largest heads: \(largest)")
         #expect(largest.allSatisfy { $0 < 6000 })
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store.store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store.store, key: key)
         #expect(try rows("b.db") == largest.count * commits)
         // By way of the pages of the index.
-        let range = try #require(try await ReplicaRestore.ranges(in: store.store, key: key).last)
+        let range = try #require(try await Replica.generations(in: store.store, key: key).last)
         #expect(range.last.commit >= UInt64(largest.count * commits))
     }
 
@@ -131,7 +131,7 @@ import TestSupport
     /// nor the number of objects grows.
     @Test func retentionKeepsHeadAndStoreSmall() async throws {
         let pool = try database()
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         (options.interval, options.fanOut) = (.milliseconds(10), 1)
         (options.retention, options.grace, options.sweepInterval) = (.milliseconds(500), .milliseconds(50), .milliseconds(20))
         options.snapshotInterval = .milliseconds(200)
@@ -156,7 +156,7 @@ import TestSupport
         try await suspendUntil("what is old is removed") { store.store.objects.count < max(20, store.figures.puts / 4) }
         await replica.stop()
         let rows = try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try self.rows("b.db") == rows)
     }
 
@@ -167,7 +167,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store)
         try await replica.waitUntilStored()
         let start = await replica.currentStatus
-        var states: [(position: ReplicaPosition, needed: Int)] = []
+        var states: [(position: Replica.Position, needed: Int)] = []
         for _ in 0..<24 {
             try await pool.write { db in try db.execute("UPDATE note SET text = text || 'x' WHERE id = 1") }
             let position = try await replica.waitUntilStored()
@@ -177,7 +177,7 @@ import TestSupport
         var ratios: [Double] = []
         for (index, (position, needed)) in states.enumerated() where index % 3 == 0 || index > 20 {
             let before = store.figures.read
-            try await ReplicaRestore.restore(to: folder.path("r\(index).db"), from: store, key: key, at: .position(position))
+            try await Replica.restore(to: folder.path("r\(index).db"), from: store, key: key, at: .position(position))
             ratios.append(Double(store.figures.read - before) / Double(needed))
         }
         print("bytes read for a byte that is needed: \(ratios)")
@@ -187,7 +187,7 @@ import TestSupport
     /// A state is restored from what it needs: one snapshot, the log since, and little of the index.
     @Test func restoreReadsWhatItNeeds() async throws {
         let pool = try database(), replica = try await Replica(following: pool, in: store, options: .forTests)
-        var positions: [ReplicaPosition] = []
+        var positions: [Replica.Position] = []
         for number in 0..<600 {
             try commit(pool)
             let position = try await replica.waitUntilStored()
@@ -196,7 +196,7 @@ import TestSupport
         await replica.stop()
         for (index, position) in positions.enumerated() {
             let before = store.figures, path = "r\(index).db"
-            try await ReplicaRestore.restore(to: folder.path(path), from: store, key: key, at: .position(position))
+            try await Replica.restore(to: folder.path(path), from: store, key: key, at: .position(position))
             #expect(try rows(path) == index * 100 + 51)
             let after = store.figures
             print("restore of \(position): \(after.read - before.read) bytes, of which \(after.index - before.index) of the index")
@@ -219,7 +219,7 @@ final class CountingStore: ReplicaStore {
     var figures: Figures { state.withLock { $0.figures } }
     var largestHead: Int { state.withLock { $0.head } }
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+    func list(prefix: String) async throws -> [ReplicaObject.Info] {
         state.withLock { $0.figures.lists += 1 }
         return try await store.list(prefix: prefix)
     }
@@ -236,7 +236,7 @@ final class CountingStore: ReplicaStore {
         return object
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         state.withLock { state in
             state.figures.puts += 1
             state.figures.bytes += bytes.count

@@ -7,8 +7,8 @@ import TestSupport
 
 /// What can happen between any two requests of a replica.
 @Suite(.timeLimit(.minutes(20))) struct ReplicaRequestTests {
-    private static var options: ReplicaOptions {
-        var options = ReplicaOptions.forTests
+    private static var options: Replica.Options {
+        var options = Replica.Options.forTests
         (options.interval, options.fanOut, options.partsPerStep) = (.milliseconds(10), 2, 2)
         return options
     }
@@ -33,7 +33,7 @@ import TestSupport
 
     /// The newest state can be restored, and it is the last one.
     private static func check(_ pool: DatabasePool, _ store: HostileStore, _ folder: TemporaryFolder, _ what: String) async throws {
-        do { try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: try CommitOracle.key) } catch {
+        do { try await Replica.restore(to: folder.path("b.db"), from: store, key: try CommitOracle.key) } catch {
             Issue.record(error, "\(what)")
             return
         }

@@ -18,12 +18,12 @@ import TestSupport
     private struct WithoutSnapshots: ReplicaStore {
         let store = MemoryStore()
 
-        func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+        func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
         func get(_ name: String) async throws -> ReplicaObject? { try await store.get(name) }
         func delete(_ name: String) async throws { try await store.delete(name) }
 
-        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
-            if name.contains("/snapshot-") { throw ReplicaStoreError.unavailable("no snapshots") }
+        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+            if name.contains("/snapshot-") { throw StoreFault("no snapshots") }
             return try await store.put(name, bytes, if: condition)
         }
     }
@@ -45,10 +45,10 @@ import TestSupport
 
     @Test func missingDatabaseIsRestored() async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 31), path = folder.path("b.db")
-        #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) == nil)
+        #expect(try await Replica.restoreIfMissing(path, from: store, key: key) == nil)
         try expectNothing(at: path)
         try await replicate(oracle, in: store)
-        let position = try await ReplicaRestore.restoreIfMissing(path, from: store, key: key)
+        let position = try await Replica.restoreIfMissing(path, from: store, key: key)
         #expect(position?.generation == 1)
         #expect(try oracle.check(fileAt: path) == 1)
     }
@@ -56,7 +56,7 @@ import TestSupport
     @Test func presentDatabaseIsLeftAloneWithoutAskingTheStore() async throws {
         let store = FaultyStore(MemoryStore(), seed: 1, rate: 100), path = folder.path("b.db"), content = Data("anything".utf8)
         try content.write(to: URL(fileURLWithPath: path))
-        #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) == nil)
+        #expect(try await Replica.restoreIfMissing(path, from: store, key: key) == nil)
         #expect(store.faults.load(ordering: .relaxed) == 0)
         #expect(FileManager.default.contents(atPath: path) == content)
     }
@@ -66,15 +66,15 @@ import TestSupport
         let store = MemoryStore(), path = folder.path("b.db")
         try await replicate(CommitOracle(seed: 32), in: store)
         let wrong = try Encryption.raw([UInt8](repeating: 9, count: 32))
-        await #expect { try await ReplicaRestore.restoreIfMissing(path, from: store, key: wrong) } throws: {
+        await #expect { try await Replica.restoreIfMissing(path, from: store, key: wrong) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         let unreachable = FaultyStore(store, seed: 1, rate: 100)
-        await #expect(throws: ReplicaStoreError.self) {
-            try await ReplicaRestore.restoreIfMissing(path, from: unreachable, key: key)
-        }
+        await #expect {
+            try await Replica.restoreIfMissing(path, from: unreachable, key: key)
+        } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         try await store.delete("head")
-        await #expect { try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) } throws: {
+        await #expect { try await Replica.restoreIfMissing(path, from: store, key: key) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         try expectNothing(at: path)
@@ -83,7 +83,7 @@ import TestSupport
         for name in ["readme", "photos/log-1", "0123456789abcdef/notes", "0123456789ABCDEF/log-1-1", "a/0123456789abcdef/log-1"] {
             _ = try await other.put(name, [1], if: .always)
         }
-        #expect(try await ReplicaRestore.restoreIfMissing(path, from: other, key: key) == nil)
+        #expect(try await Replica.restoreIfMissing(path, from: other, key: key) == nil)
     }
 
     @Test func firstSnapshotThatWasNeverCompletedIsNothingToRestore() async throws {
@@ -98,11 +98,11 @@ import TestSupport
         }
         try await begin(key)
         #expect(store.store.objects["head"] != nil)
-        #expect(try await ReplicaRestore.restoreIfMissing(path, from: store, key: key) == nil)
+        #expect(try await Replica.restoreIfMissing(path, from: store, key: key) == nil)
         // After a change of the key there may be something that the former one opens.
         let new = try Encryption.raw([UInt8](repeating: 9, count: 32))
         try await begin(new)
-        await #expect(throws: DatabaseError.self) { try await ReplicaRestore.restoreIfMissing(path, from: store, key: new) }
+        await #expect(throws: DatabaseError.self) { try await Replica.restoreIfMissing(path, from: store, key: new) }
         try expectNothing(at: path)
     }
 
@@ -111,7 +111,7 @@ import TestSupport
     /// With the option, a restart needs no snapshot. Either way the database's file has everything in the end.
     @Test(arguments: [false, true]) func restart(keepsLog: Bool) async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 35), path = folder.path("a.db")
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.keepsLog = keepsLog
         for round in 1...4 {
             let pool = try DatabasePool(.file(path), key: key)
@@ -129,14 +129,14 @@ import TestSupport
         let copy = folder.path("copy.db")
         try FileManager.default.copyItem(atPath: path, toPath: copy)
         #expect(try oracle.check(fileAt: copy) == oracle.commits)
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
     /// The same for a replica with connections of its own, beside a program that opens and closes the database.
     @Test func restartBesideAnotherProgram() async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 36), path = folder.path("a.db")
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.keepsLog = true
         let first = try DatabasePool(.file(path), key: key)
         try oracle.commit(first)
@@ -149,7 +149,7 @@ import TestSupport
             #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == 1)
             await replica.stop()
         }
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
@@ -158,7 +158,7 @@ import TestSupport
     func keptLogIsNotLeftBesideAnotherFile(kind: String) async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 37), path = folder.path("a.db")
         let new = try Encryption.raw([UInt8](repeating: 9, count: 32))
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.keepsLog = true
         var pool = try DatabasePool(.file(path), key: key)
         for _ in 0..<5 { try oracle.commit(pool) }
@@ -186,7 +186,7 @@ import TestSupport
             try close(pool)
             // Refused as long as there is a log that could be taken for that of the restored file.
             await #expect(throws: DatabaseError.self) {
-                try await ReplicaRestore.restore(to: path, from: store, key: key, replacing: true)
+                try await Replica.restore(to: path, from: store, key: key, replacing: true)
             }
             pool = try DatabasePool(.file(path), key: key)
         }
@@ -199,7 +199,7 @@ import TestSupport
         #expect(try oracle.check(db) == oracle.commits)
         #expect(try db.main.verify().isIntact)
         db.close()
-        try await ReplicaRestore.restore(to: folder.path("b.db"), from: store, key: last)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: last)
         let restored = try Connection(.file(folder.path("b.db")), key: last)
         #expect(try oracle.check(restored) == oracle.commits)
         restored.close()

@@ -24,7 +24,7 @@ import TestSupport
         for round in 0..<6 {
             for _ in 0..<30 { try oracle.commit(pool) }
             try await replica.waitUntilStored(timeout: .seconds(60))
-            try await ReplicaRestore.restore(to: path("b\(round).db"), from: store, key: key)
+            try await Replica.restore(to: path("b\(round).db"), from: store, key: key)
             #expect(try oracle.check(fileAt: path("b\(round).db")) == oracle.commits)
         }
         let status = await replica.currentStatus
@@ -49,7 +49,7 @@ import TestSupport
         }
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try Connection(.file(path("b.db")), key: key).fetchOne(Int.self, "SELECT y FROM t") == 7)
     }
 
@@ -76,7 +76,7 @@ import TestSupport
         try await replica.waitUntilStored(timeout: .seconds(60))
         #expect(await replica.currentStatus.stored?.generation == 1)
         await replica.stop()
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try Connection(.file(path("b.db")), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == commits)
     }
 
@@ -85,7 +85,7 @@ import TestSupport
         let oracle = CommitOracle(seed: 2)
         try oracle.commit(pool)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        var positions: [(ReplicaPosition, Int)] = [(try await replica.waitUntilStored(timeout: .seconds(60)), 1)]
+        var positions: [(Replica.Position, Int)] = [(try await replica.waitUntilStored(timeout: .seconds(60)), 1)]
         for _ in 0..<40 {
             try oracle.commit(pool)
             if oracle.commits % 3 == 0 {
@@ -95,14 +95,14 @@ import TestSupport
         await replica.stop()
         for (index, (position, commit)) in positions.enumerated() {
             let file = path("r\(index).db")
-            try await ReplicaRestore.restore(to: file, from: store, key: key, at: .position(position))
+            try await Replica.restore(to: file, from: store, key: key, at: .position(position))
             #expect(try oracle.check(fileAt: file) == commit)
         }
         // Also those that were stored together.
         let first = try #require(positions.first)
         for (index, commit) in [first.1 + 1, first.1 + 2, 20, 31].enumerated() {
-            let position = ReplicaPosition(generation: first.0.generation, commit: first.0.commit + UInt64(commit - first.1))
-            try await ReplicaRestore.restore(to: path("s\(index).db"), from: store, key: key, at: .position(position))
+            let position = Replica.Position(generation: first.0.generation, commit: first.0.commit + UInt64(commit - first.1))
+            try await Replica.restore(to: path("s\(index).db"), from: store, key: key, at: .position(position))
             #expect(try oracle.check(fileAt: path("s\(index).db")) == commit)
         }
     }
@@ -127,7 +127,7 @@ import TestSupport
         let position = try await replica.waitUntilStored(timeout: .seconds(60))
         #expect(position.generation == 1)
         await replica.stop()
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
     }
 
@@ -135,7 +135,7 @@ import TestSupport
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 4)
         // The log must still have everything since the last stop.
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.logSize = 1 << 30
         for round in 0..<5 {
             let replica = try await Replica(following: pool, in: store, options: options)
@@ -149,14 +149,14 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
     }
 
     @Test func logThatStartedAgainMeanwhileBeginsGeneration() async throws {
         let store = MemoryStore()
         let oracle = CommitOracle(seed: 5)
-        var second: ReplicaPosition?
+        var second: Replica.Position?
         for round in 1...3 {
             let pool = try DatabasePool(.file(path("a.db")), key: key)
             let replica = try await Replica(following: pool, in: store, options: .forTests)
@@ -168,9 +168,9 @@ import TestSupport
             try oracle.commit(pool)
             try close(pool)
         }
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits - 1)
-        try await ReplicaRestore.restore(
+        try await Replica.restore(
             to: path("c.db"), from: store, key: key, at: .position(try #require(second)))
         #expect(try oracle.check(fileAt: path("c.db")) == 21)
     }
@@ -189,7 +189,7 @@ import TestSupport
         }
         try await second.waitUntilStored(timeout: .seconds(60))
         await second.stop()
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
     }
 
@@ -197,7 +197,7 @@ import TestSupport
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 7)
         // One snapshot: an older one is not read, and so no change to it is found.
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.objectSize = 1 << 20
         let replica = try await Replica(following: pool, in: store, options: options)
         for _ in 0..<20 { try oracle.commit(pool) }
@@ -205,7 +205,7 @@ import TestSupport
         for _ in 0..<5 { try oracle.commit(pool) }
         await replica.stop()
         var random = SeededGenerator(state: 7)
-        try await ReplicaRestore.restore(to: path("c.db"), from: store, key: key)
+        try await Replica.restore(to: path("c.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("c.db")) == oracle.commits)
         // Links of which a later one has all blocks, and the copy of the opening.
         let numbers = store.objects.keys.compactMap { $0.contains("/log-") ? $0.split(separator: "-").last.flatMap { Int($0) } : nil }
@@ -219,7 +219,7 @@ import TestSupport
                 let bit = Int.random(in: 0..<before.count * 8, using: &random)
                 store.change(name) { $0[bit / 8] ^= 1 << UInt8(bit % 8) }
                 do {
-                    try await ReplicaRestore.restore(to: path("c.db"), from: store, key: key, replacing: true)
+                    try await Replica.restore(to: path("c.db"), from: store, key: key, replacing: true)
                     #expect(try oracle.check(fileAt: path("c.db")) == oracle.commits)
                     #expect(unneeded.contains(name), "\(name), bit \(bit)")
                 } catch let error as DatabaseError { #expect(error.reason == .replicaDamaged, "\(name), bit \(bit): \(error)") }
@@ -227,7 +227,7 @@ import TestSupport
             }
         }
         let other = try Encryption.raw([UInt8](repeating: 8, count: 32))
-        await #expect { try await ReplicaRestore.restore(to: path("d.db"), from: store, key: other) } throws: {
+        await #expect { try await Replica.restore(to: path("d.db"), from: store, key: other) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         #expect(!FileManager.default.fileExists(atPath: path("d.db")))

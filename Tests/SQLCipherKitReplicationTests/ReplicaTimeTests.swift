@@ -30,7 +30,7 @@ import TestSupport
     @Test func statesAreFoundByTimeAndJumpsLoseNothing() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key), clock = SetClock()
         let oracle = CommitOracle(seed: 21), start = clock.now
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.now = { clock.now }
         options.sweepInterval = .zero
         options.grace = .zero
@@ -45,14 +45,14 @@ import TestSupport
         }
         await replica.stop()
         let cases = [
-            (ReplicaMoment.newest, 81), (.position(first), 1), (.time(start + 1800), 61), (.time(start + 3600), 61),
+            (Replica.Moment.newest, 81), (.position(first), 1), (.time(start + 1800), 61), (.time(start + 3600), 61),
             (.time(start + 3700), 81), (.time(start + 1e9), 81),
         ]
         for (index, (moment, commit)) in cases.enumerated() {
-            try await ReplicaRestore.restore(to: path("r\(index).db"), from: store, key: key, at: moment)
+            try await Replica.restore(to: path("r\(index).db"), from: store, key: key, at: moment)
             #expect(try oracle.check(fileAt: path("r\(index).db")) == commit, "\(moment)")
         }
-        await #expect { try await ReplicaRestore.restore(to: path("x.db"), from: store, key: key, at: .time(start - 1e7)) } throws: {
+        await #expect { try await Replica.restore(to: path("x.db"), from: store, key: key, at: .time(start - 1e7)) } throws: {
             ($0 as? DatabaseError)?.reason == .invalidArgument
         }
     }
@@ -60,7 +60,7 @@ import TestSupport
     @Test func whatIsOlderThanTheRetentionGoes() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 22)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.retention = .milliseconds(100)
         options.grace = .zero
         options.sweepInterval = .zero
@@ -75,10 +75,10 @@ import TestSupport
         }
         try await Task.sleep(for: .milliseconds(300))
         await replica.stop()
-        await #expect { try await ReplicaRestore.restore(to: path("x.db"), from: store, key: key, at: .position(first)) } throws: {
+        await #expect { try await Replica.restore(to: path("x.db"), from: store, key: key, at: .position(first)) } throws: {
             ($0 as? DatabaseError)?.reason == .invalidArgument
         }
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
         // Twenty rounds have stored at least that many objects of the log, and several snapshots.
         #expect(store.objects.count < 40)
@@ -88,10 +88,10 @@ import TestSupport
     @Test(arguments: [400.0, -400]) func wrongClockRemovesNothing(days: Double) async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key), clock = SetClock()
         let oracle = CommitOracle(seed: 25), start = clock.now
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.now = { clock.now }
         (options.sweepInterval, options.grace, options.snapshotInterval) = (.zero, .zero, .milliseconds(1))
-        var positions: [ReplicaPosition] = []
+        var positions: [Replica.Position] = []
         for round in 0..<8 {
             // Right, wrong, right again, and so on; a day passes in each round.
             clock.now = start + Double(round) * 40_000 + (round % 2 == 1 ? days * 86_400 : 0)
@@ -107,7 +107,7 @@ import TestSupport
         }
         for (index, position) in positions.enumerated() {
             let file = path("r\(index).db")
-            try await ReplicaRestore.restore(to: file, from: store, key: key, at: .position(position))
+            try await Replica.restore(to: file, from: store, key: key, at: .position(position))
             #expect(try oracle.check(fileAt: file) == index + 1)
         }
     }
@@ -116,7 +116,7 @@ import TestSupport
     @Test(arguments: [0.0, 400, -400]) func retentionPassesWithAnyClock(days: Double) async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key), clock = SetClock()
         let oracle = CommitOracle(seed: 26)
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.now = { clock.now }
         (options.retention, options.grace, options.sweepInterval) = (.milliseconds(100), .zero, .zero)
         options.snapshotInterval = .milliseconds(50)
@@ -131,7 +131,7 @@ import TestSupport
             await replica.stop()
         }
         #expect(store.objects.count < 60)
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
     }
 
@@ -147,9 +147,9 @@ import TestSupport
         for _ in 0..<5 { try oracle.commit(pool) }
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: other)
+        try await Replica.restore(to: path("b.db"), from: store, key: other)
         #expect(try number(path("b.db"), other) == 15)
-        try await ReplicaRestore.restore(to: path("c.db"), from: store, key: key)
+        try await Replica.restore(to: path("c.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("c.db")) == 10)
     }
 
@@ -163,10 +163,10 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
-        try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+        try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try number(path("b.db"), key) == 1)
         let wrong = try Encryption.passphrase("battery staple", cipher: cipher)
-        await #expect { try await ReplicaRestore.restore(to: path("c.db"), from: store, key: wrong) } throws: {
+        await #expect { try await Replica.restore(to: path("c.db"), from: store, key: wrong) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
     }

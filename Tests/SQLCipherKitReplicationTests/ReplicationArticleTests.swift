@@ -21,7 +21,7 @@ import TestSupport
         try await replica.waitUntilStored()
 
         let moment = Date() + 1
-        try await ReplicaRestore.restore(
+        try await Replica.restore(
             to: copy, from: store, key: key, at: .time(moment))
 
         #expect(try count(copy, key) == 1)
@@ -72,7 +72,7 @@ import TestSupport
         let folder = try TemporaryFolder(), key = try CommitOracle.key, store = try FolderStore(folder.path("backup"))
         // Its first start, and one on another machine.
         for (start, path) in [folder.path("a.db"), folder.path("b.db")].enumerated() {
-            try await ReplicaRestore.restoreIfMissing(
+            try await Replica.restoreIfMissing(
                 path, from: store, key: key)
             let pool = try DatabasePool(.file(path), key: key)
             let replica = try await Replica(following: pool, in: store)
@@ -116,7 +116,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store), second = folder.path("second")
         try await replica.waitUntilStored()
 
-        for range in try await ReplicaRestore.ranges(in: store, key: key) {
+        for range in try await Replica.generations(in: store, key: key) {
             print(range.first, range.last, range.lastTime)
         }
 
@@ -126,7 +126,7 @@ import TestSupport
         try await replacement.waitUntilStored()
 
         await replacement.stop()
-        try await ReplicaRestore.restore(to: folder.path("copy.db"), from: fresh, key: key)
+        try await Replica.restore(to: folder.path("copy.db"), from: fresh, key: key)
         #expect(try count(folder.path("copy.db"), key) == 0)
     }
 
@@ -138,7 +138,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store)
         try await replica.waitUntilStored()
 
-        let position = try await ReplicaRestore.restore(
+        let position = try await Replica.restore(
             to: copy, from: store, key: key)
         let restored = try DatabasePool(.file(copy), key: key)
         let successor = try await Replica(following: restored, in: store)
@@ -164,7 +164,7 @@ import TestSupport
         try await Replica.removeFormerKeys(in: store, key: newKey)
         try await follower.changeKey(to: newKey)
 
-        await #expect(throws: DatabaseError.self) { try await ReplicaRestore.ranges(in: store, key: key) }
+        await #expect(throws: DatabaseError.self) { try await Replica.generations(in: store, key: key) }
         await follower.stop()
         await next.stop()
     }
@@ -176,13 +176,13 @@ import TestSupport
         let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
         let replica = try await Replica(following: pool, in: store)
         try await replica.waitUntilStored()
-        try await ReplicaRestore.restore(to: copy, from: store, key: key)
+        try await Replica.restore(to: copy, from: store, key: key)
         let successor = try await Replica(following: DatabasePool(.file(copy), key: key), in: store)
         try await successor.waitUntilStored()
         try await pool.write { db in try db.execute("INSERT INTO note(title) VALUES ('Foxes')") }
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored() }
 
-        let last = await replica.currentStatus.error as? DatabaseError
+        let last = await replica.currentStatus.error
         if last?.reason == .replicaFenced {
             print("another writer has taken over the store")
         }

@@ -8,9 +8,9 @@ import TestSupport
 /// A restore that was interrupted goes on where it stopped, and ends with the same content as any other.
 @Suite struct RestoreResumptionTests {
     private func restore(
-        _ path: String, _ store: any ReplicaStore, _ moment: ReplicaMoment = .newest, key: Encryption? = nil, replacing: Bool = false
-    ) async throws -> ReplicaPosition {
-        try await ReplicaRestore.restore(
+        _ path: String, _ store: any ReplicaStore, _ moment: Replica.Moment = .newest, key: Encryption? = nil, replacing: Bool = false
+    ) async throws -> Replica.Position {
+        try await Replica.restore(
             to: path, from: store, key: key ?? CommitOracle.key, at: moment, replacing: replacing, recordEvery: .zero)
     }
 
@@ -28,7 +28,7 @@ import TestSupport
             try db.execute("CREATE TABLE filling(x)")
             try db.execute("INSERT INTO filling WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT randomblob(5000) FROM n")
         }
-        var options = ReplicaOptions.forTests
+        var options = Replica.Options.forTests
         options.fanOut = 16
         let replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .seconds(60))
@@ -55,7 +55,7 @@ import TestSupport
             do {
                 _ = try await restore(folder.path("b.db"), store)
                 break
-            } catch { #expect(error as? ReplicaStoreError == .unavailable("broken")) }
+            } catch { #expect(((error as? DatabaseError)?.underlyingError as? StoreFault)?.text == "broken") }
             // What waits is encrypted.
             let pages = try Data(contentsOf: folder.url.appendingPathComponent("b.db-restoring"))
             #expect(pages.range(of: Data(CommitOracle.marker.utf8)) == nil && !pages.starts(with: Array("SQLite format 3".utf8)))
@@ -77,15 +77,15 @@ import TestSupport
         let store = BreakingStore(memory)
         for count in 0..<2 {
             store.left.store(count, ordering: .relaxed)
-            await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store) }
+            await #expect { try await restore(folder.path("b.db"), store) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
             #expect(try remains(folder) == [])
         }
         // It ends before the first record.
         store.left.store(12, ordering: .relaxed)
-        await #expect(throws: ReplicaStoreError.self) {
-            try await ReplicaRestore.restore(
+        await #expect {
+            try await Replica.restore(
                 to: folder.path("b.db"), from: store, key: CommitOracle.key, at: .newest, replacing: false, recordEvery: .seconds(1000))
-        }
+        } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         #expect(try remains(folder) == [])
     }
 
@@ -99,7 +99,7 @@ import TestSupport
         let store = BreakingStore(memory), path = folder.path("b.db")
         // The commit that fills the database is not one of the oracle's.
         let first = 100, before = oracle.commits
-        var positions = [try await replica.waitUntilStored(timeout: .seconds(60)): before], moment = ReplicaMoment.newest
+        var positions = [try await replica.waitUntilStored(timeout: .seconds(60)): before], moment = Replica.Moment.newest
         var successes = 0, rounds = 0
         while successes < 6, rounds < 300 {
             rounds += 1
@@ -160,7 +160,7 @@ import TestSupport
         await otherReplica.stop()
         let store = BreakingStore(memory)
         store.left.store(20, ordering: .relaxed)
-        await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store) }
+        await #expect { try await restore(folder.path("b.db"), store) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         #expect(try remains(folder) == ["b.db-restoring", "b.db-restoring-state"])
         _ = try await restore(folder.path("b.db"), second, key: key)
         #expect(try remains(folder) == [])
@@ -177,7 +177,7 @@ import TestSupport
         let store = BreakingStore(memory)
         for offset in [300_000, 400_000, nil] {
             store.left.store(15, ordering: .relaxed)
-            await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store, replacing: true) }
+            await #expect { try await restore(folder.path("b.db"), store, replacing: true) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
             let pages = try FileHandle(forUpdating: folder.url.appendingPathComponent("b.db-restoring"))
             if let offset {
                 try pages.seek(toOffset: UInt64(offset))
@@ -202,14 +202,14 @@ import TestSupport
         let (pool, first) = try await source(folder, memory, oracle)
         await first.stop()
         let old = memory.objects, commits = oracle.commits
-        let position = try #require(try await ReplicaRestore.ranges(in: memory, key: CommitOracle.key).last?.last)
+        let position = try #require(try await Replica.generations(in: memory, key: CommitOracle.key).last?.last)
         let replica = try await Replica(following: pool, in: memory, options: .forTests)
         try oracle.commit(pool)
         try await replica.waitUntilStored(timeout: .seconds(60))
         await replica.stop()
         let store = BreakingStore(memory), path = folder.path("b.db")
         store.left.store(20, ordering: .relaxed)
-        await #expect(throws: ReplicaStoreError.self) { try await restore(path, store) }
+        await #expect { try await restore(path, store) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         memory.restore(old)
         if reason == .replicaForked {
             // Another machine goes on from the earlier state.
@@ -249,7 +249,7 @@ import TestSupport
         for reads in recordIsOlder ? [objects - 20, 19] : [objects - 2] {
             older = try? Data(contentsOf: record)
             store.left.store(reads, ordering: .relaxed)
-            await #expect(throws: ReplicaStoreError.self) { try await restore(folder.path("b.db"), store) }
+            await #expect { try await restore(folder.path("b.db"), store) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         }
         try older?.write(to: record)
         #expect(try !remains(folder).isEmpty)
@@ -266,16 +266,16 @@ private final class BreakingStore: ReplicaStore {
 
     init(_ store: any ReplicaStore) { self.store = store }
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
     func delete(_ name: String) async throws { try await store.delete(name) }
 
     func get(_ name: String) async throws -> ReplicaObject? {
-        guard left.subtract(1, ordering: .relaxed).oldValue > 0 else { throw ReplicaStoreError.unavailable("broken") }
+        guard left.subtract(1, ordering: .relaxed).oldValue > 0 else { throw StoreFault("broken") }
         reads.add(1, ordering: .relaxed)
         return try await store.get(name)
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         try await store.put(name, bytes, if: condition)
     }
 }

@@ -2,6 +2,13 @@ import SQLCipherKitReplication
 import Synchronization
 import TestSupport
 
+/// What the stores of these tests throw: an error that the package does not know.
+struct StoreFault: Error {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+}
+
 /// A store in memory.
 final class MemoryStore: ReplicaStore {
     private struct State {
@@ -10,21 +17,21 @@ final class MemoryStore: ReplicaStore {
     }
     private let state = Mutex(State())
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+    func list(prefix: String) async throws -> [ReplicaObject.Info] {
         state.withLock { state in
-            state.objects.filter { $0.key.hasPrefix(prefix) }.map { ReplicaObjectInfo(name: $0.key, size: $0.value.bytes.count) }
+            state.objects.filter { $0.key.hasPrefix(prefix) }.map { ReplicaObject.Info(name: $0.key, size: $0.value.bytes.count) }
         }
     }
 
     func get(_ name: String) async throws -> ReplicaObject? { state.withLock { $0.objects[name] } }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
-        try state.withLock { state in
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+        state.withLock { state -> String? in
             switch condition {
             case .always: break
-            case .isAbsent: if state.objects[name] != nil { throw ReplicaStoreError.conditionFailed }
+            case .isAbsent: if state.objects[name] != nil { return nil }
             case .isVersion(let version):
-                if state.objects[name]?.version != version { throw ReplicaStoreError.conditionFailed }
+                if state.objects[name]?.version != version { return nil }
             }
             state.version += 1
             state.objects[name] = ReplicaObject(bytes: bytes, version: "\(state.version)")
@@ -77,12 +84,12 @@ final class FaultyStore: ReplicaStore {
         }
     }
 
-    private func fault() -> ReplicaStoreError {
+    private func fault() -> StoreFault {
         faults.add(1, ordering: .relaxed)
-        return .unavailable("injected")
+        return StoreFault("injected")
     }
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+    func list(prefix: String) async throws -> [ReplicaObject.Info] {
         if draw().isFault { throw fault() }
         return try await store.list(prefix: prefix)
     }
@@ -96,7 +103,7 @@ final class FaultyStore: ReplicaStore {
         throw fault()
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         let draw = draw()
         guard draw.isFault else { return try await store.put(name, bytes, if: condition) }
         switch draw.kind {

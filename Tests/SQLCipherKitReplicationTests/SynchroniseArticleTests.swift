@@ -106,7 +106,9 @@ import TestSupport
                         where error.code == .schema
                     {
                         print("This app is too old for some changes.")
-                    } catch let error as ReplicaStoreError {
+                    } catch let error as DatabaseError
+                        where error.reason == .storeUnavailable
+                    {
                         print("Offline: \(error)")
                     }
                     try await Task.sleep(for: pause)
@@ -158,10 +160,11 @@ import TestSupport
             phone.log.withLog { log in try log.position })
 
         let position = try JSONDecoder().decode(
-            ChangePosition.self, from: question)
+            ChangeLog.Position.self, from: question)
         let answer = try await log.changes(since: position).data
 
-        let outcome = try await phone.log.receive(ChangeMessage(data: answer))
+        let outcome = try await phone.log.receive(
+            ChangeLog.Message(data: answer))
         for table in outcome.tables {
             print(table.name, table.applied, table.outdated)
         }

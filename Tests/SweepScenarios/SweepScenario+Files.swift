@@ -65,7 +65,7 @@ extension SweepScenario {
     }
 
     static func copying(_ action: String, _ mode: String) throws -> SweepScenario? {
-        var options = BackupOptions(), key = try two(), refused: Int32 = 0
+        var options = Schema.BackupOptions(), key = try two(), refused: Int32 = 0
         var previous = 0
         switch action {
         case "backup": break

@@ -145,7 +145,7 @@ extension SweepScenario {
                 let location = DatabaseLocation.file(folder + "/a.db")
                 for secret in try [.passphrase(FormerSlots.first), .passphrase(FormerSlots.second),
                     .recoveryKey(FormerSlots.recovery)]
-                    as [SlotSecret] {
+                    as [KeySlots.Secret] {
                     let db = try Connection(location, key: .slots(secret: secret))
                     guard try db.fetchOne(String.self, "SELECT x FROM t") == "kept" else { throw Wrong(description: "other rows") }
                 }

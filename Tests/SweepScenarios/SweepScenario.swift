@@ -128,7 +128,7 @@ package struct SweepScenario {
     }
 }
 
-extension SlotDerivation {
+extension KeySlots.Derivation {
     /// The fewest rounds of key derivation that a slot may have.
-    package static var quick: SlotDerivation { .pbkdf2(iterations: 1000) }
+    package static var quick: KeySlots.Derivation { .pbkdf2(iterations: 1000) }
 }

@@ -58,7 +58,7 @@ struct AdoptCommand: FileCommand {
             }
         }
 
-        init?(_ form: ValueReport.Form) {
+        init?(_ form: Schema.ValueReport.Form) {
             switch form {
             case .date(.integerSeconds), .date(.realSeconds): self = .seconds
             case .date(.milliseconds): self = .milliseconds
@@ -125,7 +125,7 @@ struct AdoptCommand: FileCommand {
         let changes = try db.transaction { db in
             // A key and the columns that refer to it are converted one after the other.
             try db.execute("PRAGMA defer_foreign_keys = ON")
-            return try convert.map { name -> (column: ValueReport.Column, count: Int) in
+            return try convert.map { name -> (column: Schema.ValueReport.Column, count: Int) in
                 let dot = name.lastIndex(of: ".") ?? name.endIndex
                 guard let column = report[String(name[..<dot]), String(name[dot...].dropFirst())] else {
                     throw Failure("there is no column \(name)")
@@ -144,7 +144,7 @@ struct AdoptCommand: FileCommand {
         for (column, count) in changes { Output.line("\(column.place.onOneLine): \(count.counted("value")) converted") }
     }
 
-    private func conversion(_ column: ValueReport.Column, _ profile: ValueProfile) throws -> ValueConversion {
+    private func conversion(_ column: Schema.ValueReport.Column, _ profile: ValueProfile) throws -> Schema.ValueConversion {
         switch column.content {
         case .dates:
             if numbers == nil, let meaning = column.meaning {
@@ -163,7 +163,7 @@ struct AdoptCommand: FileCommand {
     }
 }
 
-extension ValueReport.Column {
+extension Schema.ValueReport.Column {
     fileprivate var place: String { "\(table).\(name)" }
 
     /// What its numbers seem to mean as dates; nil if they seem to be none.

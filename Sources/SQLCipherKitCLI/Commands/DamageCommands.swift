@@ -57,7 +57,7 @@ struct RecoverCommand: FileCommand {
     }
 
     /// Writes a row for each finding.
-    private func write(_ report: SalvageReport) throws {
+    private func write(_ report: DatabaseConverter.SalvageReport) throws {
         func pages(_ numbers: [Int]) -> SQLValue { .text(numbers.map(String.init).joined(separator: " ")) }
         var rows = report.tables.map { table -> [SQLValue] in
             [
@@ -75,7 +75,7 @@ struct RecoverCommand: FileCommand {
         try output.write(Self.form.keys, rows)
     }
 
-    private func describe(_ report: SalvageReport) {
+    private func describe(_ report: DatabaseConverter.SalvageReport) {
         for table in report.tables { Output.line(describe(table)) }
         for object in report.lostObjects { Output.line("\(object.name.onOneLine): not created, \(object.message.onOneLine)") }
         for name in report.rebuiltIndexes { Output.line("\(name.onOneLine): index rebuilt") }
@@ -86,7 +86,7 @@ struct RecoverCommand: FileCommand {
         Output.line("lost pages: \(report.lostPages.isEmpty ? "none" : list(report.lostPages))")
     }
 
-    private func describe(_ table: SalvageReport.Table) -> String {
+    private func describe(_ table: DatabaseConverter.SalvageReport.Table) -> String {
         var text = "\(table.name.onOneLine): \(table.rows) row\(table.rows == 1 ? "" : "s")"
         if !table.lostPages.isEmpty { text += ", lost pages \(list(table.lostPages))" }
         if table.lostRows > 0 { text += ", \(table.lostRows) lost row\(table.lostRows == 1 ? "" : "s")" }
@@ -94,7 +94,7 @@ struct RecoverCommand: FileCommand {
         return text
     }
 
-    private func partial(_ table: SalvageReport.Table) -> String {
+    private func partial(_ table: DatabaseConverter.SalvageReport.Table) -> String {
         "\(table.partialRows) other row\(table.partialRows == 1 ? "" : "s") in part"
     }
 

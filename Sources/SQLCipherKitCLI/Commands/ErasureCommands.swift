@@ -91,7 +91,7 @@ struct ResidueCommand: FileCommand {
         let progress = ProgressBar.rewriting("Searching")
         let report =
             hex
-            ? try db.main.residue(ofBytes: wanted.enumerated().map(Self.bytes), progress: progress)
+            ? try db.main.residue(of: wanted.enumerated().map(Self.bytes), progress: progress)
             : try db.main.residue(of: wanted, progress: progress)
         let rows = report.places.map { place -> [SQLValue] in
             [

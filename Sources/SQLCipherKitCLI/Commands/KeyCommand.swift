@@ -29,15 +29,15 @@ struct NewSlotOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "How the slot's key is derived: argon2id, argon2id:KIB,PASSES,LANES or pbkdf2:ROUNDS. By default "
-                + "\(SlotDerivation.standard).",
+                + "\(KeySlots.Derivation.standard).",
             valueName: "algorithm"),
-        transform: SlotDerivation.parse)
-    var derivation = SlotDerivation.standard
+        transform: KeySlots.Derivation.parse)
+    var derivation = KeySlots.Derivation.standard
 }
 
-extension SlotDerivation {
+extension KeySlots.Derivation {
     /// Parses a derivation as the option writes it.
-    static func parse(_ text: String) throws -> SlotDerivation {
+    static func parse(_ text: String) throws -> KeySlots.Derivation {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         let numbers = parts.dropFirst().first?.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) } ?? []
         switch (parts[0], parts.count, numbers) {
@@ -55,7 +55,7 @@ extension SlotDerivation {
 
 extension FileOptions {
     /// The key slots of an existing database, opened.
-    fileprivate func slots(first label: String? = nil) throws -> (slots: KeySlots, secret: SlotSecret) {
+    fileprivate func slots(first label: String? = nil) throws -> (slots: KeySlots, secret: KeySlots.Secret) {
         try Self.requireDatabase(path)
         guard try UnlockedKey.hasSlots(path) else { throw Failure("\(path) has no key slots: sqlcipherkit key init creates them") }
         let secret = try key.secret(for: path)
@@ -90,7 +90,7 @@ struct KeyInit: FileCommand {
         guard let key = try file.unlock() else {
             throw Failure("a plaintext database cannot have key slots: encrypt it first with sqlcipherkit encrypt", status: .usage)
         }
-        let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
+        let secret = try KeySlots.Secret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
         _ = try KeySlots.create(secret, label: slot.label, for: .file(file.path), existingKey: key, derivation: slot.derivation)
         try report.write(
             Self.form, [.string(file.path), .string(file.path + ".keys"), .string(slot.label)],
@@ -143,7 +143,7 @@ struct KeyAdd: FileCommand {
 
     func run() throws {
         let slots = try file.slots().slots
-        let secret = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
+        let secret = try KeySlots.Secret.passphrase(of: new.reference.key(for: "the slot \(slot.label)", isNew: true))
         try slots.add(secret, label: slot.label, derivation: slot.derivation)
         try report.write(Self.form, [.string(file.path), .string(slot.label)], "added the slot \(slot.label)")
     }
@@ -194,7 +194,7 @@ struct KeyChange: FileCommand {
 
     func run() throws {
         let (slots, secret) = try file.slots(first: label)
-        let changed = try SlotSecret.passphrase(of: new.reference.key(for: "the slot \(label) (new)", isNew: true))
+        let changed = try KeySlots.Secret.passphrase(of: new.reference.key(for: "the slot \(label) (new)", isNew: true))
         try slots.changePassphrase(label, from: secret, to: changed)
         try report.write(
             Self.form, [.string(file.path), .string(label)], "the slot \(label.onOneLine) has the new passphrase")

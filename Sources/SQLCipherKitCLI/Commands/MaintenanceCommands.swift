@@ -49,7 +49,7 @@ struct BackupCommand: FileCommand {
         }
         let db = try file.open(.readOnly)
         let encryption = try reference.map { try $0.key(for: "the backup \(target)", isNew: true) }
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         (options.replacesFile, options.writesRecoveryCopy) = (replace, recoveryCopy)
         let progress = ProgressBar.rewriting("Copying")
         if let encryption {

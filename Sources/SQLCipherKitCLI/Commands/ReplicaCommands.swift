@@ -55,7 +55,7 @@ struct ReplicateCommand: FileCommand {
         }
         try requireLog(key)
         let store = try ReplicaStoreName.store(target, isNew: true)
-        var options = ReplicaOptions()
+        var options = Replica.Options()
         options.interval = .milliseconds(interval)
         options.retention = .seconds(3600 * retention)
         let (path, isOnce, settings, patience) = (file.path, once, options, Duration.seconds(timeout))
@@ -66,7 +66,7 @@ struct ReplicateCommand: FileCommand {
             if isOnce {
                 let result = await Self.storeOnce(replica, patience)
                 await replica.stop()
-                return try result.get() as ReplicaPosition?
+                return try result.get() as Replica.Position?
             }
             var known: String?, isNoted = note == nil
             while !Task.isCancelled, await !replica.currentStatus.isEnded {
@@ -104,7 +104,7 @@ struct ReplicateCommand: FileCommand {
     }
 
     /// Waits as long as the replica makes progress, and for a time while the store fails.
-    private static func storeOnce(_ replica: Replica, _ patience: Duration) async -> Result<ReplicaPosition, any Error> {
+    private static func storeOnce(_ replica: Replica, _ patience: Duration) async -> Result<Replica.Position, any Error> {
         var failing: ContinuousClock.Instant?
         while true {
             do { return .success(try await replica.waitUntilStored(timeout: .milliseconds(500))) } catch {
@@ -157,7 +157,7 @@ struct ReplicasCommand: ParsableCommand {
             let count = try waiting { try await Replica.removeFormerKeys(in: store, key: encryption) }
             if !report.json { Output.line("removed \(count.counted("object")) of former keys") }
         }
-        let ranges = try waiting { try await ReplicaRestore.ranges(in: store, key: encryption) }
+        let ranges = try waiting { try await Replica.generations(in: store, key: encryption) }
         if report.json {
             let rows = ranges.map { range in
                 Self.object([

@@ -24,7 +24,7 @@ struct ReplicaRestoreOptions: ParsableArguments {
         _ = try moment
     }
 
-    private var moment: ReplicaMoment {
+    private var moment: Replica.Moment {
         get throws {
             if time != nil, position != nil { throw ValidationError("only one of --time and --position can be given") }
             if let time {
@@ -34,21 +34,21 @@ struct ReplicaRestoreOptions: ParsableArguments {
                 return .time(date)
             }
             guard let position else { return .newest }
-            guard let place = ReplicaPosition(position) else { throw ValidationError("--position takes two numbers, as 1:512") }
+            guard let place = Replica.Position(position) else { throw ValidationError("--position takes two numbers, as 1:512") }
             return .position(place)
         }
     }
 
-    func restore(_ file: FileOptions) throws -> ReplicaPosition {
+    func restore(_ file: FileOptions) throws -> Replica.Position {
         let name = store ?? "", source = try ReplicaStoreName.store(name), moment = try moment
         if !replace { try FileOptions.requireNothing(at: file.path, advice: "give another name, or --replace") }
         let key = try file.key.reference.key(for: "the replica \(name)"), (path, replaces) = (file.path, replace)
         Interruption.catchSignals()
         let bar = RestoreBar()
         return try waiting {
-            try await ReplicaRestore.restore(
+            try await Replica.restore(
                 to: path, from: source, key: key, at: moment, replacing: replaces,
-                progress: { done, total in bar.show(done, of: total) })
+                progress: bar.show)
         }
     }
 }
@@ -58,8 +58,9 @@ private final class RestoreBar: @unchecked Sendable {
     // Sendable: the calls come one after the other.
     private let bar = ProgressBar("Restoring")
 
-    func show(_ done: Int, of total: Int) {
-        bar.show(total == 0 ? nil : Double(done) / Double(total), "\(done.grouped) of \(total.counted("byte"))")
-        if done == total { bar.clear() }
+    func show(_ progress: RewriteProgress) {
+        let text = "\(progress.done.grouped) of \(progress.total.counted("byte"))"
+        bar.show(progress.total == 0 ? nil : progress.fraction, text)
+        if progress.done == progress.total { bar.clear() }
     }
 }

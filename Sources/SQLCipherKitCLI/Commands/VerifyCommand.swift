@@ -55,7 +55,7 @@ struct VerifyCommand: FileCommand {
     }
 }
 
-extension IntegrityProblem {
+extension Schema.IntegrityReport.Problem {
     fileprivate var sentence: String {
         switch self {
         case .damagedPage(let number): "page \(number) is damaged, or was written with another key"

@@ -153,7 +153,7 @@ extension Encryption {
         }
     }
 
-    private func found(in path: String) throws -> DatabaseIdentity {
+    private func found(in path: String) throws -> DatabaseConverter.Identity {
         try DatabaseConverter.identify(fileAt: path, key: isPlaintext ? nil : self)
     }
 

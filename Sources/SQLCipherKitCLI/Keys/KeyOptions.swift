@@ -126,7 +126,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The secret that opens a slot of a database that has key slots.
-    func secret(for path: String) throws -> SlotSecret {
+    func secret(for path: String) throws -> KeySlots.Secret {
         if isRaw || isPlain {
             throw Failure("key slots open with a passphrase or a recovery key: leave out --raw-key and --no-key", status: .usage)
         }
@@ -171,22 +171,23 @@ struct UnlockedKey {
             (key, slots) = (given, nil)
             return
         }
-        let secret: SlotSecret = try isRecoveryKey ? .recoveryKey(of: given) : .passphrase(of: given)
+        let secret: KeySlots.Secret = try isRecoveryKey ? .recoveryKey(of: given) : .passphrase(of: given)
         let slots = try Self.slots(secret, of: path, acceptingRollback: acceptsRollback, configuration)
         (key, self.slots) = (slots.key, slots)
     }
 
     /// Opens the key slots of a database, and reports a rollback that was accepted or a key change that is unfinished.
     static func slots(
-        _ secret: SlotSecret, of path: String, first label: String? = nil, acceptingRollback: Bool,
+        _ secret: KeySlots.Secret, of path: String, first label: String? = nil, acceptingRollback: Bool,
         _ configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         let slots: KeySlots
-        do {
+        do throws(DatabaseError) {
             slots = try KeySlots.unlock(
                 secret, of: .file(path), first: label, acceptingRollback: acceptingRollback, configuration: configuration)
-        } catch let error as DatabaseError where error.reason == .keySlotsRolledBack {
-            let what = (error.underlyingError as? KeySlotsRollback)?.description ?? error.message
+        } catch {
+            guard error.reason == .keySlotsRolledBack else { throw error }
+            let what = (error.underlyingError as? KeySlots.Rollback)?.description ?? error.message
             throw Failure(
                 "the key slots of \(path) are not the latest of their database: \(what); --accept-rollback continues with them",
                 status: .key)
@@ -202,9 +203,8 @@ struct UnlockedKey {
     }
 
     static func hasSlots(_ path: String) throws -> Bool {
-        do { return try !KeySlots.unverifiedList(of: .file(path)).isEmpty } catch let error as DatabaseError
-            where error.reason == .cannotOpen
-        {
+        do throws(DatabaseError) { return try !KeySlots.unverifiedList(of: .file(path)).isEmpty } catch {
+            guard error.reason == .cannotOpen else { throw error }
             return false
         }
     }

@@ -40,13 +40,13 @@ final class ProgressBar {
     deinit { clear() }
 
     /// A bar for rewriting a database. Control-C stops the rewrite and leaves the database unchanged.
-    static func rewriting(_ label: String) -> RewriteProgressHandler {
+    static func rewriting(_ label: String) -> RewriteProgress.Handler {
         Interruption.catchSignals()
         let bar = ProgressBar(label)
         return { progress in
             try Interruption.check()
-            bar.show(progress.fraction, "\(progress.pagesDone.grouped) of \(progress.pagesTotal.counted("page"))")
-            if progress.pagesDone == progress.pagesTotal { bar.clear() }
+            bar.show(progress.fraction, "\(progress.done.grouped) of \(progress.total.counted("page"))")
+            if progress.done == progress.total { bar.clear() }
         }
     }
 }

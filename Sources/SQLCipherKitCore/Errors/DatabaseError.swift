@@ -83,7 +83,7 @@ public struct DatabaseError: Error, Sendable {
         /// The key slots are damaged, truncated, forged or of an unknown version.
         case keySlotsDamaged
         /// The key slots or their database are not the latest: one of them was restored, or comes from a copy.
-        /// ``DatabaseError/underlyingError`` is a ``KeySlotsRollback``, which says what would become valid again. Unlocking can
+        /// ``DatabaseError/underlyingError`` is a ``KeySlots/Rollback``, which says what would become valid again. Unlocking can
         /// accept it.
         case keySlotsRolledBack
         /// A change of the key of a database with key slots was interrupted, and the cause that prevents finishing it persists.
@@ -94,6 +94,11 @@ public struct DatabaseError: Error, Sendable {
         case recordNotFound
         /// A migration failed, or the database has migrations that the program does not know; the message says which.
         case migration
+        /// A store of replicas or changes refuses a call or cannot be reached; the message says why, and
+        /// ``DatabaseError/underlyingError`` is what the store has thrown. A later call may succeed.
+        case storeUnavailable
+        /// A store lacks what replication needs, and no later call can succeed; the message says what. Nothing was stored.
+        case storeUnsupported
         /// Another writer has taken over the replica in a store; this one stores nothing more.
         case replicaFenced
         /// What a store holds of a replica is damaged, incomplete, or sealed with another key; the message says which.
@@ -132,15 +137,8 @@ public struct DatabaseError: Error, Sendable {
             code: ResultCode, reason: Reason, message: String, sql: String?, offset: Int?, arguments: String?, path: String?,
             underlying: (any Error)?, workingKey: WorkingKey? = nil
         ) {
-            self.code = code
-            self.reason = reason
-            self.message = message
-            self.sql = sql
-            self.offset = offset
-            self.arguments = arguments
-            self.path = path
-            self.underlying = underlying
-            self.workingKey = workingKey
+            (self.code, self.reason, self.message, self.sql, self.offset) = (code, reason, message, sql, offset)
+            (self.arguments, self.path, self.underlying, self.workingKey) = (arguments, path, underlying, workingKey)
         }
     }
 

@@ -8,7 +8,7 @@ package struct ChangeChain: Hashable, Codable, Sendable {
     /// The tag of the object before it; nil if nothing was read.
     package var tag: [UInt8]?
     /// The entries that are in the objects so far, and those that they follow.
-    package var until = ChangePosition()
+    package var until = ChangeLog.Position()
     /// The number of the first object of the last message with all rows, its size in bytes, and that of the messages after it.
     package var wholeAt: Int64 = 0, wholeSize = 0, size = 0
     /// The size of the last object. Another one in its place has another size, as each is padded at random.

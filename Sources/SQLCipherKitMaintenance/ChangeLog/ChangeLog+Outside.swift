@@ -15,12 +15,14 @@ extension ChangeLog {
     /// - Returns: the number of rows.
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
-    public func logOutsideChanges() throws -> Int {
-        try connection.transaction { _ in
-            store.begin()
-            let changes = try outsideChanges(try tables())
-            try append(changes)
-            return TransactionEnd.commit(changes.count)
+    public func logOutsideChanges() throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            try connection.transaction { _ in
+                store.begin()
+                let changes = try outsideChanges(try tables())
+                try append(changes)
+                return TransactionEnd.commit(changes.count)
+            }
         }
     }
 

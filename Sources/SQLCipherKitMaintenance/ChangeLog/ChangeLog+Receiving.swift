@@ -20,13 +20,15 @@ extension ChangeLog {
     ///   for a message from a removed peer, if this peer was removed, and if two histories of one peer meet. Then nothing has
     ///   changed.
     @discardableResult
-    public func receive(_ message: ChangeMessage) throws -> ChangeLogOutcome {
-        try receive(message, resolvesForks: false)
+    public func receive(_ message: Message) throws(DatabaseError) -> Outcome {
+        try DatabaseError.typed {
+            try receive(message, resolvesForks: false)
+        }
     }
 
     /// - Parameter resolvesForks: whether the message may come from another copy with this peer's name, such as this one before it
     ///   was restored from a backup. Entries of this copy that have the same numbers are then logged again after it.
-    package func receive(_ message: ChangeMessage, resolvesForks: Bool) throws -> ChangeLogOutcome {
+    package func receive(_ message: Message, resolvesForks: Bool) throws -> Outcome {
         try merging { enforces in try apply(message, resolvesForks, enforces) }
     }
 
@@ -45,7 +47,7 @@ extension ChangeLog {
         return enforces ? try connection.withoutForeignKeys(run) : try run()
     }
 
-    private func apply(_ message: ChangeMessage, _ resolvesForks: Bool, _ enforces: Bool) throws -> ChangeLogOutcome {
+    private func apply(_ message: Message, _ resolvesForks: Bool, _ enforces: Bool) throws -> Outcome {
         let tables = try tables()
         var own = try position
         try check(message, tables, own, resolvesForks)
@@ -59,7 +61,7 @@ extension ChangeLog {
             own = try position
         }
         let taken = try takeBack(old)
-        var outcome = ChangeLogOutcome()
+        var outcome = Outcome()
         let new = try newEntries(message, own, &outcome)
         var merge = ChangeLogMerge(self, tables, horizon: try store.horizon)
         merge.outcome = outcome
@@ -110,8 +112,8 @@ extension ChangeLog {
         try merge.apply(repairs: ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer), enforces)
         if !new.isEmpty {
             for entry in new { try store.insert(entry) }
-            var position = ChangePosition()
-            for entry in new { position.marks[entry.peer] = ChangePosition.Mark(sequence: entry.sequence, clock: entry.clock) }
+            var position = Position()
+            for entry in new { position.marks[entry.peer] = Position.Mark(sequence: entry.sequence, clock: entry.clock) }
             try store.setPosition(position, of: peer)
             try store.setState("clock", to: .integer(clock))
         }
@@ -120,7 +122,7 @@ extension ChangeLog {
 
     /// Throws if the message cannot be received here.
     private func check(
-        _ message: ChangeMessage, _ tables: LoggedTables, _ own: ChangePosition, _ resolvesForks: Bool
+        _ message: Message, _ tables: LoggedTables, _ own: Position, _ resolvesForks: Bool
     ) throws {
         if message.sender == peer, !resolvesForks { throw Self.fork(peer) }
         if message.removed.contains(peer) {
@@ -161,13 +163,13 @@ extension ChangeLog {
 
     /// The entries that this copy lacks. Each must follow the last entry of its peer.
     private func newEntries(
-        _ message: ChangeMessage, _ own: ChangePosition, _ outcome: inout ChangeLogOutcome
+        _ message: Message, _ own: Position, _ outcome: inout Outcome
     ) throws -> [ChangeLogEntry] {
         var marks = own.marks, new: [ChangeLogEntry] = []
         for entry in message.entries {
             let mark = marks[entry.peer]
             if entry.sequence <= mark?.sequence ?? 0 {
-                try check(entry.peer, ChangePosition.Mark(sequence: entry.sequence, clock: entry.clock), own)
+                try check(entry.peer, Position.Mark(sequence: entry.sequence, clock: entry.clock), own)
                 outcome.repeated += 1
                 continue
             }
@@ -175,7 +177,7 @@ extension ChangeLog {
                 throw ChangeLogReader.malformed
             }
             try checkTime(entry.clock, "the entry \(entry.sequence) of the peer \(entry.peer)")
-            marks[entry.peer] = ChangePosition.Mark(sequence: entry.sequence, clock: entry.clock)
+            marks[entry.peer] = Position.Mark(sequence: entry.sequence, clock: entry.clock)
             new.append(entry)
         }
         outcome.received = new.count

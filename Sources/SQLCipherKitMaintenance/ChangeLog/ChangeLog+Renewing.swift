@@ -78,7 +78,7 @@ extension ChangeLog {
     }
 
     /// This peer's entries that the sender of a message does not have, if the first is older than what it has forgotten.
-    func outdated(by message: ChangeMessage, _ own: ChangePosition) throws -> [ChangeLogEntry] {
+    func outdated(by message: Message, _ own: Position) throws -> [ChangeLogEntry] {
         let theirs = message.until.sequence(of: peer)
         guard message.horizon > 0, theirs < own.sequence(of: peer), let next = try store.entry(after: theirs, of: peer),
             next.clock <= message.horizon
@@ -88,8 +88,8 @@ extension ChangeLog {
 
     /// The last entry of this peer that is the same in a message of another copy with this peer's name; nil if all are.
     /// - Throws: ``DatabaseError/Reason/misuse`` if others have entries after it already.
-    func forked(by message: ChangeMessage, _ own: ChangePosition) throws -> ChangePosition.Mark? {
-        var last: ChangePosition.Mark?
+    func forked(by message: Message, _ own: Position) throws -> Position.Mark? {
+        var last: Position.Mark?
         let mark = own.marks[peer]
         if message.isWhole {
             // It does not say which of the entries that no other peer is known to have are the same.
@@ -102,7 +102,7 @@ extension ChangeLog {
             for entry in message.entries where entry.peer == peer && last == nil {
                 let clock = entry.sequence == mark?.sequence ? mark?.clock : try store.clock(ofEntry: entry.sequence, of: peer)
                 if let clock, clock != entry.clock { last = same }
-                same = ChangePosition.Mark(sequence: entry.sequence, clock: entry.clock)
+                same = Position.Mark(sequence: entry.sequence, clock: entry.clock)
             }
         }
         guard let last, last.sequence < mark?.sequence ?? 0 else { return nil }
@@ -111,14 +111,14 @@ extension ChangeLog {
     }
 
     /// The last entry of this peer that another one is known to have.
-    private func published() throws -> ChangePosition.Mark {
+    private func published() throws -> Position.Mark {
         let marks: [(Int64, Int64)] = try connection.fetchAll(
             "SELECT sequence, clock FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
         // Others may have entries of another copy.
         let own = try position.sequence(of: peer)
         return try marks.filter { $0.0 <= own }.reduce(.none) { last, mark in
             let isSame = try store.clock(ofEntry: mark.0, of: peer).map { $0 == mark.1 } ?? true
-            return isSame && mark.0 > last.sequence ? ChangePosition.Mark(sequence: mark.0, clock: mark.1) : last
+            return isSame && mark.0 > last.sequence ? Position.Mark(sequence: mark.0, clock: mark.1) : last
         }
     }
 
@@ -132,29 +132,31 @@ extension ChangeLog {
     /// - Returns: the number of rows that were logged again; 0 if there was nothing to mend.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, and any other ``DatabaseError``. Then nothing has changed.
     @discardableResult
-    public func repairClock() throws -> Int {
-        try merging { enforces in
-            let limit = clockLimit
-            guard try store.clock > limit else { return 0 }
-            let horizon = min(try store.horizon, limit)
-            for (origin, mark) in try position.marks where mark.clock > limit {
-                // The times of a peer grow, so they are its last ones. Those before them may have been pruned.
-                let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
-                let clock = try store.clock(ofEntry: late - 1, of: origin) ?? limit
-                try store.removeEntries(of: origin, after: ChangePosition.Mark(sequence: late - 1, clock: clock), for: peer)
-            }
-            var taken: [TakenRow] = []
-            for table in try tables().all {
-                for (key, _) in try store.rows(of: table) {
-                    taken += try takeBack(table, key, { $0.clock > limit }, { $0 > limit })
+    public func repairClock() throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            try merging { enforces in
+                let limit = clockLimit
+                guard try store.clock > limit else { return 0 }
+                let horizon = min(try store.horizon, limit)
+                for (origin, mark) in try position.marks where mark.clock > limit {
+                    // The times of a peer grow, so they are its last ones. Those before them may have been pruned.
+                    let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
+                    let clock = try store.clock(ofEntry: late - 1, of: origin) ?? limit
+                    try store.removeEntries(of: origin, after: Position.Mark(sequence: late - 1, clock: clock), for: peer)
                 }
+                var taken: [TakenRow] = []
+                for table in try tables().all {
+                    for (key, _) in try store.rows(of: table) {
+                        taken += try takeBack(table, key, { $0.clock > limit }, { $0 > limit })
+                    }
+                }
+                let last = try connection.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog") ?? nil
+                try store.setState("horizon", to: .integer(horizon))
+                try store.setState("clock", to: .integer(max(last ?? 0, horizon)))
+                var merge = ChangeLogMerge(self, try tables(), horizon: horizon)
+                try finish(&merge, [], taken, enforces)
+                return taken.count
             }
-            let last = try connection.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog") ?? nil
-            try store.setState("horizon", to: .integer(horizon))
-            try store.setState("clock", to: .integer(max(last ?? 0, horizon)))
-            var merge = ChangeLogMerge(self, try tables(), horizon: horizon)
-            try finish(&merge, [], taken, enforces)
-            return taken.count
         }
     }
 }

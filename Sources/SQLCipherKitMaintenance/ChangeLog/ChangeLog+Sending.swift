@@ -3,11 +3,11 @@ import SQLCipherKitCore
 extension ChangeLog {
     /// The last entry of each peer that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
     /// - Throws: ``DatabaseError``.
-    public var position: ChangePosition { get throws(DatabaseError) { try store.position(of: peer) } }
+    public var position: Position { get throws(DatabaseError) { try store.position(of: peer) } }
 
     /// The last known position of another peer, from its own messages and those of others; nil for an unknown or a removed peer.
     /// - Throws: ``DatabaseError``.
-    public func position(of peer: String) throws(DatabaseError) -> ChangePosition? {
+    public func position(of peer: String) throws(DatabaseError) -> Position? {
         try store.members()[peer] == false ? try store.position(of: peer) : nil
     }
 
@@ -20,15 +20,17 @@ extension ChangeLog {
     /// Registers a peer, so that ``prune(patience:)`` keeps the entries that it lacks. Call this before you copy the database for a
     /// new peer: the copy can then be opened under that name. Registering a peer again has no effect.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for that of a removed peer.
-    public func add(peer name: String) throws {
-        guard name.isPeerName else {
-            throw DatabaseError.invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
-        }
-        try connection.transaction { _ in
-            guard try store.members()[name] != true else {
-                throw DatabaseError.invalidArgument("the peer \(name) was removed, and its name cannot be used again")
+    public func add(peer name: String) throws(DatabaseError) {
+        try DatabaseError.typed {
+            guard name.isPeerName else {
+                throw DatabaseError.invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
             }
-            try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
+            try connection.transaction { _ in
+                guard try store.members()[name] != true else {
+                    throw DatabaseError.invalidArgument("the peer \(name) was removed, and its name cannot be used again")
+                }
+                try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
+            }
         }
     }
 
@@ -36,9 +38,11 @@ extension ChangeLog {
     /// the others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy of another
     /// peer's database, under a new name.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
-    public func remove(peer name: String) throws {
-        if name == peer || !name.isPeerName { throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here") }
-        try connection.transaction { _ in try store.remove(member: name) }
+    public func remove(peer name: String) throws(DatabaseError) {
+        try DatabaseError.typed {
+            if name == peer || !name.isPeerName { throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here") }
+            try connection.transaction { _ in try store.remove(member: name) }
+        }
     }
 
     /// Returns a message with the entries that a copy at a position lacks: this peer's own and those received from others.
@@ -51,41 +55,43 @@ extension ChangeLog {
     ///   them;
     ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
     ///   use the same name or a copy was restored from a backup.
-    public func changes(since position: ChangePosition = ChangePosition()) throws -> ChangeMessage {
-        try connection.transaction(.deferred) { db in
-            try lookOutside()
-            let own = try self.position
-            if position.sequence(of: peer) > own.sequence(of: peer) { throw Self.fork(peer) }
-            var since = ChangePosition(), entries: [ChangeLogEntry] = [], lacking = 0
-            for (origin, mark) in own.marks {
-                let theirs = position.marks[origin]
-                if let theirs {
-                    since.marks[origin] = theirs.sequence < mark.sequence ? theirs : mark
-                    try check(origin, theirs, own)
+    public func changes(since position: Position = Position()) throws(DatabaseError) -> Message {
+        try DatabaseError.typed {
+            try connection.transaction(.deferred) { db in
+                try lookOutside()
+                let own = try self.position
+                if position.sequence(of: peer) > own.sequence(of: peer) { throw Self.fork(peer) }
+                var since = Position(), entries: [ChangeLogEntry] = [], lacking = 0
+                for (origin, mark) in own.marks {
+                    let theirs = position.marks[origin]
+                    if let theirs {
+                        since.marks[origin] = theirs.sequence < mark.sequence ? theirs : mark
+                        try check(origin, theirs, own)
+                    }
+                    guard (theirs?.sequence ?? 0) < mark.sequence else { continue }
+                    lacking += Int(mark.sequence - (theirs?.sequence ?? 0))
+                    entries += try store.entries(of: origin, after: theirs?.sequence ?? 0)
                 }
-                guard (theirs?.sequence ?? 0) < mark.sequence else { continue }
-                lacking += Int(mark.sequence - (theirs?.sequence ?? 0))
-                entries += try store.entries(of: origin, after: theirs?.sequence ?? 0)
+                guard entries.count == lacking else {
+                    throw DatabaseError(
+                        code: .error, reason: .changesMissing,
+                        message: "entries that the peer lacks have been pruned: it needs wholeState(), or a copy of this database")
+                }
+                // Each is later than those that it depends on.
+                entries.sort { $0.stamp < $1.stamp }
+                return TransactionEnd.commit(try message(since: since, until: own, entries: entries))
             }
-            guard entries.count == lacking else {
-                throw DatabaseError(
-                    code: .error, reason: .changesMissing,
-                    message: "entries that the peer lacks have been pruned: it needs wholeState(), or a copy of this database")
-            }
-            // Each is later than those that it depends on.
-            entries.sort { $0.stamp < $1.stamp }
-            return TransactionEnd.commit(try message(since: since, until: own, entries: entries))
         }
     }
 
     /// Whether the entry that a copy has of a peer is the entry with the same number here, as far as that is known.
-    func isSame(_ origin: String, _ mark: ChangePosition.Mark, _ own: ChangePosition) throws(DatabaseError) -> Bool {
+    func isSame(_ origin: String, _ mark: Position.Mark, _ own: Position) throws(DatabaseError) -> Bool {
         let same = own.marks[origin]
         let clock = same?.sequence == mark.sequence ? same?.clock : try store.clock(ofEntry: mark.sequence, of: origin)
         return clock ?? mark.clock == mark.clock
     }
 
-    func check(_ origin: String, _ mark: ChangePosition.Mark, _ own: ChangePosition) throws(DatabaseError) {
+    func check(_ origin: String, _ mark: Position.Mark, _ own: Position) throws(DatabaseError) {
         if try !isSame(origin, mark, own) { throw Self.fork(origin) }
     }
 
@@ -111,20 +117,22 @@ extension ChangeLog {
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
-    public func prune(patience: Duration? = nil) throws -> Int {
-        try connection.transaction { db in
-            store.begin()
-            let others = try peers
-            guard !others.isEmpty else { return TransactionEnd.commit(0) }
-            // Only what all peers know can be forgotten.
-            try store.settle(upTo: try common(to: others))
-            var heard = others
-            if let patience {
-                let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
-                heard = try others.filter { try store.heard(of: $0) >= limit }
+    public func prune(patience: Duration? = nil) throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            try connection.transaction { db in
+                store.begin()
+                let others = try peers
+                guard !others.isEmpty else { return TransactionEnd.commit(0) }
+                // Only what all peers know can be forgotten.
+                try store.settle(upTo: try common(to: others))
+                var heard = others
+                if let patience {
+                    let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
+                    heard = try others.filter { try store.heard(of: $0) >= limit }
+                }
+                try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
+                return TransactionEnd.commit(db.changes)
             }
-            try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
-            return TransactionEnd.commit(db.changes)
         }
     }
 

@@ -79,8 +79,8 @@ extension ChangeLog {
         let sequence = try store.position(of: peer).sequence(of: peer) + 1
         let bytes = ChangeLogEntry.coded(changes)
         try store.insert(ChangeLogEntry(peer: peer, sequence: sequence, clock: clock, bytes: bytes))
-        var position = ChangePosition()
-        position.marks[peer] = ChangePosition.Mark(sequence: sequence, clock: clock)
+        var position = Position()
+        position.marks[peer] = Position.Mark(sequence: sequence, clock: clock)
         try store.setPosition(position, of: peer)
         try store.setState("clock", to: .integer(clock))
     }

@@ -32,10 +32,10 @@ public final class ChangeLog {
     public let connection: Connection
     /// The name of this copy.
     public let peer: String
-    /// Which triggers run in ``receive(_:)``. Default: ``ChangesetOptions/Triggers-swift.enum/quiet``, because the changes already
+    /// Which triggers run in ``receive(_:)``. Default: ``Changeset/Triggers/quiet``, because the changes already
     /// contain what triggers wrote to logged tables. To run triggers that write to other tables, name the ones that must not run:
     /// `.without(["log_new"])`.
-    public var triggers = ChangesetOptions.Triggers.quiet
+    public var triggers = Changeset.Triggers.quiet
 
     /// What is done with changes that were made outside of ``write(_:)``. Default: ``OutsideChanges/logged``.
     public var outsideChanges = OutsideChanges.logged
@@ -65,7 +65,7 @@ public final class ChangeLog {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name or a table that does not meet these requirements, or a rule
     ///   for a table that is not logged; ``DatabaseError/Reason/misuse`` if the log belongs to another peer and `peer` has not been
     ///   registered there.
-    public init(_ db: Connection, tables: [String], peer: String, rules: [String: Rule] = [:]) throws {
+    public init(_ db: Connection, tables: [String], peer: String, rules: [String: Rule] = [:]) throws(DatabaseError) {
         guard peer.isPeerName else {
             throw DatabaseError.invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
         }
@@ -77,13 +77,15 @@ public final class ChangeLog {
         wanted = tables
         self.rules = Dictionary(rules.map { (SQLName($0.key), $0.value) }) { first, _ in first }
         store = ChangeLogStore(db: db)
-        try db.transaction { _ in
-            try store.create()
-            store.begin()
-            let tables = try self.tables()
-            try adopt()
-            try store.watch(tables)
-            try store.keep(Settings(peer: peer, tables: tables.all.map(\.name), rules: rules))
+        try DatabaseError.typed {
+            try db.transaction { _ in
+                try store.create()
+                store.begin()
+                let tables = try self.tables()
+                try adopt()
+                try store.watch(tables)
+                try store.keep(Settings(peer: peer, tables: tables.all.map(\.name), rules: rules))
+            }
         }
     }
 
@@ -147,25 +149,28 @@ public final class ChangeLog {
     /// - Returns: the number of rows logged.
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
-    public func addExistingRows() throws -> Int {
-        try connection.transaction { db in
-            let outside = try lookOutside()
-            var changes: [LoggedChange] = []
-            for table in try tables().all {
-                try table.identity.requireValues(in: db.main, for: Self.name)
-                let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
-                let rows = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
-                for row in rows {
-                    let key = table.keyPlaces.map { row.values[$0] }
-                    if let known = try store.row(store.key(table, key)), known.gone == nil, known.insert != .ancient { continue }
-                    changes.append(
-                        LoggedChange(
-                            kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,
-                            values: table.otherPlaces.map { row.values[$0] }, base: .ancient))
+    public func addExistingRows() throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            try connection.transaction { db in
+                let outside = try lookOutside()
+                var changes: [LoggedChange] = []
+                for table in try tables().all {
+                    try table.identity.requireValues(in: db.main, for: Self.name)
+                    let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
+                    let rows = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
+                    for row in rows {
+                        let key = table.keyPlaces.map { row.values[$0] }
+                        let known = try store.row(store.key(table, key))
+                        if let known, known.gone == nil, known.insert != .ancient { continue }
+                        changes.append(
+                            LoggedChange(
+                                kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,
+                                values: table.otherPlaces.map { row.values[$0] }, base: .ancient))
+                    }
                 }
+                try append(changes)
+                return TransactionEnd.commit(changes.count + outside)
             }
-            try append(changes)
-            return TransactionEnd.commit(changes.count + outside)
         }
     }
 
@@ -181,9 +186,13 @@ public final class ChangeLog {
 
     /// Returns how the log of a database was opened last; nil if there is none.
     /// - Throws: ``DatabaseError``.
-    public static func settings(in db: Connection) throws -> Settings? { try ChangeLogStore(db: db).settings() }
+    public static func settings(in db: Connection) throws(DatabaseError) -> Settings? {
+        try DatabaseError.typed { try ChangeLogStore(db: db).settings() }
+    }
 
     /// Deletes the log of a database, with its tables, in a transaction. The rows of the logged tables stay.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
-    public static func delete(from db: Connection) throws { try db.transaction { db in try ChangeLogStore(db: db).drop() } }
+    public static func delete(from db: Connection) throws(DatabaseError) {
+        try DatabaseError.typed { try db.transaction { db in try ChangeLogStore(db: db).drop() } }
+    }
 }

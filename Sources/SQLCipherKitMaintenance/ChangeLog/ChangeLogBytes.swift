@@ -84,7 +84,7 @@ struct ChangeLogWriter {
     /// A time. Its count, which is 0 mostly, comes in the upper bits.
     mutating func put(clock: Int64) { put(UInt64(bitPattern: clock >> 16 | clock << 48)) }
 
-    mutating func put(_ position: ChangePosition) {
+    mutating func put(_ position: ChangeLog.Position) {
         put(count: position.marks.count)
         for (peer, mark) in position.marks.sorted(by: { $0.key < $1.key }) {
             put(peer)
@@ -198,12 +198,12 @@ struct ChangeLogReader {
         return clock
     }
 
-    mutating func position() throws(DatabaseError) -> ChangePosition {
-        var position = ChangePosition()
+    mutating func position() throws(DatabaseError) -> ChangeLog.Position {
+        var position = ChangeLog.Position()
         for _ in 0..<(try count()) {
             let peer = try peer(), sequence = try number(), clock = try clock()
-            guard ChangePosition.Mark.sequences.contains(sequence), position.marks[peer] == nil else { throw Self.malformed }
-            position.marks[peer] = ChangePosition.Mark(sequence: sequence, clock: clock)
+            guard ChangeLog.Position.Mark.sequences.contains(sequence), position.marks[peer] == nil else { throw Self.malformed }
+            position.marks[peer] = ChangeLog.Position.Mark(sequence: sequence, clock: clock)
         }
         return position
     }

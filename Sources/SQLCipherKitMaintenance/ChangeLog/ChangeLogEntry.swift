@@ -47,7 +47,7 @@ struct ChangeLogEntry: Hashable {
         // An entry that is stored and passed on must be one that every other peer takes. What its peer had seen is older than it,
         // or in it.
         let changes = try changes(), stamp = stamp
-        guard ChangePosition.Mark.sequences.contains(sequence),
+        guard ChangeLog.Position.Mark.sequences.contains(sequence),
             changes.allSatisfy({
                 ($0.base.clock < clock || $0.base == stamp) && ($0.base.peer.isEmpty || $0.base.peer.isPeerName)
             })

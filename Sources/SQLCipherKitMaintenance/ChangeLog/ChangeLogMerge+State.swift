@@ -6,7 +6,7 @@ import SQLCipherKitCore
 /// seen its insert, or is new to it. Of a row that is older than the log a record is kept when it is deleted.
 extension ChangeLogMerge {
     /// - Parameter own: the entries that this copy has.
-    mutating func add(_ message: ChangeMessage, _ state: ChangeLogState, own: ChangePosition) throws {
+    mutating func add(_ message: ChangeLog.Message, _ state: ChangeLogState, own: ChangeLog.Position) throws {
         for part in state.tables {
             let table = try table(part.name, part.keyColumns, part.columns)
             let places = table.key.map { part.keyColumns.firstIndex(named: $0) ?? 0 }
@@ -76,7 +76,7 @@ extension ChangeLogMerge {
     }
 
     /// Deletes the rows that the other copy has seen and no longer has.
-    private mutating func deleteMissing(_ table: LoggedTable, _ seen: Set<[UInt8]>, _ message: ChangeMessage) throws {
+    private mutating func deleteMissing(_ table: LoggedTable, _ seen: Set<[UInt8]>, _ message: ChangeLog.Message) throws {
         let names = table.key.map(\.quotedSQLIdentifier).joined(separator: ", ")
         for row in try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) {
             let key = row.values

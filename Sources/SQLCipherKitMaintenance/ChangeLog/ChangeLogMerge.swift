@@ -56,7 +56,7 @@ struct ChangeLogMerge {
     /// The changes that this peer makes in addition to the entries.
     private(set) var repairs: [LoggedChange] = []
     private(set) var stamp = ChangeStamp.ancient
-    var outcome = ChangeLogOutcome()
+    var outcome = ChangeLog.Outcome()
 
     var db: Connection { log.connection }
 

@@ -52,7 +52,7 @@ struct ChangeLogState: Hashable, Sendable {
     }
 
     /// - Parameter until: the entries that are in the state. It has no other times.
-    init(_ reader: inout ChangeLogReader, _ until: ChangePosition) throws(DatabaseError) {
+    init(_ reader: inout ChangeLogReader, _ until: ChangeLog.Position) throws(DatabaseError) {
         let names = try reader.names()
         var body = ChangeLogReader(try reader.blob())
         func name(_ reader: inout ChangeLogReader) throws(DatabaseError) -> String {
@@ -103,7 +103,7 @@ struct ChangeLogNames {
     }
 }
 
-extension ChangePosition {
+extension ChangeLog.Position {
     /// The time of the last entry.
     var latest: Int64 { marks.values.reduce(0) { max($0, $1.clock) } }
 
@@ -118,40 +118,42 @@ extension ChangeLog {
     ///
     /// The message is made in memory.
     /// - Throws: ``DatabaseError``.
-    public func wholeState() throws -> ChangeMessage {
-        try connection.transaction(.deferred) { db in
-            try lookOutside()
-            var state = ChangeLogState()
-            let tables = try tables()
-            for table in tables.all {
-                var part = ChangeLogState.Table(name: table.name, keyColumns: table.key, columns: table.others)
-                let names = (table.key + table.others).map(\.quotedSQLIdentifier).joined(separator: ", ")
-                try db.forEach(SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) { row in
-                    let values = try RowCopy(row: row).values
-                    let key = Array(values.prefix(table.key.count))
-                    if key.contains(.null) { return }
-                    var known = try store.row(store.key(table, key)) ?? ChangeLogRow()
-                    known.gone = nil
-                    part.rows.append(ChangeLogState.Row(key: key, values: Array(values.dropFirst(table.key.count)), row: known))
+    public func wholeState() throws(DatabaseError) -> Message {
+        try DatabaseError.typed {
+            try connection.transaction(.deferred) { db in
+                try lookOutside()
+                var state = ChangeLogState()
+                let tables = try tables()
+                for table in tables.all {
+                    var part = ChangeLogState.Table(name: table.name, keyColumns: table.key, columns: table.others)
+                    let names = (table.key + table.others).map(\.quotedSQLIdentifier).joined(separator: ", ")
+                    try db.forEach(SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) { row in
+                        let values = try RowCopy(row: row).values
+                        let key = Array(values.prefix(table.key.count))
+                        if key.contains(.null) { return }
+                        var known = try store.row(store.key(table, key)) ?? ChangeLogRow()
+                        known.gone = nil
+                        part.rows.append(ChangeLogState.Row(key: key, values: Array(values.dropFirst(table.key.count)), row: known))
+                    }
+                    part.rows += try store.rows(of: table, areGone: true).compactMap { key, row in
+                        try current(table, key) == nil ? ChangeLogState.Row(key: key, values: nil, row: row) : nil
+                    }
+                    state.tables.append(part)
                 }
-                part.rows += try store.rows(of: table, areGone: true).compactMap { key, row in
-                    try current(table, key) == nil ? ChangeLogState.Row(key: key, values: nil, row: row) : nil
-                }
-                state.tables.append(part)
+                return TransactionEnd.commit(
+                    try message(since: Position(), until: try position, entries: [], state: state))
             }
-            return TransactionEnd.commit(
-                try message(since: ChangePosition(), until: try position, entries: [], state: state))
         }
     }
 
     /// A message with what this peer knows of all others.
     func message(
-        since: ChangePosition, until: ChangePosition, entries: [ChangeLogEntry], state: ChangeLogState? = nil
-    ) throws -> ChangeMessage {
-        var peers: [String: ChangePosition] = [:]
+        since: Position, until: Position, entries: [ChangeLogEntry], state: ChangeLogState? = nil
+    ) throws -> Message {
+        var peers: [String: Position] = [:]
         let members = try store.members()
         for (name, isRemoved) in members where !isRemoved && name != peer { peers[name] = try store.position(of: name) }
-        return ChangeMessage(
+        return Message(
             sender: peer, since: since, until: until, horizon: try store.horizon, tables: try tables().all, peers: peers,
             removed: Set(members.filter(\.value).keys), entries: entries, state: state)
     }

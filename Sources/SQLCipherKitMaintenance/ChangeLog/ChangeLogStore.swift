@@ -101,15 +101,15 @@ struct ChangeLogStore {
         try db.execute("INSERT INTO main.changelog_peer VALUES (\(member), '', -1, 0)")
     }
 
-    func position(of peer: String) throws(DatabaseError) -> ChangePosition {
+    func position(of peer: String) throws(DatabaseError) -> ChangeLog.Position {
         let rows: [(String, Int64, Int64)] = try db.fetchAll(
             "SELECT origin, sequence, clock FROM main.changelog_peer WHERE peer = \(peer) AND origin <> ''")
-        var position = ChangePosition()
-        for row in rows { position.marks[row.0] = ChangePosition.Mark(sequence: row.1, clock: row.2) }
+        var position = ChangeLog.Position()
+        for row in rows { position.marks[row.0] = ChangeLog.Position.Mark(sequence: row.1, clock: row.2) }
         return position
     }
 
-    func setPosition(_ position: ChangePosition, of peer: String) throws(DatabaseError) {
+    func setPosition(_ position: ChangeLog.Position, of peer: String) throws(DatabaseError) {
         for (origin, mark) in position.marks {
             try db.execute(
                 "INSERT OR REPLACE INTO main.changelog_peer VALUES (\(peer), \(origin), \(mark.sequence), \(mark.clock))")
@@ -196,12 +196,12 @@ struct ChangeLogStore {
     }
 
     /// Removes the entries of a peer after one of them, and what is known of them.
-    func removeEntries(of peer: String, after last: ChangePosition.Mark, for own: String) throws {
+    func removeEntries(of peer: String, after last: ChangeLog.Position.Mark, for own: String) throws {
         let first = try first(of: peer)
         try db.execute("DELETE FROM main.changelog WHERE id > \(first + last.sequence) AND id < \(first + Self.perPeer)")
         try db.execute("DELETE FROM main.changelog_peer WHERE origin = \(peer) AND sequence > \(last.sequence)")
         guard last.sequence > 0 else { return }
-        var position = ChangePosition()
+        var position = ChangeLog.Position()
         position.marks[peer] = last
         try setPosition(position, of: own)
     }

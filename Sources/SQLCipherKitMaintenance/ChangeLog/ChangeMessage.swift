@@ -1,113 +1,115 @@
 import Foundation
 import SQLCipherKitCore
 
-/// A message from one peer to another: the entries that the other one lacks, and the known position of every peer. See
-/// ``ChangeLog/changes(since:)``.
-///
-/// Send it in any way: as ``data``, or as part of any `Codable` type. The bytes contain rows in plaintext, and nothing in them
-/// proves their origin: encrypt and authenticate them before they leave the program.
-public struct ChangeMessage: Hashable, Sendable {
-    /// The peer that made the message.
-    public let sender: String
-    /// The entries that the receiver must have already.
-    public let since: ChangePosition
-    /// The entries that the receiver has afterwards, at least.
-    public let until: ChangePosition
-    /// The conflict rules of the sender's tables, by the tables' names.
-    let rules: [String: ChangeLog.Rule]
-    /// How the sender's tables compare keys, by the tables' names.
-    let keys: [String: [String]]
-    /// The positions of the peers that the sender knows.
-    let peers: [String: ChangePosition]
-    /// The peers that the sender knows to be removed.
-    let removed: Set<String>
-    let entries: [ChangeLogEntry]
-    /// The time up to which the sender has forgotten deletes.
-    let horizon: Int64
-    /// All rows, in place of entries.
-    let state: ChangeLogState?
+extension ChangeLog {
+    /// A message from one peer to another: the entries that the other one lacks, and the known position of every peer. See
+    /// ``ChangeLog/changes(since:)``.
+    ///
+    /// Send it in any way: as ``data``, or as part of any `Codable` type. The bytes contain rows in plaintext, and nothing in them
+    /// proves their origin: encrypt and authenticate them before they leave the program.
+    public struct Message: Hashable, Sendable {
+        /// The peer that made the message.
+        public let sender: String
+        /// The entries that the receiver must have already.
+        public let since: Position
+        /// The entries that the receiver has afterwards, at least.
+        public let until: Position
+        /// The conflict rules of the sender's tables, by the tables' names.
+        let rules: [String: ChangeLog.Rule]
+        /// How the sender's tables compare keys, by the tables' names.
+        let keys: [String: [String]]
+        /// The positions of the peers that the sender knows.
+        let peers: [String: Position]
+        /// The peers that the sender knows to be removed.
+        let removed: Set<String>
+        let entries: [ChangeLogEntry]
+        /// The time up to which the sender has forgotten deletes.
+        let horizon: Int64
+        /// All rows, in place of entries.
+        let state: ChangeLogState?
 
-    /// The number of entries, each a transaction of one peer.
-    public var count: Int { entries.count }
+        /// The number of entries, each a transaction of one peer.
+        public var count: Int { entries.count }
 
-    /// Whether the message has neither entries nor all rows. It still contains the sender's position, which allows the receiver to
-    /// prune its log.
-    public var isEmpty: Bool { entries.isEmpty && state == nil }
+        /// Whether the message has neither entries nor all rows. It still contains the sender's position, which allows the receiver
+        /// to prune its log.
+        public var isEmpty: Bool { entries.isEmpty && state == nil }
 
-    /// Whether the message has all rows of the sender's tables: see ``ChangeLog/wholeState()``.
-    public var isWhole: Bool { state != nil }
+        /// Whether the message has all rows of the sender's tables: see ``ChangeLog/wholeState()``.
+        public var isWhole: Bool { state != nil }
 
-    private static let mark: [UInt8] = Array("SCKlog5".utf8)
+        private static let mark: [UInt8] = Array("SCKlog5".utf8)
 
-    init(
-        sender: String, since: ChangePosition, until: ChangePosition, horizon: Int64, tables: [LoggedTable],
-        peers: [String: ChangePosition], removed: Set<String>, entries: [ChangeLogEntry], state: ChangeLogState?
-    ) {
-        (self.sender, self.since, self.until, self.horizon, self.state) = (sender, since, until, horizon, state)
-        rules = Dictionary(tables.map { ($0.name, $0.rule) }) { first, _ in first }
-        keys = Dictionary(tables.map { ($0.name, $0.identity.description) }) { first, _ in first }
-        (self.peers, self.removed, self.entries) = (peers, removed, entries)
-    }
-
-    /// Reads a message from its bytes, which may be untrusted.
-    /// - Throws: ``ResultCode/corrupt`` if the bytes are not a message.
-    public init(data: Data) throws(DatabaseError) {
-        guard data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
-        var reader = ChangeLogReader(data.dropFirst(Self.mark.count))
-        sender = try reader.peer()
-        since = try reader.position()
-        until = try reader.position()
-        horizon = try reader.clock()
-        var rules: [String: ChangeLog.Rule] = [:], keys: [String: [String]] = [:]
-        for _ in 0..<(try reader.count()) {
-            let name = try reader.text()
-            guard let rule = ChangeLog.Rule(rawValue: try reader.text()) else { throw ChangeLogReader.malformed }
-            rules[name] = rule
-            keys[name] = try reader.names()
+        init(
+            sender: String, since: Position, until: Position, horizon: Int64, tables: [LoggedTable],
+            peers: [String: Position], removed: Set<String>, entries: [ChangeLogEntry], state: ChangeLogState?
+        ) {
+            (self.sender, self.since, self.until, self.horizon, self.state) = (sender, since, until, horizon, state)
+            rules = Dictionary(tables.map { ($0.name, $0.rule) }) { first, _ in first }
+            keys = Dictionary(tables.map { ($0.name, $0.identity.description) }) { first, _ in first }
+            (self.peers, self.removed, self.entries) = (peers, removed, entries)
         }
-        (self.rules, self.keys) = (rules, keys)
-        var peers: [String: ChangePosition] = [:]
-        for _ in 0..<(try reader.count()) {
-            let peer = try reader.peer()
-            peers[peer] = try reader.position()
-        }
-        self.peers = peers
-        removed = Set(try reader.list { reader throws(DatabaseError) in try reader.peer() })
-        entries = try reader.list { reader throws(DatabaseError) in try ChangeLogEntry(&reader) }
-        let isWhole = try reader.unsigned()
-        guard isWhole == 0 || isWhole == 1 && entries.isEmpty, horizon <= until.latest else { throw ChangeLogReader.malformed }
-        state = isWhole == 0 ? nil : try ChangeLogState(&reader, until)
-        try reader.end()
-    }
 
-    /// The message as bytes.
-    public var data: Data {
-        var writer = ChangeLogWriter()
-        writer.put(sender)
-        writer.put(since)
-        writer.put(until)
-        writer.put(clock: horizon)
-        writer.put(count: rules.count)
-        for (name, rule) in rules.sorted(by: { $0.key < $1.key }) {
-            writer.put(name)
-            writer.put(rule.rawValue)
-            writer.put(keys[name] ?? [])
+        /// Reads a message from its bytes, which may be untrusted.
+        /// - Throws: ``ResultCode/corrupt`` if the bytes are not a message.
+        public init(data: Data) throws(DatabaseError) {
+            guard data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
+            var reader = ChangeLogReader(data.dropFirst(Self.mark.count))
+            sender = try reader.peer()
+            since = try reader.position()
+            until = try reader.position()
+            horizon = try reader.clock()
+            var rules: [String: ChangeLog.Rule] = [:], keys: [String: [String]] = [:]
+            for _ in 0..<(try reader.count()) {
+                let name = try reader.text()
+                guard let rule = ChangeLog.Rule(rawValue: try reader.text()) else { throw ChangeLogReader.malformed }
+                rules[name] = rule
+                keys[name] = try reader.names()
+            }
+            (self.rules, self.keys) = (rules, keys)
+            var peers: [String: Position] = [:]
+            for _ in 0..<(try reader.count()) {
+                let peer = try reader.peer()
+                peers[peer] = try reader.position()
+            }
+            self.peers = peers
+            removed = Set(try reader.list { reader throws(DatabaseError) in try reader.peer() })
+            entries = try reader.list { reader throws(DatabaseError) in try ChangeLogEntry(&reader) }
+            let isWhole = try reader.unsigned()
+            guard isWhole == 0 || isWhole == 1 && entries.isEmpty, horizon <= until.latest else { throw ChangeLogReader.malformed }
+            state = isWhole == 0 ? nil : try ChangeLogState(&reader, until)
+            try reader.end()
         }
-        writer.put(count: peers.count)
-        for (peer, position) in peers.sorted(by: { $0.key < $1.key }) {
-            writer.put(peer)
-            writer.put(position)
+
+        /// The message as bytes.
+        public var data: Data {
+            var writer = ChangeLogWriter()
+            writer.put(sender)
+            writer.put(since)
+            writer.put(until)
+            writer.put(clock: horizon)
+            writer.put(count: rules.count)
+            for (name, rule) in rules.sorted(by: { $0.key < $1.key }) {
+                writer.put(name)
+                writer.put(rule.rawValue)
+                writer.put(keys[name] ?? [])
+            }
+            writer.put(count: peers.count)
+            for (peer, position) in peers.sorted(by: { $0.key < $1.key }) {
+                writer.put(peer)
+                writer.put(position)
+            }
+            writer.put(removed.sorted())
+            writer.put(count: entries.count)
+            for entry in entries { entry.write(&writer) }
+            writer.put(count: state == nil ? 0 : 1)
+            state?.write(&writer)
+            return Data(Self.mark + writer.bytes)
         }
-        writer.put(removed.sorted())
-        writer.put(count: entries.count)
-        for entry in entries { entry.write(&writer) }
-        writer.put(count: state == nil ? 0 : 1)
-        state?.write(&writer)
-        return Data(Self.mark + writer.bytes)
     }
 }
 
-extension ChangeMessage: Codable {
+extension ChangeLog.Message: Codable {
     public init(from decoder: any Decoder) throws { try self.init(data: decoder.singleValueContainer().decode(Data.self)) }
 
     public func encode(to encoder: any Encoder) throws {

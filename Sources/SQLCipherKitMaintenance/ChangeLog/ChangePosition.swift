@@ -1,54 +1,56 @@
 import Foundation
 
-/// The entries that a copy of a database has: for each peer, the last of its entries; see ``ChangeLog/position``.
-///
-/// A position is small: a name and two numbers for each peer. Send it to a peer to get the result of ``ChangeLog/changes(since:)``
-/// in return.
-public struct ChangePosition: Hashable, Codable, Sendable {
-    /// The last entry of a peer that a copy has.
-    public struct Mark: Hashable, Codable, Sendable {
-        /// The number of the entry. The first entry of a peer is 1.
-        public let sequence: Int64
-        /// The entry's time by the log's hybrid logical clock: milliseconds since 1970 in the upper 48 bits, and a count in the
-        /// lower 16. It tells apart two entries with the same number.
-        public let clock: Int64
+extension ChangeLog {
+    /// The entries that a copy of a database has: for each peer, the last of its entries; see ``ChangeLog/position``.
+    ///
+    /// A position is small: a name and two numbers for each peer. Send it to a peer to get the result of
+    /// ``ChangeLog/changes(since:)`` in return.
+    public struct Position: Hashable, Codable, Sendable {
+        /// The last entry of a peer that a copy has.
+        package struct Mark: Hashable, Codable, Sendable {
+            /// The number of the entry. The first entry of a peer is 1.
+            package let sequence: Int64
+            /// The entry's time by the log's hybrid logical clock: milliseconds since 1970 in the upper 48 bits, and a count in the
+            /// lower 16. It tells apart two entries with the same number.
+            package let clock: Int64
 
-        init(sequence: Int64, clock: Int64) { (self.sequence, self.clock) = (sequence, clock) }
+            init(sequence: Int64, clock: Int64) { (self.sequence, self.clock) = (sequence, clock) }
 
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            sequence = try container.decode(Int64.self, forKey: .sequence)
-            clock = try container.decode(Int64.self, forKey: .clock)
-            guard Self.sequences.contains(sequence), (0...ChangeStamp.latest).contains(clock) else {
-                throw DecodingError.dataCorrupted(
-                    DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no position of a change log"))
+            package init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: CodingKeys.self)
+                sequence = try container.decode(Int64.self, forKey: .sequence)
+                clock = try container.decode(Int64.self, forKey: .clock)
+                guard Self.sequences.contains(sequence), (0...ChangeStamp.latest).contains(clock) else {
+                    throw DecodingError.dataCorrupted(
+                        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no position of a change log"))
+                }
             }
+
+            /// Before the first entry.
+            static let none = Mark(sequence: 0, clock: 0)
+            static let sequences: ClosedRange<Int64> = 1...ChangeLogStore.perPeer - 1
         }
 
-        /// Before the first entry.
-        static let none = Mark(sequence: 0, clock: 0)
-        static let sequences: ClosedRange<Int64> = 1...ChangeLogStore.perPeer - 1
-    }
+        /// The last entry of each peer that the copy has. Peers without entries are left out.
+        package internal(set) var marks: [String: Mark]
 
-    /// The last entry of each peer that the copy has. Peers without entries are left out.
-    public internal(set) var marks: [String: Mark]
+        /// The position of a copy that has no entries.
+        public init() { marks = [:] }
 
-    /// The position of a copy that has no entries.
-    public init() { marks = [:] }
+        /// The number of a peer's last entry; 0 if the copy has none.
+        public func sequence(of peer: String) -> Int64 { marks[peer]?.sequence ?? 0 }
 
-    /// The number of a peer's last entry; 0 if the copy has none.
-    public func sequence(of peer: String) -> Int64 { marks[peer]?.sequence ?? 0 }
+        /// Whether the copy has all entries that another copy has.
+        public func includes(_ other: Position) -> Bool {
+            other.marks.allSatisfy { sequence(of: $0.key) >= $0.value.sequence }
+        }
 
-    /// Whether the copy has all entries that another copy has.
-    public func includes(_ other: ChangePosition) -> Bool {
-        other.marks.allSatisfy { sequence(of: $0.key) >= $0.value.sequence }
-    }
-
-    /// The later mark for each peer.
-    package func merged(with other: ChangePosition) -> ChangePosition {
-        var result = self
-        result.marks.merge(other.marks) { $0.sequence >= $1.sequence ? $0 : $1 }
-        return result
+        /// The later mark for each peer.
+        package func merged(with other: Position) -> Position {
+            var result = self
+            result.marks.merge(other.marks) { $0.sequence >= $1.sequence ? $0 : $1 }
+            return result
+        }
     }
 }
 

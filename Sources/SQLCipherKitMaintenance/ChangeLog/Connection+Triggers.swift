@@ -4,7 +4,7 @@ import SQLCipherKitSearch
 
 extension Connection {
     /// Runs `body` with some triggers disabled, or with all that are not this package's own.
-    func withTriggers<R>(_ triggers: ChangesetOptions.Triggers, _ body: () throws -> R) throws -> R {
+    func withTriggers<R>(_ triggers: Changeset.Triggers, _ body: () throws -> R) throws -> R {
         switch triggers {
         case .run: return try body()
         case .quiet:

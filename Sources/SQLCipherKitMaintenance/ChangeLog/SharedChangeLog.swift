@@ -17,7 +17,7 @@ public struct SharedChangeLog: Sendable {
     /// The name of this copy.
     public let peer: String
     /// As ``ChangeLog/triggers``.
-    public var triggers = ChangesetOptions.Triggers.quiet
+    public var triggers = Changeset.Triggers.quiet
     /// As ``ChangeLog/outsideChanges-swift.property``.
     public var outsideChanges = ChangeLog.OutsideChanges.logged
     /// As ``ChangeLog/clockTolerance``.
@@ -34,9 +34,12 @@ public struct SharedChangeLog: Sendable {
     /// Opens the log of a database, or creates it.
     /// - Parameters: as those of ``ChangeLog/init(_:tables:peer:rules:)``.
     /// - Throws: as it, and as ``SharedDatabase/withWriter(timeout:_:)-38g0b``.
-    public init(_ database: SharedDatabase, tables: [String], peer: String, rules: [String: ChangeLog.Rule] = [:]) throws {
+    public init(
+        _ database: SharedDatabase, tables: [String], peer: String, rules: [String: ChangeLog.Rule] = [:]
+    ) throws(DatabaseError) {
         self.init(tables, peer, rules, database)
-        try withLog { _ in }
+        let log = self
+        try DatabaseError.typed { try log.withLog { _ in } }
     }
 
     /// The asynchronous form.
@@ -77,22 +80,24 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// As ``ChangeLog/changes(since:)``.
-    public func changes(since position: ChangePosition = ChangePosition()) throws -> ChangeMessage {
-        try withLog { try $0.changes(since: position) }
-    }
+    public func changes(
+        since position: ChangeLog.Position = ChangeLog.Position()
+    ) throws(DatabaseError) -> ChangeLog.Message { try DatabaseError.typed { try withLog { try $0.changes(since: position) } } }
 
     /// The asynchronous form.
-    public func changes(since position: ChangePosition = ChangePosition()) async throws -> ChangeMessage {
+    public func changes(since position: ChangeLog.Position = ChangeLog.Position()) async throws -> ChangeLog.Message {
         try await withLog { try $0.changes(since: position) }
     }
 
     /// As ``ChangeLog/receive(_:)``.
     @discardableResult
-    public func receive(_ message: ChangeMessage) throws -> ChangeLogOutcome { try withLog { try $0.receive(message) } }
+    public func receive(_ message: ChangeLog.Message) throws(DatabaseError) -> ChangeLog.Outcome {
+        try DatabaseError.typed { try withLog { try $0.receive(message) } }
+    }
 
     /// The asynchronous form.
     @discardableResult
-    public func receive(_ message: ChangeMessage) async throws -> ChangeLogOutcome {
+    public func receive(_ message: ChangeLog.Message) async throws -> ChangeLog.Outcome {
         try await withLog { try $0.receive(message) }
     }
 }

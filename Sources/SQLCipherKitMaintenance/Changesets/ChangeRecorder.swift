@@ -83,16 +83,16 @@ public final class ChangeRecorder: ConnectionDependent {
 
     /// Whether changes are being recorded. While recording is off, rows that have been recorded already stay recorded, and their
     /// state at the end counts.
-    public var isRecording: Bool { get throws(DatabaseError) { sqlite3session_enable(try live(), -1) != 0 } }
+    package var isRecording: Bool { get throws(DatabaseError) { sqlite3session_enable(try live(), -1) != 0 } }
 
     /// Pauses or resumes recording.
-    public func setRecording(_ isOn: Bool) throws(DatabaseError) { sqlite3session_enable(try live(), isOn ? 1 : 0) }
+    package func setRecording(_ isOn: Bool) throws(DatabaseError) { sqlite3session_enable(try live(), isOn ? 1 : 0) }
 
     /// Whether changes are now marked as indirect. Changes made by triggers and foreign keys always are.
-    public var isIndirect: Bool { get throws(DatabaseError) { sqlite3session_indirect(try live(), -1) != 0 } }
+    package var isIndirect: Bool { get throws(DatabaseError) { sqlite3session_indirect(try live(), -1) != 0 } }
 
     /// Sets whether changes from now on are marked as indirect.
-    public func setIndirect(_ isOn: Bool) throws(DatabaseError) { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
+    package func setIndirect(_ isOn: Bool) throws(DatabaseError) { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
 
     /// Also records another table.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` as for a new recorder, and for a name with a NUL character, or

@@ -2,58 +2,62 @@ import CSQLCipher
 import Foundation
 import SQLCipherKitCore
 
-/// A change that cannot be made as recorded (<https://sqlite.org/session/c_changeset_conflict.html>).
-public struct ChangesetConflict: Hashable, Sendable {
-    /// Why the change cannot be made.
-    public enum Kind: Hashable, Sendable {
-        /// The row to update or delete has other values than when the change was recorded. They are in
-        /// ``ChangesetConflict/current``.
-        case different
-        /// There is no row to update or delete.
-        case missing
-        /// A row with the key of the row to insert exists already.
-        case exists
-        /// The change violates a constraint, such as `UNIQUE` or `CHECK`.
-        case constraint
-        /// After all changes, this number of foreign keys refer to no row. The conflict has no ``ChangesetConflict/change``.
-        case foreignKeys(Int)
-    }
+extension Changeset {
+    /// A change that cannot be made as recorded (<https://sqlite.org/session/c_changeset_conflict.html>).
+    public struct Conflict: Hashable, Sendable {
+        /// Why the change cannot be made.
+        public enum Kind: Hashable, Sendable {
+            /// The row to update or delete has other values than when the change was recorded. They are in
+            /// ``Changeset/Conflict/current``.
+            case different
+            /// There is no row to update or delete.
+            case missing
+            /// A row with the key of the row to insert exists already.
+            case exists
+            /// The change violates a constraint, such as `UNIQUE` or `CHECK`.
+            case constraint
+            /// After all changes, this number of foreign keys refer to no row. The conflict has no ``Changeset/Conflict/change``.
+            case foreignKeys(Int)
+        }
 
-    /// Why the change cannot be made.
-    public let kind: Kind
-    /// The change; nil for foreign keys.
-    public let change: Changeset.Change?
-    /// The existing row, column by column, for ``Kind/different`` and ``Kind/exists``.
-    public let current: [SQLValue]?
+        /// Why the change cannot be made.
+        public let kind: Kind
+        /// The change; nil for foreign keys.
+        public let change: Changeset.Change?
+        /// The existing row, column by column, for ``Kind/different`` and ``Kind/exists``.
+        public let current: [SQLValue]?
 
-    /// What to do about it.
-    public enum Resolution: Hashable, Sendable {
-        /// Leave out this change and continue. For foreign keys: accept the violations.
-        case omit
-        /// Overwrite the existing row: for ``Kind/different`` and ``Kind/exists`` only.
-        case replace
-        /// Undo everything: the call throws.
-        case abort
+        /// What to do about it.
+        public enum Resolution: Hashable, Sendable {
+            /// Leave out this change and continue. For foreign keys: accept the violations.
+            case omit
+            /// Overwrite the existing row: for ``Kind/different`` and ``Kind/exists`` only.
+            case replace
+            /// Undo everything: the call throws.
+            case abort
+        }
     }
 }
 
-/// How conflicts were resolved when a changeset was applied. Local changes made since then are rebased on it.
-public struct ChangesetRebase: Hashable, Sendable {
-    /// The bytes. They contain data in plaintext.
-    public let data: Data
+extension Changeset {
+    /// How conflicts were resolved when a changeset was applied. Local changes made since then are rebased on it.
+    public struct Rebase: Hashable, Sendable {
+        /// The bytes. They contain data in plaintext.
+        public let data: Data
 
-    /// Creates a rebase from saved bytes.
-    public init(data: Data) { self.data = data }
+        /// Creates a rebase from saved bytes.
+        public init(data: Data) { self.data = data }
 
-    /// In place of a rebase that would miss a row.
-    init(spelling: KeySpelling) { data = Self.mark + Data(spelling.text.utf8) }
+        /// In place of a rebase that would miss a row.
+        init(spelling: KeySpelling) { data = Self.mark + Data(spelling.text.utf8) }
 
-    private static let mark = Data("spelling ".utf8)
+        private static let mark = Data("spelling ".utf8)
 
-    func requireOneSpelling() throws(DatabaseError) {
-        guard data.starts(with: Self.mark) else { return }
-        throw .invalidArgument(
-            "the changes cannot be rebased: \(String(decoding: data.dropFirst(Self.mark.count), as: UTF8.self))")
+        func requireOneSpelling() throws(DatabaseError) {
+            guard data.starts(with: Self.mark) else { return }
+            throw .invalidArgument(
+                "the changes cannot be rebased: \(String(decoding: data.dropFirst(Self.mark.count), as: UTF8.self))")
+        }
     }
 }
 
@@ -77,7 +81,7 @@ extension Changeset {
     /// for table in outcome.tables where table.applied < table.changes { print(table.name, table.skip ?? "", table.omitted) }
     /// ```
     /// Changes of a table that the database does not have, or has with fewer columns or another primary key, are left out. The
-    /// result says so, and ``ChangesetOptions/requiresAllTables`` makes the call throw instead. If the table has more columns than
+    /// result says so, and ``Changeset/Options/requiresAllTables`` makes the call throw instead. If the table has more columns than
     /// the changeset, the extra columns get their defaults. Foreign keys are checked at the end. No `ON CONFLICT` clause of a table
     /// has an effect: a change that violates a constraint is made after the others, and is a conflict if it still does.
     /// - Parameters:
@@ -87,19 +91,19 @@ extension Changeset {
     ///   - onConflict: decides about each conflict. It may use the connection. If it throws, nothing has changed, and the call
     ///     throws the same error.
     /// - Returns: for each table, what was applied, what was left out, and why.
-    /// - Throws: ``ResultCode/abort`` if a conflict was resolved with ``ChangesetConflict/Resolution/abort``; the error names the
+    /// - Throws: ``ResultCode/abort`` if a conflict was resolved with ``Changeset/Conflict/Resolution/abort``; the error names the
     ///   table and the row. ``ResultCode/corrupt`` for bytes that are not a changeset, ``ResultCode/schema`` for a missing required
     ///   table, ``DatabaseError/Reason/invalidArgument`` for a trigger that does not exist, ``DatabaseError/Reason/misuse`` for a
     ///   replacement that cannot be made, and what SQLite reports. Nothing has changed then.
     @discardableResult
     public func apply(
-        to db: Connection, tables: [String]? = nil, options: ChangesetOptions = ChangesetOptions(),
-        onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution
-    ) throws -> ChangesetOutcome {
+        to db: Connection, tables: [String]? = nil, options: Options = Options(),
+        onConflict: @escaping (Conflict) throws -> Conflict.Resolution
+    ) throws -> Outcome {
         _ = try db.liveForUse()
         // Reads all of it first, so that malformed bytes are found before anything has changed.
         let forms = try ChangesetTables(self)
-        if isEmpty { return ChangesetOutcome() }
+        if isEmpty { return Outcome() }
         let wanted = tables?.nameSet
         let outcome = try forms.outcome(in: db.main) { wanted?.contains(SQLName($0)) ?? true }
         if options.requiresAllTables, let table = outcome.tables.first(where: { ![nil, .notWanted, .reserved].contains($0.skip) }) {
@@ -114,15 +118,15 @@ extension Changeset {
     /// Applies the changes like ``apply(to:tables:options:onConflict:)``, with a rule for each table instead of a closure.
     @discardableResult
     public func apply(
-        to db: Connection, tables: [String]? = nil, options: ChangesetOptions = ChangesetOptions(),
-        policy: ChangesetPolicy = ChangesetPolicy()
-    ) throws -> ChangesetOutcome {
+        to db: Connection, tables: [String]? = nil, options: Options = Options(),
+        policy: Policy = Policy()
+    ) throws -> Outcome {
         try apply(to: db, tables: tables, options: options) { conflict in try policy.resolution(of: conflict) }
     }
 
     private func run(
-        _ application: ChangesetApplication, _ db: Connection, _ options: ChangesetOptions
-    ) throws -> ChangesetOutcome {
+        _ application: ChangesetApplication, _ db: Connection, _ options: Options
+    ) throws -> Outcome {
         let handle = try db.liveForUse()
         var rebase: UnsafeMutableRawPointer?, rebaseCount: Int32 = 0
         var flags: Int32 = 0
@@ -156,13 +160,13 @@ extension Changeset {
             throw db.failure(rc)
         }
         var outcome = application.finalOutcome
-        outcome.rebase = application.spelling.map { ChangesetRebase(spelling: $0) }
-            ?? rebase.map { ChangesetRebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
+        outcome.rebase = application.spelling.map { Rebase(spelling: $0) }
+            ?? rebase.map { Rebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
         return outcome
     }
 
     /// Finds a row whose key the database spells differently, so that it is another row to a rebase.
-    private func otherSpelling(in schema: Schema, _ outcome: ChangesetOutcome) throws -> KeySpelling? {
+    private func otherSpelling(in schema: Schema, _ outcome: Outcome) throws -> KeySpelling? {
         var keys: [SQLName: RowKey] = [:]
         for table in outcome.tables where table.skip == nil {
             if let key = try RowKey(of: table.name, in: schema), key.hasSpellings { keys[SQLName(table.name)] = key }
@@ -183,7 +187,7 @@ extension Changeset {
 
     /// Names the row and the table of a conflict without the row's values: by the row id, which is a number, or by the position of
     /// the change for other keys.
-    private func describe(_ conflict: ChangesetConflict, _ application: ChangesetApplication) throws -> String {
+    private func describe(_ conflict: Conflict, _ application: ChangesetApplication) throws -> String {
         guard let change = conflict.change else { return application.violation ?? "a foreign key points nowhere" }
         let values = change.kind == .insert ? change.new : change.old
         var row = "a row"
@@ -205,17 +209,16 @@ extension Changeset {
     ///
     /// Rows are the same here if their keys have the same bytes. Under the collations NOCASE and RTRIM, and in columns without a
     /// type, a key can have several spellings. If the databases spelled one differently, the call throws.
-    /// - Parameter rebases: the ``ChangesetOutcome/rebase`` of each call that has applied other changes, in the order of the calls.
+    /// - Parameter rebases: the ``Changeset/Outcome/rebase`` of each call that has applied other changes, in the order of the
+    ///   calls.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` with the table and the column if a key was spelled differently;
     ///   ``ResultCode/corrupt`` for malformed bytes.
-    public func rebased(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
+    public func rebased(by rebases: [Rebase]) throws(DatabaseError) -> Changeset {
         let rebased = try rebasedBySQLite(by: rebases)
-        do { return try rebased.withoutEmptyUpdates() } catch let error as DatabaseError { throw error } catch {
-            throw DatabaseError(thrownBy: "rebasing", error)
-        }
+        return try DatabaseError.typed { try rebased.withoutEmptyUpdates() }
     }
 
-    private func rebasedBySQLite(by rebases: [ChangesetRebase]) throws(DatabaseError) -> Changeset {
+    private func rebasedBySQLite(by rebases: [Rebase]) throws(DatabaseError) -> Changeset {
         if isEmpty || rebases.isEmpty { return self }
         var rebaser: OpaquePointer?
         let rc = sqlite3rebaser_create(&rebaser)

@@ -25,7 +25,7 @@ public struct Changeset: Hashable, Sendable {
     public var isEmpty: Bool { data.isEmpty }
 
     /// Whether it is a patchset.
-    public var isPatchset: Bool { data.first == UInt8(ascii: "P") }
+    package var isPatchset: Bool { data.first == UInt8(ascii: "P") }
 
     /// One change of one row.
     public struct Change: Hashable, Sendable {
@@ -39,7 +39,7 @@ public struct Changeset: Hashable, Sendable {
         /// The table.
         public let table: String
         /// Whether a trigger or a foreign key made the change, or the recorder was told to mark it as indirect.
-        public let isIndirect: Bool
+        package let isIndirect: Bool
         /// The positions, from 0, of the columns of the primary key.
         public let primaryKey: [Int]
         /// The values before an update or a delete, column by column. An update has only those of the key and of the columns that
@@ -53,9 +53,7 @@ public struct Changeset: Hashable, Sendable {
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset.
     public func changes() throws(DatabaseError) -> [Change] {
         var changes: [Change] = []
-        do { try forEach { changes.append($0) } } catch let error as DatabaseError { throw error } catch {
-            throw DatabaseError(thrownBy: "reading a changeset", error)
-        }
+        try DatabaseError.typed { try forEach { changes.append($0) } }
         return changes
     }
 

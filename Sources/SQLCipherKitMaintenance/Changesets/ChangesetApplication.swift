@@ -5,22 +5,22 @@ import SQLCipherKitCore
 /// The state of one call of `apply`, which SQLite's callbacks use.
 final class ChangesetApplication {
     private let connection: Connection
-    private let outcome: ChangesetOutcome
+    private let outcome: Changeset.Outcome
     private let skipped: Set<SQLName>
-    private let onConflict: (ChangesetConflict) throws -> ChangesetConflict.Resolution
+    private let onConflict: (Changeset.Conflict) throws -> Changeset.Conflict.Resolution
     /// The last decision about each change: SQLite may report a change more than once.
-    private var resolutions: [Changeset.Change: (kind: ChangesetConflict.Kind, isReplaced: Bool)] = [:]
+    private var resolutions: [Changeset.Change: (kind: Changeset.Conflict.Kind, isReplaced: Bool)] = [:]
     private(set) var error: (any Error)?
     /// The conflict that was resolved with `.abort`.
-    private(set) var abortedBy: ChangesetConflict?
+    private(set) var abortedBy: Changeset.Conflict?
     /// A row whose key the database spells differently.
     var spelling: KeySpelling?
     /// A row whose foreign key refers to no row after all changes.
     private(set) var violation: String?
 
     init(
-        _ connection: Connection, _ outcome: ChangesetOutcome,
-        _ onConflict: @escaping (ChangesetConflict) throws -> ChangesetConflict.Resolution
+        _ connection: Connection, _ outcome: Changeset.Outcome,
+        _ onConflict: @escaping (Changeset.Conflict) throws -> Changeset.Conflict.Resolution
     ) {
         self.connection = connection
         self.outcome = outcome
@@ -37,7 +37,7 @@ final class ChangesetApplication {
         return skipped.contains(SQLName(String(cString: table))) ? 0 : 1
     }
 
-    var finalOutcome: ChangesetOutcome {
+    var finalOutcome: Changeset.Outcome {
         var outcome = outcome
         var places: [SQLName: Int] = [:]
         for (place, table) in outcome.tables.enumerated() { places[SQLName(table.name)] = place }
@@ -95,11 +95,11 @@ final class ChangesetApplication {
             .first { tables.contains(SQLName($0.table)) || tables.contains(SQLName($0.parent)) }?.inWords
     }
 
-    private func conflict(_ code: Int32, _ iterator: OpaquePointer) throws(DatabaseError) -> ChangesetConflict {
+    private func conflict(_ code: Int32, _ iterator: OpaquePointer) throws(DatabaseError) -> Changeset.Conflict {
         if code == SQLITE_CHANGESET_FOREIGN_KEY {
             var count: Int32 = 0
             sqlite3changeset_fk_conflicts(iterator, &count)
-            return ChangesetConflict(kind: .foreignKeys(Int(count)), change: nil, current: nil)
+            return Changeset.Conflict(kind: .foreignKeys(Int(count)), change: nil, current: nil)
         }
         let change = try Changeset.Change(iterator)
         var current: [SQLValue]?
@@ -107,13 +107,13 @@ final class ChangesetApplication {
             current = try Changeset.Change.values(iterator, Int32(change.old.count)) { sqlite3changeset_conflict(iterator, $0, $1) }
                 .map { $0 ?? .null }
         }
-        let kind: ChangesetConflict.Kind =
+        let kind: Changeset.Conflict.Kind =
             switch code {
             case SQLITE_CHANGESET_DATA: .different
             case SQLITE_CHANGESET_NOTFOUND: .missing
             case SQLITE_CHANGESET_CONFLICT: .exists
             default: .constraint
             }
-        return ChangesetConflict(kind: kind, change: change, current: current)
+        return Changeset.Conflict(kind: kind, change: change, current: current)
     }
 }

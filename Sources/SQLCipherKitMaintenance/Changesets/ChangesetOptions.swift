@@ -1,74 +1,77 @@
 import SQLCipherKitCore
 
-/// How a changeset is applied.
-public struct ChangesetOptions: Hashable, Sendable {
+extension Changeset {
     /// What happens to the database's triggers while the changes are applied.
     public enum Triggers: Hashable, Sendable {
-        /// They run. What a trigger did where the changes were recorded is also among the changes. So a trigger that writes to a
-        /// recorded table does it twice, or causes a conflict.
+        /// They run. What a trigger did where the changes were recorded is also among the changes. So a trigger that writes to
+        /// a recorded table does it twice, or causes a conflict.
         case run
         /// Only temporary triggers run, and those that keep this package's full-text indexes in step with their content. The
         /// changes contain what the others did.
         case quiet
-        /// The triggers with these names, for example one that writes a log, do not run; others do. They are dropped and created
-        /// again in the same transaction.
+        /// The triggers with these names, for example one that writes a log, do not run; others do. They are dropped and
+        /// created again in the same transaction.
         case without([String])
     }
 
-    /// What happens to triggers. Default: ``Triggers/run``.
-    public var triggers = Triggers.run
-    /// Whether foreign key actions run, such as `ON DELETE CASCADE`. What they did where the changes were recorded is also among
-    /// the changes. Default: true.
-    public var runsForeignKeyActions = true
-    /// Whether a change whose row is already in the state after the change is a conflict. A changeset that is applied twice has
-    /// many of them. Default: true.
-    public var reportsChangesThatAreMade = true
-    /// Whether the call throws for a table that the database does not have, or has with fewer columns or another primary key.
-    /// Default: false; the changes of the table are left out, and ``ChangesetOutcome`` says so.
-    public var requiresAllTables = false
+    /// How a changeset is applied.
+    public struct Options: Hashable, Sendable {
+        /// What happens to triggers. Default: ``Triggers/run``.
+        public var triggers = Triggers.run
+        /// Whether foreign key actions run, such as `ON DELETE CASCADE`. What they did where the changes were recorded is also
+        /// among the changes. Default: true.
+        public var runsForeignKeyActions = true
+        /// Whether a change whose row is already in the state after the change is a conflict. A changeset that is applied twice has
+        /// many of them. Default: true.
+        public var reportsChangesThatAreMade = true
+        /// Whether the call throws for a table that the database does not have, or has with fewer columns or another primary key.
+        /// Default: false; the changes of the table are left out, and ``Changeset/Outcome`` says so.
+        public var requiresAllTables = false
 
-    /// The defaults.
-    public init() {}
-}
-
-/// How conflicts are resolved, table by table.
-/// ```swift
-/// try changes.apply(to: db, policy: ChangesetPolicy(.omit, tables: ["note": .replace]))
-/// ```
-public struct ChangesetPolicy {
-    /// How the conflicts of a table are resolved.
-    public enum Rule {
-        /// Undo everything: the call throws.
-        case abort
-        /// Keep the existing row, and leave out the change.
-        case omit
-        /// Overwrite the existing row. A change without such a row is left out; one that violates a constraint undoes everything.
-        case replace
-        /// The closure decides.
-        case ask((ChangesetConflict) throws -> ChangesetConflict.Resolution)
+        /// The defaults.
+        public init() {}
     }
 
-    /// For tables that are not in ``tables``.
-    public var rule: Rule
-    /// For tables by name.
-    public var tables: [String: Rule]
-    /// For foreign keys that refer to no row after all changes: `.omit` accepts them. Default: undo everything.
-    public var foreignKeys: ChangesetConflict.Resolution
+    /// How conflicts are resolved, table by table.
+    /// ```swift
+    /// try changes.apply(to: db, policy: Changeset.Policy(.omit, tables: ["note": .replace]))
+    /// ```
+    public struct Policy {
+        /// How the conflicts of a table are resolved.
+        public enum Rule {
+            /// Undo everything: the call throws.
+            case abort
+            /// Keep the existing row, and leave out the change.
+            case omit
+            /// Overwrite the existing row. A change without such a row is left out; one that violates a constraint undoes
+            /// everything.
+            case replace
+            /// The closure decides.
+            case ask((Conflict) throws -> Conflict.Resolution)
+        }
 
-    /// Creates a policy.
-    public init(
-        _ rule: Rule = .abort, tables: [String: Rule] = [:], foreignKeys: ChangesetConflict.Resolution = .abort
-    ) {
-        (self.rule, self.tables, self.foreignKeys) = (rule, tables, foreignKeys)
-    }
+        /// For tables that are not in ``tables``.
+        public var rule: Rule
+        /// For tables by name.
+        public var tables: [String: Rule]
+        /// For foreign keys that refer to no row after all changes: `.omit` accepts them. Default: undo everything.
+        public var foreignKeys: Conflict.Resolution
 
-    func resolution(of conflict: ChangesetConflict) throws -> ChangesetConflict.Resolution {
-        guard let table = conflict.change?.table else { return foreignKeys }
-        switch tables.first(where: { $0.key.isSameName(as: table) })?.value ?? rule {
-        case .abort: return .abort
-        case .omit: return .omit
-        case .replace: return conflict.current != nil ? .replace : conflict.kind == .constraint ? .abort : .omit
-        case .ask(let decide): return try decide(conflict)
+        /// Creates a policy.
+        public init(
+            _ rule: Rule = .abort, tables: [String: Rule] = [:], foreignKeys: Conflict.Resolution = .abort
+        ) {
+            (self.rule, self.tables, self.foreignKeys) = (rule, tables, foreignKeys)
+        }
+
+        func resolution(of conflict: Conflict) throws -> Conflict.Resolution {
+            guard let table = conflict.change?.table else { return foreignKeys }
+            switch tables.first(where: { $0.key.isSameName(as: table) })?.value ?? rule {
+            case .abort: return .abort
+            case .omit: return .omit
+            case .replace: return conflict.current != nil ? .replace : conflict.kind == .constraint ? .abort : .omit
+            case .ask(let decide): return try decide(conflict)
+            }
         }
     }
 }

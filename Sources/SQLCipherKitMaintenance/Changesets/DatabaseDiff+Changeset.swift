@@ -10,23 +10,25 @@ extension DatabaseDiff {
     /// - Parameter tables: the tables to compare; nil, the default, for all.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way: it has a key with another
     ///   collation than SQLite's own, or a row with NULL in its key.
-    public func changeset(tables: [String]? = nil) throws -> Changeset {
-        try looking { old, new in
-            let keyed = try self.new.database.objects(
-                "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"
-            ).nameSet
-            let comparable = new.tables.keys.filter { keyed.contains(SQLName($0.text)) && new.isSame($0.text, in: old) }
-            for table in tables ?? [] where !comparable.contains(ExactText(table)) {
-                throw DatabaseError.invalidArgument(
-                    "the table \(table) is not in both databases, with the same definition and a primary key")
+    public func changeset(tables: [String]? = nil) throws(DatabaseError) -> Changeset {
+        try DatabaseError.typed {
+            try looking { old, new in
+                let keyed = try self.new.database.objects(
+                    "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"
+                ).nameSet
+                let comparable = new.tables.keys.filter { keyed.contains(SQLName($0.text)) && new.isSame($0.text, in: old) }
+                for table in tables ?? [] where !comparable.contains(ExactText(table)) {
+                    throw DatabaseError.invalidArgument(
+                        "the table \(table) is not in both databases, with the same definition and a primary key")
+                }
+                let group = try ChangeGroup()
+                try group.useSchema(of: self.new.connection, self.new.name)
+                let wanted = (tables ?? comparable.map(\.text)).filter { !$0.hasNamePrefix("sqlite_") }
+                try self.new.database.requireCanonicalKeys(wanted, for: "a changeset")
+                for side in [self.old, self.new] { try side.database.requireKeys(wanted, for: "a changeset") }
+                for name in wanted.sorted() { try add(name, to: group) }
+                return try group.changeset()
             }
-            let group = try ChangeGroup()
-            try group.useSchema(of: self.new.connection, self.new.name)
-            let wanted = (tables ?? comparable.map(\.text)).filter { !$0.hasNamePrefix("sqlite_") }
-            try self.new.database.requireCanonicalKeys(wanted, for: "a changeset")
-            for side in [self.old, self.new] { try side.database.requireKeys(wanted, for: "a changeset") }
-            for name in wanted.sorted() { try add(name, to: group) }
-            return try group.changeset()
         }
     }
 

@@ -8,19 +8,23 @@ extension DatabaseDiff {
     /// connection that runs the script. The script contains the data in plaintext. It writes directly to the tables that hold the
     /// content of virtual tables, which a connection in defensive mode refuses.
     /// - Returns: the script; empty if nothing differs.
-    /// - Throws: as ``forEachStatement(_:)``.
-    public func sql() throws -> String {
-        var script = ""
-        try forEachStatement { script += $0 + ";\n" }
-        if script.isEmpty { return "" }
-        return """
-            PRAGMA foreign_keys = OFF;
-            PRAGMA writable_schema = ON;
-            BEGIN IMMEDIATE;
-            \(script)COMMIT;
-            PRAGMA writable_schema = RESET;
+    /// - Throws: ``DatabaseError/Reason/schemaText`` if a text in the second database's schema is not the single CREATE statement
+    ///   that it claims to be, or if it uses a virtual table module that is not SQLite's own and ``leavesOutOtherModules`` is not
+    ///   set.
+    public func sql() throws(DatabaseError) -> String {
+        try DatabaseError.typed {
+            var script = ""
+            try forEachStatement { script += $0 + ";\n" }
+            if script.isEmpty { return "" }
+            return """
+                PRAGMA foreign_keys = OFF;
+                PRAGMA writable_schema = ON;
+                BEGIN IMMEDIATE;
+                \(script)COMMIT;
+                PRAGMA writable_schema = RESET;
 
-            """
+                """
+        }
     }
 
     /// Turns a database that is equal to the first into the second, in one transaction. The statements are collected in memory.
@@ -30,50 +34,48 @@ extension DatabaseDiff {
     /// Your database then has the triggers, views and expressions of the second one: check them before you trust them.
     /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction or on a read-only database,
-    ///   ``DatabaseError/Reason/schemaText`` as ``forEachStatement(_:)`` does, and what SQLite reports if the database is not equal
+    ///   ``DatabaseError/Reason/schemaText`` as ``sql()`` does, and what SQLite reports if the database is not equal
     ///   to the first. Nothing has changed then.
-    public func apply(to db: Connection) throws {
-        try db.main.requireRewritable()
-        var statements: [String] = []
-        try writeStatements(isScript: false) { statements.append(String(decoding: $0, as: UTF8.self)) }
-        if statements.isEmpty { return }
-        let trusts = try db.settings.isEnabled(.trustedSchema)
-        let isUntrusted = try !new.connection.settings.isEnabled(.trustedSchema)
-        if trusts, isUntrusted { try db.settings.setEnabled(.trustedSchema, to: false) }
-        defer { if trusts { _ = try? db.settings.setEnabled(.trustedSchema, to: true) } }
-        let enforcesForeignKeys = try db.settings.isEnabled(.foreignKeys)
-        try db.settings.setEnabled(.foreignKeys, to: false)
-        // Old schemas may have strings in double quotes.
-        let options = [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML]
-        var before: [Int32] = [0, 0], now: Int32 = 0
-        for index in options.indices {
-            try db.check(sqlcipherkit_db_config(db.live(), options[index], -1, &before[index]))
-            try db.check(sqlcipherkit_db_config(db.live(), options[index], 1, &now))
-        }
-        try db.execute("PRAGMA writable_schema = ON")
-        let ignoresChecks = try db.fetchOne(Bool.self, "PRAGMA ignore_check_constraints") ?? false
-        try db.execute("PRAGMA ignore_check_constraints = ON")
-        defer {
-            if let handle = db.handle {
-                for index in options.indices { _ = sqlcipherkit_db_config(handle, options[index], before[index], &now) }
+    public func apply(to db: Connection) throws(DatabaseError) {
+        try DatabaseError.typed {
+            try db.main.requireRewritable()
+            var statements: [String] = []
+            try writeStatements(isScript: false) { statements.append(String(decoding: $0, as: UTF8.self)) }
+            if statements.isEmpty { return }
+            let trusts = try db.settings.isEnabled(.trustedSchema)
+            let isUntrusted = try !new.connection.settings.isEnabled(.trustedSchema)
+            if trusts, isUntrusted { try db.settings.setEnabled(.trustedSchema, to: false) }
+            defer { if trusts { _ = try? db.settings.setEnabled(.trustedSchema, to: true) } }
+            let enforcesForeignKeys = try db.settings.isEnabled(.foreignKeys)
+            try db.settings.setEnabled(.foreignKeys, to: false)
+            // Old schemas may have strings in double quotes.
+            let options = [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML]
+            var before: [Int32] = [0, 0], now: Int32 = 0
+            for index in options.indices {
+                try db.check(sqlcipherkit_db_config(db.live(), options[index], -1, &before[index]))
+                try db.check(sqlcipherkit_db_config(db.live(), options[index], 1, &now))
             }
-            // Makes virtual tables read their tables again.
-            try? db.execute("PRAGMA writable_schema = RESET")
-            if !ignoresChecks { try? db.execute("PRAGMA ignore_check_constraints = OFF") }
-            if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
-        }
-        try db.transaction { db in
-            for statement in statements { try db.prepare(SQL(raw: statement)).execute() }
+            try db.execute("PRAGMA writable_schema = ON")
+            let ignoresChecks = try db.fetchOne(Bool.self, "PRAGMA ignore_check_constraints") ?? false
+            try db.execute("PRAGMA ignore_check_constraints = ON")
+            defer {
+                if let handle = db.handle {
+                    for index in options.indices { _ = sqlcipherkit_db_config(handle, options[index], before[index], &now) }
+                }
+                // Makes virtual tables read their tables again.
+                try? db.execute("PRAGMA writable_schema = RESET")
+                if !ignoresChecks { try? db.execute("PRAGMA ignore_check_constraints = OFF") }
+                if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
+            }
+            try db.transaction { db in
+                for statement in statements { try db.prepare(SQL(raw: statement)).execute() }
+            }
         }
     }
 
-    /// Calls `body` with each statement of the script between `BEGIN` and `COMMIT`, without its semicolon. Use it for a diff that
-    /// is too large for memory. The statements need `foreign_keys` off and `writable_schema` on, and at the end
-    /// `PRAGMA writable_schema = RESET`.
-    /// - Throws: ``DatabaseError/Reason/schemaText`` before the first statement, if a text in the second database's schema is not
-    ///   the single CREATE statement that it claims to be, or if it uses a virtual table module that is not SQLite's own and
-    ///   ``leavesOutOtherModules`` is not set.
-    public func forEachStatement(_ body: (String) throws -> Void) throws {
+    /// Calls `body` with each statement of the script between `BEGIN` and `COMMIT`, without its semicolon. The statements need
+    /// `foreign_keys` off and `writable_schema` on, and at the end `PRAGMA writable_schema = RESET`.
+    func forEachStatement(_ body: (String) throws -> Void) throws {
         try writeStatements { try body(String(decoding: $0, as: UTF8.self)) }
     }
 

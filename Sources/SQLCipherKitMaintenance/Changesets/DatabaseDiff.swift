@@ -67,31 +67,41 @@ public struct DatabaseDiff {
     }
 
     /// Returns the differences table by table, ordered by name, including the tables that hold the content of virtual tables.
-    public func summary() throws -> [Table] {
-        try looking { old, new in
-            var names = Set(old.tables.keys).union(new.tables.keys)
-            if old.has("sqlite_sequence") || new.has("sqlite_sequence") { names.insert(ExactText("sqlite_sequence")) }
-            return try names.map(\.text).sorted().map { name in
-                guard let ours = old.object("table", name) else { return try table(name, .added, inserted: self.new.count(name)) }
-                guard let new = new.object("table", name) else { return try table(name, .removed, deleted: self.old.count(name)) }
-                if ours.sql.isSameText(as: new.sql) { return try compare(name) }
-                return try table(name, .changed, inserted: self.new.count(name), deleted: self.old.count(name))
+    public func summary() throws(DatabaseError) -> [Table] {
+        try DatabaseError.typed {
+            try looking { old, new in
+                var names = Set(old.tables.keys).union(new.tables.keys)
+                if old.has("sqlite_sequence") || new.has("sqlite_sequence") { names.insert(ExactText("sqlite_sequence")) }
+                return try names.map(\.text).sorted().map { name in
+                    guard let ours = old.object("table", name) else {
+                        return try table(name, .added, inserted: self.new.count(name))
+                    }
+                    guard let new = new.object("table", name) else {
+                        return try table(name, .removed, deleted: self.old.count(name))
+                    }
+                    if ours.sql.isSameText(as: new.sql) { return try compare(name) }
+                    return try table(name, .changed, inserted: self.new.count(name), deleted: self.old.count(name))
+                }
             }
         }
     }
 
     /// Whether the databases have the same content and the same schema.
-    public func isEmpty() throws -> Bool {
-        struct Found: Error {}
-        do { try forEachStatement { _ in throw Found() } } catch is Found { return false }
-        return true
+    public func isEmpty() throws(DatabaseError) -> Bool {
+        try DatabaseError.typed {
+            struct Found: Error {}
+            do { try forEachStatement { _ in throw Found() } } catch is Found { return false }
+            return true
+        }
     }
 
     /// The virtual tables of either database whose modules are not SQLite's own, ordered by name. Such a module may read anything,
     /// not only the database, and other programs need not have it.
-    public func otherModules() throws -> [String] {
-        let objects = try old.schema().objects + new.schema().objects
-        return Set(objects.filter(\.usesOtherModule).map { ExactText($0.name) }).map(\.text).sorted()
+    public func otherModules() throws(DatabaseError) -> [String] {
+        try DatabaseError.typed {
+            let objects = try old.schema().objects + new.schema().objects
+            return Set(objects.filter(\.usesOtherModule).map { ExactText($0.name) }).map(\.text).sorted()
+        }
     }
 
     /// Runs `body` with both schemas, in one snapshot of each database.

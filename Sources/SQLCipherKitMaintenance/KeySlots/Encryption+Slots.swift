@@ -13,10 +13,10 @@ extension Encryption {
     ///   - place: where the slots are. Default: beside the database.
     ///   - secret: the passphrase or recovery key.
     ///   - label: the slot to try first.
-    ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest: see ``KeySlotsRollback``.
+    ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest: see ``KeySlots/Rollback``.
     ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
     public static func slots(
-        _ place: KeySlots.Place = .beside, secret: SlotSecret, first label: String? = nil,
+        _ place: KeySlots.Place = .beside, secret: KeySlots.Secret, first label: String? = nil,
         acceptingRollback acceptsRollback: Bool = false, cipher: CipherConfiguration? = nil
     ) -> Encryption {
         let key = SlotsKey { location, cipher, configuration in

@@ -10,9 +10,9 @@ extension KeySlots {
     /// let recovery = try slots.addRecoveryKey(label: "safe")
     /// ```
     /// While the database is rewritten, the slots hold the new key, with the old one wrapped under it: if the process dies at any
-    /// time, the kept slots still open the database. All other connections must be closed. With ``KeyChangeMode/newFile``, `db` is
-    /// closed afterwards, and ``Encryption/slots(_:cipher:)`` opens the database with these slots; with ``KeyChangeMode/inPlace``
-    /// `db` stays open.
+    /// time, the kept slots still open the database. All other connections must be closed. With ``Schema/KeyChangeMode/newFile``,
+    /// `db` is closed afterwards, and ``Encryption/slots(_:cipher:)`` opens the database with these slots; with
+    /// ``Schema/KeyChangeMode/inPlace`` `db` stays open.
     /// - Parameters:
     ///   - db: a connection to the database.
     ///   - kept: the secrets of the slots to keep, by label.
@@ -24,8 +24,8 @@ extension KeySlots {
     ///   belongs to another database; ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what
     ///   ``Connection/changeKey(to:mode:progress:)`` throws. The slots are then as before.
     public mutating func rotateKey(
-        of db: Connection, keeping kept: [String: SlotSecret], droppingOthers: Bool = false, derivation: SlotDerivation? = nil,
-        mode: KeyChangeMode = .newFile, progress: RewriteProgressHandler? = nil
+        of db: Connection, keeping kept: [String: Secret], droppingOthers: Bool = false, derivation: Derivation? = nil,
+        mode: Schema.KeyChangeMode = .newFile, progress: RewriteProgress.Handler? = nil
     ) throws {
         try derivation?.validate()
         guard !kept.isEmpty else { throw DatabaseError.misuse("a database without a key slot could not be opened any more") }
@@ -79,8 +79,8 @@ extension KeySlots {
 
     /// Gives the database the key that the slots, already written, hold; then removes the old key from them.
     func replaceKey(
-        of db: Connection, by new: Encryption, _ table: inout SlotTable, _ mode: KeyChangeMode,
-        _ progress: RewriteProgressHandler?, _ write: ([UInt8]) throws -> Void
+        of db: Connection, by new: Encryption, _ table: inout SlotTable, _ mode: Schema.KeyChangeMode,
+        _ progress: RewriteProgress.Handler?, _ write: ([UInt8]) throws -> Void
     ) throws {
         try db.main.rewrite(with: new, mode, progress)
         // The database has the new key, and the slots hold it. If removing the old one fails, the next opening does it.

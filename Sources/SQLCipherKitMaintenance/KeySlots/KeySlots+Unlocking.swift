@@ -20,36 +20,38 @@ extension KeySlots {
     ///   - memoryLimit: the most memory that Argon2id may take for a slot, in KiB, against slots that were made to take all there
     ///     is. A slot that asks for more is skipped.
     ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest, and to make them the latest if the
-    ///     access is not read-only. Check the error's ``KeySlotsRollback`` first. Default: false.
+    ///     access is not read-only. Check the error's ``KeySlots/Rollback`` first. Default: false.
     ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
     ///   - configuration: only its access, busy timeout and treatment of links are used.
     /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, a damaged slot, or if the limit was reached before a slot
-    ///   opened; ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``, with a ``KeySlotsRollback``
-    ///   that says what would become valid again; ``DatabaseError/Reason/cannotOpen`` if there are no slots; and any error of
-    ///   opening the database.
+    ///   opened; ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``, with a
+    ///   ``KeySlots/Rollback`` that says what would become valid again; ``DatabaseError/Reason/cannotOpen`` if there are no slots;
+    ///   and any error of opening the database.
     public static func unlock(
-        _ secret: SlotSecret, of location: DatabaseLocation, at place: Place = .beside, first label: String? = nil,
+        _ secret: Secret, of location: DatabaseLocation, at place: Place = .beside, first label: String? = nil,
         costLimit: Int = defaultCostLimit, memoryLimit: Int = defaultMemoryLimit, acceptingRollback acceptsRollback: Bool = false,
         cipher: CipherConfiguration? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws -> KeySlots {
-        _ = try path(of: location)
-        let storage = try storage(place, location, configuration)
-        if configuration.access != .readOnly, let file = storage as? SlotFile {
-            file.removeRemains()
-            file.shareLock()
+    ) throws(DatabaseError) -> KeySlots {
+        try DatabaseError.typed {
+            _ = try path(of: location)
+            let storage = try storage(place, location, configuration)
+            if configuration.access != .readOnly, let file = storage as? SlotFile {
+                file.removeRemains()
+                file.shareLock()
+            }
+            guard let bytes = try storage.read() else { throw missing(location) }
+            let table = try SlotTable(parsing: bytes)
+            let key = try open(table, bytes, secret, first: label, costLimit, memoryLimit)
+            try table.authenticate(bytes, under: key)
+            var slots = KeySlots(location, key, table, storage, Settings(configuration, cipher))
+            try slots.settle(table, accepting: acceptsRollback)
+            return slots
         }
-        guard let bytes = try storage.read() else { throw missing(location) }
-        let table = try SlotTable(parsing: bytes)
-        let key = try open(table, bytes, secret, first: label, costLimit, memoryLimit)
-        try table.authenticate(bytes, under: key)
-        var slots = KeySlots(location, key, table, storage, Settings(configuration, cipher))
-        try slots.settle(table, accepting: acceptsRollback)
-        return slots
     }
 
     /// Returns the database key in the first slot that opens. An expensive or damaged slot does not keep others from being tried.
     private static func open(
-        _ table: SlotTable, _ bytes: [UInt8], _ secret: SlotSecret, first label: String?, _ limit: Int, _ memoryLimit: Int
+        _ table: SlotTable, _ bytes: [UInt8], _ secret: Secret, first label: String?, _ limit: Int, _ memoryLimit: Int
     ) throws(DatabaseError) -> Encryption {
         let own = table.slots.filter { $0.kind == secret.kind }.sorted { $0.derivation.cost < $1.derivation.cost }
         let named = own.filter { slot in label.map { slot.label.isSameText(as: $0) } ?? false }
@@ -104,7 +106,7 @@ extension KeySlots {
             }
         }
         do { try checkStanding() } catch let error as DatabaseError {
-            guard accepts, let rollback = error.underlyingError as? KeySlotsRollback else { throw error }
+            guard accepts, let rollback = error.underlyingError as? Rollback else { throw error }
             // From now on these are the latest.
             if !settings.isReadOnly { try edit(accepting: true) { _ in } }
             acceptedRollback = rollback
@@ -146,7 +148,7 @@ extension KeySlots {
         let path = try Self.path(of: location)
         if acceptedRollback != nil || DatabaseFile.exists(path) && !DatabaseFile.isEmpty(path) { return }
         let table = try verified(try storage.read())
-        if !table.isForNewDatabase { throw DatabaseError.rolledBackSlots(KeySlotsRollback(.noDatabase, table, nil)) }
+        if !table.isForNewDatabase { throw DatabaseError.rolledBackSlots(Rollback(.noDatabase, table, nil)) }
     }
 
     /// Gives the database the key that its slots already hold, as the process that died was about to do. If a lock or a full disk

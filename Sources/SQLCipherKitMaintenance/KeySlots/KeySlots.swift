@@ -27,17 +27,18 @@ public struct KeySlots: Sendable {
         /// In a file with that path. It must not be a symbolic link.
         case file(String)
         /// In storage that the application provides.
-        case storage(any KeySlotStorage)
+        case storage(any Storage)
     }
 
     /// The limit for the cost of unlocking, over all slots that it tries, in rounds of PBKDF2: 20,000,000, some seconds. A slot is
-    /// tried unless it and the cheaper ones together cost more. ``maximumSlots`` slots with ``SlotDerivation/standard`` cost less.
+    /// tried unless it and the cheaper ones together cost more. 32 slots, the most that there can be,
+    /// with ``KeySlots/Derivation/standard`` cost less.
     public static let defaultCostLimit = 20_000_000
-    /// The limit for the memory of unlocking, in KiB: 262,144 (256 MiB), four times that of ``SlotDerivation/standard``. To open a
-    /// slot that was made with more, pass its number.
+    /// The limit for the memory of unlocking, in KiB: 262,144 (256 MiB), four times that of ``KeySlots/Derivation/standard``. To
+    /// open a slot that was made with more, pass its number.
     public static let defaultMemoryLimit = 262_144
     /// The maximum number of slots.
-    public static let maximumSlots = 32
+    package static let maximumSlots = 32
 
     /// The database that the slots belong to.
     public let location: DatabaseLocation
@@ -48,12 +49,12 @@ public struct KeySlots: Sendable {
     /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new one.
     public internal(set) var isRotationUnfinished = false
     /// The rollback that was accepted when these slots were unlocked; nil if they and the database were the latest.
-    public internal(set) var acceptedRollback: KeySlotsRollback?
+    public internal(set) var acceptedRollback: Rollback?
 
     /// The key that the slots hold and that authenticates them: `key`, or the new key of an interrupted rotation.
     var slotKey: Encryption
     let id: [UInt8]
-    let storage: any KeySlotStorage
+    let storage: any Storage
     let settings: Settings
 
     /// The settings of the short connections that this type opens itself.
@@ -93,61 +94,63 @@ public struct KeySlots: Sendable {
     ///   ``DatabaseError/Reason/invalidArgument`` for a label or number out of range; ``DatabaseError/Reason/busy``;
     ///   ``DatabaseError/Reason/cannotOpen``.
     public static func create(
-        _ secret: SlotSecret, label: String, for location: DatabaseLocation, at place: Place = .beside,
-        existingKey: Encryption? = nil, derivation: SlotDerivation = .standard, cipher: CipherConfiguration? = nil,
+        _ secret: Secret, label: String, for location: DatabaseLocation, at place: Place = .beside,
+        existingKey: Encryption? = nil, derivation: Derivation = .standard, cipher: CipherConfiguration? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws -> KeySlots {
-        try validate(label: label)
-        try derivation.validate()
-        let path = try path(of: location)
-        let existingKey = try existingKey?.resolvedForOldKey()
-        let cipher = cipher ?? existingKey?.cipher
-        if !configuration.followsSymbolicLinks, DatabaseFile.isLink(path) {
-            throw DatabaseFile.cannotOpen(path, "it is a symbolic link, and none is followed")
-        }
-        let isMissing = try DatabaseFile.prepare(location, configuration) || DatabaseFile.isEmpty(path)
-        guard isMissing == (existingKey == nil) else {
-            throw DatabaseError.misuse(
-                isMissing ? "there is no database \(path) that the existing key could be for"
-                    : "the database \(path) exists: its key is needed to make key slots for it")
-        }
-        let storage = try storage(place, location, configuration)
-        var table = try SlotTable()
-        table.isForNewDatabase = isMissing
-        // The database's own key if it can be wrapped unchanged, otherwise a new one.
-        let slotKey: Encryption
-        if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
-        let changesKey = existingKey.map { !$0.isRaw } ?? false
-        if let existingKey, changesKey { try table.setPrevious(existingKey, under: slotKey) }
-        table.slots = [try SlotRecord(wrapping: slotKey, for: secret, label: label, derivation: derivation, file: table.id)]
-        var slots = KeySlots(location, slotKey, table, storage, Settings(configuration, cipher))
-        slots.key = (existingKey ?? slotKey).with(cipher: cipher)
-        let made = slots
-        try storage.update { bytes, write in
-            guard bytes == nil else { throw DatabaseError.misuse("the database \(path) has key slots already") }
-            let db = try made.connect()
-            let before = try db?.main.slotMark()
-            do {
-                // First: if the process dies in between, the database has no slots, but never slots that it does not know.
-                try db?.main.setSlotMark(table)
-                try write(try table.bytes(under: slotKey))
-                if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
-            } catch {
-                // The database still has its old key: remove the slots again.
-                if let file = storage as? SlotFile {
-                    let same = try? made.connect()
-                    if isMissing || same != nil { file.remove() }
-                    try? same?.main.putBack(before)
-                }
-                throw error
+    ) throws(DatabaseError) -> KeySlots {
+        try DatabaseError.typed {
+            try validate(label: label)
+            try derivation.validate()
+            let path = try path(of: location)
+            let existingKey = try existingKey?.resolvedForOldKey()
+            let cipher = cipher ?? existingKey?.cipher
+            if !configuration.followsSymbolicLinks, DatabaseFile.isLink(path) {
+                throw DatabaseFile.cannotOpen(path, "it is a symbolic link, and none is followed")
             }
+            let isMissing = try DatabaseFile.prepare(location, configuration) || DatabaseFile.isEmpty(path)
+            guard isMissing == (existingKey == nil) else {
+                throw DatabaseError.misuse(
+                    isMissing ? "there is no database \(path) that the existing key could be for"
+                        : "the database \(path) exists: its key is needed to make key slots for it")
+            }
+            let storage = try storage(place, location, configuration)
+            var table = try SlotTable()
+            table.isForNewDatabase = isMissing
+            // The database's own key if it can be wrapped unchanged, otherwise a new one.
+            let slotKey: Encryption
+            if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
+            let changesKey = existingKey.map { !$0.isRaw } ?? false
+            if let existingKey, changesKey { try table.setPrevious(existingKey, under: slotKey) }
+            table.slots = [try SlotRecord(wrapping: slotKey, for: secret, label: label, derivation: derivation, file: table.id)]
+            var slots = KeySlots(location, slotKey, table, storage, Settings(configuration, cipher))
+            slots.key = (existingKey ?? slotKey).with(cipher: cipher)
+            let made = slots
+            try storage.update { bytes, write in
+                guard bytes == nil else { throw DatabaseError.misuse("the database \(path) has key slots already") }
+                let db = try made.connect()
+                let before = try db?.main.slotMark()
+                do {
+                    // First: if the process dies in between, the database has no slots, but never slots that it does not know.
+                    try db?.main.setSlotMark(table)
+                    try write(try table.bytes(under: slotKey))
+                    if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
+                } catch {
+                    // The database still has its old key: remove the slots again.
+                    if let file = storage as? SlotFile {
+                        let same = try? made.connect()
+                        if isMissing || same != nil { file.remove() }
+                        try? same?.main.putBack(before)
+                    }
+                    throw error
+                }
+            }
+            slots.key = slotKey.with(cipher: cipher)
+            return slots
         }
-        slots.key = slotKey.with(cipher: cipher)
-        return slots
     }
 
     init(
-        _ location: DatabaseLocation, _ slotKey: Encryption, _ table: SlotTable, _ storage: any KeySlotStorage, _ settings: Settings
+        _ location: DatabaseLocation, _ slotKey: Encryption, _ table: SlotTable, _ storage: any Storage, _ settings: Settings
     ) {
         (self.location, key, self.slotKey, id) = (location, slotKey.with(cipher: settings.cipher), slotKey, table.id)
         (self.storage, self.settings) = (storage, settings)
@@ -161,14 +164,18 @@ public struct KeySlots: Sendable {
 
     /// Returns the slots, which are authenticated: a holder of the database's key has written them.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``, ``DatabaseError/Reason/cannotOpen``.
-    public func list() throws -> [KeySlot] { try verified(try storage.read()).slots.map(\.slot) }
+    public func list() throws(DatabaseError) -> [Slot] {
+        try DatabaseError.typed { try verified(try storage.read()).slots.map(\.slot) }
+    }
 
     /// Returns what the slots of a database claim to be, without a key and so without authentication, for example to ask for the
     /// right passphrase.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
-    public static func unverifiedList(of location: DatabaseLocation, at place: Place = .beside) throws -> [KeySlot] {
-        guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
-        return try SlotTable(parsing: bytes).slots.map(\.slot)
+    public static func unverifiedList(of location: DatabaseLocation, at place: Place = .beside) throws(DatabaseError) -> [Slot] {
+        try DatabaseError.typed {
+            guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
+            return try SlotTable(parsing: bytes).slots.map(\.slot)
+        }
     }
 
     /// Returns the table in stored bytes, if a holder of the key has written them.
@@ -176,7 +183,7 @@ public struct KeySlots: Sendable {
         guard let bytes else { throw Self.missing(location) }
         let table = try SlotTable(parsing: bytes)
         try table.authenticate(bytes, under: slotKey)
-        guard table.id == id else { throw .rolledBackSlots(KeySlotsRollback(.others, table, nil)) }
+        guard table.id == id else { throw .rolledBackSlots(Rollback(.others, table, nil)) }
         return table
     }
 
@@ -201,7 +208,7 @@ public struct KeySlots: Sendable {
 
     static func storage(
         _ place: Place, _ location: DatabaseLocation, _ configuration: DatabaseConfiguration
-    ) throws(DatabaseError) -> any KeySlotStorage {
+    ) throws(DatabaseError) -> any Storage {
         switch place {
         case .beside: SlotFile(path: DatabaseFile.keySlots(beside: try path(of: location)), timeout: configuration.busyTimeout)
         case .file(let path): SlotFile(path: try path.cName("the path of the key slots"), timeout: configuration.busyTimeout)

@@ -1,54 +1,56 @@
 import SQLCipherKitCore
 
-/// How key slots differ from the latest ones that their database has seen. It is the ``DatabaseError/underlyingError`` of a
-/// ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
-///
-/// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored, for
-/// instance from a backup, passphrases that have been revoked since may become valid again.
-public struct KeySlotsRollback: Error, Hashable, Sendable {
-    /// The kinds of differences.
-    public enum Kind: Hashable, Sendable {
-        /// The slots are older than the latest ones that the database has seen.
-        case older
-        /// The slots are not those that the database knows: they were created separately for the same key, or changed with a copy
-        /// of the database.
-        case others
-        /// The database does not know its slots, but the slots know the database: it was replaced, or its mark was removed.
-        case unknown
-        /// There is no database, or only an empty file, where there was one.
-        case noDatabase
-    }
-
-    /// The kind of difference.
-    public let kind: Kind
-    /// The number of changes that the slots have seen.
-    public let generation: Int
-    /// The number of changes that the database has seen; nil if it has no mark of them.
-    public let databaseGeneration: Int?
-    /// The labels of slots that were revoked and would open the database again; nil if unknown.
-    public let revoked: [String]?
-    /// The labels of slots whose earlier secret would open the database again; nil if unknown.
-    public let superseded: [String]?
-    /// The labels of slots that the database has seen and that are missing; nil if unknown.
-    public let missing: [String]?
-
-    init(_ kind: Kind, _ table: SlotTable, _ mark: SlotMark?) {
-        self.kind = kind
-        generation = table.generation
-        databaseGeneration = mark?.generation
-        let known = mark?.slots
-        revoked = known.map { known in
-            table.slots.filter { slot in !known.contains { $0.id == slot.id } }.map(\.label)
+extension KeySlots {
+    /// How key slots differ from the latest ones that their database has seen. It is the ``DatabaseError/underlyingError`` of a
+    /// ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
+    ///
+    /// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored,
+    /// for instance from a backup, passphrases that have been revoked since may become valid again.
+    public struct Rollback: Error, Hashable, Sendable {
+        /// The kinds of differences.
+        public enum Kind: Hashable, Sendable {
+            /// The slots are older than the latest ones that the database has seen.
+            case older
+            /// The slots are not those that the database knows: they were created separately for the same key, or changed with a
+            /// copy of the database.
+            case others
+            /// The database does not know its slots, but the slots know the database: it was replaced, or its mark was removed.
+            case unknown
+            /// There is no database, or only an empty file, where there was one.
+            case noDatabase
         }
-        superseded = known.map { known in
-            table.slots.map { SlotMark.Slot($0) }.filter { slot in known.contains { $0.id == slot.id && $0.secret != slot.secret } }
-                .map(\.label)
+
+        /// The kind of difference.
+        public let kind: Kind
+        /// The number of changes that the slots have seen.
+        public let generation: Int
+        /// The number of changes that the database has seen; nil if it has no mark of them.
+        package let databaseGeneration: Int?
+        /// The labels of slots that were revoked and would open the database again; nil if unknown.
+        public let revoked: [String]?
+        /// The labels of slots whose earlier secret would open the database again; nil if unknown.
+        public let superseded: [String]?
+        /// The labels of slots that the database has seen and that are missing; nil if unknown.
+        public let missing: [String]?
+
+        init(_ kind: Kind, _ table: SlotTable, _ mark: SlotMark?) {
+            self.kind = kind
+            generation = table.generation
+            databaseGeneration = mark?.generation
+            let known = mark?.slots
+            revoked = known.map { known in
+                table.slots.filter { slot in !known.contains { $0.id == slot.id } }.map(\.label)
+            }
+            superseded = known.map { known in
+                table.slots.map { SlotMark.Slot($0) }
+                    .filter { slot in known.contains { $0.id == slot.id && $0.secret != slot.secret } }.map(\.label)
+            }
+            missing = known.map { known in known.filter { slot in !table.slots.contains { $0.id == slot.id } }.map(\.label) }
         }
-        missing = known.map { known in known.filter { slot in !table.slots.contains { $0.id == slot.id } }.map(\.label) }
     }
 }
 
-extension KeySlotsRollback: CustomStringConvertible {
+extension KeySlots.Rollback: CustomStringConvertible {
     /// The difference and the slots that it concerns, in one sentence.
     public var description: String {
         var text =
@@ -76,24 +78,24 @@ extension SlotTable {
         case current
         /// The database has not seen the last change: a process died between the two steps, or the database was restored.
         case ahead
-        case rolledBack(KeySlotsRollback)
+        case rolledBack(KeySlots.Rollback)
     }
 
     func standing(to mark: SlotMark?) -> Standing {
-        guard let mark else { return isForNewDatabase ? .ahead : .rolledBack(KeySlotsRollback(.unknown, self, nil)) }
-        if mark.id != id { return .rolledBack(KeySlotsRollback(.others, self, mark)) }
-        if mark.generation > generation { return .rolledBack(KeySlotsRollback(.older, self, mark)) }
+        guard let mark else { return isForNewDatabase ? .ahead : .rolledBack(KeySlots.Rollback(.unknown, self, nil)) }
+        if mark.id != id { return .rolledBack(KeySlots.Rollback(.others, self, mark)) }
+        if mark.generation > generation { return .rolledBack(KeySlots.Rollback(.older, self, mark)) }
         // A database that has seen version 2 never goes back to version 1.
-        if mark.change != nil, version == 1 { return .rolledBack(KeySlotsRollback(.others, self, mark)) }
+        if mark.change != nil, version == 1 { return .rolledBack(KeySlots.Rollback(.others, self, mark)) }
         if let seen = mark.change, let own = change(of: mark.generation), seen != own {
-            return .rolledBack(KeySlotsRollback(.others, self, mark))
+            return .rolledBack(KeySlots.Rollback(.others, self, mark))
         }
         return mark.generation == generation && (mark.change == history.last) ? .current : .ahead
     }
 }
 
 extension DatabaseError {
-    static func rolledBackSlots(_ rollback: KeySlotsRollback) -> DatabaseError {
+    static func rolledBackSlots(_ rollback: KeySlots.Rollback) -> DatabaseError {
         DatabaseError(
             code: .corrupt, reason: .keySlotsRolledBack,
             message: "the key slots are not the latest of their database: \(rollback). Unlock with acceptingRollback to continue "

@@ -1,80 +1,83 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// How the key of a slot is derived from its passphrase or recovery key, which determines the cost of a guess.
-///
-/// The slot file stores it, authenticated with the slot. What a file may demand is limited: see ``KeySlots/defaultCostLimit``.
-public enum SlotDerivation: Hashable, Sendable {
-    /// Argon2id, version 1.3 (RFC 9106). It takes computing time and memory, which makes guessing with graphics cards expensive.
-    /// Memory is in KiB, from 7,168 to 1,048,576 (1 GiB). There are 1 to 64 passes, and 1 to 16 lanes, which are computed one after
-    /// the other. Memory times passes must be at least 35,840, OWASP's minimum
-    /// (<https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html>).
-    case argon2id(memory: Int = 65_536, passes: Int = 3, lanes: Int = 1)
-    /// PBKDF2 with HMAC-SHA-512 (RFC 8018). It takes computing time but hardly any memory, so graphics cards guess fast. From 1,000
-    /// rounds, the minimum of NIST SP 800-132, to 10,000,000. OWASP recommends 210,000.
-    case pbkdf2(iterations: Int)
+extension KeySlots {
+    /// How the key of a slot is derived from its passphrase or recovery key, which determines the cost of a guess.
+    ///
+    /// The slot file stores it, authenticated with the slot. What a file may demand is limited: see ``KeySlots/defaultCostLimit``.
+    public enum Derivation: Hashable, Sendable {
+        /// Argon2id, version 1.3 (RFC 9106). It takes computing time and memory, which makes guessing with graphics cards
+        /// expensive. Memory is in KiB, from 7,168 to 1,048,576 (1 GiB). There are 1 to 64 passes, and 1 to 16 lanes, which are
+        /// computed one after the other. Memory times passes must be at least 35,840, OWASP's minimum
+        /// (<https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html>).
+        case argon2id(memory: Int = 65_536, passes: Int = 3, lanes: Int = 1)
+        /// PBKDF2 with HMAC-SHA-512 (RFC 8018). It takes computing time but hardly any memory, so graphics cards guess fast. From
+        /// 1,000 rounds, the minimum of NIST SP 800-132, to 10,000,000. OWASP recommends 210,000.
+        case pbkdf2(iterations: Int)
 
-    /// The default for a new slot: Argon2id with 64 MiB, 3 passes and 1 lane.
-    public static let standard = SlotDerivation.argon2id()
-    /// The standard of version 1. A slot does not keep it when its secret changes.
-    private static let former = SlotDerivation.pbkdf2(iterations: 256_000)
+        /// The default for a new slot: Argon2id with 64 MiB, 3 passes and 1 lane.
+        public static let standard = Derivation.argon2id()
+        /// The standard of version 1. A slot does not keep it when its secret changes.
+        private static let former = Derivation.pbkdf2(iterations: 256_000)
 
-    /// The derivation for a slot whose secret is wrapped again: the slot's own, unless that was a former standard.
-    var renewed: SlotDerivation { self == Self.former ? .standard : self }
+        /// The derivation for a slot whose secret is wrapped again: the slot's own, unless that was a former standard.
+        var renewed: Derivation { self == Self.former ? .standard : self }
 
-    /// The cost of an attempt, in rounds of PBKDF2: a pass of Argon2id over one KiB counts as two rounds, which take about as long.
-    public var cost: Int {
-        switch self {
-        case .argon2id(let memory, let passes, _):
-            // Numbers out of range are refused elsewhere.
-            [2, memory, passes].reduce(1) { product, factor in
-                let (value, overflows) = product.multipliedReportingOverflow(by: factor)
-                return overflows ? Int.max : value
-            }
-        case .pbkdf2(let iterations): iterations
-        }
-    }
-
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for numbers out of range.
-    func validate() throws(DatabaseError) {
-        switch self {
-        case .argon2id(let memory, let passes, let lanes):
-            guard (7_168...1_048_576).contains(memory), (1...64).contains(passes), (1...16).contains(lanes),
-                memory * passes >= 35_840
-            else {
-                throw .invalidArgument(
-                    "Argon2id for a key slot takes 7,168 to 1,048,576 KiB of memory, 1 to 64 passes and 1 to 16 lanes, with memory "
-                        + "times passes at least 35,840: not \(memory), \(passes) and \(lanes)")
-            }
-        case .pbkdf2(let iterations):
-            guard (1_000...10_000_000).contains(iterations) else {
-                throw .invalidArgument("a key slot requires 1,000 to 10,000,000 rounds of PBKDF2, not \(iterations)")
-            }
-        }
-    }
-
-    /// Derives 64 bytes, or `count` bytes, from a secret and a salt.
-    func derive(_ secret: UnsafeRawBufferPointer, salt: [UInt8], count: Int = 64) throws(DatabaseError) -> SecureBytes {
-        try SecureBytes(count: count) { key throws(DatabaseError) in
-            let rc =
-                switch self {
-                case .argon2id(let memory, let passes, let lanes):
-                    sqlcipherkit_argon2id(
-                        secret.baseAddress, secret.count, salt, salt.count, UInt32(memory), UInt32(passes), UInt32(lanes),
-                        key.baseAddress, count)
-                case .pbkdf2(let iterations):
-                    sqlcipherkit_derive_key(
-                        2, secret.baseAddress, Int32(secret.count), salt, Int32(salt.count), Int32(iterations), key.baseAddress,
-                        Int32(count))
+        /// The cost of an attempt, in rounds of PBKDF2: a pass of Argon2id over one KiB counts as two rounds, which take about as
+        /// long.
+        public var cost: Int {
+            switch self {
+            case .argon2id(let memory, let passes, _):
+                // Numbers out of range are refused elsewhere.
+                [2, memory, passes].reduce(1) { product, factor in
+                    let (value, overflows) = product.multipliedReportingOverflow(by: factor)
+                    return overflows ? Int.max : value
                 }
-            if rc != SQLITE_OK {
-                throw DatabaseError(code: ResultCode(rawValue: rc), message: "the key of a slot could not be derived")
+            case .pbkdf2(let iterations): iterations
+            }
+        }
+
+        /// - Throws: ``DatabaseError/Reason/invalidArgument`` for numbers out of range.
+        func validate() throws(DatabaseError) {
+            switch self {
+            case .argon2id(let memory, let passes, let lanes):
+                guard (7_168...1_048_576).contains(memory), (1...64).contains(passes), (1...16).contains(lanes),
+                    memory * passes >= 35_840
+                else {
+                    throw .invalidArgument(
+                        "Argon2id for a key slot takes 7,168 to 1,048,576 KiB of memory, 1 to 64 passes and 1 to 16 lanes, with "
+                            + "memory times passes at least 35,840: not \(memory), \(passes) and \(lanes)")
+                }
+            case .pbkdf2(let iterations):
+                guard (1_000...10_000_000).contains(iterations) else {
+                    throw .invalidArgument("a key slot requires 1,000 to 10,000,000 rounds of PBKDF2, not \(iterations)")
+                }
+            }
+        }
+
+        /// Derives 64 bytes, or `count` bytes, from a secret and a salt.
+        func derive(_ secret: UnsafeRawBufferPointer, salt: [UInt8], count: Int = 64) throws(DatabaseError) -> SecureBytes {
+            try SecureBytes(count: count) { key throws(DatabaseError) in
+                let rc =
+                    switch self {
+                    case .argon2id(let memory, let passes, let lanes):
+                        sqlcipherkit_argon2id(
+                            secret.baseAddress, secret.count, salt, salt.count, UInt32(memory), UInt32(passes), UInt32(lanes),
+                            key.baseAddress, count)
+                    case .pbkdf2(let iterations):
+                        sqlcipherkit_derive_key(
+                            2, secret.baseAddress, Int32(secret.count), salt, Int32(salt.count), Int32(iterations), key.baseAddress,
+                            Int32(count))
+                    }
+                if rc != SQLITE_OK {
+                    throw DatabaseError(code: ResultCode(rawValue: rc), message: "the key of a slot could not be derived")
+                }
             }
         }
     }
 }
 
-extension SlotDerivation: CustomStringConvertible {
+extension KeySlots.Derivation: CustomStringConvertible {
     /// The algorithm and its numbers.
     public var description: String {
         switch self {
@@ -87,7 +90,7 @@ extension SlotDerivation: CustomStringConvertible {
 
 // MARK: In the slot file
 
-extension SlotDerivation {
+extension KeySlots.Derivation {
     /// Reads one byte for the algorithm, and three numbers of 4 bytes.
     init(_ reader: inout ByteReader) throws(DatabaseError) {
         let algorithm = try reader.integer(1)

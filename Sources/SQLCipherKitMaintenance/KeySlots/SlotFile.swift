@@ -3,7 +3,7 @@ import Foundation
 import SQLCipherKitCore
 
 /// Slots in a file. A change locks a second file beside it, writes a third one, and renames that over the first.
-struct SlotFile: KeySlotStorage {
+struct SlotFile: KeySlots.Storage {
     let path: String
     let timeout: Duration
 

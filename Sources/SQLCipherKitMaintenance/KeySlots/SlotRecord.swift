@@ -15,8 +15,8 @@ struct SlotRecord: Hashable, Sendable {
 
     let form: Form
     let id: [UInt8]
-    let kind: KeySlot.Kind
-    let derivation: SlotDerivation
+    let kind: KeySlots.Slot.Kind
+    let derivation: KeySlots.Derivation
     let salt: [UInt8]
     /// Seconds since 1970.
     let created: Int
@@ -26,15 +26,15 @@ struct SlotRecord: Hashable, Sendable {
     private(set) var commitment: [UInt8] = []
     private(set) var wrapped = WrappedKey()
 
-    var slot: KeySlot {
-        KeySlot(
+    var slot: KeySlots.Slot {
+        KeySlots.Slot(
             label: label, kind: kind, derivation: derivation, created: Date(timeIntervalSince1970: Double(created)),
             changed: Date(timeIntervalSince1970: Double(changed)))
     }
 
     /// Wraps the database key for a secret, with a new salt.
     init(
-        wrapping key: Encryption, for secret: SlotSecret, label: String, derivation: SlotDerivation, file: [UInt8],
+        wrapping key: Encryption, for secret: KeySlots.Secret, label: String, derivation: KeySlots.Derivation, file: [UInt8],
         id: [UInt8]? = nil, created: Int? = nil, changed: Int? = nil
     ) throws(DatabaseError) {
         let now = Int(max(0, Date().timeIntervalSince1970))
@@ -57,7 +57,7 @@ struct SlotRecord: Hashable, Sendable {
         }
         self.form = form
         id = try reader.bytes(SlotTable.idCount)
-        guard let kind = KeySlot.Kind(rawValue: UInt8(try reader.integer(1))) else {
+        guard let kind = KeySlots.Slot.Kind(rawValue: UInt8(try reader.integer(1))) else {
             throw .damagedSlots("a slot of an unknown kind")
         }
         self.kind = kind
@@ -68,7 +68,7 @@ struct SlotRecord: Hashable, Sendable {
             derivation = .pbkdf2(iterations: try reader.integer(4))
             do throws(DatabaseError) { try derivation.validate() } catch { throw .damagedSlots(error.message) }
         } else {
-            derivation = try SlotDerivation(&reader)
+            derivation = try KeySlots.Derivation(&reader)
             guard try reader.integer(1) == 1 else { throw .damagedSlots("a slot of an unknown algorithm") }
         }
         salt = try reader.bytes(Self.saltCount)
@@ -92,7 +92,7 @@ struct SlotRecord: Hashable, Sendable {
 
     /// Returns the database key, or nil if the secret is not this slot's. Only one derived key opens a committed slot, even a
     /// malicious one, so whether it opens reveals nothing else about the secret.
-    func open(with secret: SlotSecret, file: [UInt8]) throws(DatabaseError) -> Encryption? {
+    func open(with secret: KeySlots.Secret, file: [UInt8]) throws(DatabaseError) -> Encryption? {
         if form == .uncommitted {
             return try wrapped.open(under: secret.deriveUncommitted(salt, derivation), associated: associated(file))
         }
@@ -137,7 +137,7 @@ private struct SlotKeys: ~Copyable {
     private let derived: SecureBytes
     let wrapping: SecureBytes
 
-    init(_ secret: SlotSecret, _ salt: [UInt8], _ derivation: SlotDerivation) throws(DatabaseError) {
+    init(_ secret: KeySlots.Secret, _ salt: [UInt8], _ derivation: KeySlots.Derivation) throws(DatabaseError) {
         let derived = try secret.derive(salt, derivation)
         let wrapping = try derived.withUnsafeBytes { key throws(DatabaseError) in
             try SecureBytes(mac: Array("SQLCipherKit key slots 2: wrap".utf8), under: key, count: Int(SQLCIPHERKIT_SEAL_KEY))

@@ -2,93 +2,97 @@ import CSQLCipher
 import Foundation
 import SQLCipherKitCore
 
-/// The secret that opens a slot of ``KeySlots``: a passphrase or a recovery key. Like every secret here, it is never shown.
-public struct SlotSecret: Sendable {
-    let kind: KeySlot.Kind
-    private let bytes: SharedSecureBytes
+extension KeySlots {
+    /// The secret that opens a slot of ``KeySlots``: a passphrase or a recovery key. Like every secret here, it is never shown.
+    public struct Secret: Sendable {
+        let kind: Slot.Kind
+        private let bytes: SharedSecureBytes
 
-    /// A passphrase: any text, in UTF-8, without normalisation. A `String` stays in memory until Swift reuses that memory; if that
-    /// matters, pass bytes and wipe them.
-    /// - Throws: ``DatabaseError/Reason/emptyKey``.
-    public static func passphrase(_ text: String) throws(DatabaseError) -> SlotSecret {
-        try text.withBytes { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
-    }
-
-    /// A passphrase as bytes, such as `Data` or `[UInt8]`.
-    /// - Throws: ``DatabaseError/Reason/emptyKey``.
-    public static func passphrase(_ bytes: some ContiguousBytes) throws(DatabaseError) -> SlotSecret {
-        try bytes.withBytes { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
-    }
-
-    /// A recovery key.
-    public static func recoveryKey(_ key: RecoveryKey) -> SlotSecret { SlotSecret(kind: .recoveryKey, bytes: key.bytes) }
-
-    /// A recovery key as a user typed it.
-    /// - Throws: ``DatabaseError/Reason/invalidKey``.
-    public static func recoveryKey(_ text: String) throws(DatabaseError) -> SlotSecret {
-        recoveryKey(try RecoveryKey(text: text))
-    }
-
-    /// The passphrase that a ``KeySource`` has returned as a key, so that a slot's passphrase can come from the same sources as a
-    /// key.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key.
-    public static func passphrase(of key: Encryption) throws(DatabaseError) -> SlotSecret {
-        try bytes(of: key) { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
-    }
-
-    /// The recovery key whose text a ``KeySource`` has returned as a passphrase.
-    /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key or a text that is not a recovery key.
-    public static func recoveryKey(of key: Encryption) throws(DatabaseError) -> SlotSecret {
-        try bytes(of: key) { bytes throws(DatabaseError) in recoveryKey(try RecoveryKey(utf8: bytes)) }
-    }
-
-    private static func bytes(
-        of key: Encryption, _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> SlotSecret
-    ) throws(DatabaseError) -> SlotSecret {
-        guard case .passphrase = key.form else {
-            let given = key.isRaw ? "a raw key" : "\(key)"
-            throw CipherConfiguration.invalid("a key slot opens with a passphrase or a recovery key, not with \(given)")
+        /// A passphrase: any text, in UTF-8, without normalisation. A `String` stays in memory until Swift reuses that memory; if
+        /// that matters, pass bytes and wipe them.
+        /// - Throws: ``DatabaseError/Reason/emptyKey``.
+        public static func passphrase(_ text: String) throws(DatabaseError) -> Secret {
+            try text.withBytes { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
         }
-        return try key.withUnsafeBytes(body)
-    }
 
-    private static func passphrase(copying bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> SlotSecret {
-        if bytes.isEmpty { throw .emptyKey }
-        guard bytes.count <= Int(Int32.max) else { throw .invalidArgument("a passphrase is longer than 2 GB") }
-        return SlotSecret(kind: .passphrase, bytes: SharedSecureBytes(try SecureBytes(copying: bytes)))
-    }
+        /// A passphrase as bytes, such as `Data` or `[UInt8]`.
+        /// - Throws: ``DatabaseError/Reason/emptyKey``.
+        public static func passphrase(_ bytes: some ContiguousBytes) throws(DatabaseError) -> Secret {
+            try bytes.withBytes { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
+        }
 
-    /// Derives 64 bytes for a slot. The secret is hashed with its kind, its length and a separate name, so that no two secrets are
-    /// the same; HMAC alone does not distinguish "abc" from "abc" followed by a zero.
-    func derive(_ salt: [UInt8], _ derivation: SlotDerivation) throws(DatabaseError) -> SecureBytes {
-        let name = Array("SQLCipherKit key slots 2: secret".utf8)
-        let digest = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in
-            let prefix = [kind.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * (7 - $0))) }
-            let message = try SecureBytes(count: prefix.count + bytes.count) { memory throws(DatabaseError) in
-                memory.copyBytes(from: prefix)
-                UnsafeMutableRawBufferPointer(rebasing: memory[prefix.count...]).copyMemory(from: bytes)
+        /// A recovery key.
+        public static func recoveryKey(_ key: RecoveryKey) -> Secret { Secret(kind: .recoveryKey, bytes: key.bytes) }
+
+        /// A recovery key as a user typed it.
+        /// - Throws: ``DatabaseError/Reason/invalidKey``.
+        public static func recoveryKey(_ text: String) throws(DatabaseError) -> Secret {
+            recoveryKey(try RecoveryKey(text: text))
+        }
+
+        /// The passphrase that a ``KeySource`` has returned as a key, so that a slot's passphrase can come from the same sources as
+        /// a key.
+        /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key.
+        public static func passphrase(of key: Encryption) throws(DatabaseError) -> Secret {
+            try bytes(of: key) { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
+        }
+
+        /// The recovery key whose text a ``KeySource`` has returned as a passphrase.
+        /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key or a text that is not a recovery key.
+        public static func recoveryKey(of key: Encryption) throws(DatabaseError) -> Secret {
+            try bytes(of: key) { bytes throws(DatabaseError) in recoveryKey(try RecoveryKey(utf8: bytes)) }
+        }
+
+        private static func bytes(
+            of key: Encryption, _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> Secret
+        ) throws(DatabaseError) -> Secret {
+            guard case .passphrase = key.form else {
+                let given = key.isRaw ? "a raw key" : "\(key)"
+                throw CipherConfiguration.invalid("a key slot opens with a passphrase or a recovery key, not with \(given)")
             }
-            return try SecureBytes(count: Int(SQLCIPHERKIT_MAC)) { digest throws(DatabaseError) in
-                let rc = message.withUnsafeBytes { message in
-                    sqlcipherkit_mac(name, name.count, message.baseAddress, message.count, digest.baseAddress)
+            return try key.withUnsafeBytes(body)
+        }
+
+        private static func passphrase(copying bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Secret {
+            if bytes.isEmpty { throw .emptyKey }
+            guard bytes.count <= Int(Int32.max) else { throw .invalidArgument("a passphrase is longer than 2 GB") }
+            return Secret(kind: .passphrase, bytes: SharedSecureBytes(try SecureBytes(copying: bytes)))
+        }
+
+        /// Derives 64 bytes for a slot. The secret is hashed with its kind, its length and a separate name, so that no two secrets
+        /// are the same; HMAC alone does not distinguish "abc" from "abc" followed by a zero.
+        func derive(_ salt: [UInt8], _ derivation: Derivation) throws(DatabaseError) -> SecureBytes {
+            let name = Array("SQLCipherKit key slots 2: secret".utf8)
+            let digest = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in
+                let prefix = [kind.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * (7 - $0))) }
+                let message = try SecureBytes(count: prefix.count + bytes.count) { memory throws(DatabaseError) in
+                    memory.copyBytes(from: prefix)
+                    UnsafeMutableRawBufferPointer(rebasing: memory[prefix.count...]).copyMemory(from: bytes)
                 }
-                if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be derived") }
+                return try SecureBytes(count: Int(SQLCIPHERKIT_MAC)) { digest throws(DatabaseError) in
+                    let rc = message.withUnsafeBytes { message in
+                        sqlcipherkit_mac(name, name.count, message.baseAddress, message.count, digest.baseAddress)
+                    }
+                    guard rc == SQLITE_OK else {
+                        throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be derived")
+                    }
+                }
             }
+            return try digest.withUnsafeBytes { digest throws(DatabaseError) in try derivation.derive(digest, salt: salt) }
         }
-        return try digest.withUnsafeBytes { digest throws(DatabaseError) in try derivation.derive(digest, salt: salt) }
-    }
 
-    /// Derives the 32-byte key that wraps the key in a slot of version 1.
-    func deriveUncommitted(_ salt: [UInt8], _ derivation: SlotDerivation) throws(DatabaseError) -> SecureBytes {
-        try bytes.withUnsafeBytes { bytes throws(DatabaseError) in
-            try derivation.derive(bytes, salt: salt, count: Int(SQLCIPHERKIT_SEAL_KEY))
+        /// Derives the 32-byte key that wraps the key in a slot of version 1.
+        func deriveUncommitted(_ salt: [UInt8], _ derivation: Derivation) throws(DatabaseError) -> SecureBytes {
+            try bytes.withUnsafeBytes { bytes throws(DatabaseError) in
+                try derivation.derive(bytes, salt: salt, count: Int(SQLCIPHERKIT_SEAL_KEY))
+            }
         }
     }
 }
 
-extension SlotSecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension KeySlots.Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The kind of secret, without its bytes.
-    public var description: String { "SlotSecret(\(kind))" }
+    public var description: String { "KeySlots.Secret(\(kind))" }
 
     public var debugDescription: String { description }
 

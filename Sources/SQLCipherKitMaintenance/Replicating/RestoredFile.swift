@@ -139,7 +139,9 @@ package final class RestoredFile {
         }
     }
 
-    private static func require(_ path: String, _ key: Encryption, _ problems: (Schema) throws -> [IntegrityProblem]) throws {
+    private static func require(
+        _ path: String, _ key: Encryption, _ problems: (Schema) throws -> [Schema.IntegrityReport.Problem]
+    ) throws {
         let db = try Connection(.file(path), key: key)
         defer { db.close() }
         try db.main.refuse(problems(db.main), "the restored database")

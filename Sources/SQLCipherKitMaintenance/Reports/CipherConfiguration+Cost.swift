@@ -7,7 +7,7 @@ extension CipherConfiguration.Hash {
     /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>).
     ///
     /// NIST SP 800-132 (5.2) requires at least 1,000, and as many as users can tolerate.
-    public var recommendedIterations: Int {
+    package var recommendedIterations: Int {
         switch self {
         case .sha1: 1_300_000
         case .sha256: 600_000
@@ -29,7 +29,7 @@ extension CipherConfiguration {
     /// - Parameters:
     ///   - duration: how long deriving the key may take.
     ///   - hash: the hash function of PBKDF2. Default: SHA-512.
-    /// - Returns: a multiple of 1,000, never less than ``Hash/recommendedIterations``, however short the duration.
+    /// - Returns: a multiple of 1,000, never less than OWASP recommends for the hash, however short the duration.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a duration that is not positive or is longer than an hour.
     public static func iterations(taking duration: Duration, hash: Hash = .sha512) throws(DatabaseError) -> Int {
         guard duration > .zero, duration <= .seconds(3600) else {
@@ -63,7 +63,7 @@ extension CipherConfiguration {
     /// A way in which cipher settings are weaker than recommended today. Weak settings are not refused, since existing files use
     /// them.
     public enum Weakness: Hashable, Sendable, CustomStringConvertible {
-        /// Fewer rounds of PBKDF2 than ``Hash/recommendedIterations``. Irrelevant for raw keys and key slots, which do not use
+        /// Fewer rounds of PBKDF2 than OWASP recommends for the hash. Irrelevant for raw keys and key slots, which do not use
         /// them.
         case keyDerivation(rounds: Int, recommended: Int)
         /// Pages are not authenticated, so tampering with the file goes undetected.

@@ -63,7 +63,7 @@ extension Schema {
 
     /// The samples that `ANALYZE` has taken of the indexes; empty if it has not run.
     /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
-    public func samples() throws(DatabaseError) -> [IndexSample] {
+    package func samples() throws(DatabaseError) -> [IndexSample] {
         guard try has("sqlite_stat4") else { return [] }
         let rows: [(String, String, String, String, String, Data)] = try connection.fetchAll(
             SQL(raw: "SELECT tbl, idx, neq, nlt, ndlt, sample FROM \(qualified("sqlite_stat4")) ORDER BY tbl, idx, rowid"))

@@ -17,10 +17,12 @@ extension Schema {
     ///     was opened with any.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, ``DatabaseError/Reason/timeout``,
     ///   ``DatabaseError/Reason/limitExceeded``, or any error from reading the tables.
-    public func valueReport(sampling rows: Int? = 10_000, limits: WorkLimits? = nil) throws -> ValueReport {
-        try live()
-        if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
-        return try connection.limited(to: limits ?? connection.configuration.safeguards?.work) { try valueReport(rows) }
+    public func valueReport(sampling rows: Int? = 10_000, limits: WorkLimits? = nil) throws(DatabaseError) -> ValueReport {
+        try DatabaseError.typed {
+            try live()
+            if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
+            return try connection.limited(to: limits ?? connection.configuration.safeguards?.work) { try valueReport(rows) }
+        }
     }
 
     private func valueReport(_ rows: Int?) throws -> ValueReport {
@@ -59,7 +61,7 @@ extension Schema {
     }
 }
 
-extension ValueReport.Origin {
+extension Schema.ValueReport.Origin {
     init?(_ tables: [String]) {
         if tables.contains(name: "Z_METADATA"), tables.contains(name: "Z_PRIMARYKEY") {
             self = .coreData

@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-extension ValueReport.Form: CustomStringConvertible {
+extension Schema.ValueReport.Form: CustomStringConvertible {
     /// A readable description, such as `text yyyy-MM-dd HH:mm:ss.SSS` or `integer seconds since 1970`.
     public var description: String {
         switch self {

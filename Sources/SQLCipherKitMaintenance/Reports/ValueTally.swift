@@ -6,11 +6,11 @@ import SQLCipherKitCore
 struct ValueTally {
     /// The possible meaning of a single value: whether a number is a date can only be told from the other values.
     private enum Look: Hashable {
-        case zeroOrOne, integer, real, uuidBytes, blob, form(ValueReport.Form)
+        case zeroOrOne, integer, real, uuidBytes, blob, form(Schema.ValueReport.Form)
         case seconds(isReal: Bool, isEarly: Bool), milliseconds, julianDay
 
         /// The form, if a number is no date.
-        var plain: ValueReport.Form {
+        var plain: Schema.ValueReport.Form {
             switch self {
             case .zeroOrOne, .integer, .seconds(isReal: false, _), .milliseconds: .integer
             case .real, .seconds, .julianDay: .real
@@ -74,7 +74,7 @@ struct ValueTally {
         }
     }
 
-    private static func form(_ text: String) -> ValueReport.Form {
+    private static func form(_ text: String) -> Schema.ValueReport.Form {
         if text.utf8.count == 36, UUID(uuidString: text) != nil {
             if text == text.uppercased() { return .uuid(.uppercaseText) }
             if text == text.lowercased() { return .uuid(.lowercaseText) }
@@ -89,22 +89,22 @@ struct ValueTally {
 
     private func count(_ condition: (Look) -> Bool) -> Int { looks.reduce(0) { $0 + (condition($1.key) ? $1.value : 0) } }
 
-    func column(_ column: TableColumn, of table: TableSchema, _ origin: ValueReport.Origin?) -> ValueReport.Column {
+    func column(_ column: TableColumn, of table: TableSchema, _ origin: Schema.ValueReport.Origin?) -> Schema.ValueReport.Column {
         // Treat bytes in a foreign key like an id.
         let isReference = table.foreignKeys.contains { $0.columns.contains(name: column.name) }
         let (content, reason, form) = reading(isReference ? column.name + "id" : column.name, column.type, origin)
-        var counts: [ValueReport.Form: Int] = [:]
+        var counts: [Schema.ValueReport.Form: Int] = [:]
         for (look, count) in looks { counts[form(look), default: 0] += count }
-        let forms = counts.map { ValueReport.Column.Count(form: $0.key, count: $0.value) }
-        return ValueReport.Column(
+        let forms = counts.map { Schema.ValueReport.Column.Count(form: $0.key, count: $0.value) }
+        return Schema.ValueReport.Column(
             table: table.name, name: column.name, type: column.type, content: content,
             forms: forms.sorted { ($1.count, "\($0.form)") < ($0.count, "\($1.form)") }, reason: reason)
     }
 
     /// The column's content, why numbers in it are dates, and the form that each look then means.
     private func reading(
-        _ name: String, _ type: String, _ origin: ValueReport.Origin?
-    ) -> (ValueReport.Content, String?, (Look) -> ValueReport.Form) {
+        _ name: String, _ type: String, _ origin: Schema.ValueReport.Origin?
+    ) -> (Schema.ValueReport.Content, String?, (Look) -> Schema.ValueReport.Form) {
         // Core Data has one type for dates, which it uses for nothing else.
         if origin == .coreData, type.uppercased() == "TIMESTAMP", count({ $0.isNumber }) > 0 {
             let reason = "Core Data, whose tables the file has, stores a date as the seconds since 2001"
@@ -127,9 +127,9 @@ struct ValueTally {
         return (content, reason, { look in isSince2001 && look.isNumber ? .date(.secondsSince2001) : form(look) })
     }
 
-    private func reading(_ name: String, _ type: String) -> (ValueReport.Content, (Look) -> ValueReport.Form) {
+    private func reading(_ name: String, _ type: String) -> (Schema.ValueReport.Content, (Look) -> Schema.ValueReport.Form) {
         let all = count { _ in true }
-        let plain: (Look) -> ValueReport.Form = \.plain
+        let plain: (Look) -> Schema.ValueReport.Form = \.plain
         if all == 0 { return (.nothing, plain) }
         let hint = Hint(name, type)
         let dates = count { $0.isDate }, seconds = count { $0.isNumberOfDate }

@@ -14,7 +14,7 @@ struct ContentErasure {
         self.reporter = reporter
     }
 
-    func run(_ report: inout ErasureReport) throws {
+    func run(_ report: inout Schema.ErasureReport) throws {
         for index in try schema.fullTextIndexes() {
             try reporter?.report()
             if try !FullTextErasure(index).run() { report.unmatchedIndexes.append(index.name) }

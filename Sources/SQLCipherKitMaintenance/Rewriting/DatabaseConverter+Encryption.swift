@@ -16,7 +16,7 @@ extension DatabaseConverter {
     @discardableResult
     public static func encrypt(
         fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
-        progress: RewriteProgressHandler? = nil
+        progress: RewriteProgress.Handler? = nil
     ) throws -> CipherConfiguration {
         let key = try key.resolvedForNewKey()
         var settings = key.settings
@@ -38,7 +38,7 @@ extension DatabaseConverter {
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     public static func decrypt(
         fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
-        progress: RewriteProgressHandler? = nil
+        progress: RewriteProgress.Handler? = nil
     ) throws {
         try convert(fileAt: path, from: key, to: .plaintext, configuration: configuration, progress: progress)
     }
@@ -58,7 +58,7 @@ extension DatabaseConverter {
     @discardableResult
     public static func migrate(
         fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
-        progress: RewriteProgressHandler? = nil
+        progress: RewriteProgress.Handler? = nil
     ) throws -> Int? {
         let key = try key.resolvedForNewKey()
         switch try identify(fileAt: path, key: key) {

@@ -2,21 +2,23 @@ import CSQLCipher
 import Foundation
 import SQLCipherKitCore
 
-/// The kind of a file, as determined with a key; see ``DatabaseConverter/identify(fileAt:key:limits:)``.
-public enum DatabaseIdentity: Hashable, Sendable {
-    /// An empty file, in which a database could be created.
-    case empty
-    /// A SQLite database that is not encrypted.
-    case plaintext
-    /// A database that SQLCipher has encrypted with this key. `settings` open it. `version`, from 1 to 4, is the version of
-    /// SQLCipher with these defaults, apart from the page size; nil if they are not the defaults of any version.
-    case encrypted(version: Int?, settings: CipherConfiguration)
-    /// A database that SQLCipher has encrypted, all but its header (``CipherConfiguration/plaintextHeaderSize``): no key was given,
-    /// or the salt is missing, without which no passphrase opens it.
-    case plaintextHeader
-    /// Neither a plaintext database nor one that the key opens with any of the settings tried: the key is wrong, the settings are
-    /// different, the first page is damaged, or the file is not a database.
-    case unknown
+extension DatabaseConverter {
+    /// The kind of a file, as determined with a key; see ``DatabaseConverter/identify(fileAt:key:limits:)``.
+    public enum Identity: Hashable, Sendable {
+        /// An empty file, in which a database could be created.
+        case empty
+        /// A SQLite database that is not encrypted.
+        case plaintext
+        /// A database that SQLCipher has encrypted with this key. `settings` open it. `version`, from 1 to 4, is the version of
+        /// SQLCipher with these defaults, apart from the page size; nil if they are not the defaults of any version.
+        case encrypted(version: Int?, settings: CipherConfiguration)
+        /// A database that SQLCipher has encrypted, all but its header (``CipherConfiguration/plaintextHeaderSize``): no key was
+        /// given, or the salt is missing, without which no passphrase opens it.
+        case plaintextHeader
+        /// Neither a plaintext database nor one that the key opens with any of the settings tried: the key is wrong, the settings
+        /// are different, the first page is damaged, or the file is not a database.
+        case unknown
+    }
 }
 
 extension DatabaseConverter {
@@ -40,16 +42,20 @@ extension DatabaseConverter {
     ///   - limits: how much it may use; it ends between two key derivations. Default: nil, for those of ``WorkLimits``, but a
     ///     minute.
     /// - Returns: what the file is.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``, or
-    ///   the error that prevents the file from being read.
-    public static func identify(fileAt path: String, key: Encryption?, limits: WorkLimits? = nil) throws -> DatabaseIdentity {
-        var usual = WorkLimits()
-        usual.time = .seconds(60)
-        let meter = WorkMeter(limits ?? usual)
-        return try meter.run { try identify(path, key, meter) }
+    /// - Throws: ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``,
+    ///   ``ResultCode/interrupted`` in a cancelled task, or the error that prevents the file from being read.
+    public static func identify(
+        fileAt path: String, key: Encryption?, limits: WorkLimits? = nil
+    ) throws(DatabaseError) -> Identity {
+        try DatabaseError.typed {
+            var usual = WorkLimits()
+            usual.time = .seconds(60)
+            let meter = WorkMeter(limits ?? usual)
+            return try meter.run { try identify(path, key, meter) }
+        }
     }
 
-    private static func identify(_ path: String, _ key: Encryption?, _ meter: WorkMeter) throws -> DatabaseIdentity {
+    private static func identify(_ path: String, _ key: Encryption?, _ meter: WorkMeter) throws -> Identity {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         _ = try DatabaseFile.prepare(.file(path), reading)
@@ -81,9 +87,9 @@ extension DatabaseConverter {
     private static func identity(
         _ path: String, _ key: Encryption, _ meter: WorkMeter, salt: [UInt8],
         _ layouts: (CipherConfiguration) -> [CipherConfiguration]
-    ) throws -> DatabaseIdentity {
+    ) throws -> Identity {
         var keys: [[Int]: Encryption] = [:]
-        func identity(_ cipher: CipherConfiguration, _ isWanted: (CipherConfiguration) -> Bool) throws -> DatabaseIdentity? {
+        func identity(_ cipher: CipherConfiguration, _ isWanted: (CipherConfiguration) -> Bool) throws -> Identity? {
             try meter.use()
             let derivation = [Int(cipher.kdfAlgorithm.number), cipher.kdfIterations]
             let derived = try keys[derivation] ?? key.derived(cipher, salt: salt)

@@ -13,7 +13,7 @@ extension DatabaseConverter {
     /// Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
     /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost if its own
     /// page is lost, or one of the overflow pages of a large value; what is left of it, such as its first columns, is kept in a
-    /// table of its own. ``SalvageReport`` says where these rows went, and those whose table is unknown.
+    /// table of its own. ``DatabaseConverter/SalvageReport`` says where these rows went, and those whose table is unknown.
     ///
     /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
     /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without one, the rows of these tables are in the table
@@ -41,7 +41,7 @@ extension DatabaseConverter {
     @discardableResult
     public static func salvage(
         fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil, recoveryCopy: String? = nil,
-        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgress.Handler? = nil
     ) throws -> SalvageReport {
         if newPath.isEmpty || newPath.utf8.contains(0) {
             throw DatabaseError.invalidArgument("the path of the new file is empty or contains a NUL character")
@@ -62,7 +62,7 @@ extension DatabaseConverter {
     ///   - publish: gives the finished file its name.
     static func salvage(
         fileAt path: String, beside database: String, key: Encryption, to file: AtomicFile, like original: stat? = nil,
-        newKey: Encryption?, _ recoveryCopy: String?, _ configuration: DatabaseConfiguration, _ progress: RewriteProgressHandler?,
+        newKey: Encryption?, _ recoveryCopy: String?, _ configuration: DatabaseConfiguration, _ progress: RewriteProgress.Handler?,
         publish: () throws -> Void
     ) throws -> SalvageReport {
         var reading = DatabaseConfiguration()

@@ -49,7 +49,7 @@ public enum DatabaseConverter {
     ///   ``ResultCode/full``. In each case the file is unchanged.
     public static func convert(
         fileAt path: String, from source: Encryption, to target: Encryption, pageSize: Int? = nil,
-        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgressHandler? = nil
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgress.Handler? = nil
     ) throws {
         let target = try target.resolvedForNewFile()
         if let pageSize {

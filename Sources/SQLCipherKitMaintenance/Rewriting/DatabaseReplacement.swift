@@ -13,7 +13,7 @@ struct DatabaseReplacement {
 
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file, or a file without write permission.
     init(
-        of source: Schema, key: Encryption, pageSize: Int? = nil, progress: RewriteProgressHandler?
+        of source: Schema, key: Encryption, pageSize: Int? = nil, progress: RewriteProgress.Handler?
     ) throws {
         // SQLite's own path of the file: absolute and without symbolic links.
         guard let path = try source.path else {

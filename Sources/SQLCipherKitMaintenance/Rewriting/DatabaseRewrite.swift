@@ -10,7 +10,7 @@ struct DatabaseRewrite {
     let pageSize: Int?
     private let relay: ProgressRelay?
 
-    init(of source: Schema, path: String, key: Encryption, pageSize: Int?, _ progress: RewriteProgressHandler?) {
+    init(of source: Schema, path: String, key: Encryption, pageSize: Int?, _ progress: RewriteProgress.Handler?) {
         self.source = source
         self.path = path
         self.pageSize = pageSize

@@ -4,22 +4,22 @@ import SQLCipherKitCore
 /// Erases deleted content from a database: first inside stored values, then on the pages, then in the log or the journal.
 struct Erasure {
     private let schema: Schema
-    private let progress: RewriteProgressHandler?
+    private let progress: RewriteProgress.Handler?
     private var connection: Connection { schema.connection }
 
-    init(of schema: Schema, _ progress: RewriteProgressHandler?) {
+    init(of schema: Schema, _ progress: RewriteProgress.Handler?) {
         self.schema = schema
         self.progress = progress
     }
 
-    func run() throws -> ErasureReport {
+    func run() throws -> Schema.ErasureReport {
         try schema.requireRewritable()
         if schema.isSame(as: connection.temp) {
             throw DatabaseError.misuse("temporary tables are in memory: there is nothing to erase")
         }
         try schema.entriesToRun()
         try requireItsPlace()
-        var report = ErasureReport()
+        var report = Schema.ErasureReport()
         let path = try schema.path
         if let path { AtomicFile.removeRemains(of: path, isOpen: true) }
         let pages = try schema.pageCount

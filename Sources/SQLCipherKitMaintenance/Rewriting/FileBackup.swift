@@ -6,11 +6,11 @@ struct FileBackup {
     private let source: Schema
     private let path: String
     private let encryption: Encryption
-    private let options: BackupOptions
-    private let progress: RewriteProgressHandler?
+    private let options: Schema.BackupOptions
+    private let progress: RewriteProgress.Handler?
 
     init(
-        of source: Schema, to path: String, key: Encryption, _ options: BackupOptions, _ progress: RewriteProgressHandler?
+        of source: Schema, to path: String, key: Encryption, _ options: Schema.BackupOptions, _ progress: RewriteProgress.Handler?
     ) throws {
         try source.live()
         if path.isEmpty || path.utf8.contains(0) {

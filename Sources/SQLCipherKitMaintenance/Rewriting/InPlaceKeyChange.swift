@@ -18,7 +18,7 @@ struct InPlaceKeyChange {
         journal = try schema.unfitJournal
     }
 
-    func run(_ progress: RewriteProgressHandler?) throws {
+    func run(_ progress: RewriteProgress.Handler?) throws {
         let connection = schema.connection
         let handle = try schema.live()
         // Callers may forget the old key when this returns, whatever a power failure does then.

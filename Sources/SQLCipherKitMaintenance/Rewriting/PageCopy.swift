@@ -8,12 +8,14 @@ import SQLCipherKitCore
 struct PageCopy {
     private let source: Schema
     private let target: Schema
-    private let options: BackupOptions
+    private let options: Schema.BackupOptions
     private let relay: ProgressRelay?
     private let reportsEnd: Bool
 
     /// - Parameter reportsEnd: whether the copy is the last part of the work, so that its end is reported.
-    init(from source: Schema, to target: Schema, _ options: BackupOptions, _ relay: ProgressRelay?, reportsEnd: Bool = true) {
+    init(
+        from source: Schema, to target: Schema, _ options: Schema.BackupOptions, _ relay: ProgressRelay?, reportsEnd: Bool = true
+    ) {
         self.source = source
         self.target = target
         self.options = options

@@ -48,7 +48,7 @@ extension Schema {
     /// the database, and contains no rows.
     /// ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` uses it where the database's own
     /// are lost. Write it again after each change of the schema or the key, and after ``vacuum()``, ``erase(progress:)`` and other
-    /// rewrites of the file. ``BackupOptions/writesRecoveryCopy`` writes one with each backup, and
+    /// rewrites of the file. ``Schema/BackupOptions/writesRecoveryCopy`` writes one with each backup, and
     /// ``SharedSchema/keepRecoveryCopy(toFileAt:)`` one after each change of the schema.
     ///
     /// An existing recovery copy is replaced when the new one is complete, which has the permissions and, as far as the system
@@ -56,28 +56,30 @@ extension Schema {
     /// - Parameter path: the file to write. Default: nil, the database's own path with `-recovery` appended.
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file; ``DatabaseError/Reason/cannotOpen`` if the path is
     ///   that of a file that is not a recovery copy of this key; or an error from SQLite. An existing file is then unchanged.
-    public func writeRecoveryCopy(toFileAt path: String? = nil) throws {
-        guard let own = try self.path else {
-            throw DatabaseError.misuse("the database \(name) has no file, and so no recovery copy")
-        }
-        if path?.isEmpty == true || path?.utf8.contains(0) == true {
-            throw DatabaseError.invalidArgument("the path of the recovery copy is empty or contains a NUL character")
-        }
-        let path = path.map { URL(fileURLWithPath: $0).path } ?? own + RecoveryCopy.suffix
-        let key = try encryptionOrPlaintext
-        if DatabaseFile.exists(path) { _ = try RecoveryCopy(atPath: path, key: key) }
-        var original = stat()
-        let isKnown = stat(own, &original) == 0
-        try connection.usingExclusively {
-            let file = try AtomicFile(for: path)
-            do {
-                let copy = try Connection(.file(file.temporaryPath), key: key, configuration: .forCopy(of: connection))
-                defer { copy.close() }
-                try copy.disableJournal()
-                try connection.savepoint { _ in try write(to: copy) }
+    public func writeRecoveryCopy(toFileAt path: String? = nil) throws(DatabaseError) {
+        try DatabaseError.typed {
+            guard let own = try self.path else {
+                throw DatabaseError.misuse("the database \(name) has no file, and so no recovery copy")
             }
-            try file.flush(like: isKnown ? original : nil)
-            try file.publish(replacing: true)
+            if path?.isEmpty == true || path?.utf8.contains(0) == true {
+                throw DatabaseError.invalidArgument("the path of the recovery copy is empty or contains a NUL character")
+            }
+            let path = path.map { URL(fileURLWithPath: $0).path } ?? own + RecoveryCopy.suffix
+            let key = try encryptionOrPlaintext
+            if DatabaseFile.exists(path) { _ = try RecoveryCopy(atPath: path, key: key) }
+            var original = stat()
+            let isKnown = stat(own, &original) == 0
+            try connection.usingExclusively {
+                let file = try AtomicFile(for: path)
+                do {
+                    let copy = try Connection(.file(file.temporaryPath), key: key, configuration: .forCopy(of: connection))
+                    defer { copy.close() }
+                    try copy.disableJournal()
+                    try connection.savepoint { _ in try write(to: copy) }
+                }
+                try file.flush(like: isKnown ? original : nil)
+                try file.publish(replacing: true)
+            }
         }
     }
 

@@ -76,13 +76,13 @@ extension ResidueSearch {
         }
     }
 
-    private func search(_ bytes: [UInt8], _ number: Int, _ kind: ResidueReport.Kind, file: String) throws {
+    private func search(_ bytes: [UInt8], _ number: Int, _ kind: Schema.ResidueReport.Kind, file: String) throws {
         guard number > 0, let image = decrypted(bytes, number) else { return try count(isReadable: false) }
         try searchOlder(image, number, kind, file: file)
     }
 
     /// Searches an image, unless it is the same as the current page.
-    private func searchOlder(_ image: [UInt8], _ number: Int, _ kind: ResidueReport.Kind, file: String) throws {
+    private func searchOlder(_ image: [UInt8], _ number: Int, _ kind: Schema.ResidueReport.Kind, file: String) throws {
         try count(isReadable: true)
         let end = pages.pageSize - pages.reservedSize
         if kind != .remains, let page = try pages.page(number), page.prefix(end) == image.prefix(end) { return }

@@ -4,12 +4,14 @@ import SQLCipherKitSearch
 
 /// Searches everything that belongs to a database for bytes and words: in this file, its pages.
 final class ResidueSearch {
+    typealias Place = Schema.ResidueReport.Place
+
     let schema: Schema
     let targets: [ResidueTarget]
     let pages: PageReader
     let path: String?
-    private(set) var report = ResidueReport()
-    private var places: Set<ResidueReport.Place> = []
+    private(set) var report = Schema.ResidueReport()
+    private var places: Set<Place> = []
     private var words: [String: ResidueWords] = [:]
     private var isUsed: [Bool]
     /// The tables in which FTS3 and FTS4 keep their words.
@@ -37,7 +39,7 @@ final class ResidueSearch {
         for index in try schema.fullTextIndexes() { words[index.name] = try ResidueWords(index, targets) }
     }
 
-    func run() throws -> ResidueReport {
+    func run() throws -> Schema.ResidueReport {
         try searchTree("sqlite_schema", root: 1, .content)
         let objects: [(String, String, Int)] = try schema.connection.fetchAll(
             """
@@ -51,7 +53,7 @@ final class ResidueSearch {
         return finished()
     }
 
-    private func finished() -> ResidueReport {
+    private func finished() -> Schema.ResidueReport {
         let live = Set(places.filter { $0.kind == .content }.map(\.target))
         report.places = places.map { place in
             var place = place
@@ -103,7 +105,7 @@ final class ResidueSearch {
                     return page
                 }
                 search(record, cell, role) { target, kind, isLive in
-                    ResidueReport.Place(target: target, kind: kind, file: self.path, page: number, object: object, isLive: isLive)
+                    Place(target: target, kind: kind, file: self.path, page: number, object: object, isLive: isLive)
                 }
             }
             searchSlack(bytes, used: page.used, number, object)
@@ -126,7 +128,7 @@ final class ResidueSearch {
         return record
     }
 
-    private typealias Placing = (_ target: Int, _ kind: ResidueReport.Kind, _ isLive: Bool) -> ResidueReport.Place
+    private typealias Placing = (_ target: Int, _ kind: Schema.ResidueReport.Kind, _ isLive: Bool) -> Place
 
     private func search(_ record: [UInt8], _ cell: TreePage.Cell, _ role: Role, _ place: Placing) {
         switch role {
@@ -157,7 +159,7 @@ final class ResidueSearch {
                 }
                 guard isThere else { continue }
                 places.insert(
-                    ResidueReport.Place(target: index, kind: .slack, file: path, page: number, object: object, isLive: false))
+                    Place(target: index, kind: .slack, file: path, page: number, object: object, isLive: false))
             }
         }
     }
@@ -172,9 +174,9 @@ final class ResidueSearch {
     }
 
     /// Searches a page that is not, or no longer, in use.
-    func searchImage(_ bytes: [UInt8], _ number: Int?, _ kind: ResidueReport.Kind, file: String?) {
-        func place(_ target: Int) -> ResidueReport.Place {
-            ResidueReport.Place(target: target, kind: kind, file: file, page: number, object: nil, isLive: false)
+    func searchImage(_ bytes: [UInt8], _ number: Int?, _ kind: Schema.ResidueReport.Kind, file: String?) {
+        func place(_ target: Int) -> Place {
+            Place(target: target, kind: kind, file: file, page: number, object: nil, isLive: false)
         }
         let content = Array(bytes.prefix(pages.pageSize - pages.reservedSize))
         for (index, target) in targets.enumerated() {
@@ -194,11 +196,11 @@ final class ResidueSearch {
     }
 
     /// Searches bytes that belong to no known page.
-    func searchBytes(_ bytes: [UInt8], _ kind: ResidueReport.Kind, file: String) {
-        add(bytes) { ResidueReport.Place(target: $0, kind: kind, file: file, page: nil, object: nil, isLive: false) }
+    func searchBytes(_ bytes: [UInt8], _ kind: Schema.ResidueReport.Kind, file: String) {
+        add(bytes) { Place(target: $0, kind: kind, file: file, page: nil, object: nil, isLive: false) }
     }
 
-    private func add(_ bytes: [UInt8], _ place: (_ target: Int) -> ResidueReport.Place) {
+    private func add(_ bytes: [UInt8], _ place: (_ target: Int) -> Place) {
         for (index, target) in targets.enumerated() where target.stands(in: bytes) { places.insert(place(index)) }
     }
 

@@ -1,5 +1,6 @@
 import CSQLCipher
 import Foundation
+import SQLCipherKitCore
 
 /// The bytes or text to search for.
 struct ResidueTarget {
@@ -13,12 +14,20 @@ struct ResidueTarget {
     /// the length of the rest, and the rest.
     let rests: [[UInt8]]
 
-    init(_ bytes: [UInt8]) {
+    init(_ value: SQLValue, encoding: String) throws(DatabaseError) {
+        switch value {
+        case .text(let text): self.init(text, encoding: encoding)
+        case .blob(let data): self.init(Array(data))
+        default: throw .invalidArgument("only texts and blobs can be searched for, not \(value.storageClass)")
+        }
+    }
+
+    private init(_ bytes: [UInt8]) {
         (self.bytes, text, forms) = (bytes, nil, [bytes])
         rests = Self.rests(of: bytes)
     }
 
-    init(_ text: String, encoding: String) {
+    private init(_ text: String, encoding: String) {
         self.text = text
         bytes = Array(text.utf8)
         let wide = text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }

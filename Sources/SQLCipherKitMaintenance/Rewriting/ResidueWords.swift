@@ -9,9 +9,9 @@ struct ResidueWords {
     private var words: [Set<[UInt8]>] = []
     private var wanted: Set<[UInt8]> = []
     /// Where words occur.
-    private var hits: [[UInt8]: Set<ResidueReport.Place>] = [:]
+    private var hits: [[UInt8]: Set<ResidueSearch.Place>] = [:]
     /// Where other words occur that contain a target.
-    private var containing: [[UInt8]: Set<ResidueReport.Place>] = [:]
+    private var containing: [[UInt8]: Set<ResidueSearch.Place>] = [:]
 
     init(_ index: FullTextIndex, _ targets: [ResidueTarget]) throws(DatabaseError) {
         self.index = index
@@ -27,7 +27,7 @@ struct ResidueWords {
     }
 
     /// Records the words, each after a prefix byte, that occur in a place.
-    mutating func note(_ terms: [ArraySlice<UInt8>], _ place: (_ target: Int) -> ResidueReport.Place) {
+    mutating func note(_ terms: [ArraySlice<UInt8>], _ place: (_ target: Int) -> ResidueSearch.Place) {
         for term in terms {
             let word = Array(term.dropFirst())
             if wanted.contains(word) { hits[word, default: []].insert(place(0)) }
@@ -38,10 +38,10 @@ struct ResidueWords {
     }
 
     /// The places of all texts of which each word occurs somewhere.
-    func places() throws -> [ResidueReport.Place] {
-        var places: [ResidueReport.Place] = []
+    func places() throws -> [ResidueSearch.Place] {
+        var places: [ResidueSearch.Place] = []
         for (target, words) in words.enumerated() where !words.isEmpty && words.allSatisfy({ hits[$0] != nil }) {
-            var found: [ResidueReport.Place] = []
+            var found: [ResidueSearch.Place] = []
             for word in words { found += try located(hits[word] ?? [], word, target) }
             // If one of its words occurs only in deleted content, the text as a whole is deleted.
             let deleted = found.filter { !$0.isLive }
@@ -51,10 +51,10 @@ struct ResidueWords {
         return places
     }
 
-    private func located(_ found: Set<ResidueReport.Place>, _ word: [UInt8], _ target: Int?) throws -> [ResidueReport.Place] {
+    private func located(_ found: Set<ResidueSearch.Place>, _ word: [UInt8], _ target: Int?) throws -> [ResidueSearch.Place] {
         let isLive = try !index.instances(of: String(decoding: word, as: UTF8.self), limit: 1).isEmpty
         return found.map { place in
-            ResidueReport.Place(
+            ResidueSearch.Place(
                 target: target ?? place.target, kind: place.kind, file: place.file, page: place.page, object: place.object,
                 // An older image of the index holds earlier content.
                 isLive: isLive && place.kind == .fullTextIndex)

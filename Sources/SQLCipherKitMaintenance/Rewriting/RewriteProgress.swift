@@ -1,31 +1,35 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// The progress of rewriting or copying a whole database.
+/// The progress of rewriting, copying or restoring a database.
 public struct RewriteProgress: Hashable, Sendable {
-    /// The number of finished pages.
-    public let pagesDone: Int
-    /// The total number of pages. An estimate if the page size changes.
-    public let pagesTotal: Int
+    /// Receives the progress, and cancels the operation by throwing. It cannot use the connections to the databases that are
+    /// rewritten or copied: meanwhile their methods throw ``DatabaseError/Reason/misuse`` and have no effect.
+    public typealias Handler = (RewriteProgress) throws -> Void
+
+    /// What is finished: pages; rows, if tables are copied; bytes, if a replica is restored.
+    public let done: Int
+    /// What there is to do, in the same unit. An estimate if the page size changes.
+    public let total: Int
+    /// The table that is being copied; nil for a whole database.
+    public let table: String?
 
     /// The finished fraction, from 0 to 1.
-    public var fraction: Double { pagesTotal == 0 ? 1 : Double(pagesDone) / Double(pagesTotal) }
-}
+    public var fraction: Double { total == 0 ? 1 : Double(done) / Double(total) }
 
-/// Receives the progress, and cancels the operation by throwing. It cannot use the connections to the databases that are rewritten
-/// or copied: meanwhile their methods throw ``DatabaseError/Reason/misuse`` and have no effect.
-public typealias RewriteProgressHandler = (RewriteProgress) throws -> Void
+    package init(done: Int, total: Int, table: String? = nil) { (self.done, self.total, self.table) = (done, total, table) }
+}
 
 /// Passes a progress handler through a C callback, and its error back.
 final class ProgressRelay {
-    private let handler: RewriteProgressHandler
+    private let handler: RewriteProgress.Handler
     private let connection: Connection?
     /// The error that the handler has thrown.
     private(set) var error: (any Error)?
     private var lastTotal = 1
 
     /// - Parameter connection: a connection that the handler cannot use; nil if no caller has access to one.
-    init(_ handler: @escaping RewriteProgressHandler, on connection: Connection?) {
+    init(_ handler: @escaping RewriteProgress.Handler, on connection: Connection?) {
         self.handler = handler
         self.connection = connection
     }
@@ -34,7 +38,7 @@ final class ProgressRelay {
     func report(done: Int, total: Int) -> Bool {
         lastTotal = max(1, total)
         do {
-            let progress = RewriteProgress(pagesDone: min(done, total), pagesTotal: total)
+            let progress = RewriteProgress(done: min(done, total), total: total)
             if let connection { try connection.refusingUse { try handler(progress) } } else { try handler(progress) }
             return true
         } catch {

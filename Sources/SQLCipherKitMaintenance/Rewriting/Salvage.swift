@@ -31,7 +31,7 @@ struct Salvage {
         self.relay = relay
     }
 
-    func run(to newPath: String, key newKey: Encryption) throws -> SalvageReport {
+    func run(to newPath: String, key newKey: Encryption) throws -> DatabaseConverter.SalvageReport {
         let first = try firstPage(), header = first ?? recovery?.header
         let map = try PageMap(source, header: header, isFirstPageLost: first == nil, meter, report)
         var encoding = StoredRecord.Encoding(rawValue: header?.bigEndian(at: 56, bytes: 4) ?? 1) ?? .utf8
@@ -63,7 +63,7 @@ struct Salvage {
         }
         copy.close()
         let damagedTables = Set(content.tables.filter { !$0.isComplete }.map(\.name))
-        return SalvageReport(
+        return DatabaseConverter.SalvageReport(
             tables: content.tables, lostObjects: content.lostObjects, lostSchemaPages: schema.losses.pages,
             lostPages: map.lostPages, rebuiltIndexes: try finish(newPath, newKey, objects, damagedTables),
             unassignedRows: content.unassignedRows, recoveredObjects: objects.count - known)

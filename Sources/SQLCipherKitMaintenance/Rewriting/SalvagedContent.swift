@@ -3,8 +3,8 @@ import SQLCipherKitCore
 
 /// Creates the tables, rows and other objects of a damaged database in a new one.
 struct SalvagedContent {
-    private(set) var tables: [SalvageReport.Table] = []
-    private(set) var lostObjects: [SalvageReport.LostObject] = []
+    private(set) var tables: [DatabaseConverter.SalvageReport.Table] = []
+    private(set) var lostObjects: [DatabaseConverter.SalvageReport.LostObject] = []
 
     /// The number of rows in the table `lost_and_found`.
     private(set) var unassignedRows = 0
@@ -60,7 +60,7 @@ struct SalvagedContent {
             // With a trigger of a missing table, SQLite refuses the whole schema, and a virtual table needs all of its parts.
             let needed = entry.type == "trigger" ? [entry.table] : entry.parts
             if let missing = needed.first(where: { !names.contains(SQLName($0)) }) {
-                lostObjects.append(SalvageReport.LostObject(name: entry.name, message: "no such table: \(missing)"))
+                lostObjects.append(.init(name: entry.name, message: "no such table: \(missing)"))
                 continue
             }
             let isWritten = try attempt(entry) { () throws(DatabaseError) in
@@ -84,7 +84,7 @@ struct SalvagedContent {
             return true
         } catch {
             guard [.error, .constraint, .corrupt, .misuse].contains(error.code.primary) else { throw error }
-            lostObjects.append(SalvageReport.LostObject(name: entry.name, message: error.message))
+            lostObjects.append(DatabaseConverter.SalvageReport.LostObject(name: entry.name, message: error.message))
             return false
         }
     }
@@ -165,8 +165,8 @@ struct SalvagedContent {
 }
 
 extension SalvagedContent.Progress {
-    fileprivate var report: SalvageReport.Table {
-        SalvageReport.Table(
+    fileprivate var report: DatabaseConverter.SalvageReport.Table {
+        DatabaseConverter.SalvageReport.Table(
             name: object.entry.name, rows: rows, lostPages: Set(losses.pages).sorted(), lostRows: losses.rows + refused,
             reattachedRows: reattached, partialRows: partial)
     }

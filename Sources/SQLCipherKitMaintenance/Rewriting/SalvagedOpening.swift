@@ -27,7 +27,7 @@ extension DatabaseConverter {
     ///   or an error from SQLite. The file is then unchanged.
     public static func openSalvaging(
         fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
-        progress: RewriteProgressHandler? = nil
+        progress: RewriteProgress.Handler? = nil
     ) throws -> (connection: Connection, report: SalvageReport?) {
         guard DatabaseFile.exists(path) else { throw DatabaseFile.cannotOpen(path, "there is no such file") }
         // A symbolic link goes on to lead to the database.

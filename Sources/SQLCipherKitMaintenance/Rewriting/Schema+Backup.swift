@@ -1,12 +1,15 @@
 import SQLCipherKitCore
 
 extension Schema {
-    /// Copies the database to a new file with the same key, salt and settings, while other connections may read and write it
-    /// (<https://sqlite.org/backup.html>).
+    /// Copies the database to a new file, while other connections may read and write it (<https://sqlite.org/backup.html>).
     ///
     /// ```swift
     /// try db.main.backup(toFileAt: "monday.db")
     /// try db.main.backup(toFileAt: "compact.db", options: .compact)
+    /// try db.main.backup(toFileAt: "handover.db", key: otherKey) { progress in
+    ///     try Task.checkCancellation()
+    ///     print(Int(progress.fraction * 100), "%")
+    /// }
     /// ```
     /// The copy is written under a temporary name, checked page by page, flushed to disk and only then renamed. An unfinished
     /// backup, after an error or when the process ends, can therefore not be mistaken for a good one; its remains are removed by
@@ -14,9 +17,12 @@ extension Schema {
     /// committed content. With a write-ahead log, that is the snapshot at the time of the call. Without one, a commit by another
     /// connection restarts the copy; after three restarts, it blocks writers until it is done.
     ///
-    /// Pages are copied in steps, unless ``BackupOptions/isCompact`` is set.
+    /// Pages are copied in steps if the page size, and the number of bytes that each page reserves for its authentication, are the
+    /// same in the backup. Otherwise, and between plaintext and encrypted, the copy is made as with
+    /// ``Schema/BackupOptions/compact``. Such a copy includes the connection's changes in an open transaction.
     /// - Parameters:
     ///   - path: the new file, which gets permissions 0600 and is in journal mode `delete`.
+    ///   - key: how the backup is encrypted, or `.plaintext`. Default: nil, as the database, with the same key, salt and settings.
     ///   - options: the steps and pauses, whether the copy is compact, and whether it may replace a file.
     ///   - progress: called after each step, and once with all pages done before the file gets its name. If it throws, no backup is
     ///     created, and the call throws the same error. It cannot use this connection.
@@ -27,31 +33,10 @@ extension Schema {
     ///   `CancellationError` in a cancelled task, ``ResultCode/interrupted`` after an interrupt, or an error from SQLite such as
     ///   ``ResultCode/full``. In each case a file that was to be replaced is unchanged.
     public func backup(
-        toFileAt path: String, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
+        toFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(),
+        progress: RewriteProgress.Handler? = nil
     ) throws {
-        try backup(toFileAt: path, key: encryptionOrPlaintext, options: options, progress: progress)
-    }
-
-    /// Copies the database to a new file that is encrypted differently or not at all.
-    ///
-    /// ```swift
-    /// try db.main.backup(toFileAt: "handover.db", key: otherKey) { progress in
-    ///     try Task.checkCancellation()
-    ///     print(Int(progress.fraction * 100), "%")
-    /// }
-    /// ```
-    /// Pages are copied as by ``backup(toFileAt:options:progress:)`` if the page size, and the number of bytes that each page
-    /// reserves for its authentication, are the same in the backup. Otherwise, and between plaintext and encrypted, the copy is
-    /// made as with ``BackupOptions/isCompact``. Such a copy includes the connection's changes in an open transaction.
-    /// - Parameters:
-    ///   - path: the new file.
-    ///   - key: how the backup is encrypted.
-    ///   - options: as for ``backup(toFileAt:options:progress:)``.
-    ///   - progress: as for ``backup(toFileAt:options:progress:)``.
-    /// - Throws: the same errors as ``backup(toFileAt:options:progress:)``.
-    public func backup(
-        toFileAt path: String, key: Encryption, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
-    ) throws {
+        let key = try key ?? encryptionOrPlaintext
         try connection.usingExclusively {
             let key = try connection.refusingUse { try key.resolvedForNewFile() }
             try FileBackup(of: self, to: path, key: key, options, progress).run()
@@ -71,13 +56,13 @@ extension Schema {
     /// temporary file in the same folder with the same encryption, or through memory if that database has no file.
     /// - Parameters:
     ///   - target: the database to replace. It must belong to another connection.
-    ///   - options: as for ``backup(toFileAt:options:progress:)``.
-    ///   - progress: as for ``backup(toFileAt:options:progress:)``; it cannot use the target's connection either.
-    /// - Throws: the same errors as ``backup(toFileAt:options:progress:)``; ``DatabaseError/Reason/misuse`` also if the target is
-    ///   in a transaction, is being read or is read-only. In all cases nothing has changed, unless the reason is
+    ///   - options: as for ``backup(toFileAt:key:options:progress:)``.
+    ///   - progress: as for ``backup(toFileAt:key:options:progress:)``; it cannot use the target's connection either.
+    /// - Throws: the same errors as ``backup(toFileAt:key:options:progress:)``; ``DatabaseError/Reason/misuse`` also if the target
+    ///   is in a transaction, is being read or is read-only. In all cases nothing has changed, unless the reason is
     ///   ``DatabaseError/Reason/unknownOutcome``.
     public func backup(
-        to target: Schema, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
+        to target: Schema, options: BackupOptions = BackupOptions(), progress: RewriteProgress.Handler? = nil
     ) throws {
         try live()
         try target.requireRewritable()
@@ -93,7 +78,7 @@ extension Schema {
         }
     }
 
-    private func copy(to target: Schema, _ options: BackupOptions, _ progress: RewriteProgressHandler?) throws {
+    private func copy(to target: Schema, _ options: BackupOptions, _ progress: RewriteProgress.Handler?) throws {
         if try !options.isCompact && PageLayout(self) == PageLayout(target) {
             return try PageCopy(from: self, to: target, options, progress.map { ProgressRelay($0, on: connection) }).run()
         }

@@ -1,14 +1,16 @@
 import SQLCipherKitCore
 
-/// How a key change rewrites the database.
-public enum KeyChangeMode: Hashable, Sendable, CaseIterable {
-    /// Rewrites the file itself in one transaction. The connection continues with the new key. The journal is as large as the
-    /// database, and needs that much disk space.
-    case inPlace
-    /// Writes a new file, which is compared with the old one and then replaces it, so that the old file is never written to. This
-    /// is the safest way. The salt is new as well. If it is the main database, the connection is closed at the end, because it has
-    /// the old file open; an attached database is attached again.
-    case newFile
+extension Schema {
+    /// How a key change rewrites the database.
+    public enum KeyChangeMode: Hashable, Sendable, CaseIterable {
+        /// Rewrites the file itself in one transaction. The connection continues with the new key. The journal is as large as the
+        /// database, and needs that much disk space.
+        case inPlace
+        /// Writes a new file, which is compared with the old one and then replaces it, so that the old file is never written to.
+        /// This is the safest way. The salt is new as well. If it is the main database, the connection is closed at the end,
+        /// because it has the old file open; an attached database is attached again.
+        case newFile
+    }
 }
 
 extension Schema {
@@ -17,13 +19,13 @@ extension Schema {
     /// ```swift
     /// try archive.changeKey(to: newKey) { progress in
     ///     try Task.checkCancellation()
-    ///     print("\(progress.pagesDone) of \(progress.pagesTotal)")
+    ///     print("\(progress.done) of \(progress.total)")
     /// }
     /// ```
     /// The database is locked meanwhile, so that no other connection sees an intermediate state. If the process dies, the file
     /// opens with either the old or the new key. At the end, the file is opened a second time with the new key as a check. Other
     /// connections to the file must be opened again. An idle connection of another process, without a write-ahead log, is not
-    /// detected, and would continue with the old file in the mode ``KeyChangeMode/newFile``.
+    /// detected, and would continue with the old file in the mode ``Schema/KeyChangeMode/newFile``.
     ///
     /// - Parameters:
     ///   - key: the new key. If it has no cipher settings, the database keeps its own; different settings need a new file.
@@ -40,7 +42,7 @@ extension Schema {
     ///   ``DatabaseError/workingKey-swift.property`` tells which key opens the file; it is the new one if the error occurred after
     ///   the change was complete. With a new file, errors such as a full disk are thrown unchanged, and nothing has changed;
     ///   ``DatabaseError/Reason/conversionFailed`` means that the copy was not equal to the original, which is kept.
-    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgress.Handler? = nil) throws {
         try requireEncrypted()
         let key = try connection.refusingUse { try key.resolvedForNewKey() }
         try requireNoKeySlots(against: key)
@@ -48,11 +50,11 @@ extension Schema {
     }
 
     /// Like `changeKey(to:mode:progress:)`, but also for key slots, which get the new key at the same time.
-    func rewrite(with key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?) throws {
+    func rewrite(with key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgress.Handler?) throws {
         try connection.usingExclusively { try replaceKey(by: key, mode, progress) }
     }
 
-    private func replaceKey(by key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?) throws {
+    private func replaceKey(by key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgress.Handler?) throws {
         if connection.loan.pool.isBesideReaders {
             throw DatabaseError.misuse("changeKey(to:) would change one connection of the pool only: use that of the pool")
         }
@@ -107,7 +109,9 @@ extension Connection {
     ///   - progress: called every few pages, and once with all pages done before the change takes effect; if it throws, the key is
     ///     not changed.
     /// - Throws: the same errors as ``Schema/changeKey(to:mode:progress:)``.
-    public func changeKey(to key: Encryption, mode: KeyChangeMode = .inPlace, progress: RewriteProgressHandler? = nil) throws {
+    public func changeKey(
+        to key: Encryption, mode: Schema.KeyChangeMode = .inPlace, progress: RewriteProgress.Handler? = nil
+    ) throws {
         try main.changeKey(to: key, mode: mode, progress: progress)
     }
 }

@@ -6,7 +6,7 @@ extension Schema {
     ///
     /// ```swift
     /// let export = try db.attach(.file("export.db"), as: "export", key: key)
-    /// try db.main.copyTables(["note", "tag"], to: export) { print("\($0.rowsDone) of \($0.rowsTotal) rows") }
+    /// try db.main.copyTables(["note", "tag"], to: export) { print("\($0.done) of \($0.total) rows") }
     /// ```
     /// A table that does not exist in the target is created with the same definition. An existing one must have all columns of the
     /// source's table, by name; its own triggers run, and its additional columns get their defaults. Row ids that are no column of
@@ -29,8 +29,8 @@ extension Schema {
     ///   changed.
     @discardableResult
     public func copyTables(
-        _ tables: [String]? = nil, to target: Schema, options: TableCopyOptions = TableCopyOptions(),
-        progress: ((TableCopyProgress) throws -> Void)? = nil
+        _ tables: [String]? = nil, to target: Schema, options: CopyOptions = CopyOptions(),
+        progress: RewriteProgress.Handler? = nil
     ) throws -> Int {
         try live()
         try target.live()
@@ -80,8 +80,8 @@ extension Schema {
 /// One call of `copyTables`.
 private struct TableCopyRun {
     let source: Schema, target: Schema
-    let options: TableCopyOptions
-    let progress: ((TableCopyProgress) throws -> Void)?
+    let options: Schema.CopyOptions
+    let progress: RewriteProgress.Handler?
     let total: Int
     var done = 0
     var changed = 0
@@ -123,7 +123,7 @@ private struct TableCopyRun {
 
     private func report(_ table: String) throws {
         guard let progress else { return }
-        try db.refusingUse { try progress(TableCopyProgress(table: table, rowsDone: done, rowsTotal: total)) }
+        try db.refusingUse { try progress(RewriteProgress(done: done, total: total, table: table)) }
     }
 
     /// Creates objects of the source in the target, from their own SQL text.

@@ -28,7 +28,7 @@ extension Schema {
     ///   ``DatabaseError/Reason/schemaText`` before anything is changed; or an error from SQLite, for instance for an unknown
     ///   tokenizer.
     @discardableResult
-    public func erase(progress: RewriteProgressHandler? = nil) throws -> ErasureReport {
+    public func erase(progress: RewriteProgress.Handler? = nil) throws -> ErasureReport {
         try connection.usingExclusively { try Erasure(of: self, progress).run() }
     }
 }

@@ -27,17 +27,21 @@ extension Schema {
     ///   ``DatabaseError/Reason/invalidArgument`` if one of them has no such ordinary table, or if a column is missing; or an error
     ///   of the condition, of deleting or of inserting. In each case nothing has been moved.
     @discardableResult
-    public func moveRows(of table: String, to target: Schema, where condition: SQL) throws -> Int {
-        let mover = try RowMover(self, target)
-        try mover.finish()
-        return try mover.move(table, condition)
+    public func moveRows(of table: String, to target: Schema, where condition: SQL) throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            let mover = try RowMover(self, target)
+            try mover.finish()
+            return try mover.move(table, condition)
+        }
     }
 
     /// Does what an interrupted ``moveRows(of:to:where:)`` between the two databases has left to do.
     /// - Returns: how many calls had been interrupted.
     /// - Throws: as ``moveRows(of:to:where:)``. The rows are then kept for the next call.
     @discardableResult
-    public func finishMoves(to target: Schema) throws -> Int { try RowMover(self, target).finish() }
+    public func finishMoves(to target: Schema) throws(DatabaseError) -> Int {
+        try DatabaseError.typed { try RowMover(self, target).finish() }
+    }
 }
 
 /// Moves rows between two databases of a connection, in transactions that write one of them.

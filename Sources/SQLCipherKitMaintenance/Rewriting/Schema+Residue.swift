@@ -21,22 +21,17 @@ extension Schema {
     /// deleted index pages that have at most three bytes after the beginning they share, and remains of deleted rows in an FTS3 or
     /// FTS4 index. Only the database is searched, not copies that the file system or the drive keeps.
     /// - Parameters:
-    ///   - texts: the texts to search for, none of them empty.
+    ///   - values: the texts to search for, or blobs such as `Data`, which are found byte for byte. None of them is empty.
     ///   - progress: called every few pages. If it throws, this method throws the same error.
-    /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, ``DatabaseError/Reason/invalidArgument`` for an empty text,
-    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or the error that prevents the files from being read.
-    public func residue(of texts: [String], progress: RewriteProgressHandler? = nil) throws -> ResidueReport {
-        let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).encoding")) ?? "UTF-8"
-        return try search(for: texts.map { ResidueTarget($0, encoding: encoding) }, progress)
-    }
-
-    /// Searches the database's files for bytes, like ``residue(of:progress:)``.
-    public func residue(ofBytes bytes: [Data], progress: RewriteProgressHandler? = nil) throws -> ResidueReport {
-        try search(for: bytes.map { ResidueTarget(Array($0)) }, progress)
-    }
-
-    private func search(for targets: [ResidueTarget], _ progress: RewriteProgressHandler?) throws -> ResidueReport {
+    /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, ``DatabaseError/Reason/invalidArgument`` for an empty text or a
+    ///   number, ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or the error that prevents the files from
+    ///   being read.
+    public func residue<Value: SQLValueConvertible>(
+        of values: [Value], progress: RewriteProgress.Handler? = nil
+    ) throws -> ResidueReport {
         try live()
+        let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).encoding")) ?? "UTF-8"
+        let targets = try values.map { try ResidueTarget($0.sqlValue, encoding: encoding) }
         if targets.contains(where: { $0.bytes.isEmpty }) { throw DatabaseError.invalidArgument("an empty text cannot be found") }
         if connection.isInTransaction { throw DatabaseError.misuse("the files lack the transaction's changes: commit first") }
         return try connection.usingExclusively {

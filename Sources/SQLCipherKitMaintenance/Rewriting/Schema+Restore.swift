@@ -2,14 +2,15 @@ import Foundation
 import SQLCipherKitCore
 
 extension Schema {
-    /// Replaces everything in this database with the content of a backup that has the same key and settings, in one transaction:
-    /// after an error, or if the process ends, it is unchanged.
+    /// Replaces everything in this database with the content of a backup, in one transaction: after an error, or if the process
+    /// ends, it is unchanged.
     ///
     /// ```swift
     /// try db.main.restore(fromFileAt: "monday.db")
+    /// try db.main.restore(fromFileAt: "handover.db", key: otherKey)
     /// ```
-    /// The backup may have a different salt: it is opened with the raw key of this database, or with the passphrase that this
-    /// database was opened with, which the connection keeps in ``SecureBytes`` until it closes.
+    /// Without a key, the backup may have a different salt: it is opened with the raw key of this database, or with the passphrase
+    /// that this database was opened with, which the connection keeps in ``SecureBytes`` until it closes.
     ///
     /// The whole backup is checked before anything is written, and the copy is made from the same snapshot that was checked. The
     /// backup is never written to, not even for recovery: a backup with the journal of an unfinished change is refused. This
@@ -17,42 +18,19 @@ extension Schema {
     /// to read the old content; without one, this method waits for them and they wait for it, up to the busy timeout.
     /// - Parameters:
     ///   - path: the backup's file.
-    ///   - options: as for ``backup(toFileAt:options:progress:)``.
-    ///   - progress: as for ``backup(toFileAt:options:progress:)``.
+    ///   - key: how the backup is encrypted, or `.plaintext`. Default: nil, as this database, apart from the salt.
+    ///   - options: as for ``backup(toFileAt:key:options:progress:)``.
+    ///   - progress: as for ``backup(toFileAt:key:options:progress:)``.
     /// - Throws: the same errors as ``backup(to:options:progress:)``; ``DatabaseError/Reason/wrongKeyOrNotADatabase``, also for an
     ///   empty file, ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/conversionFailed`` if the backup is damaged. In
     ///   all cases nothing has changed, unless the reason is ``DatabaseError/Reason/unknownOutcome``.
     public func restore(
-        fromFileAt path: String, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
-    ) throws {
-        try restore(fromFileAt: path, key: nil, options, progress)
-    }
-
-    /// Replaces everything in this database with the content of a backup that is encrypted differently or not at all.
-    ///
-    /// ```swift
-    /// try db.main.restore(fromFileAt: "handover.db", key: otherKey)
-    /// ```
-    /// - Parameters:
-    ///   - path: the backup's file.
-    ///   - key: how the backup is encrypted.
-    ///   - options: as for ``backup(toFileAt:options:progress:)``.
-    ///   - progress: as for ``backup(toFileAt:options:progress:)``.
-    /// - Throws: the same errors as ``restore(fromFileAt:options:progress:)``.
-    public func restore(
-        fromFileAt path: String, key: Encryption, options: BackupOptions = BackupOptions(), progress: RewriteProgressHandler? = nil
-    ) throws {
-        try restore(fromFileAt: path, key: key, options, progress)
-    }
+        fromFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(),
+        progress: RewriteProgress.Handler? = nil
+    ) throws { try connection.usingExclusively { try restore(fromFileAt: path, encryptedBy: key, options, progress) } }
 
     private func restore(
-        fromFileAt path: String, key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgressHandler?
-    ) throws {
-        try connection.usingExclusively { try restore(fromFileAt: path, encryptedBy: key, options, progress) }
-    }
-
-    private func restore(
-        fromFileAt path: String, encryptedBy key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgressHandler?
+        fromFileAt path: String, encryptedBy key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgress.Handler?
     ) throws {
         try requireRewritable()
         let backup = try openBackup(path, key)

@@ -132,7 +132,7 @@ extension Schema {
     }
 
     /// Throws if there is a problem.
-    func refuse(_ problems: [IntegrityProblem], _ what: String) throws(DatabaseError) {
+    func refuse(_ problems: [IntegrityReport.Problem], _ what: String) throws(DatabaseError) {
         guard let problem = problems.first else { return }
         throw DatabaseError(
             code: .corrupt, reason: .conversionFailed, message: "\(what) is damaged: \(problem)", path: connection.location.path)

@@ -39,10 +39,10 @@ extension Schema {
     }
 
     /// The problems of the file, and the number of pages that it has.
-    func pageProblems() throws(DatabaseError) -> (problems: [IntegrityProblem], pageCount: Int) {
+    func pageProblems() throws(DatabaseError) -> (problems: [IntegrityReport.Problem], pageCount: Int) {
         let handle = try live()
         let info = try cipher
-        var problems: [IntegrityProblem] = []
+        var problems: [IntegrityReport.Problem] = []
         if let info, try path != nil { problems = try damagedPages(info) }
         var declared: UInt32 = 0, present: UInt32 = 0
         let rc = sqlcipherkit_page_counts(handle, name, &declared, &present)
@@ -56,8 +56,8 @@ extension Schema {
     }
 
     /// The pages that do not match their authentication code, and problems at the start and the end of the file.
-    func damagedPages(_ info: CipherInfo) throws(DatabaseError) -> [IntegrityProblem] {
-        var problems: [IntegrityProblem] = []
+    func damagedPages(_ info: CipherInfo) throws(DatabaseError) -> [IntegrityReport.Problem] {
+        var problems: [IntegrityReport.Problem] = []
         let header = try DatabaseFile.header(live(), schema: name)
         if let header, header != (info.settings.plaintextHeaderSize > 0 ? DatabaseFile.plaintextHeader : info.salt) {
             problems.append(.damagedHeader)
@@ -119,7 +119,7 @@ extension Schema {
     ///   - foreignKeys: whether to look for rows that refer to nothing.
     func structuralProblems(
         quick: Bool = false, texts: Bool = true, foreignKeys: Bool
-    ) throws(DatabaseError) -> [IntegrityProblem] {
+    ) throws(DatabaseError) -> [IntegrityReport.Problem] {
         let problems = try structuralProblemsOnce(quick, texts, foreignKeys)
         let isDamaged = problems.contains { if case .structure = $0 { true } else { false } }
         guard isDamaged, try path != nil else { return problems }
@@ -129,8 +129,8 @@ extension Schema {
 
     private func structuralProblemsOnce(
         _ quick: Bool, _ texts: Bool, _ foreignKeys: Bool
-    ) throws(DatabaseError) -> [IntegrityProblem] {
-        var problems: [IntegrityProblem] = []
+    ) throws(DatabaseError) -> [IntegrityReport.Problem] {
+        var problems: [IntegrityReport.Problem] = []
         do throws(DatabaseError) {
             problems += try integrityCheck(limit: 1000, quick: quick).map { .structure($0) }
             if !quick {
@@ -147,8 +147,8 @@ extension Schema {
     }
 
     /// If a foreign key cannot be checked at all, SQLite's check ends with an error: then each table is checked by itself.
-    private func foreignKeyProblems() throws(DatabaseError) -> [IntegrityProblem] {
-        func violations(_ table: String? = nil) throws(DatabaseError) -> [IntegrityProblem] {
+    private func foreignKeyProblems() throws(DatabaseError) -> [IntegrityReport.Problem] {
+        func violations(_ table: String? = nil) throws(DatabaseError) -> [IntegrityReport.Problem] {
             try foreignKeyViolations(in: table).map {
                 .foreignKey(table: $0.table, rowID: $0.rowID, parent: $0.parent, index: $0.foreignKey)
             }
@@ -159,7 +159,7 @@ extension Schema {
         do throws(DatabaseError) { return try violations() } catch { if !isMismatch(error) { throw error } }
         // A virtual table has no page, and its module may be missing.
         let tables = SQL(raw: "SELECT name FROM \(quotedName).sqlite_schema WHERE type = 'table' AND rootpage > 0")
-        var problems: [IntegrityProblem] = []
+        var problems: [IntegrityReport.Problem] = []
         for table in try connection.fetchAll(String.self, tables) {
             do throws(DatabaseError) { problems += try violations(table) } catch {
                 if !isMismatch(error) { throw error }
@@ -171,7 +171,7 @@ extension Schema {
 
     /// Problems that the integrity check does not notice: schema entries with a text that contains more, or something else, than it
     /// should.
-    private func textProblems() throws(DatabaseError) -> [IntegrityProblem] {
+    private func textProblems() throws(DatabaseError) -> [IntegrityReport.Problem] {
         try entries().compactMap { entry in
             do throws(DatabaseError) { _ = try entry.text() } catch { return .structure(error.message) }
             return nil
@@ -180,7 +180,7 @@ extension Schema {
 
     /// Converts an error to a problem, if damage caused it.
     /// - Throws: the error, if it has another cause.
-    private func damage(_ error: DatabaseError) throws(DatabaseError) -> IntegrityProblem {
+    private func damage(_ error: DatabaseError) throws(DatabaseError) -> IntegrityReport.Problem {
         switch error.code.primary {
         case .corrupt, .notADatabase: return .structure(error.message)
         case .error where try lacksPartOfVirtualTable: return .structure(error.message)

@@ -14,31 +14,27 @@ extension SharedDatabase {
     ///   ``DatabaseError/workingKey-swift.property`` names. If the file cannot be opened again, the database is closed: `isOpen` is
     ///   false, and later calls throw ``DatabaseError/Reason/closed``.
     public func changeKey(
-        to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
+        to key: Encryption, mode: Schema.KeyChangeMode = .inPlace, timeout: Duration? = nil,
+        progress: RewriteProgress.Handler? = nil
     ) throws {
-        let key = try key.resolvedForNewKey()
-        try claim(.closedReaders, timeout: timeout) { slot, limits in try changeKey(slot, limits, key, mode, progress) }
+        try rewrite(.closedReaders, timeout, progress, changing(to: key.resolvedForNewKey(), mode))
     }
 
     /// The asynchronous form. If the task is cancelled, the key stays as it was.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func changeKey(
-        to key: Encryption, mode: KeyChangeMode = .inPlace, timeout: Duration? = nil,
-        progress: sending RewriteProgressHandler? = nil
+        to key: Encryption, mode: Schema.KeyChangeMode = .inPlace, timeout: Duration? = nil,
+        progress: sending RewriteProgress.Handler? = nil
     ) async throws {
         let key = try await BlockingExecutor.run { try key.resolvedForNewKey() }
-        // Sent on.
-        nonisolated(unsafe) let progress = progress
-        try await claim(.closedReaders, timeout: timeout) { [self] slot, limits in
-            try changeKey(slot, limits, key, mode, progress)
-        }
+        try await rewrite(.closedReaders, timeout, progress, changing(to: key, mode))
     }
 
-    private func changeKey(
-        _ slot: ConnectionSlot, _ limits: CallLimits, _ key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgressHandler?
-    ) throws {
-        try rewrite(slot, reopening: { key.adopting($0.settings) }) { db in
-            try db.changeKey(to: key, mode: mode, progress: limits.checked(progress))
+    private func changing(to key: Encryption, _ mode: Schema.KeyChangeMode) -> RewriteStep<Void> {
+        { [self] slot, _, progress in
+            try rewrite(slot, reopening: { key.adopting($0.settings) }) { db in
+                try db.changeKey(to: key, mode: mode, progress: progress)
+            }
         }
     }
 
@@ -49,31 +45,28 @@ extension SharedDatabase {
     ///   - progress: called from time to time; if it throws, nothing has changed.
     /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/timeout``.
-    public func convert(to target: Encryption, timeout: Duration? = nil, progress: RewriteProgressHandler? = nil) throws {
-        let target = try target.resolvedForNewFile()
-        try claim(.closedReaders, timeout: timeout) { slot, limits in try convert(slot, limits, target, progress) }
+    public func convert(to target: Encryption, timeout: Duration? = nil, progress: RewriteProgress.Handler? = nil) throws {
+        try rewrite(.closedReaders, timeout, progress, converting(to: target.resolvedForNewFile()))
     }
 
     /// The asynchronous form. If the task is cancelled, nothing has changed.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func convert(
-        to target: Encryption, timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil
+        to target: Encryption, timeout: Duration? = nil, progress: sending RewriteProgress.Handler? = nil
     ) async throws {
         let target = try await BlockingExecutor.run { try target.resolvedForNewFile() }
-        // Sent on.
-        nonisolated(unsafe) let progress = progress
-        try await claim(.closedReaders, timeout: timeout) { [self] slot, limits in try convert(slot, limits, target, progress) }
+        try await rewrite(.closedReaders, timeout, progress, converting(to: target))
     }
 
-    private func convert(
-        _ slot: ConnectionSlot, _ limits: CallLimits, _ target: Encryption, _ progress: RewriteProgressHandler?
-    ) throws {
-        try rewrite(slot, reopening: { _ in target }) { db in
-            try db.main.requireRewritable()
-            try db.main.requireNoKeySlots(against: target)
-            try DatabaseReplacement(of: db.main, key: target, progress: limits.checked(progress)).run()
-            // The connection has the old file open, which no longer has a name.
-            db.closeNow()
+    private func converting(to target: Encryption) -> RewriteStep<Void> {
+        { [self] slot, _, progress in
+            try rewrite(slot, reopening: { _ in target }) { db in
+                try db.main.requireRewritable()
+                try db.main.requireNoKeySlots(against: target)
+                try DatabaseReplacement(of: db.main, key: target, progress: progress).run()
+                // The connection has the old file open, which no longer has a name.
+                db.closeNow()
+            }
         }
     }
 
@@ -109,9 +102,30 @@ extension SharedDatabase {
     }
 }
 
+/// What both forms of a call do with the writer, once they have it. The handler also ends work that must not be interrupted at an
+/// arbitrary point.
+typealias RewriteStep<R> = @Sendable (ConnectionSlot, CallLimits, @escaping RewriteProgress.Handler) throws -> R
+
+extension SharedDatabase {
+    /// Runs the step of a synchronous call.
+    func rewrite<R: Sendable>(
+        _ claim: Claim, _ timeout: Duration?, _ progress: RewriteProgress.Handler?, _ step: RewriteStep<R>
+    ) throws -> R {
+        try self.claim(claim, timeout: timeout) { slot, limits in try step(slot, limits, limits.checked(progress)) }
+    }
+
+    /// Runs the step of an asynchronous call.
+    func rewrite<R: Sendable>(
+        _ claim: Claim, _ timeout: Duration?, _ progress: sending RewriteProgress.Handler?, _ step: @escaping RewriteStep<R>
+    ) async throws -> R {
+        // Sent on.
+        nonisolated(unsafe) let progress = progress
+        return try await self.claim(claim, timeout: timeout) { slot, limits in try step(slot, limits, limits.checked(progress)) }
+    }
+}
+
 extension CallLimits {
-    /// Returns a progress handler that also ends work that must not be interrupted at an arbitrary point.
-    func checked(_ progress: RewriteProgressHandler?) -> RewriteProgressHandler {
+    fileprivate func checked(_ progress: RewriteProgress.Handler?) -> RewriteProgress.Handler {
         { step in
             try check()
             try progress?(step)

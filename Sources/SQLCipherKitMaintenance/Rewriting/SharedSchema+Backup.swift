@@ -9,93 +9,64 @@ extension SharedSchema {
     /// try await pool.main.backup(toFileAt: "monday.db", timeout: .seconds(60))
     /// ```
     /// - Parameters:
-    ///   - path: as in ``Schema/backup(toFileAt:options:progress:)``.
+    ///   - path: as in ``Schema/backup(toFileAt:key:options:progress:)``.
     ///   - key: how the backup is encrypted; nil, the default, for the encryption of the database.
-    ///   - options: as in ``Schema/backup(toFileAt:options:progress:)``.
+    ///   - options: as in ``Schema/backup(toFileAt:key:options:progress:)``.
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - progress: as in ``Schema/backup(toFileAt:options:progress:)``.
-    /// - Throws: as ``Schema/backup(toFileAt:options:progress:)``; ``DatabaseError/Reason/timeout``. There is no backup then.
+    ///   - progress: as in ``Schema/backup(toFileAt:key:options:progress:)``.
+    /// - Throws: as ``Schema/backup(toFileAt:key:options:progress:)``; ``DatabaseError/Reason/timeout``. There is no backup then.
     public func backup(
-        toFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(), timeout: Duration? = nil,
-        progress: RewriteProgressHandler? = nil
+        toFileAt path: String, key: Encryption? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
+        progress: RewriteProgress.Handler? = nil
     ) throws {
         try database.read(timeout: timeout) { db in
-            try db.schema(name).backup(toFileAt: path, encryption: key, options: options, progress: progress)
+            try db.schema(name).backup(toFileAt: path, key: key, options: options, progress: progress)
         }
     }
 
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func backup(
-        toFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(), timeout: Duration? = nil,
-        progress: sending RewriteProgressHandler? = nil
+        toFileAt path: String, key: Encryption? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
+        progress: sending RewriteProgress.Handler? = nil
     ) async throws {
         // Sent on.
         nonisolated(unsafe) let progress = progress
         try await database.read(timeout: timeout) { [name] db in
-            try db.schema(name).backup(toFileAt: path, encryption: key, options: options, progress: progress)
+            try db.schema(name).backup(toFileAt: path, key: key, options: options, progress: progress)
         }
     }
 
     /// Replaces the whole content of the database with that of a backup. Other writes wait; a pool's reads continue, and see the
     /// old content until the call is done.
     /// - Parameters:
-    ///   - path: as in ``Schema/restore(fromFileAt:options:progress:)``.
+    ///   - path: as in ``Schema/restore(fromFileAt:key:options:progress:)``.
     ///   - key: how the backup is encrypted; nil, the default, for the encryption of the database.
-    ///   - options: as in ``Schema/restore(fromFileAt:options:progress:)``.
+    ///   - options: as in ``Schema/restore(fromFileAt:key:options:progress:)``.
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - progress: as in ``Schema/restore(fromFileAt:options:progress:)``.
-    /// - Throws: as ``Schema/restore(fromFileAt:options:progress:)``; ``DatabaseError/Reason/timeout``.
+    ///   - progress: as in ``Schema/restore(fromFileAt:key:options:progress:)``.
+    /// - Throws: as ``Schema/restore(fromFileAt:key:options:progress:)``; ``DatabaseError/Reason/timeout``.
     public func restore(
-        fromFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(), timeout: Duration? = nil,
-        progress: RewriteProgressHandler? = nil
+        fromFileAt path: String, key: Encryption? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
+        progress: RewriteProgress.Handler? = nil
     ) throws {
-        try database.claim(.writer, timeout: timeout) { slot, limits in
-            try restore(slot, limits, path, key, options, progress)
-        }
+        try database.rewrite(.writer, timeout, progress, restoring(path, key, options))
     }
 
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func restore(
-        fromFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(), timeout: Duration? = nil,
-        progress: sending RewriteProgressHandler? = nil
+        fromFileAt path: String, key: Encryption? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
+        progress: sending RewriteProgress.Handler? = nil
     ) async throws {
-        // Sent on.
-        nonisolated(unsafe) let progress = progress
-        try await database.claim(.writer, timeout: timeout) { slot, limits in
-            try restore(slot, limits, path, key, options, progress)
-        }
+        try await database.rewrite(.writer, timeout, progress, restoring(path, key, options))
     }
 
-    private func restore(
-        _ slot: ConnectionSlot, _ limits: CallLimits, _ path: String, _ key: Encryption?, _ options: BackupOptions,
-        _ progress: RewriteProgressHandler?
-    ) throws {
-        try slot.run(.unrestricted) { db in
-            try db.schema(name).restore(fromFileAt: path, encryption: key, options, limits.checked(progress))
-        }
-    }
-}
-
-extension Schema {
-    fileprivate func backup(
-        toFileAt path: String, encryption key: Encryption?, options: BackupOptions, progress: RewriteProgressHandler?
-    ) throws {
-        if let key {
-            try backup(toFileAt: path, key: key, options: options, progress: progress)
-        } else {
-            try backup(toFileAt: path, options: options, progress: progress)
-        }
-    }
-
-    fileprivate func restore(
-        fromFileAt path: String, encryption key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgressHandler?
-    ) throws {
-        if let key {
-            try restore(fromFileAt: path, key: key, options: options, progress: progress)
-        } else {
-            try restore(fromFileAt: path, options: options, progress: progress)
+    private func restoring(_ path: String, _ key: Encryption?, _ options: Schema.BackupOptions) -> RewriteStep<Void> {
+        { slot, _, progress in
+            try slot.run(.unrestricted) { db in
+                try db.schema(name).restore(fromFileAt: path, key: key, options: options, progress: progress)
+            }
         }
     }
 }

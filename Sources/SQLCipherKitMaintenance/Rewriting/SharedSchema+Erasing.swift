@@ -1,4 +1,3 @@
-import Foundation
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
 
@@ -12,82 +11,51 @@ extension SharedSchema {
     /// - Throws: as ``Schema/erase(progress:)``; ``DatabaseError/Reason/busy`` only because of connections outside the queue or the
     ///   pool; ``DatabaseError/Reason/timeout``.
     @discardableResult
-    public func erase(timeout: Duration? = nil, progress: RewriteProgressHandler? = nil) throws -> ErasureReport {
-        try database.claim(.idleReaders, timeout: timeout) { slot, limits in try erase(slot, limits, progress) }
+    public func erase(timeout: Duration? = nil, progress: RewriteProgress.Handler? = nil) throws -> Schema.ErasureReport {
+        try database.rewrite(.idleReaders, timeout, progress, erasing)
     }
 
     /// The asynchronous form. If the task is cancelled, the call ends as if `progress` had thrown.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
-    public func erase(timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil) async throws -> ErasureReport {
-        // Sent on.
-        nonisolated(unsafe) let progress = progress
-        return try await database.claim(.idleReaders, timeout: timeout) { slot, limits in try erase(slot, limits, progress) }
-    }
+    public func erase(
+        timeout: Duration? = nil, progress: sending RewriteProgress.Handler? = nil
+    ) async throws -> Schema.ErasureReport { try await database.rewrite(.idleReaders, timeout, progress, erasing) }
 
-    private func erase(_ slot: ConnectionSlot, _ limits: CallLimits, _ progress: RewriteProgressHandler?) throws -> ErasureReport {
-        try database.snapshots.endAll(because: "the database was erased", until: limits.deadline, limits.cancellation)
-        return try slot.run(.unrestricted) { db in
-            defer { database.observers.logsWereReset(db) }
-            return try db.schema(name).erase(progress: limits.checked(progress))
+    private var erasing: RewriteStep<Schema.ErasureReport> {
+        { slot, limits, progress in
+            try database.snapshots.endAll(because: "the database was erased", until: limits.deadline, limits.cancellation)
+            return try slot.run(.unrestricted) { db in
+                defer { database.observers.logsWereReset(db) }
+                return try db.schema(name).erase(progress: progress)
+            }
         }
     }
 
-    /// Reports where texts are still present in the files of the database.
+    /// Reports where texts or bytes are still present in the files of the database.
     /// - Parameters:
-    ///   - texts: as in ``Schema/residue(of:progress:)``.
+    ///   - values: as in ``Schema/residue(of:progress:)``.
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - progress: as in ``Schema/residue(of:progress:)``.
     /// - Throws: as ``Schema/residue(of:progress:)``; ``DatabaseError/Reason/timeout``.
-    public func residue(
-        of texts: [String], timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
-    ) throws -> ResidueReport {
-        try search(timeout) { schema, limits in try schema.residue(of: texts, progress: limits.checked(progress)) }
-    }
+    public func residue<Value: SQLValueConvertible>(
+        of values: [Value], timeout: Duration? = nil, progress: RewriteProgress.Handler? = nil
+    ) throws -> Schema.ResidueReport { try database.rewrite(.writer, timeout, progress, searching(for: values)) }
 
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
-    public func residue(
-        of texts: [String], timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil
-    ) async throws -> ResidueReport {
-        // Sent on.
-        nonisolated(unsafe) let progress = progress
-        return try await search(timeout) { schema, limits in try schema.residue(of: texts, progress: limits.checked(progress)) }
-    }
-
-    /// Reports where bytes are still present in the files of the database.
-    public func residue(
-        ofBytes bytes: [Data], timeout: Duration? = nil, progress: RewriteProgressHandler? = nil
-    ) throws -> ResidueReport {
-        try search(timeout) { schema, limits in try schema.residue(ofBytes: bytes, progress: limits.checked(progress)) }
-    }
-
-    /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
-    public func residue(
-        ofBytes bytes: [Data], timeout: Duration? = nil, progress: sending RewriteProgressHandler? = nil
-    ) async throws -> ResidueReport {
-        // Sent on.
-        nonisolated(unsafe) let progress = progress
-        return try await search(timeout) { schema, limits in
-            try schema.residue(ofBytes: bytes, progress: limits.checked(progress))
-        }
+    public func residue<Value: SQLValueConvertible>(
+        of values: [Value], timeout: Duration? = nil, progress: sending RewriteProgress.Handler? = nil
+    ) async throws -> Schema.ResidueReport {
+        try await database.rewrite(.writer, timeout, progress, searching(for: values))
     }
 
     /// Uses the writer, so that the log does not grow in the meantime.
-    private func search(_ timeout: Duration?, _ body: (Schema, CallLimits) throws -> ResidueReport) throws -> ResidueReport {
-        try database.claim(.writer, timeout: timeout) { slot, limits in
-            try slot.run(.unrestricted) { db in try body(try db.schema(name), limits) }
-        }
-    }
-
-    private func search(
-        _ timeout: Duration?, _ body: sending @escaping (Schema, CallLimits) throws -> ResidueReport
-    ) async throws -> ResidueReport {
-        // Sent on.
-        nonisolated(unsafe) let body = body
-        return try await database.claim(.writer, timeout: timeout) { [name] slot, limits in
-            try slot.run(.unrestricted) { db in try body(try db.schema(name), limits) }
+    private func searching(for values: [some SQLValueConvertible]) throws(DatabaseError) -> RewriteStep<Schema.ResidueReport> {
+        var wanted: [SQLValue] = []
+        for value in values { wanted.append(try value.sqlValue) }
+        return { [wanted] slot, _, progress in
+            try slot.run(.unrestricted) { db in try db.schema(name).residue(of: wanted, progress: progress) }
         }
     }
 }

@@ -27,21 +27,21 @@
         /// - Parameters:
         ///   - profile: the section of the file. Default: nil, `AWS_PROFILE` or `default`; the environment is then first.
         ///   - environment: the environment variables. Default: those of the process.
-        /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if there are none.
+        /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there are none.
         public static func standard(
             profile: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment
-        ) throws -> S3Credentials {
+        ) throws(DatabaseError) -> S3Credentials {
             if profile == nil, let key = environment["AWS_ACCESS_KEY_ID"], let secret = environment["AWS_SECRET_ACCESS_KEY"] {
                 return S3Credentials(accessKey: key, secretKey: secret, sessionToken: environment["AWS_SESSION_TOKEN"])
             }
             let profile = profile ?? environment["AWS_PROFILE"] ?? "default"
             let path = environment["AWS_SHARED_CREDENTIALS_FILE"] ?? HomeFolder.path(environment) + "/.aws/credentials"
             guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw ReplicaStoreError.unavailable("there are no credentials in the environment, and no file \(path)")
+                throw DatabaseError.unavailableStore("there are no credentials in the environment, and no file \(path)")
             }
             let values = values(in: String(decoding: bytes, as: UTF8.self), section: profile)
             guard let key = values["aws_access_key_id"], let secret = values["aws_secret_access_key"] else {
-                throw ReplicaStoreError.unavailable("the file \(path) has no credentials for \(profile)")
+                throw DatabaseError.unavailableStore("the file \(path) has no credentials for \(profile)")
             }
             return S3Credentials(accessKey: key, secretKey: secret, sessionToken: values["aws_session_token"])
         }

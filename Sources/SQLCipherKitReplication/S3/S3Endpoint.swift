@@ -1,5 +1,6 @@
 #if S3
     import Foundation
+    import SQLCipherKitCore
 
     /// Where a bucket is, and the paths of its objects.
     struct S3Endpoint {
@@ -8,10 +9,10 @@
         let host: String
         private let base: String
 
-        init(_ url: String, bucket: String, _ addressing: S3Store.Addressing) throws {
+        init(_ url: String, bucket: String, _ addressing: S3Store.Addressing) throws(DatabaseError) {
             guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
                 ["http", "https"].contains(scheme), let name = parts.host, !name.isEmpty, !bucket.isEmpty, parts.query == nil
-            else { throw ReplicaStoreError.unavailable("\(url) is not the URL of a server") }
+            else { throw DatabaseError.unavailableStore("\(url) is not the URL of a server") }
             self.scheme = scheme
             let port = parts.port.flatMap { $0 == (scheme == "http" ? 80 : 443) ? nil : ":\($0)" } ?? ""
             let path = parts.path.hasSuffix("/") ? String(parts.path.dropLast()) : parts.path

@@ -1,11 +1,12 @@
 #if S3
+    import SQLCipherKitCore
     import Synchronization
 
     extension S3Store {
         /// What checks that an object is stored only under a condition. This is what keeps two writers apart.
         public enum Conditions: Hashable, Sendable {
             /// The server, while it stores the object. Before the first such object, it has to refuse two that it must not store:
-            /// otherwise the call throws ``ReplicaStoreError/unsupported(_:)``, and nothing was stored.
+            /// otherwise the call throws ``DatabaseError/Reason/storeUnsupported``, and nothing was stored.
             case server
             /// The store, which asks for the present version before it stores the object. This is for servers without conditional
             /// writes, such as OpenStack Swift. A second writer is noticed, unless both store at the same time: then commits that
@@ -13,29 +14,27 @@
             case client
         }
 
-        func putConditionally(_ name: String, _ bytes: [UInt8], _ condition: ReplicaCondition) async throws -> String {
+        func putConditionally(_ name: String, _ bytes: [UInt8], _ condition: ReplicaObject.Condition) async throws -> String? {
             guard conditions == .server else {
                 let present = try await send("HEAD", name)
                 guard present.status == 200 || present.status == 404 else { throw present.error }
                 let version = present.status == 200 ? present.version ?? "" : nil
                 switch condition {
                 case .always: break
-                case .isAbsent: if version != nil { throw ReplicaStoreError.conditionFailed }
-                case .isVersion(let wanted): if version != wanted { throw ReplicaStoreError.conditionFailed }
+                case .isAbsent: if version != nil { return nil }
+                case .isVersion(let wanted): if version != wanted { return nil }
                 }
                 return try await putWhole(name, bytes)
             }
             try await proveConditions()
             let response = try await send("PUT", name, [], Self.headers(condition), bytes)
             // 404: there is no object that could have the version.
-            if response.status == 412 || response.status == 404 && condition != .isAbsent {
-                throw ReplicaStoreError.conditionFailed
-            }
+            if response.status == 412 || response.status == 404 && condition != .isAbsent { return nil }
             guard response.status == 200, let version = response.version else { throw response.error }
             return version
         }
 
-        private static func headers(_ condition: ReplicaCondition) -> [String: String] {
+        private static func headers(_ condition: ReplicaObject.Condition) -> [String: String] {
             switch condition {
             case .always: [:]
             case .isAbsent: ["if-none-match": "*"]
@@ -47,23 +46,23 @@
         private func proveConditions() async throws {
             if proof.isGiven { return }
             let text = Array("Not stored twice: the server checks conditions.\n".utf8), name = ConditionsProof.name
-            func isStored(_ condition: ReplicaCondition, _ header: String) async throws -> Bool {
+            func isStored(_ condition: ReplicaObject.Condition, _ header: String) async throws -> Bool {
                 let response = try await send("PUT", name, [], Self.headers(condition), text)
                 switch response.status {
                 case 412: return false
                 case 200: return true
                 case 501:
-                    throw ReplicaStoreError.unsupported(
+                    throw DatabaseError.unsupportedStore(
                         "the server has no conditional writes (\(header)), which keep two writers apart")
                 default: throw response.error
                 }
             }
             // The first time, the object is not there yet.
             if try await isStored(.isAbsent, "If-None-Match"), try await isStored(.isAbsent, "If-None-Match") {
-                throw ReplicaStoreError.unsupported("the server ignores If-None-Match, which keeps two writers apart")
+                throw DatabaseError.unsupportedStore("the server ignores If-None-Match, which keeps two writers apart")
             }
             if try await isStored(.isVersion("\"00000000000000000000000000000000\""), "If-Match") {
-                throw ReplicaStoreError.unsupported("the server ignores If-Match, which keeps two writers apart")
+                throw DatabaseError.unsupportedStore("the server ignores If-Match, which keeps two writers apart")
             }
             proof.give()
         }

@@ -1,6 +1,7 @@
 #if S3
     import AsyncHTTPClient
     import Foundation
+    import SQLCipherKitCore
 
     /// Sending signed requests, again where that may help.
     extension S3Store {
@@ -17,11 +18,11 @@
             func element(_ name: String) -> String? { S3Listing.element(name, in: String(decoding: bytes, as: UTF8.self)) }
 
             /// The status and the code in the body, as far as it is a word: what a server sends does not get into a log as it is.
-            var error: ReplicaStoreError {
+            var error: DatabaseError {
                 let text = String(decoding: bytes.prefix(2000), as: UTF8.self), code = S3Listing.element("Code", in: text) ?? ""
                 let word = code.utf8.prefix(64).filter { (0x30...0x39).contains($0) || (0x41...0x5a).contains($0 & 0xdf) }
                 let redirect = (300..<400).contains(status) ? "; it redirects, and a signed request is not sent elsewhere" : ""
-                return .unavailable("the store answered \(status) \(String(decoding: word, as: UTF8.self))\(redirect)")
+                return .unavailableStore("the store answered \(status) \(String(decoding: word, as: UTF8.self))\(redirect)")
             }
 
             /// 501: the server does not know what was asked of it, and never will.
@@ -40,7 +41,7 @@
                     if isFinal(response) || attempt >= attempts { return response }
                 } catch {
                     if error is CancellationError { throw error }
-                    if attempt >= attempts { throw ReplicaStoreError.unavailable("the store cannot be reached: \(error)") }
+                    if attempt >= attempts { throw DatabaseError.unavailableStore("the store cannot be reached: \(error)") }
                 }
                 // Full jitter, so that several clients do not come back at the same time.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...(100 << min(attempt, 8)))))
@@ -68,7 +69,7 @@
                 group.addTask { try await answer(to: request, isObject: !name.isEmpty, seconds) }
                 group.addTask {
                     try await Task.sleep(for: .seconds(seconds))
-                    throw ReplicaStoreError.unavailable("the answer has taken longer than \(seconds) seconds")
+                    throw DatabaseError.unavailableStore("the answer has taken longer than \(seconds) seconds")
                 }
                 defer { group.cancelAll() }
                 guard let response = try await group.next() else { throw CancellationError() }
@@ -83,7 +84,7 @@
             let content = try await response.body.collect(upTo: limit)
             if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), request.method == .GET,
                 length != content.readableBytes
-            { throw ReplicaStoreError.unavailable("an object was cut off") }
+            { throw DatabaseError.unavailableStore("an object was cut off") }
             return Response(
                 status: Int(response.status.code), version: response.headers.first(name: "etag"),
                 size: response.headers.first(name: "content-length").flatMap { Int($0) },

@@ -1,6 +1,7 @@
 #if S3
     import AsyncHTTPClient
     import Foundation
+    import SQLCipherKitCore
 
     /// A store in a bucket of Amazon S3, or of another object store with its protocol and conditional writes.
     ///
@@ -47,11 +48,11 @@
         ///   - credentials: what signs the requests.
         ///   - configuration: how the server is reached, such as a proxy. Default: nil, one client for all stores. Redirects are
         ///     never followed: a server that answers with one would be sent the signature and the data elsewhere.
-        /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if the endpoint is not the URL of a server.
+        /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if the endpoint is not the URL of a server.
         public init(
             bucket: String, prefix: String = "", region: String, endpoint: String? = nil, addressing: Addressing? = nil,
             credentials: S3Credentials, configuration: HTTPClient.Configuration? = nil
-        ) throws {
+        ) throws(DatabaseError) {
             (self.bucket, self.prefix, client) = (bucket, prefix, configuration.map { S3Client($0) } ?? .shared)
             self.endpoint = try S3Endpoint(
                 endpoint ?? "https://s3.\(region).amazonaws.com", bucket: bucket,
@@ -71,15 +72,15 @@
         ///   - environment: the environment variables. Default: those of the process.
         ///   - configuration: how the server is reached, as for
         ///     ``init(bucket:prefix:region:endpoint:addressing:credentials:configuration:)``.
-        /// - Throws: ``ReplicaStoreError/unavailable(_:)`` if the URL names no bucket, if there are no credentials, or if
+        /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if the URL names no bucket, if there are no credentials, or if
         ///   `AWS_ENDPOINT_URL` is not the URL of a server.
         public init(
             _ url: String, environment: [String: String] = ProcessInfo.processInfo.environment,
             configuration: HTTPClient.Configuration? = nil
-        ) throws {
+        ) throws(DatabaseError) {
             let parts = url.dropFirst(5).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             guard url.hasPrefix("s3://"), let bucket = parts.first, !bucket.isEmpty else {
-                throw ReplicaStoreError.unavailable("\(url) names no bucket: s3://BUCKET/PREFIX does")
+                throw DatabaseError.unavailableStore("\(url) names no bucket: s3://BUCKET/PREFIX does")
             }
             var prefix = parts.count > 1 ? String(parts[1]) : ""
             while prefix.hasSuffix("/") { prefix.removeLast() }
@@ -90,8 +91,8 @@
                 configuration: configuration)
         }
 
-        public func list(prefix: String) async throws -> [ReplicaObjectInfo] {
-            var objects: [ReplicaObjectInfo] = [], token: String?, pages = 0
+        public func list(prefix: String) async throws -> [ReplicaObject.Info] {
+            var objects: [ReplicaObject.Info] = [], token: String?, pages = 0
             repeat {
                 var query = [("list-type", "2"), ("prefix", self.prefix + prefix)]
                 if let token { query.append(("continuation-token", token)) }
@@ -101,13 +102,13 @@
                 objects += page.objects.compactMap { object in
                     guard object.name.utf8.starts(with: self.prefix.utf8) else { return nil }
                     let name = String(object.name.dropFirst(self.prefix.count))
-                    return name == ConditionsProof.name ? nil : ReplicaObjectInfo(name: name, size: object.size)
+                    return name == ConditionsProof.name ? nil : ReplicaObject.Info(name: name, size: object.size)
                 }
                 token = page.continuation
                 // A page has a thousand names, but for the last one and for servers that have reasons of their own.
                 pages += 1
                 guard objects.count <= ReplicaObject.largestCount, pages <= 2000 else {
-                    throw ReplicaStoreError.unavailable("the store lists more objects than a replica stores")
+                    throw DatabaseError.unavailableStore("the store lists more objects than a replica stores")
                 }
             } while token != nil
             return objects
@@ -121,7 +122,7 @@
         }
 
         @discardableResult
-        public func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+        public func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
             guard condition == .always else { return try await putConditionally(name, bytes, condition) }
             if bytes.count > usedPartSize { return try await putParts(name, bytes) }
             return try await putWhole(name, bytes)

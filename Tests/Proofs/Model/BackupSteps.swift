@@ -18,7 +18,7 @@ struct BackupStep: Step {
         let exists = world.files[file] != nil
         let expected: Outcome = exists && (!replaces || world.isOpen(file)) ? .refused(.cannotOpen) : .done
         try world.only(expected) { db in
-            var options = isCompact ? BackupOptions.compact : BackupOptions()
+            var options = isCompact ? Schema.BackupOptions.compact : Schema.BackupOptions()
             options.replacesFile = replaces
             let source = try Schema.named(schema, db)
             if let key { try source.backup(toFileAt: world.path(file), key: key.encryption(), options: options) } else {

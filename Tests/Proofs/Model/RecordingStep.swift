@@ -24,7 +24,7 @@ struct RecordingStep: Step {
         recorder?.close()
         recorder = nil
         if world.reference.isInTransaction { return }
-        var options = ChangesetOptions()
+        var options = Changeset.Options()
         options.triggers = .quiet
         options.runsForeignKeyActions = false
         let applied = try Outcome.of {

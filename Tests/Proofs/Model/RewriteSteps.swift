@@ -5,7 +5,7 @@ import SQLCipherKit
 struct ChangeKeyStep: Step {
     var schema: String
     var key: ModelKey
-    var mode: KeyChangeMode
+    var mode: Schema.KeyChangeMode
     /// Whether the key is given without cipher settings, so that the database keeps its own.
     var keepsSettings = false
 

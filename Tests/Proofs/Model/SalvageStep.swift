@@ -17,7 +17,7 @@ struct SalvageStep: Step {
         // Without authentication, damage cannot be told from content.
         let isAuthenticated = !own.isPlaintext && own.settings != .unauthenticated
         let damaged = try copy(world, file, own, isAuthenticated ? damage : .none)
-        let report: SalvageReport
+        let report: DatabaseConverter.SalvageReport
         do {
             report = try DatabaseConverter.salvage(
                 fileAt: world.path("damaged"), key: own.encryption(), to: world.path("rescued"), newKey: key?.encryption())
@@ -56,7 +56,7 @@ struct SalvageStep: Step {
         return damaged
     }
 
-    private func compare(_ rescued: Connection, _ reference: Reference, _ report: SalvageReport) throws {
+    private func compare(_ rescued: Connection, _ reference: Reference, _ report: DatabaseConverter.SalvageReport) throws {
         for row in try reference.must("SELECT name, sql FROM main.sqlite_schema WHERE type = 'table'") {
             guard case .text(let name) = row[0], case .text(let sql) = row[1], !sql.hasPrefix("CREATE VIRTUAL"), !Contents.isShadow(name),
                 !name.hasPrefix("sqlite_"), !name.hasPrefix("sqlcipherkit"), name != "jdoc"

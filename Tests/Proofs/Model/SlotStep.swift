@@ -4,7 +4,7 @@ import SQLCipherKit
 /// A database of its own with key slots. The model is a dictionary of labels and passphrases.
 struct SlotStep: Step {
     enum Call: Sendable {
-        case add(String, String), revoke(String), change(String, from: String, to: String), open(String), rotate(KeyChangeMode), list, write
+        case add(String, String), revoke(String), change(String, from: String, to: String), open(String), rotate(Schema.KeyChangeMode), list, write
         /// A recovery key is added; the one that was made last opens the database, or no longer.
         case addRecovery(String), recover
     }
@@ -13,18 +13,18 @@ struct SlotStep: Step {
 
     func run(in world: World) throws {
         let path = world.folder.appendingPathComponent("slots\(world.steps).db").path, location = DatabaseLocation.file(path)
-        let quick = SlotDerivation.pbkdf2(iterations: 1000), cipher = ModelKey.cipher(.quick)
-        var secrets = ["first": "one"], recovery: [String: RecoveryKey] = [:], last: (label: String, key: RecoveryKey)?, rows = 0
+        let quick = KeySlots.Derivation.pbkdf2(iterations: 1000), cipher = ModelKey.cipher(.quick)
+        var secrets = ["first": "one"], recovery: [String: KeySlots.RecoveryKey] = [:], last: (label: String, key: KeySlots.RecoveryKey)?, rows = 0
         var slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, derivation: quick, cipher: cipher)
         func connect(_ passphrase: String) throws -> Connection { try connect(.passphrase(passphrase)) }
-        func connect(_ secret: SlotSecret) throws -> Connection {
+        func connect(_ secret: KeySlots.Secret) throws -> Connection {
             try Connection(location, key: .slots(secret: secret, cipher: cipher), configuration: World.configuration)
         }
         func count(_ db: Connection) throws -> Outcome {
             defer { db.close() }
             return .text("\(try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1)")
         }
-        func anySecret() throws -> SlotSecret { try secrets.values.first.map { try .passphrase($0) } ?? .recoveryKey(recovery.values.first!) }
+        func anySecret() throws -> KeySlots.Secret { try secrets.values.first.map { try .passphrase($0) } ?? .recoveryKey(recovery.values.first!) }
         let first = try connect("one")
         try first.execute("CREATE TABLE t(x)")
         first.close()
@@ -72,9 +72,9 @@ struct SlotStep: Step {
                 let db = try connect(anySecret())
                 defer { db.close() }
                 found = try Outcome.of {
-                    let kept = try secrets.mapValues { try SlotSecret.passphrase($0) }
+                    let kept = try secrets.mapValues { try KeySlots.Secret.passphrase($0) }
                     try slots.rotateKey(
-                        of: db, keeping: kept.merging(recovery.mapValues { SlotSecret.recoveryKey($0) }) { first, _ in first }, mode: mode)
+                        of: db, keeping: kept.merging(recovery.mapValues { KeySlots.Secret.recoveryKey($0) }) { first, _ in first }, mode: mode)
                     return .done
                 }
             case .list:

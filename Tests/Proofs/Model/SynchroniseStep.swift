@@ -36,10 +36,11 @@ struct SynchroniseStep: Step {
     }
 
     private func log(_ db: Connection, _ tables: [String], _ peer: Int) throws -> ChangeLog? {
-        do { return try ChangeLog(db, tables: tables, peer: "p\(peer)", rules: Dictionary(uniqueKeysWithValues: tables.map { ($0, rule) })) } catch
-            let error as DatabaseError where error.reason == .invalidArgument
-        {
-            return nil
+        do throws(DatabaseError) {
+            return try ChangeLog(db, tables: tables, peer: "p\(peer)", rules: Dictionary(uniqueKeysWithValues: tables.map { ($0, rule) }))
+        } catch {
+            if error.reason == .invalidArgument { return nil }
+            throw error
         }
     }
 

@@ -150,7 +150,7 @@ final class World {
     }
 }
 
-extension IntegrityProblem {
+extension Schema.IntegrityReport.Problem {
     /// Whether it is a violated foreign key, or one that cannot be checked, which programs make.
     var isOfForeignKey: Bool {
         switch self {

@@ -43,7 +43,7 @@ struct ProofChild {
     func run(_ role: String) async throws {
         let key = try ProofDatabase.key, store = try FolderStore(folder + "/store")
         if role == "restorer" {
-            try await ReplicaRestore.restore(
+            try await Replica.restore(
                 to: folder + "/again.db", from: SlowStore(store: store), key: key, at: .newest, replacing: true, recordEvery: .zero)
             return
         }
@@ -55,7 +55,7 @@ struct ProofChild {
             }
         }
         let pool = try DatabasePool(.file(folder + "/a.db"), key: key)
-        var options = ReplicaOptions()
+        var options = Replica.Options()
         options.interval = .milliseconds(5)
         options.objectSize = 1 << 16
         options.logSize = 100_000
@@ -122,7 +122,7 @@ struct ProofRun {
             acknowledged = String(decoding: lines, as: UTF8.self).split(separator: "\n").last.flatMap { Int($0) } ?? 0
             guard acknowledged > 0 else { continue }
             let file = folder + "/restored-\(round).db"
-            try await ReplicaRestore.restore(to: file, from: store, key: key)
+            try await Replica.restore(to: file, from: store, key: key)
             let commit = try check(file, database)
             guard commit >= acknowledged else { throw Finding("commit \(acknowledged) was acknowledged, and \(commit) is restored") }
             guard commit >= last else { throw Finding("commit \(last) was there before, and \(commit) is restored") }
@@ -137,7 +137,7 @@ struct ProofRun {
                 try checkRemains(folder)
             }
             guard below(2) == 0 else { continue }
-            try await ReplicaRestore.restore(
+            try await Replica.restore(
                 to: folder + "/again.db", from: store, key: key, at: .newest, replacing: true, recordEvery: .zero)
             let again = try check(folder + "/again.db", database)
             guard again == commit else { throw Finding("commit \(commit) was restored, and then \(again)") }
@@ -183,7 +183,7 @@ struct ProofRun {
 private struct SlowStore: ReplicaStore {
     let store: FolderStore
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] { try await store.list(prefix: prefix) }
+    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
     func delete(_ name: String) async throws { try await store.delete(name) }
 
     func get(_ name: String) async throws -> ReplicaObject? {
@@ -191,7 +191,7 @@ private struct SlowStore: ReplicaStore {
         return try await store.get(name)
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         try await store.put(name, bytes, if: condition)
     }
 }

@@ -6,7 +6,7 @@ extension SoakSite {
     func backUp() async throws {
         let path = folder + "/b.db", key = try Self.key(1_000_000), isCompact = random(0..<2) == 0
         defer { try? FileManager.default.removeItem(atPath: path) }
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.isCompact = isCompact
         try await pool.main.backup(toFileAt: path, key: key, options: options)
         let db = try Connection(.file(path), key: key)
@@ -26,7 +26,7 @@ extension SoakSite {
 
     /// Changes the slots of a second database, and opens it with each secret that should open it.
     func changeSlots() async throws {
-        let location = DatabaseLocation.file(slotsPath), quick = SlotDerivation.pbkdf2(iterations: 1000)
+        let location = DatabaseLocation.file(slotsPath), quick = KeySlots.Derivation.pbkdf2(iterations: 1000)
         var slots = try KeySlots.unlock(.passphrase("one"), of: location)
         try slots.add(.passphrase("two"), label: "second", derivation: quick)
         try slots.changePassphrase("second", from: .passphrase("two"), to: .passphrase("three"))

@@ -31,9 +31,9 @@ import TestSupport
         /// Decides about the tables whose keys have several spellings.
         var keyed: SeededGenerator
         /// What it once knew of the others: messages are also made for old positions.
-        var known: [ChangePosition] = [ChangePosition()]
+        var known: [ChangeLog.Position] = [ChangeLog.Position()]
         /// Up to where it has sent messages.
-        var sent: [Int: ChangePosition] = [:]
+        var sent: [Int: ChangeLog.Position] = [:]
         private(set) var isMigrated = false
 
         func migrate() throws {
@@ -121,7 +121,7 @@ import TestSupport
         var applied = 0, outdated = 0, deleted = 0, detached = 0, kept = 0
         var missing = 0, unmigrated = 0, repeated = 0, cuts = 0, pruned = 0
 
-        mutating func add(_ outcome: ChangeLogOutcome) {
+        mutating func add(_ outcome: ChangeLog.Outcome) {
             for table in outcome.tables {
                 applied += table.applied
                 outdated += table.outdated
@@ -174,7 +174,7 @@ import TestSupport
     static func deliver(_ peers: [Peer], _ sent: inout [Sent], _ seen: inout Seen, _ random: inout SeededGenerator) throws {
         guard let place = sent.indices.randomElement(using: &random) else { return }
         let target = peers[sent[place].to]
-        let message = try ChangeMessage(data: sent[place].data)
+        let message = try ChangeLog.Message(data: sent[place].data)
         if Int.random(in: 0..<5, using: &random) == 0 {
             // What a crash does to a transaction.
             let before = try Contents.of(target.db)

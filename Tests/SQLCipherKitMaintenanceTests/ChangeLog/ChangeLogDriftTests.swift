@@ -69,7 +69,7 @@ import TestSupport
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 bytes[Int.random(in: 8..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
-            guard let message = try? ChangeMessage(data: bytes) else { continue }
+            guard let message = try? ChangeLog.Message(data: bytes) else { continue }
             let first = try peer("first")
             guard (try? first.receive(message)) != nil else { continue }
             taken += 1
@@ -83,7 +83,7 @@ import TestSupport
 
     @Test func aPositionFromOutsideIsBounded() throws {
         for text in [#"{"marks":{"a":{"sequence":-9223372036854775808,"clock":1}}}"#, #"{"marks":{"a":{"sequence":1,"clock":-1}}}"#] {
-            #expect(throws: DecodingError.self) { try JSONDecoder().decode(ChangePosition.self, from: Data(text.utf8)) }
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(ChangeLog.Position.self, from: Data(text.utf8)) }
         }
     }
 
@@ -134,11 +134,11 @@ import TestSupport
             Set(try db.fetchAll(RowCopy.self, "SELECT *, typeof(key), hex(key) FROM bare").map(\.values))
         }
         #expect(try rows(a).count > 40)
-        try to.receive(try ChangeMessage(data: from.changes(since: to.position).data))
+        try to.receive(try ChangeLog.Message(data: from.changes(since: to.position).data))
         #expect(try rows(b) == rows(a))
         let other = try Connection(.memory)
         try other.execute(schema)
-        let state = try ChangeMessage(data: from.wholeState().data)
+        let state = try ChangeLog.Message(data: from.wholeState().data)
         try ChangeLog(other, tables: ["bare"], peer: "c").receive(state)
         #expect(try rows(other) == rows(a))
         // What the log knows of each row is found by its key again.

@@ -155,7 +155,7 @@ import TestSupport
         let twin = try peer("a")
         try twin.write { try $0.execute("INSERT INTO note(id) VALUES (3)") }
         try twin.write { try $0.execute("INSERT INTO note(id) VALUES (4)") }
-        found = error { try b.receive(try twin.changes(since: ChangePosition())) }
+        found = error { try b.receive(try twin.changes(since: ChangeLog.Position())) }
         #expect(found?.reason == .misuse)
         found = error { _ = try twin.changes(since: try b.position) }
         #expect(found?.reason == .misuse)
@@ -300,8 +300,8 @@ import TestSupport
         try exchange(a, b)
         try a.write { try $0.execute(SQLScript("INSERT INTO note VALUES ('é', x'00ff', -1); UPDATE note SET body = NULL WHERE id = 'n'; INSERT INTO point VALUES (9223372036854775807, 0.5, 1)")) }
         let data = try a.changes(since: try b.position).data
-        #expect(try ChangeMessage(data: data).data == data)
-        #expect(try JSONDecoder().decode(ChangeMessage.self, from: JSONEncoder().encode(ChangeMessage(data: data))).data == data)
+        #expect(try ChangeLog.Message(data: data).data == data)
+        #expect(try JSONDecoder().decode(ChangeLog.Message.self, from: JSONEncoder().encode(ChangeLog.Message(data: data))).data == data)
         var read = 0, refused = 0
         for round in 0..<3000 {
             var bytes = [UInt8](data)
@@ -310,7 +310,7 @@ import TestSupport
                 guard let place = bytes.indices.randomElement(using: &random) else { continue }
                 bytes[place] = Bool.random(using: &random) ? UInt8.random(in: 0...255, using: &random) : bytes[place] ^ 1
             }
-            guard let message = try? ChangeMessage(data: Data(bytes)) else { continue }
+            guard let message = try? ChangeLog.Message(data: Data(bytes)) else { continue }
             read += 1
             let before = round % 20 == 0 ? try Contents.of(b.connection) : []
             do {
@@ -322,6 +322,6 @@ import TestSupport
             if round % 20 == 0 { #expect(try Contents.of(b.connection) == before) }
         }
         #expect(read > 200 && refused > 200)
-        #expect(try b.receive(ChangeMessage(data: data)).received == 1)
+        #expect(try b.receive(ChangeLog.Message(data: data)).received == 1)
     }
 }

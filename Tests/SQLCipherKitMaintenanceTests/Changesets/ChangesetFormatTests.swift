@@ -54,8 +54,8 @@ import Testing
                     ("inverted", { _ = try part.inverted() }),
                     ("followed", { _ = try part.followed(by: part) }),
                     ("following", { _ = try changes.followed(by: part) }),
-                    ("rebased", { _ = try part.rebased(by: [ChangesetRebase(data: Data())]) }),
-                    ("rebase", { _ = try changes.rebased(by: [ChangesetRebase(data: part.data)]) }),
+                    ("rebased", { _ = try part.rebased(by: [Changeset.Rebase(data: Data())]) }),
+                    ("rebase", { _ = try changes.rebased(by: [Changeset.Rebase(data: part.data)]) }),
                     ("apply", { _ = try part.apply(to: db) { _ in .omit } }),
                 ]
                 for (name, call) in calls where !(name == "rebased" && changes.isPatchset) {

@@ -32,11 +32,11 @@ import TestSupport
 
     /// One change, as the policy has it, in a copy of the rows.
     private static func apply(
-        _ change: Changeset.Change, to rows: inout Rows, _ policy: ChangesetConflict.Resolution,
-        _ seen: inout [ChangesetConflict.Kind: Int]
+        _ change: Changeset.Change, to rows: inout Rows, _ policy: Changeset.Conflict.Resolution,
+        _ seen: inout [Changeset.Conflict.Kind: Int]
     ) -> Bool {
         guard case .integer(let id)? = change.kind == .insert ? change.new[0] : change.old[0] else { return false }
-        var conflict: ChangesetConflict.Kind?
+        var conflict: Changeset.Conflict.Kind?
         if let row = rows[id] {
             let isSame = zip(change.old, row).allSatisfy { $0 == nil || $0 == $1 }
             conflict = change.kind == .insert ? .exists : isSame ? nil : .different
@@ -60,7 +60,7 @@ import TestSupport
             "CREATE TABLE x(id INTEGER PRIMARY KEY, a)", "CREATE TABLE x(id, a, b, PRIMARY KEY (id, a))", "",
             "CREATE TABLE x(id INTEGER PRIMARY KEY, a, b AS (a))",
         ]
-        let skips: [ChangesetOutcome.Skip?] = [
+        let skips: [Changeset.Outcome.Skip?] = [
             nil, nil, .fewerColumns(here: 2, there: 3), .primaryKey, .noTable, .fewerColumns(here: 2, there: 3),
         ]
         var complete = 0, skipped = 0, conflicts = 0
@@ -82,10 +82,10 @@ import TestSupport
                 var random = state
                 for table in ["t1", "t2", "t3"] { try Self.change(db, table, &random) }
             }
-            let rules: [ChangesetPolicy.Rule] = [.omit, .replace, .ask { $0.current != nil ? .replace : .omit }]
+            let rules: [Changeset.Policy.Rule] = [.omit, .replace, .ask { $0.current != nil ? .replace : .omit }]
             let rule = Int.random(in: 0..<3, using: &random), first = Int.random(in: 0..<3, using: &random)
             let wanted = seed % 7 == 0 ? ["T1", "t3"] : nil
-            let policy = ChangesetPolicy(rules[rule], tables: ["T1": rules[first]])
+            let policy = Changeset.Policy(rules[rule], tables: ["T1": rules[first]])
             let outcome = try changes.apply(to: target, tables: wanted, policy: policy)
             for table in ["t1", "t2", "t3"] {
                 let own = try changes.changes().filter { $0.table == table }
@@ -103,9 +103,9 @@ import TestSupport
                     continue
                 }
                 // The same by hand, from what was there before.
-                let policy: ChangesetConflict.Resolution = (table == "t1" ? first : rule) == 0 ? .omit : .replace
+                let policy: Changeset.Conflict.Resolution = (table == "t1" ? first : rule) == 0 ? .omit : .replace
                 var model = try Self.rows(try Self.replica(seed, table, used), table)
-                var seen: [ChangesetConflict.Kind: Int] = [:], made = 0
+                var seen: [Changeset.Conflict.Kind: Int] = [:], made = 0
                 for change in own where Self.apply(change, to: &model, policy, &seen) { made += 1 }
                 #expect(try Self.rows(target, table) == model, "seed \(seed)")
                 #expect(told.applied == made, "seed \(seed)")
@@ -138,7 +138,7 @@ import TestSupport
         let changes = try source.main.recordingChanges { db in
             try db.execute(SQLScript("INSERT INTO a VALUES (1, 1); INSERT INTO b VALUES (1, 1)"))
         }
-        var options = ChangesetOptions()
+        var options = Changeset.Options()
         options.requiresAllTables = true
         let error = #expect(throws: DatabaseError.self) { try changes.apply(to: target, options: options) }
         #expect(error?.code == .schema)
@@ -195,13 +195,13 @@ import TestSupport
             INSERT INTO note VALUES (1, 'one');
             INSERT INTO tag VALUES (1, 1);
             """)
-        for triggers in [ChangesetOptions.Triggers.run, .quiet, .without(["LOG_new", "log_gone"])] {
+        for triggers in [Changeset.Triggers.run, .quiet, .without(["LOG_new", "log_gone"])] {
             let source = try Connection(.memory), target = try Connection(.memory)
             for db in [source, target] { try db.execute(schema) }
             let changes = try source.main.recordingChanges { db in
                 try db.execute(SQLScript("INSERT INTO note VALUES (2, 'two'); DELETE FROM note WHERE id = 1"))
             }
-            var options = ChangesetOptions()
+            var options = Changeset.Options()
             (options.triggers, options.runsForeignKeyActions) = (triggers, false)
             if triggers == .run {
                 let before = try Contents.of(target)
@@ -228,7 +228,7 @@ import TestSupport
         let db = try Connection(.memory)
         try db.execute(schema)
         let changes = try db.main.recordingChanges { try $0.execute("INSERT INTO note VALUES (3, 'x')") }
-        var options = ChangesetOptions()
+        var options = Changeset.Options()
         options.triggers = .without(["nothing"])
         let error = #expect(throws: DatabaseError.self) { try changes.inverted().apply(to: db, options: options) }
         #expect(error?.reason == .invalidArgument)

@@ -114,7 +114,7 @@ import TestSupport
             let other = try make("CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE ON CONFLICT \(clause)); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (9, 'z')")
             let insert = try other.main.recordingChanges { try $0.execute("INSERT INTO t VALUES (3, 'new')") }
             try other.execute(SQLScript("DELETE FROM t WHERE id = 3; UPDATE t SET a = 'new' WHERE id = 9"))
-            var seen: [ChangesetConflict.Kind] = []
+            var seen: [Changeset.Conflict.Kind] = []
             try insert.apply(to: other) { seen.append($0.kind); return .omit }
             #expect(try seen == [.constraint] && rows(other).last == [9, "new"], "\(clause)")
         }
@@ -130,7 +130,7 @@ import TestSupport
         let second = try b.main.recordingChanges {
             try $0.execute(SQLScript("INSERT INTO t VALUES (1, 1), (3, 3); INSERT INTO u VALUES (1, 'b')"))
         }
-        for resolution in [ChangesetConflict.Resolution.replace, .omit] {
+        for resolution in [Changeset.Conflict.Resolution.replace, .omit] {
             let here = try make(sql), there = try make(sql)
             try first.apply(to: here)
             try second.apply(to: there)
@@ -149,7 +149,7 @@ import TestSupport
                 """))
         }
         let target = try make("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b UNIQUE); INSERT INTO t VALUES (1, 'other', 1), (2, 'other', 2), (4, 'there', 4), (6, 'six', 7)")
-        var seen: [ChangesetConflict] = []
+        var seen: [Changeset.Conflict] = []
         let before = try rows(target)
         let error = #expect(throws: DatabaseError.self) {
             try changes.apply(to: target) { conflict in
@@ -193,7 +193,7 @@ import TestSupport
         }
         // A table without a key is not recorded.
         #expect(try Set(changes.changes().map(\.table)) == ["parent", "child"])
-        var kinds: [ChangesetConflict.Kind] = []
+        var kinds: [Changeset.Conflict.Kind] = []
         #expect(throws: DatabaseError.self) {
             try changes.apply(to: target, tables: ["child"]) { kinds.append($0.kind); return .abort }
         }
@@ -270,7 +270,7 @@ import TestSupport
             } catch is DatabaseError {
                 failures += 1
             }
-            _ = try? good.rebased(by: [ChangesetRebase(data: Data(bytes))])
+            _ = try? good.rebased(by: [Changeset.Rebase(data: Data(bytes))])
         }
         #expect(failures > rounds / 3)
         #expect(try db.main.verify().problems.isEmpty && rows(db).count == 22)

@@ -87,7 +87,7 @@ import TestSupport
         // Two edit at once, and one rebases on the other.
         let b = try tests.copy(before)
         let local = try b.main.recordingChanges { try tests.change($0, &random, 8) }
-        let resolution = Bool.random(using: &random) ? ChangesetConflict.Resolution.replace : .omit
+        let resolution = Bool.random(using: &random) ? Changeset.Conflict.Resolution.replace : .omit
         let rebase = try first.apply(to: b) { $0.current != nil ? resolution : .omit }.rebase
         do {
             try local.rebased(by: rebase.map { [$0] } ?? []).apply(to: a)
@@ -101,7 +101,7 @@ import TestSupport
 
     private func rowsArrive(from db: Connection, _ seed: UInt64) throws {
         let rows = try KeyedTables.rows(db), source = try copy(db)
-        var options = TableCopyOptions()
+        var options = Schema.CopyOptions()
         options.conflict = .replace
         let copies = try source.attach(.memory, as: "copies", key: nil), moves = try source.attach(.memory, as: "moves", key: nil)
         try source.main.copyTables(to: copies)
@@ -253,7 +253,7 @@ import TestSupport
         let a = try ChangeLog(try make("CREATE TABLE t(k \(one) PRIMARY KEY, v)"), tables: ["t"], peer: "a")
         let b = try ChangeLog(try make("CREATE TABLE t(K \(other) PRIMARY KEY, v)"), tables: ["t"], peer: "b")
         try a.write { try $0.execute("INSERT INTO t VALUES (1, 1)") }
-        let message = try ChangeMessage(data: try a.changes().data)
+        let message = try ChangeLog.Message(data: try a.changes().data)
         let error = #expect(throws: DatabaseError.self) { try b.receive(message) }
         #expect(error?.code == .schema && error?.message.hasPrefix("the key of the table t is k BINARY text here, and k ") == true)
         let c = try ChangeLog(try make("CREATE TABLE t(v, k \(one.lowercased()) PRIMARY KEY)"), tables: ["T"], peer: "c")

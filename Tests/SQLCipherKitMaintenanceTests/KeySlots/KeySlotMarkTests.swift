@@ -93,7 +93,7 @@ import TestSupport
         try db.main.vacuum()
         #expect(try mark(db) == before)
         try db.execute(SQLScript("REINDEX; ANALYZE"))
-        for options in [BackupOptions(), .compact] {
+        for options in [Schema.BackupOptions(), .compact] {
             let file = folder.path("copy \(options.isCompact).db")
             try db.main.backup(toFileAt: file, options: options)
             #expect(try mark(Connection(.file(file), key: slots.key)) == before)
@@ -139,7 +139,7 @@ import TestSupport
         other.close()
         let target = try db.attach(.file(folder.path("b.db")), as: "b", key: .slots(secret: .passphrase("one")))
         let before = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM b.\(Self.table)"))
-        var options = TableCopyOptions()
+        var options = Schema.CopyOptions()
         (options.conflict, options.emptiesTarget) = (.replace, true)
         try db.main.copyTables(to: target, options: options)
         #expect(try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM b.\(Self.table)")) == before)
@@ -158,7 +158,7 @@ import TestSupport
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         try slots.revoke("second")
         let before = try mark(db)
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.isCompact = isCompact
         for (file, key) in [(foreign, slots.key), (older, slots.key), (plain, .plaintext)] {
             try db.main.restore(fromFileAt: file, key: key, options: options)

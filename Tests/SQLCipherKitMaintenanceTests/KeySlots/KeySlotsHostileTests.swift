@@ -21,12 +21,10 @@ import TestSupport
 
     private func reason(_ bytes: [UInt8], limit: Int = 3000) -> DatabaseError.Reason? {
         do {
-            _ = try KeySlots.unlock(.passphrase("one"), of: location, at: .storage(KeySlotBytes(bytes)), costLimit: limit)
+            _ = try KeySlots.unlock(.passphrase("one"), of: location, at: .storage(KeySlots.MemoryStorage(bytes)), costLimit: limit)
             return nil
-        } catch let error as DatabaseError {
-            return error.reason
         } catch {
-            return .engine
+            return error.reason
         }
     }
 
@@ -74,7 +72,7 @@ import TestSupport
             if Bool.random(using: &generator) { changed = Array(changed.prefix(Int.random(in: 0...changed.count, using: &generator))) }
             if changed == bytes { continue }
             // Without a key: only the parser.
-            _ = try? KeySlots.unverifiedList(of: location, at: .storage(KeySlotBytes(changed)))
+            _ = try? KeySlots.unverifiedList(of: location, at: .storage(KeySlots.MemoryStorage(changed)))
         }
         for count in 0..<500 {
             let noise = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }

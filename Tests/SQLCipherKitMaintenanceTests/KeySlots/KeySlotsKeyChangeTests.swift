@@ -30,7 +30,7 @@ import TestSupport
 
     private func refusal(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self) { try body() } }
 
-    @Test(arguments: KeyChangeMode.allCases) func anotherKeyIsRefused(mode: KeyChangeMode) throws {
+    @Test(arguments: Schema.KeyChangeMode.allCases) func anotherKeyIsRefused(mode: Schema.KeyChangeMode) throws {
         _ = try create()
         let db = try Connection(location, key: raw)
         let error = refusal { try db.changeKey(to: other, mode: mode) }
@@ -51,7 +51,7 @@ import TestSupport
 
     /// Slots that lie elsewhere are known to a connection that was opened by them.
     @Test func slotsElsewhere() throws {
-        let bytes = KeySlotBytes()
+        let bytes = KeySlots.MemoryStorage()
         _ = try create(at: .storage(bytes))
         let db = try Connection(location, key: .slots(.storage(bytes), secret: .passphrase("one")))
         #expect(refusal { try db.changeKey(to: other) }?.reason == .misuse)

@@ -28,14 +28,14 @@ import TestSupport
             .passphrase(passphrase), of: location, acceptingRollback: accepting, configuration: configuration)
     }
 
-    private func rollback(_ passphrase: String = "one", readOnly: Bool = false) -> KeySlotsRollback? {
+    private func rollback(_ passphrase: String = "one", readOnly: Bool = false) -> KeySlots.Rollback? {
         let error = #expect(throws: DatabaseError.self) { try unlock(passphrase, readOnly: readOnly) }
         #expect(error?.reason == .keySlotsRolledBack, "\(String(describing: error))")
-        return error?.underlyingError as? KeySlotsRollback
+        return error?.underlyingError as? KeySlots.Rollback
     }
 
     /// Accepted once, they are the latest; and those that they took the place of are not.
-    private func expectAccepted(_ kind: KeySlotsRollback.Kind, _ passphrases: [String]) throws {
+    private func expectAccepted(_ kind: KeySlots.Rollback.Kind, _ passphrases: [String]) throws {
         let now = try Data(contentsOf: keys)
         for passphrase in passphrases {
             #expect(rollback(passphrase)?.kind == kind)
@@ -187,12 +187,12 @@ import TestSupport
         let copy = folder.path("b.db"), key = try Encryption.passphrase("copy").quick
         try Connection(location, key: .slots(slots)).main.backup(toFileAt: copy, key: key)
         let capture = Capture(fails: true)
-        #expect(throws: CocoaError.self) {
+        #expect {
             try KeySlots.create(
                 .passphrase("mine"), label: "mine", for: .file(copy), at: .storage(capture), existingKey: key, derivation: .quick)
-        }
+        } throws: { ($0 as? DatabaseError)?.underlyingError is CocoaError }
         let opened = try KeySlots.unlock(
-            .passphrase("mine"), of: .file(copy), at: .storage(KeySlotBytes(capture.all.last)), cipher: .quick)
+            .passphrase("mine"), of: .file(copy), at: .storage(KeySlots.MemoryStorage(capture.all.last)), cipher: .quick)
         #expect(!opened.isRotationUnfinished && opened.acceptedRollback == nil)
     }
 
@@ -224,7 +224,7 @@ import TestSupport
         try slots.revoke("second")
         db.close()
         let error = #expect(throws: DatabaseError.self) {
-            try KeySlots.unlock(.passphrase("two"), of: location, at: .storage(KeySlotBytes(capture.all[count])))
+            try KeySlots.unlock(.passphrase("two"), of: location, at: .storage(KeySlots.MemoryStorage(capture.all[count])))
         }
         #expect(error?.reason == .keySlotsRolledBack)
         #expect(try !KeySlots.unlock(.passphrase("one"), of: location, at: .storage(capture)).isRotationUnfinished)
@@ -232,7 +232,7 @@ import TestSupport
 }
 
 /// Keeps all that was ever stored, and fails after that if it is told to. Used by one thread.
-private final class Capture: KeySlotStorage, @unchecked Sendable {
+private final class Capture: KeySlots.Storage, @unchecked Sendable {
     private(set) var all: [[UInt8]] = []
     private let fails: Bool
 

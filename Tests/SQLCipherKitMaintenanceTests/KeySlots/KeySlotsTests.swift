@@ -21,7 +21,7 @@ import TestSupport
         return slots
     }
 
-    private func opens(_ secret: SlotSecret, first label: String? = nil) -> Bool {
+    private func opens(_ secret: KeySlots.Secret, first label: String? = nil) -> Bool {
         (try? Connection(location, key: .slots(secret: secret, first: label)).fetchOne(String.self, "SELECT x FROM t")) == "kept"
     }
 
@@ -36,21 +36,21 @@ import TestSupport
         #expect(opens(try .recoveryKey(of: .passphrase(recovery.text.lowercased()))))
         #expect(!opens(try .passphrase(of: .passphrase(recovery.text))))
         let raw = try Encryption.raw([UInt8](repeating: 1, count: 32))
-        #expect(reason { _ = try SlotSecret.passphrase(of: raw) } == .invalidKey)
-        #expect(reason { _ = try SlotSecret.recoveryKey(of: raw) } == .invalidKey)
-        #expect(reason { _ = try SlotSecret.recoveryKey(of: .passphrase("one")) } == .invalidKey)
+        #expect(reason { _ = try KeySlots.Secret.passphrase(of: raw) } == .invalidKey)
+        #expect(reason { _ = try KeySlots.Secret.recoveryKey(of: raw) } == .invalidKey)
+        #expect(reason { _ = try KeySlots.Secret.recoveryKey(of: .passphrase("one")) } == .invalidKey)
     }
 
     @Test func severalSecretsOpenOneDatabase() throws {
         let slots = try make()
         try slots.add(.passphrase(Data("two".utf8)), label: "second", derivation: .pbkdf2(iterations: 2000))
         let recovery = try slots.addRecoveryKey(label: "safe", derivation: .quick)
-        for secret in [try SlotSecret.passphrase("one"), try .passphrase("two"), .recoveryKey(recovery), try .recoveryKey(recovery.text.lowercased())] {
+        for secret in [try KeySlots.Secret.passphrase("one"), try .passphrase("two"), .recoveryKey(recovery), try .recoveryKey(recovery.text.lowercased())] {
             #expect(opens(secret))
             #expect(opens(secret, first: "second"))
             #expect(opens(secret, first: "no such label"))
         }
-        for secret in [try SlotSecret.passphrase("three"), try .passphrase(recovery.text), .recoveryKey(try RecoveryKey())] {
+        for secret in [try KeySlots.Secret.passphrase("three"), try .passphrase(recovery.text), .recoveryKey(try KeySlots.RecoveryKey())] {
             #expect(reason { _ = try Connection(location, key: .slots(secret: secret)) } == .noSlotOpens)
         }
         // The passphrase is not one of the database itself.
@@ -217,12 +217,12 @@ import TestSupport
     // MARK: Other places
 
     @Test func slotsThatTheApplicationStores() throws {
-        let bytes = KeySlotBytes()
+        let bytes = KeySlots.MemoryStorage()
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(bytes), derivation: .quick)
         try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         #expect(try folder.names() == ["a.db"])
-        let stored = KeySlotBytes(bytes.value)
+        let stored = KeySlots.MemoryStorage(bytes.value)
         let db = try Connection(location, key: .slots(.storage(stored), secret: .passphrase("two")))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
     }
@@ -296,7 +296,7 @@ import TestSupport
 
     // MARK: A new database key
 
-    @Test(arguments: [KeyChangeMode.inPlace, .newFile]) func fullRotation(mode: KeyChangeMode) throws {
+    @Test(arguments: [Schema.KeyChangeMode.inPlace, .newFile]) func fullRotation(mode: Schema.KeyChangeMode) throws {
         var slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let recovery = try slots.addRecoveryKey(label: "safe", derivation: .quick)
@@ -343,7 +343,7 @@ import TestSupport
         #expect(opens(try .passphrase("one")))
     }
 
-    @Test(arguments: [KeyChangeMode.inPlace, .newFile]) func aRotationThatIsCancelledChangesNothing(mode: KeyChangeMode) throws {
+    @Test(arguments: [Schema.KeyChangeMode.inPlace, .newFile]) func aRotationThatIsCancelledChangesNothing(mode: Schema.KeyChangeMode) throws {
         var slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let db = try Connection(location, key: .slots(slots))
@@ -365,9 +365,9 @@ import TestSupport
 
     @Test func noSecretIsShown() throws {
         let slots = try make()
-        var shown = "\(slots) \(String(reflecting: slots)) \(try SlotSecret.passphrase("s3cret"))"
+        var shown = "\(slots) \(String(reflecting: slots)) \(try KeySlots.Secret.passphrase("s3cret"))"
         dump(slots, to: &shown)
-        dump(try SlotSecret.passphrase("s3cret"), to: &shown)
+        dump(try KeySlots.Secret.passphrase("s3cret"), to: &shown)
         #expect(!shown.contains("s3cret") && !shown.contains("Encryption"))
         #expect(shown.contains("KeySlots(\(path))"))
     }

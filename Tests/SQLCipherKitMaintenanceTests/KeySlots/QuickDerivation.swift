@@ -1,6 +1,6 @@
 import SQLCipherKitMaintenance
 
-extension SlotDerivation {
+extension KeySlots.Derivation {
     /// As few rounds of key derivation as a slot may have.
-    static var quick: SlotDerivation { .pbkdf2(iterations: 1000) }
+    static var quick: KeySlots.Derivation { .pbkdf2(iterations: 1000) }
 }

@@ -6,20 +6,20 @@ import Testing
 @Suite struct RecoveryKeyTests {
     @Test func itIsReadBackHoweverItIsTyped() throws {
         for _ in 0..<50 {
-            let text = try RecoveryKey().text
+            let text = try KeySlots.RecoveryKey().text
             #expect(text.count == 44)
             #expect(text.split(separator: "-").map(\.count) == [Int](repeating: 4, count: 9))
-            #expect(try RecoveryKey(text: text).text == text)
+            #expect(try KeySlots.RecoveryKey(text: text).text == text)
             let typed = " " + text.lowercased().replacingOccurrences(of: "-", with: " ").replacingOccurrences(of: "0", with: "o")
                 .replacingOccurrences(of: "1", with: "l") + "\n"
-            #expect(try RecoveryKey(text: typed).text == text)
-            #expect(try RecoveryKey(utf8: Data(text.replacingOccurrences(of: "-", with: "").utf8)).text == text)
+            #expect(try KeySlots.RecoveryKey(text: typed).text == text)
+            #expect(try KeySlots.RecoveryKey(utf8: Data(text.replacingOccurrences(of: "-", with: "").utf8)).text == text)
         }
     }
 
     /// As word processors, mail programs and phones change it.
     @Test func itIsReadAsItIsPasted() throws {
-        let text = try RecoveryKey().text
+        let text = try KeySlots.RecoveryKey().text
         let separators = [
             "\u{2013}", "\u{2014}", "\u{2010}", "\u{2011}", "\u{2012}", "\u{2015}", "\u{2212}", "\u{FE63}", "\u{FF0D}", "\u{AD}",
             "\u{2043}", "\u{A0}", "\u{202F}", "\u{2007}", "\u{2009}", "\u{3000}", "\u{200B}", "\u{FEFF}", "\u{2060}", "\t", "\r\n",
@@ -27,29 +27,29 @@ import Testing
         ]
         for separator in separators {
             let pasted = separator + text.lowercased().replacingOccurrences(of: "-", with: separator) + separator
-            #expect(try RecoveryKey(text: pasted).text == text, "\(separator.unicodeScalars.map(\.properties.name))")
+            #expect(try KeySlots.RecoveryKey(text: pasted).text == text, "\(separator.unicodeScalars.map(\.properties.name))")
         }
         // No other character is passed over, nor are bytes that are no text.
         for other in ["_", ".", "\u{0}", "é", "\u{FF10}", "·"] {
             #expect(throws: DatabaseError.self) {
-                try RecoveryKey(text: text + other)
+                try KeySlots.RecoveryKey(text: text + other)
             }
         }
         for bytes in [[0xff], [0xe2, 0x80], [0xc0, 0xad]] as [[UInt8]] {
-            #expect(throws: DatabaseError.self) { try RecoveryKey(utf8: Array(text.utf8) + bytes) }
+            #expect(throws: DatabaseError.self) { try KeySlots.RecoveryKey(utf8: Array(text.utf8) + bytes) }
         }
     }
 
     @Test func twoAreNeverTheSame() throws {
-        #expect(try Set((0..<100).map { _ in try RecoveryKey().text }).count == 100)
+        #expect(try Set((0..<100).map { _ in try KeySlots.RecoveryKey().text }).count == 100)
     }
 
     /// The checksum finds each wrong character and each swap of neighbours.
     @Test func aTypingMistakeIsNoticed() throws {
-        let text = Array(try RecoveryKey().text.replacingOccurrences(of: "-", with: ""))
+        let text = Array(try KeySlots.RecoveryKey().text.replacingOccurrences(of: "-", with: ""))
         var unnoticed = 0
         func attempt(_ characters: [Character]) {
-            let error = #expect(throws: DatabaseError.self) { try RecoveryKey(text: String(characters)) }
+            let error = #expect(throws: DatabaseError.self) { try KeySlots.RecoveryKey(text: String(characters)) }
             if error?.reason != .invalidKey { unnoticed += 1 }
         }
         for index in text.indices {
@@ -57,12 +57,12 @@ import Testing
                 var changed = text
                 changed[index] = other
                 // One in a million goes through by design, and 1,100 are tried here.
-                if (try? RecoveryKey(text: String(changed))) != nil { unnoticed += 1 }
+                if (try? KeySlots.RecoveryKey(text: String(changed))) != nil { unnoticed += 1 }
             }
             if index > 0, text[index] != text[index - 1] {
                 var changed = text
                 changed.swapAt(index, index - 1)
-                if (try? RecoveryKey(text: String(changed))) != nil { unnoticed += 1 }
+                if (try? KeySlots.RecoveryKey(text: String(changed))) != nil { unnoticed += 1 }
             }
         }
         #expect(unnoticed <= 1)
@@ -72,10 +72,10 @@ import Testing
     }
 
     @Test func itIsNotShownUnasked() throws {
-        let key = try RecoveryKey()
-        var shown = "\(key) \(String(reflecting: key)) \(SlotSecret.recoveryKey(key))"
+        let key = try KeySlots.RecoveryKey()
+        var shown = "\(key) \(String(reflecting: key)) \(KeySlots.Secret.recoveryKey(key))"
         dump(key, to: &shown)
         #expect(!shown.contains(key.text.prefix(4)))
-        #expect(shown.contains("RecoveryKey") && shown.contains("SlotSecret(recovery key)"))
+        #expect(shown.contains("KeySlots.RecoveryKey") && shown.contains("KeySlots.Secret(recovery key)"))
     }
 }

@@ -22,9 +22,9 @@ import TestSupport
         return slots
     }
 
-    private func error(_ secret: SlotSecret, _ bytes: [UInt8]) -> DatabaseError? {
+    private func error(_ secret: KeySlots.Secret, _ bytes: [UInt8]) -> DatabaseError? {
         #expect(throws: DatabaseError.self) {
-            try KeySlots.unlock(secret, of: location, at: .storage(KeySlotBytes(bytes)))
+            try KeySlots.unlock(secret, of: location, at: .storage(KeySlots.MemoryStorage(bytes)))
         }
     }
 
@@ -74,9 +74,9 @@ import TestSupport
 
     /// The floors are the least that OWASP names; the ceilings bound what a hostile file can ask for.
     @Test func derivationsAreBounded() throws {
-        #expect(SlotDerivation.standard == .argon2id(memory: 65_536, passes: 3, lanes: 1))
+        #expect(KeySlots.Derivation.standard == .argon2id(memory: 65_536, passes: 3, lanes: 1))
         let slots = try make()
-        let refused: [SlotDerivation] = [
+        let refused: [KeySlots.Derivation] = [
             .argon2id(memory: 7_167, passes: 5), .argon2id(memory: 19_455, passes: 1), .argon2id(memory: 1_048_577, passes: 1),
             .argon2id(passes: 0), .argon2id(passes: 65), .argon2id(lanes: 0), .argon2id(lanes: 17),
             .argon2id(memory: Int.max, passes: Int.max),
@@ -106,7 +106,7 @@ import TestSupport
         let error = #expect(throws: DatabaseError.self) { try KeySlots.unlock(.passphrase("dear"), of: location, costLimit: 3000) }
         #expect(error?.reason == .noSlotOpens && error?.message.contains("dear") == true)
         _ = try KeySlots.unlock(.passphrase("dear"), of: location, first: "dear", costLimit: 5000)
-        #expect(SlotDerivation.standard.cost * KeySlots.maximumSlots <= KeySlots.defaultCostLimit)
+        #expect(KeySlots.Derivation.standard.cost * KeySlots.maximumSlots <= KeySlots.defaultCostLimit)
     }
 
     /// A slot file from elsewhere does not take all of the memory.
@@ -127,11 +127,11 @@ import TestSupport
         try slots.write(to: keys)
     }
 
-    private func secrets() throws -> [SlotSecret] {
+    private func secrets() throws -> [KeySlots.Secret] {
         [try .passphrase(FormerSlots.first), try .passphrase(FormerSlots.second), try .recoveryKey(FormerSlots.recovery)]
     }
 
-    private func expectRow(_ secret: SlotSecret) throws {
+    private func expectRow(_ secret: KeySlots.Secret) throws {
         let db = try Connection(location, key: .slots(secret: secret))
         #expect(try db.fetchOne(String.self, "SELECT x FROM t") == "kept")
     }
@@ -167,7 +167,7 @@ import TestSupport
         try makeFormer(FormerSlots.withRevoked)
         let error = revoked()
         #expect(error?.reason == .keySlotsRolledBack)
-        #expect((error?.underlyingError as? KeySlotsRollback)?.kind == .older)
+        #expect((error?.underlyingError as? KeySlots.Rollback)?.kind == .older)
         let slots = try KeySlots.unlock(
             .passphrase(FormerSlots.revoked), of: location, acceptingRollback: true)
         #expect(slots.acceptedRollback?.revoked == nil)

@@ -12,7 +12,7 @@ import TestSupport
 
     init() throws { db = try Connection(.memory) }
 
-    private func column(_ declaration: String, _ values: String) throws -> ValueReport.Column {
+    private func column(_ declaration: String, _ values: String) throws -> Schema.ValueReport.Column {
         try db.execute("DROP TABLE IF EXISTS t")
         try db.execute(SQL(raw: "CREATE TABLE t(\(declaration))"))
         try db.execute(SQL(raw: "INSERT INTO t VALUES \(values)"))
@@ -20,8 +20,8 @@ import TestSupport
     }
 
     @Test func whatAColumnHolds() throws {
-        typealias Content = ValueReport.Content
-        let cases: [(String, String, Content, [ValueReport.Form], Bool)] = [
+        typealias Content = Schema.ValueReport.Content
+        let cases: [(String, String, Content, [Schema.ValueReport.Form], Bool)] = [
             ("created TEXT", "('2026-11-21T08:30:00.250Z'), (NULL)", .dates, [.date(.iso8601)], false),
             ("x", "('2026-11-21 08:30:00')", .dates, [.date(.text(.currentTimestamp))], false),
             ("x", "('2026-11-21T08:30:00+00:00')", .dates, [.date(.text(DateTextFormat(fraction: .none, zone: .offset)))], false),
@@ -140,7 +140,7 @@ import TestSupport
         #expect(try db.main.convertValues(of: "done", in: "t", to: .booleans) == 2)
         #expect(try db.fetchAll(SQLValue.self, "SELECT done FROM t") == [1, 0])
         // What the declared type would undo is refused, and not half done.
-        for (column, conversion) in [("price", ValueConversion.decimals(.text)), ("note", .dates(.integerSeconds))] {
+        for (column, conversion) in [("price", Schema.ValueConversion.decimals(.text)), ("note", .dates(.integerSeconds))] {
             let error = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: column, in: "t", to: conversion) }
             #expect(error?.reason == .invalidArgument && error?.message.contains("declared type") == true)
         }
@@ -178,7 +178,7 @@ import TestSupport
         #expect(sent.reason?.hasPrefix("a guess") == false && report["ZNOTE", "ZSIZE"]?.reason == nil)
         // Not even here is a number taken for a date without being told.
         #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "ZSENT", in: "ZNOTE", to: .dates(.iso8601)) }
-        let conversion = ValueConversion.dates(.iso8601, numbers: .secondsSince2001)
+        let conversion = Schema.ValueConversion.dates(.iso8601, numbers: .secondsSince2001)
         #expect(try db.main.convertValues(of: "ZSENT", in: "ZNOTE", to: conversion) == 2)
         #expect(try db.fetchAll(String.self, "SELECT ZSENT FROM ZNOTE") == ["2026-11-21T08:30:00.250Z", "2001-01-01T00:00:00.000Z"])
 
@@ -263,7 +263,7 @@ import TestSupport
                     do {
                         try db.main.convertValues(of: "x", in: "t", to: .dates(to, numbers: numbers))
                         #expect(fits, "\(value) to \(to)")
-                    } catch let error as DatabaseError {
+                    } catch {
                         #expect(!fits && error.reason == .invalidArgument, "\(value) to \(to): \(error)")
                         #expect(try db.fetchOne(SQLValue.self, "SELECT x FROM t") == value)
                         try db.main.convertValues(of: "x", in: "t", to: .dates(to, numbers: numbers), allowingRounding: true)
@@ -275,7 +275,7 @@ import TestSupport
         }
         #expect(refused > 50)
         // What a `Date` itself cannot hold.
-        let odd: [(SQLValue, ValueConversion)] = [
+        let odd: [(SQLValue, Schema.ValueConversion)] = [
             ("2026-11-21 08:30:00.000000123", .dates(.realSeconds)), (9_007_199_254_740_993, .dates(.integerSeconds, numbers: .integerSeconds)),
             (.real(2_461_365.854166667 + 3e-9), .dates(.milliseconds, numbers: .julianDays)), ("0.12345678901234567890123", .decimals(.number)),
         ]

@@ -101,7 +101,7 @@ import TestSupport
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(20)
         let db = try Connection(.file(path), key: .passphrase("one").quick, configuration: configuration)
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 10
         options.pause = .milliseconds(2)
         try db.main.backup(toFileAt: copyPath, key: .passphrase("two", cipher: .quick), options: options)
@@ -122,7 +122,7 @@ import TestSupport
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero
         let writer = try Connection(.file(path), key: .passphrase("one").quick, configuration: configuration)
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 10
         var written = 0, refused = 0
         try db.main.backup(toFileAt: copyPath, key: .passphrase("two", cipher: .quick), options: options) { progress in
@@ -186,7 +186,7 @@ import TestSupport
         try make(path, "one", rows: 300)
         let db = try Connection(.file(path), key: .passphrase("one").quick)
         let other = try Connection(.file(path), key: .passphrase("one").quick)
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 5
         var tried = false
         try db.main.backup(toFileAt: copyPath, options: options) { progress in

@@ -40,12 +40,12 @@ import TestSupport
     func withTheSameKey(layout: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let cipher = Self.layouts[layout].1
         let db = try rich({ $0.journalMode = mode }, cipher: cipher)
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 7
         var reports: [RewriteProgress] = []
         try db.main.backup(toFileAt: folder.path("b.db"), options: options) { reports.append($0) }
         #expect(reports.count > 5 && reports.last?.fraction == 1)
-        #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.pagesDone <= $1.pagesDone })
+        #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.done <= $1.done })
         #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
         #expect(try FileManager.default.attributesOfItem(atPath: folder.path("b.db"))[.posixPermissions] as? Int == 0o600)
         let copy = try Connection(.file(folder.path("b.db")), key: key.with(cipher: cipher))
@@ -118,7 +118,7 @@ import TestSupport
         try db.execute("DELETE FROM note WHERE id > 50")
         #expect(try db.main.freePageCount > 0)
         let dump = try RichDatabase.summary(db), path = folder.path("b.db")
-        var options = BackupOptions.compact
+        var options = Schema.BackupOptions.compact
         options.replacesFile = true
         try Data("old".utf8).write(to: URL(fileURLWithPath: path))
         var last = 0.0
@@ -177,7 +177,7 @@ import TestSupport
         try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
         #expect(reason { try db.main.backup(toFileAt: path) } == .cannotOpen)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("mine".utf8))
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.replacesFile = true
         try Data().write(to: URL(fileURLWithPath: path + "-journal"))
         #expect(reason { try db.main.backup(toFileAt: path, options: options) } == .cannotOpen)
@@ -229,7 +229,7 @@ import TestSupport
     @Test func cancelled() async throws {
         struct Enough: Error {}
         let db = try rich()
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 5
         #expect(throws: Enough.self) { try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
         #expect(throws: Enough.self) { try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction == 1 { throw Enough() } } }

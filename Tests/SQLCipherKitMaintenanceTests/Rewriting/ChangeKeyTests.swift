@@ -82,8 +82,8 @@ import TestSupport
     }
 
     /// No file beside the database keeps pages under the former key, and the mode is the one that was chosen.
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .truncate, .persist], KeyChangeMode.allCases)
-    func theJournalOfTheFormerKeyGoes(mode: DatabaseConfiguration.JournalMode, way: KeyChangeMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .truncate, .persist], Schema.KeyChangeMode.allCases)
+    func theJournalOfTheFormerKeyGoes(mode: DatabaseConfiguration.JournalMode, way: Schema.KeyChangeMode) throws {
         let db = try make(mode)
         try db.execute("UPDATE t SET x = x || '.'")
         let journal = path + "-journal"
@@ -98,8 +98,8 @@ import TestSupport
         #expect(count(newKey) == 200)
     }
 
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal, .off, .memory, .persist], KeyChangeMode.allCases)
-    func progressComesAndCancels(mode: DatabaseConfiguration.JournalMode, way: KeyChangeMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal, .off, .memory, .persist], Schema.KeyChangeMode.allCases)
+    func progressComesAndCancels(mode: DatabaseConfiguration.JournalMode, way: Schema.KeyChangeMode) throws {
         struct Cancelled: Error {}
         let db = try make(mode, rows: 3000)
         let newKey = try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))

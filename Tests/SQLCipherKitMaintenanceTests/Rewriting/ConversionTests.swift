@@ -133,7 +133,7 @@ import TestSupport
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
             #expect(try folder.names() == ["a.db"])
             if limit == .max {
-                #expect(seen.count > 10 && seen.dropLast().map(\.pagesDone) == seen.dropLast().map(\.pagesDone).sorted())
+                #expect(seen.count > 10 && seen.dropLast().map(\.done) == seen.dropLast().map(\.done).sorted())
                 #expect(seen.contains { $0.fraction > 0.2 && $0.fraction < 0.8 })
             }
         }
@@ -247,7 +247,7 @@ import TestSupport
         let new = try Encryption.passphrase("new", cipher: .quick)
         try Connection(.file(path), key: key).changeKey(to: new, mode: .newFile)
         #expect(try contents(new) == expected)
-        for options in [BackupOptions(), .compact] {
+        for options in [Schema.BackupOptions(), .compact] {
             let db = try Connection(.file(path), key: new)
             try db.main.backup(toFileAt: backup, options: options)
             #expect(try contents(new, backup) == expected)

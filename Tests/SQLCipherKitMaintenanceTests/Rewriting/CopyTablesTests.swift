@@ -25,7 +25,7 @@ import TestSupport
 
     @Test func allTables() throws {
         let target = try target
-        var seen: [TableCopyProgress] = []
+        var seen: [RewriteProgress] = []
         let copied = try db.main.copyTables(to: target) { seen.append($0) }
         let names = ["note", "no_key", "hidden", "pair", "strict_one", "odd \"name'", "child", "log"]
         var total = 0
@@ -36,8 +36,8 @@ import TestSupport
             total += original.count
         }
         #expect(copied == total && total > 2000)
-        #expect(seen.first?.rowsDone == 0 && seen.last?.fraction == 1 && seen.last?.rowsTotal == total)
-        #expect(seen.count > 16 && seen.map(\.rowsDone) == seen.map(\.rowsDone).sorted())
+        #expect(seen.first?.done == 0 && seen.last?.fraction == 1 && seen.last?.total == total)
+        #expect(seen.count > 16 && seen.map(\.done) == seen.map(\.done).sorted())
         let schema = "SELECT type, name, tbl_name FROM \(identifier: "o \"1\"").sqlite_schema WHERE type IN ('index', 'trigger') AND sql IS NOT NULL ORDER BY 2" as SQL
         #expect(try db.fetchAll(RowCopy.self, schema).map { "\($0.values[1])" } == ["note_added", "note_expression", "note_title"].map { "text(\"\($0)\")" })
         // The trigger belongs to the copy, and the sequence goes on.
@@ -56,7 +56,7 @@ import TestSupport
         func ids() throws -> [Int] { try db.fetchAll(Int.self, "SELECT rowid FROM \(identifier: target.name).bare ORDER BY 1") }
         try db.main.copyTables(["bare"], to: target)
         #expect(try ids() == [5, 9])
-        var options = TableCopyOptions()
+        var options = Schema.CopyOptions()
         options.emptiesTarget = true
         try db.main.copyTables(["bare"], to: target, options: options)
         #expect(try ids() == [5, 9])
@@ -78,7 +78,7 @@ import TestSupport
         let error = #expect(throws: DatabaseError.self) { try db.main.copyTables(["small"], to: target) }
         #expect(error?.code == .constraintPrimaryKey)
         #expect(try content() == ["2old7", "3old7"])
-        var options = TableCopyOptions()
+        var options = Schema.CopyOptions()
         options.conflict = .keep
         #expect(try db.main.copyTables(["SMALL"], to: target, options: options) == 1)
         #expect(try content() == ["1a7", "2old7", "3old7"])
@@ -93,7 +93,7 @@ import TestSupport
     @Test func aFailureChangesNothing() throws {
         struct Cancelled: Error {}
         let target = try target
-        #expect(throws: Cancelled.self) { try db.main.copyTables(to: target) { if $0.rowsDone > 500 { throw Cancelled() } } }
+        #expect(throws: Cancelled.self) { try db.main.copyTables(to: target) { if $0.done > 500 { throw Cancelled() } } }
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: target.name).sqlite_schema") == 0)
         #expect(!db.isInTransaction)
         try db.attach(.memory, as: "gone", key: .plaintext)
@@ -116,7 +116,7 @@ import TestSupport
 
     @Test func withoutIndexesAndTriggersAndInsideATransaction() throws {
         let target = try target
-        var options = TableCopyOptions()
+        var options = Schema.CopyOptions()
         options.includesIndexes = false
         options.includesTriggers = false
         try db.transaction { db in

@@ -90,7 +90,7 @@ import TestSupport
         let left = Set(deleted.residue.map(\.target))
         #expect(left.count == marks.count, "not found: \(marks.indices.filter { !left.contains($0) }.map { marks[$0] })")
         #expect(deleted.places.allSatisfy { !$0.isLive }, "\(deleted.places.filter(\.isLive))")
-        #expect(try !db.main.residue(ofBytes: [MarkedDatabase.coordinate]).isErased)
+        #expect(try !db.main.residue(of: [MarkedDatabase.coordinate]).isErased)
         let content = try MarkedDatabase.content(db)
 
         let report = try db.main.erase()
@@ -100,7 +100,7 @@ import TestSupport
         let after = try db.main.residue(of: marks)
         #expect(after.places.isEmpty, "\(after.places)")
         #expect(after.unreadablePages == 0)
-        #expect(try db.main.residue(ofBytes: [MarkedDatabase.coordinate]).places.isEmpty)
+        #expect(try db.main.residue(of: [MarkedDatabase.coordinate]).places.isEmpty)
         #expect(try words(db).isDisjoint(with: marks))
         #expect(try MarkedDatabase.content(db) == content)
         #expect(try db.main.verify().isIntact)

@@ -50,7 +50,7 @@ import TestSupport
         ("vacuum", { db, _ in try db.main.vacuum() }),
         ("erase", { db, _ in try db.main.erase() }),
         ("backup", { db, folder in
-            var options = BackupOptions()
+            var options = Schema.BackupOptions()
             options.replacesFile = true
             try db.main.backup(toFileAt: folder.path("b.db"), options: options)
         }),

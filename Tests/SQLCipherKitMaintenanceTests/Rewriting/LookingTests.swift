@@ -16,7 +16,7 @@ import TestSupport
             case .quickVerify: #expect(try schema.verify(quick: true).isIntact)
             // Refused, or not, according to the transaction.
             case .residue: _ = try? schema.residue(of: ["gone"])
-            case .residueOfBytes: _ = try? schema.residue(ofBytes: [Data("gone".utf8)])
+            case .residueOfBytes: _ = try? schema.residue(of: [Data("gone".utf8)])
             case .spaceReport: _ = try schema.spaceReport()
             case .integrityCheck: #expect(try schema.integrityCheck().isEmpty)
             case .foreignKeys: #expect(try schema.foreignKeyViolations().isEmpty)

@@ -27,7 +27,7 @@ import TestSupport
         let db = try open("a.db")
         let copyPath = folder.path("monday.db")
         try db.main.backup(toFileAt: copyPath)
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 256
         options.pause = .milliseconds(5)
         options.replacesFile = true
@@ -53,7 +53,7 @@ import TestSupport
         let path = folder.path("q.db"), source = folder.path("p.db"), ownKey = key
         try await pool.read { db in
             let writer = try Connection(.file(source), key: ownKey)
-            var options = BackupOptions()
+            var options = Schema.BackupOptions()
             options.pagesPerStep = 5
             try db.main.backup(toFileAt: path, options: options) { progress in
                 if progress.fraction < 1 { try writer.execute("INSERT INTO t VALUES (2)") }
@@ -161,11 +161,11 @@ import TestSupport
         for db in [laptop, phone] { #expect(try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id") == ["Foxes", "Owls"]) }
         try mine.inverted().apply(to: phone)
 
-        var options = ChangesetOptions()
+        var options = Changeset.Options()
         (options.triggers, options.runsForeignKeyActions) = (.quiet, false)
         let outcome = try theirs.apply(
             to: laptop, options: options,
-            policy: ChangesetPolicy(.replace, tables: ["tag": .omit]))
+            policy: Changeset.Policy(.replace, tables: ["tag": .omit]))
         for table in outcome.tables where table.applied < table.changes {
             print(table.name, table.applied, table.omitted)
         }

@@ -49,7 +49,7 @@ import TestSupport
     @Test(arguments: 0..<5) func theFirstPageIsLost(index: Int) throws {
         let key = try #require(try Self.key(index))
         let db = try make(key)
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.writesRecoveryCopy = true
         try db.main.backup(toFileAt: folder.path("backup.db"), options: options)
         // It is replaced by the next one.

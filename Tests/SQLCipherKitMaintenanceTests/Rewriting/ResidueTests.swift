@@ -25,7 +25,7 @@ import TestSupport
         return db
     }
 
-    private func kinds(_ db: Connection, _ text: String? = nil) throws -> Set<ResidueReport.Kind> {
+    private func kinds(_ db: Connection, _ text: String? = nil) throws -> Set<Schema.ResidueReport.Kind> {
         Set(try db.main.residue(of: [text ?? word]).residue.map(\.kind))
     }
 
@@ -163,9 +163,9 @@ import TestSupport
     @Test func arguments() throws {
         let db = try open()
         #expect(throws: DatabaseError.self) { try db.main.residue(of: [""]) }
-        #expect(throws: DatabaseError.self) { try db.main.residue(ofBytes: [Data()]) }
+        #expect(throws: DatabaseError.self) { try db.main.residue(of: [Data()]) }
         #expect(throws: DatabaseError.self) { try db.transaction { try $0.main.residue(of: ["x"]) } }
-        #expect(try db.main.residue(of: []).places.isEmpty)
+        #expect(try db.main.residue(of: [String]()).places.isEmpty)
         struct Enough: Error {}
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES (zeroblob(1000000))")

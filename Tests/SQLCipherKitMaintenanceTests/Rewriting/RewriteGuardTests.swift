@@ -80,15 +80,15 @@ import TestSupport
     /// Runs an operation that calls `progress` again and again.
     private func run(_ operation: Operation, _ db: Connection, _ slots: inout KeySlots?,
         _ progress: @escaping () throws -> Void) throws {
-        let report: RewriteProgressHandler = { _ in try progress() }
-        var steps = BackupOptions()
+        let report: RewriteProgress.Handler = { _ in try progress() }
+        var steps = Schema.BackupOptions()
         steps.pagesPerStep = 20
         let copy = folder.path("copy.db")
         switch operation {
         case .inPlace: try db.changeKey(to: new, progress: report)
         case .newFile: try db.changeKey(to: new, mode: .newFile, progress: report)
         case .rotateInPlace, .rotateNewFile:
-            let mode = operation == .rotateInPlace ? KeyChangeMode.inPlace : .newFile
+            let mode = operation == .rotateInPlace ? Schema.KeyChangeMode.inPlace : .newFile
             try slots?.rotateKey(of: db, keeping: ["first": .passphrase("one")], mode: mode, progress: report)
         case .restore, .restoreOtherKey:
             let key = operation == .restore ? try db.main.encryption : new
@@ -243,7 +243,7 @@ import TestSupport
     }
 
     /// The writer of a pool in a closure that it is lent to, and a pool in its own progress closure.
-    @Test(arguments: KeyChangeMode.allCases) func queuesAndPools(mode: KeyChangeMode) throws {
+    @Test(arguments: Schema.KeyChangeMode.allCases) func queuesAndPools(mode: Schema.KeyChangeMode) throws {
         try make(.wal, old).close()
         let pool = try DatabasePool(.file(path), key: old)
         var reasons: Set<DatabaseError.Reason?> = []

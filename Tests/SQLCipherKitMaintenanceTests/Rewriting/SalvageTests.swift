@@ -332,7 +332,7 @@ import TestSupport
 
     @Test func identify() throws {
         let passphrase = try Encryption.passphrase("k")
-        func identity(_ key: Encryption?) throws -> DatabaseIdentity {
+        func identity(_ key: Encryption?) throws -> DatabaseConverter.Identity {
             let before = try Data(contentsOf: URL(fileURLWithPath: path))
             let identity = try DatabaseConverter.identify(fileAt: path, key: key)
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before && folder.names() == ["a.db"])

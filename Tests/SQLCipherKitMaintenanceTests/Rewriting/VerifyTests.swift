@@ -134,7 +134,7 @@ import TestSupport
         let size = try Data(contentsOf: URL(fileURLWithPath: path)).count
         let db = try open()
         for (cut, problem) in [
-            (100, IntegrityProblem.incompletePage(size / 4096, bytes: 3996)), (4096, .missingPages(declared: size / 4096, present: size / 4096 - 1)),
+            (100, Schema.IntegrityReport.Problem.incompletePage(size / 4096, bytes: 3996)), (4096, .missingPages(declared: size / 4096, present: size / 4096 - 1)),
             (4096 * 5, .missingPages(declared: size / 4096, present: size / 4096 - 5)),
         ] {
             #expect(try Command.run("truncate", ["-s", "\(size - cut)", path]).status == 0)
@@ -183,7 +183,7 @@ import TestSupport
             CREATE TABLE "first"(y REFERENCES "a 'b"" c"(x));
             CREATE TABLE "z 'b"" c"(y PRIMARY KEY REFERENCES "a 'b"" c"(gone)) WITHOUT ROWID;
             """))
-        let violation = IntegrityProblem.foreignKey(table: "child", rowID: 5, parent: "note", index: 0)
+        let violation = Schema.IntegrityReport.Problem.foreignKey(table: "child", rowID: 5, parent: "note", index: 0)
         for quick in [false, true] {
             let problems = try db.main.verify(quick: quick).problems
             #expect(problems.contains(violation) && problems.count == 3, "\(problems)")

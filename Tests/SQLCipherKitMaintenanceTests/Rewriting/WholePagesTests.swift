@@ -206,7 +206,7 @@ import TestSupport
         let roots = try db.fetchAll(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name <> 'other'")
         db.close()
         let intact = try Data(contentsOf: URL(fileURLWithPath: path))
-        func salvage(_ pages: [Int]) throws -> (SalvageReport, Connection) {
+        func salvage(_ pages: [Int]) throws -> (DatabaseConverter.SalvageReport, Connection) {
             var bytes = intact
             for page in pages { bytes[(page - 1) * Self.pageSize + 50] ^= 1 }
             try bytes.write(to: URL(fileURLWithPath: path))

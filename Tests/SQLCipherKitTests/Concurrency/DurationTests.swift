@@ -57,7 +57,7 @@ import TestSupport
             try pool.write { db in try db.settings.setBusyTimeout(time) }
             let copy = folder.path("copy.db")
             try pool.barrier { db in
-                var options = BackupOptions()
+                var options = Schema.BackupOptions()
                 // A longest pause would be one.
                 options.pause = min(time, .milliseconds(1))
                 options.replacesFile = true
@@ -71,7 +71,7 @@ import TestSupport
         let task = Task.detached {
             let db = try Connection(.file(path))
             try db.execute("CREATE TABLE t AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i FROM n")
-            var options = BackupOptions()
+            var options = Schema.BackupOptions()
             (options.pagesPerStep, options.pause) = (1, .seconds(Int64.max))
             try db.main.backup(toFileAt: copy, options: options)
         }

@@ -18,8 +18,8 @@ import TestSupport
         let description: String
         /// Whether it tells its progress.
         let isRewriting: Bool
-        let wait: @Sendable (Subject, Duration?, RewriteProgressHandler?) throws -> Void
-        let run: @Sendable (Subject, Duration?, sending RewriteProgressHandler?) async throws -> Void
+        let wait: @Sendable (Subject, Duration?, RewriteProgress.Handler?) throws -> Void
+        let run: @Sendable (Subject, Duration?, sending RewriteProgress.Handler?) async throws -> Void
     }
 
     /// A database with another one attached to it, and a backup of it in its folder.
@@ -31,8 +31,8 @@ import TestSupport
 
     private static func newKey() throws -> Encryption { try .passphrase("two").quick }
 
-    private static var inSteps: BackupOptions {
-        var options = BackupOptions()
+    private static var inSteps: Schema.BackupOptions {
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 16
         return options
     }

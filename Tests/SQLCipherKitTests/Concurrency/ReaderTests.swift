@@ -173,7 +173,7 @@ import TestSupport
         #expect(error?.reason == .invalidArgument)
     }
 
-    @Test(arguments: KeyChangeMode.allCases) func aNewKeyIsThatOfAllConnections(mode: KeyChangeMode) throws {
+    @Test(arguments: Schema.KeyChangeMode.allCases) func aNewKeyIsThatOfAllConnections(mode: Schema.KeyChangeMode) throws {
         let pool = try DatabasePool(location, key: .passphrase("one").quick)
         try pool.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("b", cipher: .quick))
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }

@@ -40,7 +40,7 @@ import TestSupport
     /// Reads and writes go on during a backup, and reads during a restoration.
     @Test func othersGoOn() async throws {
         let pool = try makePool(), path = folder.path("b.db"), other = folder.path("c.db")
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 20
         let steps = Steps()
         try await pool.main.backup(toFileAt: path, options: options) { _ in
@@ -66,7 +66,7 @@ import TestSupport
         let pool = try makePool(), path = folder.path("b.db")
         try await pool.main.backup(toFileAt: path)
         try await pool.write { db in try db.execute("DELETE FROM t WHERE x >= 1000") }
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 1
         options.pause = .milliseconds(50)
         let slow = options, target = folder.path("c.db")

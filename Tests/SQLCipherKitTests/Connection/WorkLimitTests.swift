@@ -149,7 +149,9 @@ import TestSupport
         }
         #expect(error?.reason == .timeout)
         let task = Task.detached { () -> Bool in
-            do { _ = try DatabaseConverter.identify(fileAt: path, key: wrong) } catch { return error is CancellationError }
+            do throws(DatabaseError) { _ = try DatabaseConverter.identify(fileAt: path, key: wrong) } catch {
+                return error.code == .interrupted && error.underlyingError is CancellationError
+            }
             return false
         }
         task.cancel()

@@ -48,8 +48,8 @@ import TestSupport
         try db.attach(.memory, as: "scratch", key: .plaintext)
         let scratch = try db.schema("scratch")
         let copied = try db.main.copyTables(["note"], to: scratch) { progress in
-            if progress.rowsDone == progress.rowsTotal {
-                print(progress.table, progress.rowsTotal)
+            if progress.done == progress.total {
+                print(progress.table ?? "", progress.total)
             }
         }
         #expect(copied == 1)

@@ -90,7 +90,7 @@ import TestSupport
     /// "Key slots", slots that are not the latest.
     @Test func keySlotsThatWerePutBack() throws {
         let folder = try TemporaryFolder()
-        let notes = DatabaseLocation.file(folder.path("notes.db")), passphrase = try SlotSecret.passphrase("one")
+        let notes = DatabaseLocation.file(folder.path("notes.db")), passphrase = try KeySlots.Secret.passphrase("one")
         let made = try KeySlots.create(passphrase, label: "laptop", for: notes, derivation: .quick)
         try Connection(notes, key: .slots(made)).close()
         try made.add(.passphrase("two"), label: "desktop", derivation: .quick)
@@ -101,8 +101,8 @@ import TestSupport
 
         do {
             _ = try KeySlots.unlock(passphrase, of: notes)
-        } catch let error as DatabaseError {
-            guard let rollback = error.underlyingError as? KeySlotsRollback
+        } catch {
+            guard let rollback = error.underlyingError as? KeySlots.Rollback
             else { throw error }
             print(rollback.revoked ?? [], rollback.superseded ?? [])
             let slots = try KeySlots.unlock(

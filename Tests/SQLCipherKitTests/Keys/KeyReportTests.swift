@@ -9,7 +9,7 @@ import TestSupport
         let folder = try TemporaryFolder()
         let path = folder.path("a.db"), log = folder.path("log")
         let passphrase = "Wolkenkuckucksheim 3000", raw = "a raw key of exactly 32 letters."
-        let recovery = try RecoveryKey().text
+        let recovery = try KeySlots.RecoveryKey().text
         try Data().write(to: URL(fileURLWithPath: log))
         let outcome = try Command.run(BuildProducts.executable("FaultDriver"), ["report", path, passphrase, raw, recovery, log])
         #expect(outcome.status == 0, "\(outcome.output.suffix(500)) \(outcome.errors)")

@@ -52,7 +52,7 @@ import TestSupport
         let key = try Encryption.passphrase(text)
         try Connection(.file(path), key: .passphrase("abc").quick).execute("CREATE TABLE t(x)")
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
-        for mode in [KeyChangeMode.inPlace, .newFile] {
+        for mode in [Schema.KeyChangeMode.inPlace, .newFile] {
             let db = try Connection(.file(path), key: .passphrase("abc").quick)
             expectRefused({ try db.changeKey(to: key, mode: mode) }, "\(mode)")
             expectRefused({ try db.changeKey(to: .provided(by: KeySource { key }), mode: mode) }, "\(mode)")

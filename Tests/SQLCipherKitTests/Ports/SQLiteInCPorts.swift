@@ -444,7 +444,7 @@ import TestSupport
 
     /// B59 a backup's progress
     func b59() throws {
-        var options = BackupOptions()
+        var options = Schema.BackupOptions()
         options.pagesPerStep = 1
         let seen = Seen<Double>()
         try db.main.backup(toFileAt: desk.file("backup.db"), options: options) { progress in seen.add(progress.fraction) }

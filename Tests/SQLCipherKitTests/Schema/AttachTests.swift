@@ -179,7 +179,7 @@ import TestSupport
         // A backup that is not done needs it as well.
         let schema = try db.attach(.file(folder.path("b.db")), as: "b", key: nil)
         try db.execute("CREATE TABLE b.t AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i, hex(i) FROM n")
-        var options = BackupOptions(), reasons: [DatabaseError.Reason?] = []
+        var options = Schema.BackupOptions(), reasons: [DatabaseError.Reason?] = []
         options.pagesPerStep = 1
         try schema.backup(toFileAt: folder.path("c.db"), options: options) { _ in
             if reasons.isEmpty { reasons.append(#expect(throws: DatabaseError.self) { try schema.detach() }?.reason) }

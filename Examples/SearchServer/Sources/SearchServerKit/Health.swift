@@ -16,7 +16,7 @@ struct Health: ResponseCodable {
     var commitsBehind: Int?
     var isReplicating: Bool
 
-    init(_ status: ReplicaStatus) {
+    init(_ status: Replica.Status) {
         role = .primary
         position = status.stored?.description
         secondsBehind = status.upToDateAt.map { -$0.timeIntervalSinceNow }

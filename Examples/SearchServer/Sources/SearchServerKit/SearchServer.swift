@@ -22,11 +22,11 @@ public enum SearchServer {
         _ settings: Settings, store: any ReplicaStore, from source: (any ReplicaStore)? = nil
     ) async throws -> some ApplicationProtocol {
         let (path, key, logger) = (settings.database, settings.key, settings.logger)
-        if let position = try await ReplicaRestore.restoreIfMissing(path, from: source ?? store, key: key) {
+        if let position = try await Replica.restoreIfMissing(path, from: source ?? store, key: key) {
             logger.notice("Restored the state \(position).")
         }
         let database = try DatabasePool(.file(path), key: key)
-        var options = ReplicaOptions()
+        var options = Replica.Options()
         // The next start goes on in the log. If you remove the database's file, remove the one with -wal too.
         options.keepsLog = true
         let replica = try await Replica(following: database, in: store, options: options)

@@ -39,7 +39,7 @@ import Testing
             try await client.add("Foxes", "", isStored: true)
             // What another machine would get if this one were gone now.
             let copy = folder.path + "/copy.db", key = try Encryption.passphrase(TestFolder.passphrase)
-            try await ReplicaRestore.restore(to: copy, from: folder.store, key: key)
+            try await Replica.restore(to: copy, from: folder.store, key: key)
             let db = try Connection(.file(copy), key: key)
             #expect(try db.fetchAll(String.self, "SELECT title FROM note") == ["Foxes"])
         }

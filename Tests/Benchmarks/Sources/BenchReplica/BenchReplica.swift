@@ -42,7 +42,7 @@ import Synchronization
                     endpoint: storeName,
                     credentials: S3Credentials(accessKey: "test", secretKey: "secret"))
             #else
-                throw ReplicaStoreError.unavailable("built without object stores")
+                throw DatabaseError(reason: .storeUnavailable, message: "built without object stores")
             #endif
         }
     }
@@ -147,7 +147,7 @@ import Synchronization
         for _ in 0..<3 {
             sync()
             var start = ContinuousClock.now
-            try await ReplicaRestore.restore(to: path("b.db"), from: store, key: key)
+            try await Replica.restore(to: path("b.db"), from: store, key: key)
             restoring.append(seconds(.now - start))
             sync()
             start = .now
@@ -200,14 +200,14 @@ import Synchronization
         let name: String
         /// The time between two commits of a row.
         let pause: Duration
-        var interval = ReplicaOptions().interval
+        var interval = Replica.Options().interval
         var rowSize = 200
     }
 
     private func price(_ use: Use) async throws -> [String: Double] {
         guard let base = try store(use.name) else { return [:] }
         let store = CountingStore(base), pool = try database(use.name + ".db")
-        var options = ReplicaOptions()
+        var options = Replica.Options()
         options.interval = use.interval
         let replica = try await Replica(following: pool, in: store, options: options)
         try await replica.waitUntilStored()
@@ -272,7 +272,7 @@ final class CountingStore: ReplicaStore {
 
     var figures: Figures { counted.withLock { $0 } }
 
-    func list(prefix: String) async throws -> [ReplicaObjectInfo] {
+    func list(prefix: String) async throws -> [ReplicaObject.Info] {
         counted.withLock { $0.reads += 1 }
         return try await base.list(prefix: prefix)
     }
@@ -282,7 +282,7 @@ final class CountingStore: ReplicaStore {
         return try await base.get(name)
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaCondition) async throws -> String {
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
         counted.withLock { figures in
             figures.puts += 1
             figures.bytes += bytes.count

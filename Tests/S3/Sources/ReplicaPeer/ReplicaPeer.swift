@@ -33,7 +33,7 @@ import SQLCipherKitReplication
 
     private func write() async throws {
         let pool = try DatabasePool(.file(folder + "/a.db"), key: ProofDatabase.key)
-        var options = ReplicaOptions()
+        var options = Replica.Options()
         options.interval = .milliseconds(20)
         options.objectSize = 1 << 16
         options.logSize = 200_000
@@ -74,7 +74,7 @@ import SQLCipherKitReplication
 
     private func check() async throws {
         let path = folder + "/restored.db"
-        try await ReplicaRestore.restore(to: path, from: store, key: ProofDatabase.key)
+        try await Replica.restore(to: path, from: store, key: ProofDatabase.key)
         let db = try Connection(.file(path), key: ProofDatabase.key)
         print(try database.check(db))
     }

@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKit
 import SQLCipherKitReplication
 import Synchronization
 import Testing
@@ -14,7 +15,7 @@ import Testing
     }
 
     private func isUnavailable(_ error: any Error) -> Bool {
-        if case .unavailable? = error as? ReplicaStoreError { true } else { false }
+        (error as? DatabaseError)?.reason == .storeUnavailable
     }
 
     @Test func listsWithoutEndAreRefused() async throws {

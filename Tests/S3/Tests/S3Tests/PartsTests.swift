@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKit
 import SQLCipherKitReplication
 import Synchronization
 import Testing
@@ -11,7 +12,7 @@ import Testing
     private static func isCompletion(_ request: String) -> Bool { request.hasPrefix("POST") && request.contains("uploadId=") }
     private static func isRemoval(_ request: String) -> Bool { request.hasPrefix("DELETE") && request.contains("uploadId=") }
     private static func isUnavailable(_ error: any Error) -> Bool {
-        if case .unavailable? = error as? ReplicaStoreError { true } else { false }
+        (error as? DatabaseError)?.reason == .storeUnavailable
     }
 
     @Test func largeObjectsAreStoredInParts() async throws {
@@ -20,7 +21,7 @@ import Testing
         let version = try await store.put("a", bytes, if: .always)
         let object = try await store.get("a")
         #expect(object?.bytes == bytes && object?.version == version)
-        #expect(try await store.list(prefix: "") == [ReplicaObjectInfo(name: "a", size: bytes.count)])
+        #expect(try await store.list(prefix: "") == [ReplicaObject.Info(name: "a", size: bytes.count)])
         #expect(proxy.count(Self.isPart) == 3)
         // It replaces, and is replaced.
         try await store.put("a", Array(bytes.reversed()), if: .always)

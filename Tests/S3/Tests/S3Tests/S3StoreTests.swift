@@ -27,14 +27,14 @@ enum TestServer {
         let store = try TestServer.store("objects/")
         let missing = try await store.get("none")
         #expect(missing == nil)
-        let first = try await store.put("a b/c", [1, 2, 3], if: .isAbsent)
-        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("a b/c", [4], if: .isAbsent) }
-        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("a b/c", [4], if: .isVersion("\"0\"")) }
-        await #expect(throws: ReplicaStoreError.conditionFailed) { try await store.put("none", [4], if: .isVersion(first)) }
+        let first = try #require(try await store.put("a b/c", [1, 2, 3], if: .isAbsent))
+        #expect(try await store.put("a b/c", [4], if: .isAbsent) == nil)
+        #expect(try await store.put("a b/c", [4], if: .isVersion("\"0\"")) == nil)
+        #expect(try await store.put("none", [4], if: .isVersion(first)) == nil)
         let second = try await store.put("a b/c", [5, 6], if: .isVersion(first))
         let object = try await store.get("a b/c")
         #expect(object?.bytes == [5, 6] && object?.version == second)
-        #expect(try await store.list(prefix: "a") == [ReplicaObjectInfo(name: "a b/c", size: 2)])
+        #expect(try await store.list(prefix: "a") == [ReplicaObject.Info(name: "a b/c", size: 2)])
         try await store.delete("a b/c")
         try await store.delete("a b/c")
         #expect(try await store.list(prefix: "").isEmpty)
@@ -59,7 +59,7 @@ enum TestServer {
             credentials: S3Credentials(accessKey: "test", secretKey: "secret"))
         (store.attempts, store.timeout) = (2, .seconds(1))
         await #expect { try await store.get("a") } throws: {
-            if case .unavailable? = $0 as? ReplicaStoreError { true } else { false }
+            ($0 as? DatabaseError)?.reason == .storeUnavailable
         }
     }
 
@@ -89,7 +89,7 @@ enum TestServer {
         }
         try await second.waitUntilStored(timeout: .seconds(60))
         await second.stop()
-        try await ReplicaRestore.restore(to: folder + "/b.db", from: store, key: key)
+        try await Replica.restore(to: folder + "/b.db", from: store, key: key)
         #expect(try count(folder + "/b.db", key) == 21)
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+import SQLCipherKit
 @testable import SQLCipherKitReplication
 
 /// The examples of Amazon's documentation.
@@ -59,7 +60,7 @@ import Testing
         #expect(path.host == "localhost:9000" && path.path("x y") == "/base/bu/x%20y" && path.path("") == "/base/bu")
         let host = try S3Endpoint("https://s3.eu-central-1.amazonaws.com:443", bucket: "bu", .virtualHost)
         #expect(host.host == "bu.s3.eu-central-1.amazonaws.com" && host.path("x") == "/x" && host.path("") == "/")
-        #expect(throws: ReplicaStoreError.self) { try S3Endpoint("ftp://x", bucket: "b", .path) }
+        #expect { try S3Endpoint("ftp://x", bucket: "b", .path) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
     }
 
     @Test func listing() {
@@ -87,8 +88,8 @@ import Testing
         #expect(other.accessKey == "three" && other.secretKey == "four" && other.sessionToken == "five")
         let own = try S3Credentials.standard(environment: ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"])
         #expect(own.accessKey == "a" && "\(own)" == "S3Credentials(a)")
-        #expect(throws: ReplicaStoreError.self) { try S3Credentials.standard(profile: "none", environment: environment) }
-        let missing = #expect(throws: ReplicaStoreError.self) { try S3Credentials.standard(environment: ["HOME": "/somewhere"]) }
+        #expect { try S3Credentials.standard(profile: "none", environment: environment) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
+        let missing = #expect { try S3Credentials.standard(environment: ["HOME": "/somewhere"]) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         #expect("\(String(describing: missing))".contains("no file /somewhere/.aws/credentials"))
     }
 }
