@@ -31,29 +31,59 @@ public struct FolderStore: ReplicaStore {
     }
 
     public func list(prefix: String) async throws -> [ReplicaObject.Info] {
-        try objects(prefix: prefix)
+        try await BlockingExecutor.run { try objects(prefix: prefix) }
     }
 
     /// The same, on the caller's thread.
     package func objects(prefix: String) throws -> [ReplicaObject.Info] {
         var objects: [ReplicaObject.Info] = []
-        guard let files = FileManager.default.enumerator(atPath: path) else { throw failure("listed", path) }
-        while let name = files.nextObject() as? String {
+        try list(Folder(path), "", prefix, &objects)
+        return objects
+    }
+
+    /// - Parameter start: what the names of the objects in the folder begin with.
+    private func list(_ folder: Folder, _ start: String, _ prefix: String, _ objects: inout [ReplicaObject.Info]) throws {
+        let copy = dup(folder.descriptor)
+        guard copy >= 0, let entries = fdopendir(copy) else {
+            let error = failure("listed", start.isEmpty ? path : start)
+            if copy >= 0 { close(copy) }
+            throw error
+        }
+        defer { closedir(entries) }
+        while true {
             try Task.checkCancellation()
+            errno = 0
+            guard let entry = readdir(entries) else {
+                if errno == 0 { return }
+                throw failure("listed", start.isEmpty ? path : start)
+            }
+            let last = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: name.pointee)) { String(cString: $0) }
+            }
+            let name = start + last, isWanted = name.utf8.starts(with: prefix.utf8)
+            guard isWanted || prefix.utf8.starts(with: (name + "/").utf8), last != ".", last != "..",
+                !last.utf8.contains(UInt8(ascii: "~"))
+            else { continue }
             guard objects.count < ReplicaObject.largestCount else {
                 throw DatabaseError.unavailableStore("\(path) has more files than a replica stores")
             }
-            guard name.utf8.starts(with: prefix.utf8), !name.utf8.contains(UInt8(ascii: "~")) else { continue }
             var info = stat()
-            guard lstat(path + "/" + name, &info) == 0 else {
+            guard fstatat(folder.descriptor, last, &info, AT_SYMLINK_NOFOLLOW) == 0 else {
                 // Another process has removed it meanwhile.
                 if errno == ENOENT { continue }
                 throw failure("listed", name)
             }
-            guard info.st_mode & S_IFMT == S_IFREG else { continue }
-            objects.append(ReplicaObject.Info(name: name, size: Int(info.st_size)))
+            switch info.st_mode & S_IFMT {
+            case S_IFREG where isWanted: objects.append(ReplicaObject.Info(name: name, size: Int(info.st_size)))
+            case S_IFDIR:
+                if let next = Folder(last[...], in: folder) {
+                    try list(next, name + "/", prefix, &objects)
+                } else if errno != ENOENT {
+                    throw failure("listed", name)
+                }
+            default: break
+            }
         }
-        return objects
     }
 
     public func get(_ name: String) async throws -> ReplicaObject? {

@@ -44,9 +44,13 @@ struct FollowerState: Codable {
     static func path(for database: String) -> String { database + "-replica" }
 
     /// - Returns: nil if no follower has made the copy.
-    static func read(for database: String) -> FollowerState? {
-        guard let bytes = OwnFile.contents(of: path(for: database)) else { return nil }
-        return try? JSONDecoder().decode(FollowerState.self, from: Data(bytes))
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
+    static func read(for database: String) throws(DatabaseError) -> FollowerState? {
+        let path = path(for: database)
+        guard let bytes = try OwnFile.contents(of: path) else { return nil }
+        do { return try JSONDecoder().decode(FollowerState.self, from: Data(bytes)) } catch {
+            throw DatabaseFile.cannotOpen(path, "it is damaged: remove it and the copy, and follow again")
+        }
     }
 
     /// Takes the lock that one follower of a copy has at a time.

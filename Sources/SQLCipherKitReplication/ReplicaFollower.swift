@@ -75,7 +75,7 @@ public actor ReplicaFollower {
         self.path = path
         let interval = interval.betweenPolls, store = CheckedStore(store), lock = try FollowerState.lock(path)
         self.lock = lock
-        if let known = FollowerState.read(for: path), FileManager.default.fileExists(atPath: path) {
+        if let known = try FollowerState.read(for: path), FileManager.default.fileExists(atPath: path) {
             state = known
         } else {
             state = try await withTaskExecutorPreference(BlockingExecutor.shared) {

@@ -22,9 +22,17 @@ struct ReplicaMemory {
 
     /// What is written down: where the database is, and where it is if one of the claims was successful that no one has heard of. A
     /// database that is missing holds what it has held.
-    func read(_ section: [UInt8]) -> [FollowerState.Held] {
-        guard let bytes = OwnFile.contents(of: path), bytes.starts(with: Self.magic) else { return [] }
-        return (try? decoded(Array(bytes.dropFirst(Self.magic.count)), section)) ?? []
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
+    func read(_ section: [UInt8]) throws(DatabaseError) -> [FollowerState.Held] {
+        // After a power failure, a file that was not flushed may be empty or zeroes: it was not written.
+        guard let bytes = try OwnFile.contents(of: path), bytes.contains(where: { $0 != 0 }) else { return [] }
+        do {
+            guard bytes.starts(with: Self.magic) else { throw DatabaseError.damagedReplica("the memory is of an unknown form") }
+            return try decoded(Array(bytes.dropFirst(Self.magic.count)), section)
+        } catch {
+            throw DatabaseFile.cannotOpen(
+                path, "it is damaged. It says what the database holds of its replica: without it, a history of its own begins")
+        }
     }
 
     private func decoded(_ bytes: [UInt8], _ section: [UInt8]) throws -> [FollowerState.Held] {

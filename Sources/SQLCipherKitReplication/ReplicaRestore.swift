@@ -84,7 +84,7 @@ extension Replica {
         let plan = try await reader.plan(for: moment), pageSize = plan.pageSize
         let file = try RestoredFile(at: path, replacing: replacing)
         var progress = RestoreProgress(plan, holding: reader.held)
-        let known = file.record.flatMap { RestoreProgress($0, with: sealKey) }
+        let known = try file.record.flatMap { try RestoreProgress($0, with: sealKey) }
         if let known, try known.isPart(of: reader, moment, path), known.leads(to: plan) {
             (progress, progress.held) = (known, reader.held)
             goesOn = true

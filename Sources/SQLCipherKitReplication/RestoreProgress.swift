@@ -33,7 +33,8 @@ struct RestoreProgress: Codable {
     }
 
     /// - Returns: nil if the record is of something else, or was changed.
-    init?(_ record: [UInt8], with key: ReplicaKey) {
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key has sealed something that is no record of this form.
+    init?(_ record: [UInt8], with key: ReplicaKey) throws(DatabaseError) {
         guard record.count > ReplicaKey.nonceCount + ReplicaKey.tagCount else { return nil }
         let start = ReplicaKey.nonceCount
         let plain = record.withUnsafeBytes { record in
@@ -41,8 +42,10 @@ struct RestoreProgress: Codable {
                 key.open(record.slice(start..<record.count), with: magic, nonce: record.slice(0..<start))
             }
         }
-        guard let plain, let progress = try? JSONDecoder().decode(Self.self, from: Data(plain)) else { return nil }
-        self = progress
+        guard let plain else { return nil }
+        do { self = try JSONDecoder().decode(Self.self, from: Data(plain)) } catch {
+            throw .damagedReplica("what an interrupted restore has left is of an unknown form: remove the file -restoring-state")
+        }
     }
 
     func sealed(with key: ReplicaKey) throws -> [UInt8] {

@@ -95,12 +95,22 @@ package final class OwnFile {
     // MARK: Whole files
 
     /// The bytes of a small file.
-    /// - Returns: nil if there is none, or it is larger.
-    package static func contents(of path: String, atMost limit: Int = 1 << 16, isOwn: Bool = false) -> [UInt8]? {
-        guard let file = open(path, for: isOwn ? .updating : .reading), let size = file.size, size < limit else { return nil }
+    /// - Returns: nil if there is none.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is one, and it cannot be read or is larger.
+    package static func contents(
+        of path: String, atMost limit: Int = 1 << 16, isOwn: Bool = false
+    ) throws(DatabaseError) -> [UInt8]? {
+        errno = 0
+        guard let file = open(path, for: isOwn ? .updating : .reading) else {
+            if errno == ENOENT { return nil }
+            throw AtomicFile.failure(.cannotOpen, "the file cannot be read", path)
+        }
+        guard let size = file.size, size < limit else { throw DatabaseFile.cannotOpen(path, "it is too large") }
         var bytes = [UInt8](repeating: 0, count: size)
-        let count = bytes.withUnsafeMutableBytes { file.read($0) }
-        return count == bytes.count ? bytes : nil
+        guard bytes.withUnsafeMutableBytes({ file.read($0) }) == size else {
+            throw AtomicFile.failure(.cannotOpen, "the file cannot be read", path)
+        }
+        return bytes
     }
 
     /// Replaces a small file: a crash leaves this content or the former one. The caller holds a lock for it.

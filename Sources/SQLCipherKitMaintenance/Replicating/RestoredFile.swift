@@ -16,7 +16,8 @@ package final class RestoredFile {
     package private(set) var record: [UInt8]?
 
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file of that name already and it must not be replaced, or if it
-    ///   has a journal or a log; ``DatabaseError/Reason/busy`` while another process writes the same file.
+    ///   has a journal or a log, or if what an interrupted restore has left cannot be read; ``DatabaseError/Reason/busy`` while
+    ///   another process writes the same file.
     package init(at path: String, replacing: Bool) throws {
         let suffixes = replacing ? ["-journal", "-wal"] : ["", "-journal", "-wal"]
         // An empty log has nothing that could be lost, or be applied to the new file.
@@ -27,8 +28,9 @@ package final class RestoredFile {
         file = try AtomicFile(for: path)
         pagesPath = path + "-restoring"
         hasRecord = false
-        if let record = OwnFile.contents(of: pagesPath + "-state", isOwn: true), !record.isEmpty {
+        if let record = try OwnFile.contents(of: pagesPath + "-state", isOwn: true), !record.isEmpty {
             pages = OwnFile.open(pagesPath, for: .updating)
+            if pages == nil, errno != ENOENT { throw AtomicFile.failure(.cannotOpen, "the pages cannot be read", pagesPath) }
             if pages != nil {
                 (self.record, hasRecord) = (record, true)
                 // Of a process that ended while it checked the file.

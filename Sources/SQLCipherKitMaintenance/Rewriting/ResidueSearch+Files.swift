@@ -47,7 +47,7 @@ extension ResidueSearch {
     /// kept is wiped, so pages are recognised by their authentication with the key. A plaintext database's journal is searched as
     /// plain bytes.
     private func searchJournal(_ path: String) throws {
-        guard let bytes = OwnFile.contents(of: path, atMost: .max), bytes.count > 512 else { return }
+        guard let bytes = try OwnFile.contents(of: path, atMost: .max), bytes.count > 512 else { return }
         let isAuthenticated = try schema.cipher?.settings.usesHMAC
         if isAuthenticated == nil { return searchBytes(bytes, .journal, file: path) }
         let record = pages.pageSize + 8
