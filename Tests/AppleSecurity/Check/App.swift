@@ -40,43 +40,55 @@ enum NotesDatabase {
 
 struct NotesScreen: View {
     let pool: DatabasePool
-    @State private var query = ""
-    @State private var notes: [Note] = []
+    @State private var notes: LiveQuery<[Note]>
     @State private var problem: String?
 
+    init(pool: DatabasePool) {
+        self.pool = pool
+        _notes = State(
+            initialValue: LiveQuery(pool) { db, text, limit in
+                if text.isEmpty {
+                    return try db.fetchAll(
+                        Note.order { $0.title }.limit(limit))
+                }
+                let search = FullTextSearch(text, limit: limit)
+                return try db.fullText("note_fts")
+                    .records(Note.self, search).map(\.record)
+            })
+    }
+
     var body: some View {
-        VStack {
-            if let problem { Text(problem) }
-            List(notes) { note in
-                Text(note.title)
+        NavigationStack {
+            List(notes.value ?? []) { note in
+                NavigationLink(value: note.id) { Text(note.title) }
+                    .onAppear {
+                        if note.id == notes.value?.last?.id {
+                            notes.loadMore()
+                        }
+                    }
             }
-            .searchable(text: $query)
-            Button("Add") { Task { await add() } }
+            .animation(.default, value: notes.value)
+            .searchable(text: $notes.text)
+            .overlay { state }
+            .toolbar {
+                Button("Add") { Task { await add() } }
+            }
+            .navigationDestination(for: Int64.self) { id in
+                NoteScreen(pool: pool, id: id)
+            }
         }
-        .task(id: query) { await show() }
+        .task { notes.load() }
     }
 
-    /// Shows what is found now, and again after each change.
-    private func show() async {
-        do {
-            for try await found in Self.notes(in: pool, for: query) {
-                notes = found
-            }
-        } catch {
-            problem = "\(error)"
-        }
-    }
-
-    private static func notes(
-        in pool: DatabasePool, for query: String
-    ) -> DatabaseObservation<[Note]> {
-        pool.observe { db in
-            if query.isEmpty {
-                return try db.fetchAll(Note.order { $0.title })
-            }
-            let index = try db.fullText("note_fts")
-            return try index.search(query, limit: 50).hits
-                .compactMap { try db.fetchOne(Note.self, id: $0.rowID) }
+    @ViewBuilder private var state: some View {
+        if let problem { Text(problem) }
+        if let error = notes.error {
+            Text(String(describing: error))
+            Button("Try again") { notes.load() }
+        } else if notes.value == nil {
+            ProgressView()
+        } else if notes.value == [] && !notes.isLoading {
+            Text("No notes")
         }
     }
 
@@ -91,32 +103,106 @@ struct NotesScreen: View {
     }
 }
 
-/// The screen of the article "In an app" shows a note that is there, and one that its button adds.
+struct NoteScreen: View {
+    @State private var note: LiveQuery<Note?>
+
+    init(pool: DatabasePool, id: Int64) {
+        _note = State(
+            initialValue: LiveQuery(
+                pool.observe { db in
+                    try db.fetchOne(Note.self, id: id)
+                }))
+    }
+
+    var body: some View {
+        VStack {
+            if let shown = note.value {
+                Text(shown?.body ?? "This note was deleted.")
+            }
+        }
+        .navigationTitle((note.value ?? nil)?.title ?? "")
+        .task { note.load() }
+    }
+}
+
+/// The screens of the article "In an app", drawn as SwiftUI would: again after what they read has changed.
+@MainActor private final class Window {
+    private let view: any View
+    private(set) var texts: [String] = []
+    private(set) var drawings = 0
+
+    init(_ view: any View) {
+        self.view = view
+        draw()
+        for task in StandInScreen.tasks { Task { await task() } }
+    }
+
+    func draw() {
+        drawings += 1
+        texts = StandInScreen.draw(view) { [weak self] in Task { @MainActor in self?.draw() } }
+    }
+
+    func shows(_ expected: [String], _ line: Int = #line) async throws {
+        for _ in 0..<1000 where texts != expected { try await Task.sleep(for: .milliseconds(5)) }
+        if texts != expected { print("\(texts) instead of \(expected)") }
+        expect(texts == expected, line)
+    }
+}
+
+/// A list that grows, a search, a note that is added, one that is looked at, an error, and their end.
 @MainActor func checkScreen() async throws {
     StandIn.items = []
     let place = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("app-\(UUID().uuidString)")
     defer { try? Foundation.FileManager.default.removeItem(at: place) }
     var pool = try NotesDatabase.open(in: place)
-    try await pool.write { db in try db.insert(Note(title: "Bakery", body: "First we bake.")) }
+    try await pool.write { db in
+        try db.insert(Note(title: "Bakery", body: "First we bake."))
+        for number in 10..<70 { try db.insert(Note(title: "Note \(number)", body: "")) }
+    }
     try await pool.close()
     pool = try NotesDatabase.open(in: place)
     expect(FileManager.seen[place.path] == FileProtectionType.completeUntilFirstUserAuthentication.rawValue)
     expect(StandIn.items.count == 1 && StandIn.items[0]["access group"] == nil)
 
-    let screen = NotesScreen(pool: pool)
-    expect(StandInScreen.draw(screen).isEmpty)
-    let action = StandInScreen.task
-    let task = Task { await action?() }
-    func shows(_ texts: [String]) async throws -> Bool {
-        for _ in 0..<500 where StandInScreen.draw(screen) != texts { try await Task.sleep(for: .milliseconds(10)) }
-        return StandInScreen.draw(screen) == texts
-    }
-    let first = try await shows(["Bakery"])
+    var window: Window? = Window(NotesScreen(pool: pool))
+    let all = ["Bakery"] + (10..<70).map { "Note \($0)" }
+    expect(window?.texts == ["…"])
+    try await window?.shows(Array(all.prefix(50)))
+    // All rows appear; the last of them asks for more.
+    for appear in StandInScreen.appearances { appear() }
+    try await window?.shows(all)
     StandInScreen.actions["Add"]?()
-    let second = try await shows(["Bakery", "New note"])
-    expect(first && second)
-    task.cancel()
-    await task.value
+    try await window?.shows(["Bakery", "New note"] + all.dropFirst())
+    let drawings = window?.drawings ?? 0
+    for text in ["b", "ba", "baking"] { StandInScreen.field?.wrappedValue = text }
+    try await window?.shows(["Bakery"])
+    expect((window?.drawings ?? 0) - drawings <= 4)
+    StandInScreen.field?.wrappedValue = "xyzzy"
+    try await window?.shows(["No notes"])
+    StandInScreen.field?.wrappedValue = "baking"
+    try await window?.shows(["Bakery"])
+
+    let id = try await pool.read { db in try db.fetchOne(Int64.self, "SELECT id FROM note WHERE title = 'Bakery'") } ?? 0
+    guard let detail = StandInScreen.destination(of: id) else { return expect(false) }
+    var note: Window? = Window(detail)
+    try await note?.shows(["First we bake.", "Bakery"])
+    try await pool.write { db in try db.execute("UPDATE note SET body = 'Then we sell.' WHERE id = \(id)") }
+    try await note?.shows(["Then we sell.", "Bakery"])
+    try await pool.write { db in try db.execute("DELETE FROM note WHERE id = \(id)") }
+    try await note?.shows(["This note was deleted.", ""])
+    note = nil
+
+    try await window?.shows(["No notes"])
+    window?.draw()
+    try await pool.write { db in try db.fullText("note_fts").drop() }
+    for _ in 0..<1000 where StandInScreen.actions["Try again"] == nil { try await Task.sleep(for: .milliseconds(5)) }
+    try await pool.write { db in
+        try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
+    }
+    StandInScreen.actions["Try again"]?()
+    try await window?.shows(["No notes"])
+    window = nil
+    StandInScreen.draw(Text(""))
     let suspension = pool.observeSuspension(
         suspending: Notification.Name("background"), resuming: Notification.Name("foreground"))
     NotificationCenter.default.post(name: Notification.Name("background"), object: nil)

@@ -62,6 +62,22 @@ import TestSupport
         }
         token.cancel()
 
+        try await pool.write { db in
+            try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
+            try db.execute("INSERT INTO note(id, title) VALUES (7, 'a fox')")
+        }
+        let unread = LiveQuery(counts)
+        unread.load()
+        let found = LiveQuery(pool) { db, text, limit in
+            try db.fullText("note_fts").search(text, limit: limit).hits
+        }
+        found.text = "fox"
+        try await suspendUntil("there are values") { unread.value != nil && found.value != nil }
+        #expect(unread.value == 2 && found.value?.map(\.rowID) == [7] && found.error == nil)
+        unread.cancel()
+        found.cancel()
+        try await pool.write { db in try db.execute("DELETE FROM note WHERE id = 7") }
+
         let note = DatabaseTable("note")
         let region = DatabaseRegion(note, columns: ["title", "body"])
             .union(DatabaseRegion(DatabaseTable("tag")))
