@@ -87,16 +87,15 @@ import TestSupport
         try await database.close()
     }
 
-    /// A newer search ends one that is in the middle of its rows, its facets or its signals, and leaves nothing open.
-    @Test(arguments: ["filter", "facet", "signal", "several"]) func aNewerSearchEndsATypedOne(_ part: String) throws {
-        let db = try Connection(.memory)
-        let live = LiveSearch()
+    /// An interrupt ends a search that is in the middle of its rows, its facets or its signals, and leaves nothing open.
+    @Test(arguments: ["filter", "facet", "signal", "several"]) func anInterruptEndsATypedSearch(_ part: String) throws {
+        let db = try Connection(.memory), handle = try db.interruptHandle
         for name in ["t", "u"] {
             try db.create(FTS5Table(name, columns: ["a"]))
             for _ in 0..<50 { try db.execute("INSERT INTO \(raw: name) VALUES ('a fox')") }
         }
         try db.register(.function("newer", arguments: 0) { _ in
-            live.cancel()
+            handle.interrupt()
             return 1
         })
         let index = try db.fullText("t")
@@ -107,13 +106,11 @@ import TestSupport
         default: search.filter = "newer()"
         }
         let error = #expect(throws: DatabaseError.self) {
-            try live.run(on: db) { db in
-                part == "several" ? try db.search(search, in: [index, db.fullText("u")]) : try index.search(search)
-            }
+            part == "several" ? try db.search(search, in: [index, db.fullText("u")]) : try index.search(search)
         }
         #expect(error?.code == .interrupted)
         // The connection goes on, and holds no transaction.
-        #expect(try live.run(on: db) { _ in try index.search("fox").hits.count } == 20)
+        #expect(try index.search("fox").hits.count == 20)
         #expect(!db.isInTransaction)
         try db.execute("DROP TABLE t")
     }
