@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+import TestSupport
+
+/// What people write before they have read anything compiles, or the compiler names the call that does: Tests/Guesses/Guesses.txt.
+@Suite(.timeLimit(.minutes(5))) struct GuessTests {
+    /// A guess, or the right call in its place.
+    private struct Block {
+        var title: Substring
+        var code: Substring
+        var isRight = false
+        /// What an error has to say. Nil for code that compiles, "?" for a guess whose error need not help.
+        var hint: String?
+        /// The lines of the source that has it.
+        var lines = 0..<0
+    }
+
+    private static let setting = """
+        import SQLCipherKit
+        struct Player: SQLRecord, Identifiable {
+            var id: Int64?
+            var name: String
+            var score: Int
+            static let table = SQLTable(of: Player.self) { $0.id.primaryKey(); $0.name; $0.score }
+        }
+        struct Note: SQLRecord, Identifiable {
+            var id: Int64?
+            var title: String
+            var body: String
+            static let table = SQLTable(of: Note.self) { $0.id.primaryKey(); $0.title; $0.body }
+        }
+
+        """
+
+    private static func blocks() throws -> [Block] {
+        let text = try String(contentsOf: Repository.file("Tests/Guesses/Guesses.txt"), encoding: .utf8)
+        return text.components(separatedBy: "\n== ").dropFirst().flatMap { part -> [Block] in
+            let part = part[...], end = part.firstIndex(of: "\n") ?? part.endIndex
+            let title = part[..<end], code = part[end...]
+            guard let arrow = code.range(of: "\n-> ") else { return [Block(title: title, code: code)] }
+            let rest = code[arrow.upperBound...], line = rest.firstIndex(of: "\n") ?? rest.endIndex
+            let hint = String(rest[..<line])
+            let guess = Block(title: title, code: code[..<arrow.lowerBound], hint: hint)
+            return hint == "?" ? [guess] : [guess, Block(title: title, code: rest[line...], isRight: true)]
+        }
+    }
+
+    @Test func guesses() throws {
+        var blocks = try Self.blocks(), source = Self.setting
+        for (number, block) in blocks.enumerated() {
+            let first = source.count { $0 == "\n" } + 1
+            source += "func f\(number)(\n_ path: String, _ db: Connection, _ dbQueue: DatabaseQueue, _ dbPool: DatabasePool, "
+            source += "_ player: Player, _ row: borrowing Row\n) \(block.code.contains("await") ? "async " : "")throws {\(block.code)\n}\n"
+            blocks[number].lines = first..<source.count { $0 == "\n" } + 1
+        }
+        let errors = try Self.errors(of: source)
+        #expect(errors.allSatisfy { line, _ in blocks.contains { $0.lines.contains(line) } }, "\(errors)")
+        for block in blocks {
+            let said = errors.filter { block.lines.contains($0.line) }.map(\.text)
+            switch block.hint {
+            case nil: #expect(said.isEmpty, "\(block.title)\(block.isRight ? ", the right call" : "")")
+            case "?": #expect(!said.isEmpty, "\(block.title) is accepted: take its mark away")
+            case let hint?: #expect(said.contains { $0.contains(hint) }, "\(block.title): \(said) has no “\(hint)”")
+            }
+        }
+        let guesses = blocks.filter { !$0.isRight }
+        let accepted = guesses.count { $0.hint == nil }, named = guesses.count { $0.hint != nil && $0.hint != "?" }
+        #expect(guesses.count == 100 && accepted + named >= 95, "\(accepted) are accepted, \(named) are named")
+    }
+
+    /// The compiler's errors, each with its line.
+    private static func errors(of source: String) throws -> [(line: Int, text: String)] {
+        let folder = try TemporaryFolder(), file = folder.path("Guesses.swift"), products = try BuildProducts.folder
+        try source.write(toFile: file, atomically: true, encoding: .utf8)
+        let maps = ["\(products.path)/CSQLCipher.build", "\(products.path)/CSQLCipherProvider.build"].map { "\($0)/module.modulemap" }
+            + [Repository.file("Sources/CLibTomCrypt/module.modulemap").path]
+        let outcome = try Command.run(
+            "swiftc", ["-typecheck", "-swift-version", "6", "-I", "\(products.path)/Modules", file]
+                + maps.filter { FileManager.default.fileExists(atPath: $0) }.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] })
+        return outcome.errorLines.compactMap { line in
+            let parts = line.split(separator: ":", maxSplits: 4, omittingEmptySubsequences: false)
+            guard parts.count == 5, parts[0].hasSuffix("Guesses.swift"), parts[3] == " error" else { return nil }
+            return Int(parts[1]).map { ($0, String(parts[4])) }
+        }
+    }
+}
