@@ -13,7 +13,7 @@ enum Interruption {
     /// Lets the signals stop what a connection is doing, and the command with it. A second signal ends the process at once.
     static func stop(_ db: Connection) throws {
         catchSignals()
-        try db.setProgressHandler { !isWanted }
+        try db.settings.setProgressHandler { !isWanted }
     }
 
     /// Lets the signals set a flag that ``check()`` looks at.

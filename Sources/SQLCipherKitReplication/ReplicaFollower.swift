@@ -86,7 +86,9 @@ public actor ReplicaFollower {
         database = try await BlockingExecutor.run {
             var configuration = configuration
             configuration.access = .readWrite
-            do { return try DatabasePool(.file(path), key: key, configuration: configuration) } catch let error as DatabaseError {
+            do throws(DatabaseError) {
+                return try DatabasePool(.file(path), key: key, configuration: configuration)
+            } catch {
                 guard error.reason == .wrongKeyOrNotADatabase else { throw error }
                 throw DatabaseError.changedReplicaKey(
                     "the copy \(path) has another key. Follow with that one and then change it, or remove the copy")

@@ -52,7 +52,7 @@ struct FaultDriver {
                 Fault.random.choose(Int(arguments[0]) ?? 1, length)
             }
             do { _ = try Connection(.file(path), key: .passphrase("k", cipher: quick)) } catch {
-                say("\((error as? DatabaseError)?.reason ?? .engine)")
+                say("\(error.reason)")
             }
             Fault.none()
             let db = try Connection(.file(path), key: .passphrase("k", cipher: quick))

@@ -129,10 +129,10 @@ extension FaultScenario {
         func twice<R>(_ body: () throws -> R) throws -> R { do { return try body() } catch { return try body() } }
         let (_, region) = try twice { try db.recordingReads { db in try db.fetchOne(Int.self, "SELECT count(x) FROM t") } }
         guard region.columns(of: DatabaseTable("t")) == ["x"] else { throw Untrue("it reads \(region)") }
-        defer { try? db.setAccess(nil) }
-        try twice { try db.setAccess(.readOnly) }
+        defer { try? db.settings.setAccess(nil) }
+        try twice { try db.settings.setAccess(.readOnly) }
         guard (try? db.execute("DELETE FROM t")) == nil else { throw Untrue("the access is not restricted") }
-        try db.setAccess(nil)
+        try db.settings.setAccess(nil)
         var changes = 0, rows = 0
         let tokens = [
             try twice { try db.addChangeHook { _ in changes += 1 } }, try twice { try db.addUpdateHook { _ in rows += 1 } },

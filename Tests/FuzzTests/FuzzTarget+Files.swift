@@ -45,7 +45,7 @@ extension FuzzTarget {
         guard let db = try? Connection(.file(path), configuration: configuration) else { return }
         defer { db.close() }
         var left = 300
-        try? db.setProgressHandler(every: 1000) {
+        try? db.settings.setProgressHandler(every: 1000) {
             left -= 1
             return left > 0
         }

@@ -30,7 +30,7 @@ extension FuzzTarget {
         let db = try Connection(.memory)
         defer { db.close() }
         var left = 50
-        try db.setProgressHandler(every: 1000) {
+        try db.settings.setProgressHandler(every: 1000) {
             left -= 1
             return left > 0
         }

@@ -38,7 +38,7 @@ struct StoreOptions: ParsableArguments {
     /// Opens the store, which must exist: a mistyped name should not look like an empty store.
     func openExisting(in file: FileOptions, _ access: DatabaseConfiguration.Access) throws -> KeyValueStore {
         let db = try file.open(access)
-        let names = try KeyValueStore.names(in: db)
+        let names = try KeyValueStore.names(in: db.main)
         guard names.contains(where: { $0.utf8.elementsEqual(store.utf8) }) else {
             let others = names.isEmpty ? "the database has none" : "--store takes " + names.joined(separator: ", ")
             throw Failure("there is no key-value store \(store): \(others)")

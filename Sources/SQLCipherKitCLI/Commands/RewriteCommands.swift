@@ -37,7 +37,7 @@ struct RekeyCommand: FileCommand {
         let db = try file.open(.readWrite)
         let key = try new.reference.key(for: "\(file.path) (new)", isNew: true)
         // Only the rewrite's own progress handler may interrupt it: the connection's would stop it halfway.
-        try db.setProgressHandler(nil)
+        try db.settings.setProgressHandler(nil)
         try db.changeKey(to: key, mode: inPlace ? .inPlace : .newFile, progress: ProgressBar.rewriting("Encrypting again"))
         // The key that unlock keeps no longer opens it.
         _ = try? UnlockedFiles.remove(file.path)

@@ -15,7 +15,7 @@ struct NewDatabase {
     /// Removes the files, unless another process has written rows or uses the database.
     func remove() {
         // After an interruption, the handler would stop these statements as well.
-        try? db.setProgressHandler(nil)
+        try? db.settings.setProgressHandler(nil)
         // A process that waits for the lock finds out that its file is gone, and fails.
         guard (try? db.begin(.exclusive)) != nil, (try? hasRows()) == false else { return }
         for name in [path, path + "-journal"] { unlink(name) }

@@ -46,7 +46,7 @@ extension RowTable {
         try db.execute(SQL(raw: definition(of: name)))
     }
 
-    func adopt(_ present: [TableColumn]) throws {
+    func adopt(_ present: [Schema.Column]) throws {
         for column in present {
             places[column.name.sqlName] = columns.count
             let type = ColumnType(declared: column.type)

@@ -264,7 +264,7 @@ extension Connection {
         try loan.prepare()
         try usableHooks().hooks.stopsLentWork = true
         // Handlers that were set in `prepare` stay.
-        try setProgressHandler(every: hooks?.progressInterval ?? 10_000, hooks?.progress)
+        try settings.setProgressHandler(every: hooks?.progressInterval ?? 10_000, hooks?.progress)
         if hooks?.busy == nil { try setInterruptibleBusyHandler(try settings.busyTimeout) }
     }
 }

@@ -9,10 +9,12 @@ extension DatabasePool {
     /// - Parameter timeout: how long the call may take. Default: nil, no limit.
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or has an empty one and the pool is
     ///   read-only; and what `read(timeout:_:)` throws.
-    public func snapshot(timeout: Duration? = nil) throws -> DatabaseSnapshot {
+    public func snapshot(timeout: Duration? = nil) throws(DatabaseError) -> DatabaseSnapshot {
         let deadline = timeout.map { Deadline.after($0) }
-        if let snapshot = try read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
-        return try run(.unrestricted, timeout: deadline.map { $0 - .now }) { db in try self.snapshot(from: db) }
+        return try DatabaseError.only("a call") {
+            if let snapshot = try read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
+            return try run(.unrestricted, timeout: deadline.map { $0 - .now }) { db in try self.snapshot(from: db) }
+        }
     }
 
     /// The asynchronous form.

@@ -21,7 +21,7 @@ public final class DatabasePool: SharedDatabase, @unchecked Sendable {
     ///   and for a database that is not in a file, which can have only one connection.
     public init(
         _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws {
+    ) throws(DatabaseError) {
         guard location.isOnDisk else {
             throw DatabaseError.invalidArgument(
                 "a pool is for a database in a file: use a DatabaseQueue for one in memory or a temporary one")
@@ -33,8 +33,8 @@ public final class DatabasePool: SharedDatabase, @unchecked Sendable {
         var configuration = configuration
         configuration.journalMode = configuration.access == .readOnly ? nil : .wal
         let writer = try Connection(location, key: key, configuration: configuration)
-        guard try configuration.access == .readOnly || writer.main.hasWAL else {
-            throw DatabaseError.invalidArgument("a pool is for a database in a file that can have a write-ahead log")
+        if configuration.access != .readOnly, try !writer.main.hasWAL {
+            throw .invalidArgument("a pool is for a database in a file that can have a write-ahead log")
         }
         try super.init(writer: writer)
     }

@@ -17,7 +17,7 @@ public final class DatabaseQueue: SharedDatabase, @unchecked Sendable {
     /// - Throws: as ``Connection/init(_:key:configuration:)``.
     public init(
         _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws {
+    ) throws(DatabaseError) {
         super.init(try Connection(location, key: key, configuration: configuration))
     }
 }

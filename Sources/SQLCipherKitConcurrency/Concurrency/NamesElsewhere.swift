@@ -90,7 +90,7 @@ extension Connection {
     public func tableExists(_ name: String) throws -> Bool { false }
 
     @available(*, unavailable, message: "use main.columns(of: table)")
-    public func columns(in table: String) throws -> [TableColumn] { [] }
+    public func columns(in table: String) throws -> [Schema.Column] { [] }
 
     @available(*, unavailable, message: "use main.dropTable(_:)")
     public func drop(table: String) throws {}

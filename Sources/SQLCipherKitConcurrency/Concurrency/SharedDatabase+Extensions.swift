@@ -11,10 +11,12 @@ extension SharedDatabase {
     /// index, register it in ``DatabaseConfiguration/prepare`` instead, before anything is read.
     /// - Parameter item: the extension. It is made once for each connection.
     /// - Throws: as ``Connection/register(_:)``, and what `write(timeout:_:)` throws; nothing has changed then.
-    public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws {
+    public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws(DatabaseError) {
         let additions = additions
-        try run(.unrestricted, timeout: nil) { db in
-            try db.add({ db throws(DatabaseError) in try db.register(item()) }, to: additions)
+        try DatabaseError.only("a call") {
+            try run(.unrestricted, timeout: nil) { db in
+                try db.add({ db throws(DatabaseError) in try db.register(item()) }, to: additions)
+            }
         }
     }
 
@@ -28,10 +30,12 @@ extension SharedDatabase {
 
     /// Removes a function or a collation from all connections. A name that is not registered is ignored.
     /// - Throws: as ``Connection/unregister(_:)``, and what `write(timeout:_:)` throws.
-    public func unregister(_ name: SQLExtension.Name) throws {
+    public func unregister(_ name: SQLExtension.Name) throws(DatabaseError) {
         let additions = additions
-        try run(.unrestricted, timeout: nil) { db in
-            try db.add({ db throws(DatabaseError) in try db.unregister(name) }, to: additions)
+        try DatabaseError.only("a call") {
+            try run(.unrestricted, timeout: nil) { db in
+                try db.add({ db throws(DatabaseError) in try db.unregister(name) }, to: additions)
+            }
         }
     }
 

@@ -16,9 +16,9 @@ extension SharedDatabase {
     /// Frees memory that the connections use for speed: cached pages and compiled statements. Idle readers are closed; a reader in
     /// use keeps its memory. Waits for a running write.
     /// - Throws: what `write(timeout:_:)` throws.
-    public final func releaseMemory() throws {
+    public final func releaseMemory() throws(DatabaseError) {
         closeFreeReaders()
-        try run(.unrestricted, timeout: nil) { db in try db.releaseMemory() }
+        try DatabaseError.only("a call") { try run(.unrestricted, timeout: nil) { db in try db.releaseMemory() } }
     }
 
     /// The asynchronous form.
@@ -36,7 +36,7 @@ extension Connection {
     /// Frees memory that the connection uses for speed: cached pages that are not in use, and compiled statements that are not
     /// running (<https://sqlite.org/c3ref/db_release_memory.html>).
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
-    public func releaseMemory() throws(DatabaseError) {
+    package func releaseMemory() throws(DatabaseError) {
         let handle = try liveOutsideHooks()
         cache.removeAll()
         sqlite3_db_release_memory(handle)

@@ -59,51 +59,6 @@ extension SharedDatabase {
     public func write(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> Void) async throws {
         try await run(.write, timeout: timeout) { db in try body(db) }
     }
-
-    /// Writes, and then reads what was committed, with functions, or closures that are not written inline. See the form with a
-    /// `sending` result.
-    public func write<W: Sendable, R: Sendable>(
-        timeout: Duration? = nil, _ body: (Connection) throws -> W, then read: (Connection, W) throws -> R
-    ) throws -> R {
-        try writeThenRead(timeout, { db in try body(db) }, { db, written in try read(db, written) })
-    }
-
-    /// The asynchronous form.
-    public func write<W: Sendable, R: Sendable>(
-        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> W,
-        then read: sending @escaping (Connection, W) throws -> R
-    ) async throws -> R {
-        try await writeThenRead(timeout, body) { db, written in try read(db, written) }
-    }
-
-    /// Has the database to itself, with a function, or a closure that is not written inline. See the form with a `sending` result.
-    @discardableResult
-    public func barrier<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
-        try runExclusively(timeout: timeout) { db in try body(db) }
-    }
-
-    /// The asynchronous form.
-    @discardableResult
-    public func barrier<R: Sendable>(
-        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R
-    ) async throws -> R {
-        try await runExclusively(timeout: timeout) { db in try body(db) }
-    }
-
-    /// Writes without a transaction, with a function, or a closure that is not written inline. See the form with a `sending`
-    /// result.
-    @discardableResult
-    public func withWriter<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
-        try run(.withoutTransaction, timeout: timeout) { db in try body(db) }
-    }
-
-    /// The asynchronous form.
-    @discardableResult
-    public func withWriter<R: Sendable>(
-        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R
-    ) async throws -> R {
-        try await run(.withoutTransaction, timeout: timeout) { db in try body(db) }
-    }
 }
 
 extension DatabaseSnapshot {

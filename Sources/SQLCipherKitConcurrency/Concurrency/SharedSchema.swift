@@ -24,8 +24,8 @@ extension SharedDatabase {
 
     /// Returns a database by its name in SQL, in any case: `main`, or the name that it was attached under.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name, and what `read(timeout:_:)` throws.
-    public func schema(_ name: String) throws -> SharedSchema {
-        SharedSchema(database: self, name: try read { db in try db.schema(name).name })
+    public func schema(_ name: String) throws(DatabaseError) -> SharedSchema {
+        SharedSchema(database: self, name: try DatabaseError.only("a call") { try read { db in try db.schema(name).name } })
     }
 
     /// The asynchronous form.
@@ -45,8 +45,10 @@ extension SharedDatabase {
     @discardableResult
     public func attach(
         _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
-    ) throws -> SharedSchema {
-        try claim(.closedReaders, timeout: timeout) { slot, _ in try attach(slot, location, name, key) }
+    ) throws(DatabaseError) -> SharedSchema {
+        try DatabaseError.only("a call") {
+            try claim(.closedReaders, timeout: timeout) { slot, _ in try attach(slot, location, name, key) }
+        }
         return SharedSchema(database: self, name: name)
     }
 
@@ -81,8 +83,8 @@ extension SharedSchema {
     /// Detaches the database from all connections.
     /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
     /// - Throws: as ``Schema/detach()``; ``DatabaseError/Reason/timeout``.
-    public func detach(timeout: Duration? = nil) throws {
-        try database.barrier(timeout: timeout) { db in try db.schema(name).detach() }
+    public func detach(timeout: Duration? = nil) throws(DatabaseError) {
+        try DatabaseError.only("a call") { try database.barrier(timeout: timeout) { db in try db.schema(name).detach() } }
     }
 
     /// The asynchronous form.
@@ -102,10 +104,12 @@ extension SharedSchema {
     /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only because of readers in other processes;
     ///   ``DatabaseError/Reason/timeout``.
     @discardableResult
-    public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws -> CheckpointResult {
+    public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws(DatabaseError) -> CheckpointResult {
         // The pool's own readers would make the checkpoint fail.
-        try database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
-            try checkpoint(slot, limits, mode)
+        try DatabaseError.only("a call") {
+            try database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
+                try checkpoint(slot, limits, mode)
+            }
         }
     }
 

@@ -130,7 +130,7 @@ extension [DatabaseChanges] {
             }
             if !seen.isEmpty {
                 if changes.positions.keys.allSatisfy(seen.contains) { continue }
-                changes.changes = changes.changes.filter { !seen.contains(SQLName($0.key.schemaName)) }
+                changes.changes = changes.changes.filter { !seen.contains(SQLName($0.key.schema)) }
             }
             if region.isAffected(by: changes) { return true }
         }

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-extension Connection {
+extension Connection.Settings {
     /// Limits of a connection (<https://sqlite.org/limits.html>).
     public enum Limit: Int32, Hashable, Sendable, CaseIterable {
         /// The size of a text, a blob or a row, in bytes.

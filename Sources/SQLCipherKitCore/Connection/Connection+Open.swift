@@ -132,6 +132,11 @@ extension Connection {
 
     private func applyConfiguration() throws(DatabaseError) {
         try execute(configuration.enforcesForeignKeys ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF")
+        try applyJournalMode()
+        try main.applyDurability()
+    }
+
+    private func applyJournalMode() throws(DatabaseError) {
         guard let wanted = configuration.journalMode, configuration.access != .readOnly else { return }
         var got: String?, isDone = false
         // Here SQLite itself does not wait, not even for another process that is just opening the file.

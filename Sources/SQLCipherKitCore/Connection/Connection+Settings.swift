@@ -1,7 +1,8 @@
 import CSQLCipher
 
 extension Connection {
-    /// The settings that an open connection can change: how long it waits for locks, its options and its limits.
+    /// What an open connection can change about itself: how long it waits for locks, its options, its limits, its handlers, what
+    /// its statements may do, and its cache of statements.
     /// ```swift
     /// try db.settings.setEnabled(.defensive, to: true)
     /// try db.settings.setLimit(.columns, to: 100)
@@ -73,7 +74,7 @@ extension Connection.Settings {
 
     /// The value of a limit.
     /// - Throws: ``DatabaseError/Reason/closed``.
-    public func limit(_ limit: Connection.Limit) throws(DatabaseError) -> Int {
+    public func limit(_ limit: Limit) throws(DatabaseError) -> Int {
         Int(sqlite3_limit(try connection.live(), limit.rawValue, -1))
     }
 
@@ -82,7 +83,7 @@ extension Connection.Settings {
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/invalidArgument`` for a negative value, or
     ///   ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
-    public func setLimit(_ limit: Connection.Limit, to value: Int) throws(DatabaseError) -> Int {
+    public func setLimit(_ limit: Limit, to value: Int) throws(DatabaseError) -> Int {
         let handle = try connection.liveOutsideHooks()
         guard value >= 0 else { throw .invalidArgument("a limit of \(value)") }
         let before = sqlite3_limit(handle, limit.rawValue, Int32(clamping: value))

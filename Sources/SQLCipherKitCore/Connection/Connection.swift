@@ -66,18 +66,20 @@ public final class Connection {
     ///   - configuration: how to open it.
     /// - Throws: ``DatabaseError`` with the reason ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
     ///   ``DatabaseError/Reason/notEncrypted``, ``DatabaseError/Reason/cannotOpen`` (with the path), ``DatabaseError/Reason/busy``
-    ///   or ``DatabaseError/Reason/invalidKey``; any error of the ``KeyProvider`` or the ``KeySlots`` that the key comes from; and
-    ///   any error of ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepare``.
+    ///   or ``DatabaseError/Reason/invalidKey``; any ``DatabaseError`` of the ``KeyProvider`` or the ``KeySlots`` that the key
+    ///   comes from, or of ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepare``. Another error of these is the
+    ///   ``DatabaseError/underlyingError``, with the reason ``DatabaseError/Reason/keyProvider`` or
+    ///   ``DatabaseError/Reason/callback``.
     public init(
         _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws {
+    ) throws(DatabaseError) {
         self.location = location
         self.configuration = configuration
         profile = configuration.values
         cache = CachedStatements(capacity: configuration.statementCacheCapacity)
         do { try open(key: key) } catch {
             close()
-            throw error
+            throw DatabaseError(thrownBy: "opening", error)
         }
     }
 
@@ -184,7 +186,7 @@ public final class Connection {
     }
 
     /// Whether a ``RowCursor`` has not reached its end.
-    public var hasOpenCursors: Bool {
+    package var hasOpenCursors: Bool {
         var statement = isUsable ? statements : nil
         while let current = statement {
             if current.isCursor { return true }
@@ -194,7 +196,7 @@ public final class Connection {
     }
 
     /// Ends all cursors: their next call throws ``DatabaseError/Reason/closed``.
-    public func closeCursors() {
+    package func closeCursors() {
         var statement = isUsable ? statements : nil
         while let current = statement {
             statement = current.next

@@ -23,6 +23,18 @@ public struct DatabaseConfiguration: Sendable {
         case delete, truncate, persist, memory, wal, off
     }
 
+    /// What a power cut or a crash of the system leaves. A crash of the program, or a kill, loses no commit with any of these.
+    /// <doc:WhatSurvives> compares them.
+    public enum Durability: Hashable, Sendable, CaseIterable {
+        /// Every commit that has returned: each waits for the disk (`PRAGMA synchronous = EXTRA`).
+        case everyCommit
+        /// A file that is whole, without the last commits perhaps: with a write-ahead log, only a checkpoint waits for the disk
+        /// (`NORMAL`). With a rollback journal, which needs more to keep the file whole, each commit still waits (`FULL`).
+        case wholeFile
+        /// Perhaps a damaged file: nothing waits for the disk (`OFF`). For data that can be made again.
+        case nothing
+    }
+
     /// How the file may be accessed. Default: read, write and create.
     public var access: Access = .readWriteCreate
     /// Whether missing parent folders of a new file are created, with permissions 0700. Default: false.
@@ -47,6 +59,10 @@ public struct DatabaseConfiguration: Sendable {
     public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
+    /// What a power cut leaves of the database and of those that are attached, on each connection of a queue or a pool. A database
+    /// that is attached inside a transaction keeps every commit, because SQLite allows no other choice there. Calls that change a
+    /// key or erase content wait for the disk with any choice. Default: ``Durability-swift.enum/everyCommit``.
+    public var durability: Durability = .everyCommit
     /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Use another one for a database that another
     /// program has written.
     public var values: ValueProfile = .standard
@@ -66,10 +82,11 @@ public struct DatabaseConfiguration: Sendable {
     /// Runs before the header of a new file is written, for what must be decided by then.
     package var beforeHeader: (@Sendable (Connection) throws -> Void)?
     /// Runs once, in a transaction, for a file that this opening has created. If it throws, the file is removed and opening throws
-    /// that error; if the process dies in the meantime, the next opening starts again.
+    /// that error, or ``DatabaseError/Reason/callback`` with it; if the process dies in the meantime, the next opening starts
+    /// again.
     public var onCreate: (@Sendable (Connection) throws -> Void)?
     /// Runs at the end of each opening, also for each connection of a pool, whose readers cannot write. If it throws, opening
-    /// throws that error.
+    /// throws that error, or ``DatabaseError/Reason/callback`` with it in ``DatabaseError/underlyingError``.
     public var prepare: (@Sendable (Connection) throws -> Void)?
 
     /// The defaults.

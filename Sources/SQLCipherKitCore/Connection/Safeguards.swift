@@ -33,7 +33,7 @@ extension DatabaseConfiguration {
         public var work = WorkLimits()
         /// Upper limits for what the file can demand. Default: 100 MB for a value, 1 MB for a statement or an object of the schema,
         /// an expression 100 deep, 50 parts of a compound query, triggers 10 deep.
-        public var limits: [Connection.Limit: Int] = [
+        public var limits: [Connection.Settings.Limit: Int] = [
             .length: 100_000_000, .sqlLength: 1_000_000, .expressionDepth: 100, .compoundSelect: 50, .triggerDepth: 10,
         ]
 

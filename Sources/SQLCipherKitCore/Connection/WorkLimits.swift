@@ -91,7 +91,7 @@ package final class WorkMeter {
         let before = (interval: hooks.progressInterval, body: hooks.progress)
         var last = sqlcipherkit_rows_stepped(handle)
         // Each instruction may run a function of the file's own choice, with much to do.
-        try connection.setProgressHandler(every: limits == .none ? 1000 : 8) {
+        try connection.settings.setProgressHandler(every: limits == .none ? 1000 : 8) {
             let now = sqlcipherkit_rows_stepped(handle)
             // A statement that has ended takes its rows along.
             try self.use(rows: max(0, Int(now - last)))
@@ -100,7 +100,7 @@ package final class WorkMeter {
         }
         defer {
             if connection.hasHandle {
-                connection.restoring { try connection.setProgressHandler(every: before.interval, before.body) }
+                connection.restoring { try connection.settings.setProgressHandler(every: before.interval, before.body) }
             }
         }
         return try body()

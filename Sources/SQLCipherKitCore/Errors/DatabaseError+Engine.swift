@@ -71,8 +71,15 @@ extension DatabaseError {
             self = error
         } else {
             let text = (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
-            self.init(code: code, reason: .callback, message: "\(what): \(text)", underlying: error)
+            let isCancelled = error is CancellationError && code == .error
+            self.init(code: isCancelled ? .interrupted : code, reason: .callback, message: "\(what): \(text)", underlying: error)
         }
+    }
+
+    /// Runs what throws nothing but `DatabaseError`, except what a closure or a provider of the caller throws; that becomes
+    /// ``underlyingError``.
+    package static func only<R>(_ what: String, _ body: () throws -> sending R) throws(DatabaseError) -> sending R {
+        do { return try body() } catch { throw DatabaseError(thrownBy: what, error) }
     }
 
     /// Returns the error with the SQL of the statement that caused it, unless it already has SQL.

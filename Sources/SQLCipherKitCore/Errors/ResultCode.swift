@@ -25,7 +25,7 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
     @inlinable public var primary: ResultCode { ResultCode(rawValue: rawValue & 0xff) }
 
     /// Whether this is one of the 31 primary codes.
-    @inlinable public var isPrimary: Bool { rawValue == rawValue & 0xff }
+    @inlinable package var isPrimary: Bool { rawValue == rawValue & 0xff }
 
     /// A primary code matches its extended codes; an extended code matches only itself.
     @inlinable public static func ~= (pattern: ResultCode, value: ResultCode) -> Bool {
@@ -59,13 +59,13 @@ extension ResultCode {
     /// `SQLITE_CORRUPT`: the database file is damaged
     public static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
     /// `SQLITE_NOTFOUND`: an unknown operation or name
-    public static let notFound = ResultCode(rawValue: SQLITE_NOTFOUND)
+    package static let notFound = ResultCode(rawValue: SQLITE_NOTFOUND)
     /// `SQLITE_FULL`: the disk is full
     public static let full = ResultCode(rawValue: SQLITE_FULL)
     /// `SQLITE_CANTOPEN`: the file could not be opened
     public static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
     /// `SQLITE_PROTOCOL`: a problem with the locking protocol
-    public static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
+    package static let lockProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
     /// `SQLITE_SCHEMA`: the schema changed while a statement was in use
     public static let schema = ResultCode(rawValue: SQLITE_SCHEMA)
     /// `SQLITE_TOOBIG`: a string or blob exceeds the limit
@@ -77,7 +77,7 @@ extension ResultCode {
     /// `SQLITE_MISUSE`: the interface was used incorrectly
     public static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     /// `SQLITE_NOLFS`: large files are not supported
-    public static let noLargeFileSupport = ResultCode(rawValue: SQLITE_NOLFS)
+    package static let noLargeFileSupport = ResultCode(rawValue: SQLITE_NOLFS)
     /// `SQLITE_AUTH`: the authorizer denied the statement
     public static let authorization = ResultCode(rawValue: SQLITE_AUTH)
     /// `SQLITE_RANGE`: a parameter or column index out of range
@@ -86,9 +86,9 @@ extension ResultCode {
     public static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 
     /// `SQLITE_IOERR_SHORT_READ`: the file ends before the end of a read
-    public static let ioErrorShortRead = extended(.ioError, 2)
+    package static let ioErrorShortRead = extended(.ioError, 2)
     /// `SQLITE_IOERR_LOCK`: the system refuses a lock, though nothing else has it
-    public static let ioErrorLock = extended(.ioError, 15)
+    package static let ioErrorLock = extended(.ioError, 15)
     /// `SQLITE_CONSTRAINT_CHECK`
     public static let constraintCheck = extended(.constraint, 1)
     /// `SQLITE_CONSTRAINT_COMMITHOOK`: a commit hook vetoed the commit
@@ -108,15 +108,15 @@ extension ResultCode {
     /// `SQLITE_CONSTRAINT_DATATYPE`: a value that a STRICT table refuses
     public static let constraintDataType = extended(.constraint, 12)
     /// `SQLITE_ERROR_SNAPSHOT`: a snapshot is gone because a checkpoint has overwritten it
-    public static let errorSnapshot = extended(.error, 3)
+    package static let errorSnapshot = extended(.error, 3)
     /// `SQLITE_BUSY_SNAPSHOT`: a read transaction cannot become a write transaction because another connection has written
     public static let busySnapshot = extended(.busy, 2)
     /// `SQLITE_ABORT_ROLLBACK`: the transaction of a running statement was rolled back
-    public static let abortRollback = extended(.abort, 2)
+    package static let abortRollback = extended(.abort, 2)
     /// `SQLITE_READONLY_ROLLBACK`: an interrupted change has to be rolled back, but the database is open read-only
-    public static let readOnlyRollback = extended(.readOnly, 3)
+    package static let readOnlyRollback = extended(.readOnly, 3)
     /// `SQLITE_READONLY_DBMOVED`: the database file was moved or removed while it was open
-    public static let readOnlyMoved = extended(.readOnly, 4)
+    package static let readOnlyMoved = extended(.readOnly, 4)
 
     private static func extended(_ primary: ResultCode, _ number: Int32) -> ResultCode {
         ResultCode(rawValue: primary.rawValue | number << 8)

@@ -17,7 +17,7 @@ package final class StoredConversion: SQLValueConvertible {
     package init?(sqlValue: SQLValue) { nil }
     package var sqlValue: SQLValue { .null }
 
-    package func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    package func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         // SQLite releases it also if this call fails.
         let pointer = Unmanaged.passRetained(self).toOpaque()
         let kind = UnsafeRawPointer(Self.kind.utf8Start).assumingMemoryBound(to: CChar.self)

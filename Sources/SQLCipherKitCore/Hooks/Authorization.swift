@@ -66,23 +66,25 @@ public enum AuthorizationDecision: Hashable, Sendable {
     case ignore
 }
 
-extension Connection {
+extension Connection.Settings {
     /// Calls `body` for every action of a statement while the statement is compiled
     /// (<https://sqlite.org/c3ref/set_authorizer.html>). There is one authorizer; setting another one, or a ``SQLAccess``, replaces
     /// it.
     /// ```swift
-    /// try db.setAuthorizer { request in request.action == .attach ? .deny : .allow }
+    /// try db.settings.setAuthorizer { request in request.action == .attach ? .deny : .allow }
     /// ```
     /// Statements that were compiled earlier are compiled again when they run next, and `body` is called then.
     /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs. Nil
     ///   removes the authorizer.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func setAuthorizer(_ body: ((AuthorizationRequest) -> AuthorizationDecision)?) throws(DatabaseError) {
-        let before = try usableHooks().hooks.gate
-        untilReturn(.authorizer) { db in try db.setGate(before) }
-        try setGate(body.map { .authorizer($0) } ?? .open)
+        let before = try connection.usableHooks().hooks.gate
+        connection.untilReturn(.authorizer) { db in try db.setGate(before) }
+        try connection.setGate(body.map { .authorizer($0) } ?? .open)
     }
+}
 
+extension Connection {
     func setGate(_ gate: ConnectionHooks.Gate) throws(DatabaseError) {
         let (hooks, handle) = try usableHooks()
         hooks.gate = gate

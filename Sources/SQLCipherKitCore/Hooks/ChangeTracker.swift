@@ -69,7 +69,7 @@ package final class ChangeTracker {
         let next = DatabaseTable(String(cString: name), schemaName: String(cString: schema))
         table = next
         tableName = ContiguousArray(next.name.utf8CString)
-        schemaName = ContiguousArray(next.schemaName.utf8CString)
+        schemaName = ContiguousArray(next.schema.utf8CString)
         if let known = open.changes[next] {
             change = known
             return
@@ -77,7 +77,7 @@ package final class ChangeTracker {
         change = unchanged(next)
         // note_fts_data belongs to note_fts: SQLite itself identifies shadow tables by name.
         if let owner = next.name.shadowOwner {
-            let owner = DatabaseTable(owner, schemaName: next.schemaName)
+            let owner = DatabaseTable(owner, schemaName: next.schema)
             if sqlcipherkit_find_table(db, schema, owner.name, nil).kind == SQLCIPHERKIT_VIRTUAL_TABLE {
                 open.changes[owner] = DatabaseChanges.Table(isWhole: true)
             }

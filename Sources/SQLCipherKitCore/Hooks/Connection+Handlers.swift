@@ -1,12 +1,12 @@
 import CSQLCipher
 
-extension Connection {
+extension Connection.Settings {
     /// Replaces the timeout with `body`, which decides whether to try again when another connection holds a lock
     /// (<https://sqlite.org/c3ref/busy_handler.html>).
     ///
     /// If waiting could only lead to a deadlock, SQLite does not call it: ``DatabaseError/Reason/busy`` is thrown at once.
     /// ```swift
-    /// try db.setBusyHandler { attempts in
+    /// try db.settings.setBusyHandler { attempts in
     ///     Thread.sleep(forTimeInterval: 0.01)
     ///     return attempts < 100
     /// }
@@ -17,10 +17,10 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func setBusyHandler(_ body: ((_ attempts: Int) -> Bool)?) throws(DatabaseError) {
         guard let body else {
-            try settings.setBusyTimeout(configuration.busyTimeout)
+            try setBusyTimeout(connection.configuration.busyTimeout)
             return
         }
-        try installBusyHandler(body)
+        try connection.installBusyHandler(body)
     }
 
     /// Calls `body` every `instructions` instructions of SQLite's virtual machine, while a statement runs or is compiled
@@ -36,10 +36,10 @@ extension Connection {
     public func setProgressHandler(
         every instructions: Int = 10_000, _ body: (() throws -> Bool)?
     ) throws(DatabaseError) {
-        let (hooks, handle) = try usableHooks()
+        let (hooks, handle) = try connection.usableHooks()
         guard instructions >= 1 else { throw .invalidArgument("a progress handler every \(instructions) instructions") }
         let before = (interval: hooks.progressInterval, body: hooks.progress)
-        untilReturn(.progress) { db in try db.setProgressHandler(every: before.interval, before.body) }
+        connection.untilReturn(.progress) { db in try db.settings.setProgressHandler(every: before.interval, before.body) }
         (hooks.progress, hooks.progressInterval) = (body, instructions)
         guard body != nil || hooks.stopsLentWork else {
             sqlite3_progress_handler(handle, 0, nil, nil)

@@ -24,7 +24,7 @@ extension DatabaseRegion {
     package func resolved(on db: Connection) throws(DatabaseError) -> DatabaseRegion {
         let handle = try db.live()
         for table in columns.keys {
-            let found = sqlcipherkit_find_table(handle, table.schemaName, table.name, nil)
+            let found = sqlcipherkit_find_table(handle, table.schema, table.name, nil)
             guard found.kind == SQLCIPHERKIT_VIEW else { continue }
             throw .invalidArgument("\(table) is a view: name the tables that it reads, which recordingReads(_:) finds")
         }
@@ -35,7 +35,7 @@ extension DatabaseRegion {
     package func resolved(_ db: OpaquePointer) -> DatabaseRegion {
         var result = self
         for (table, columns) in columns where !columns.isWhole {
-            let found = sqlcipherkit_find_table(db, table.schemaName, table.name, nil)
+            let found = sqlcipherkit_find_table(db, table.schema, table.name, nil)
             result.columns[table]?.bits = found.kind == SQLCIPHERKIT_TABLE ? Self.bits(columns.names, table, db) : .max
         }
         return result
@@ -43,7 +43,7 @@ extension DatabaseRegion {
 
     private static func bits(_ names: Set<SQLName>, _ table: DatabaseTable, _ db: OpaquePointer) -> UInt64 {
         names.reduce(0) { bits, name in
-            let column = sqlcipherkit_find_table(db, table.schemaName, table.name, name.text).column
+            let column = sqlcipherkit_find_table(db, table.schema, table.name, name.text).column
             if column >= 0 { return bits | 1 << UInt64(min(column, 63)) }
             // A change of row id counts as a different row.
             return rowIDs.contains(name) ? bits : .max

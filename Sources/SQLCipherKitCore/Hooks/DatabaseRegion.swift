@@ -2,13 +2,13 @@
 /// ASCII letters.
 public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     /// The name of the table's database in SQL: `main`, `temp` or the name it was attached under.
-    public let schemaName: String
+    public let schema: String
     /// The table's name.
     public let name: String
 
     package init(_ name: String, schemaName: String) {
         self.name = name
-        self.schemaName = schemaName
+        self.schema = schemaName
     }
 
     /// A table of the main database.
@@ -21,15 +21,15 @@ public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     public init(_ name: String, in schema: Schema) { self.init(name, schemaName: schema.name) }
 
     public static func == (a: DatabaseTable, b: DatabaseTable) -> Bool {
-        a.name.isSameName(as: b.name) && a.schemaName.isSameName(as: b.schemaName)
+        a.name.isSameName(as: b.name) && a.schema.isSameName(as: b.schema)
     }
 
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(SQLName(schemaName))
+        hasher.combine(SQLName(schema))
         hasher.combine(SQLName(name))
     }
 
-    public var description: String { schemaName.isSameName(as: "main") ? name : "\(schemaName).\(name)" }
+    public var description: String { schema.isSameName(as: "main") ? name : "\(schema).\(name)" }
 }
 
 /// The tables and columns that queries read, either recorded (``Connection/recordingReads(_:)``) or made by hand.
@@ -58,7 +58,7 @@ public struct DatabaseRegion: Hashable, Sendable {
 
     package var columns: [DatabaseTable: Columns] = [:]
     /// Whether any commit at all may change the results, as with `PRAGMA user_version`.
-    public internal(set) var isEverything = false
+    package internal(set) var isEverything = false
 
     init() {}
 

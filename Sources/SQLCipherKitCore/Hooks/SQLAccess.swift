@@ -43,11 +43,15 @@ public struct SQLAccess: Sendable {
     private init() {}
 }
 
-extension Connection {
+extension Connection.Settings {
     /// Restricts what statements may do from now on, or lifts the restriction. It replaces an authorizer.
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/misuse`` inside a hook, or
     ///   ``DatabaseError/Reason/invalidArgument`` if ``SQLAccess/tables`` has a virtual table with only some columns.
-    public func setAccess(_ access: SQLAccess?) throws(DatabaseError) {
+    public func setAccess(_ access: SQLAccess?) throws(DatabaseError) { try connection.setAccess(access) }
+}
+
+extension Connection {
+    fileprivate func setAccess(_ access: SQLAccess?) throws(DatabaseError) {
         let before = try usableHooks().hooks.gate
         untilReturn(.authorizer) { db in try db.setGate(before) }
         // An existing restriction may forbid looking up the tables.
@@ -60,7 +64,7 @@ extension Connection {
     }
 
     /// Runs `body` with restricted statements, and then restores the previous authorizer.
-    /// - Throws: any error of `body`, and as ``setAccess(_:)``.
+    /// - Throws: any error of `body`, and as ``Settings/setAccess(_:)``.
     @discardableResult
     public func withAccess<R>(_ access: SQLAccess, _ body: (Connection) throws -> R) throws -> R {
         let before = try usableHooks().hooks.gate

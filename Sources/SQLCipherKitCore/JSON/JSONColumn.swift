@@ -74,14 +74,14 @@ extension JSONColumn: SQLValueConvertible {
 
     /// Decodes a column directly from the engine's memory.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the path to the part that does not fit the type.
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> JSONColumn {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> JSONColumn {
         do {
             let (value, format) = try column.json(as: Value.self)
             return JSONColumn(value, as: format)
         } catch { throw column.undecodable(Value.self, error) }
     }
 
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        try JSONDocument(value, as: format).bindSQL(to: parameter)
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+        try JSONDocument(value, as: format)._bindSQL(to: parameter)
     }
 }

@@ -31,7 +31,7 @@ extension JSONDocument: SQLValueConvertible {
     /// A document can only be bound.
     init?(sqlValue: SQLValue) { nil }
 
-    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         let writer = try encoded()
         if format == .jsonb {
             try writer.withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
@@ -41,7 +41,7 @@ extension JSONDocument: SQLValueConvertible {
     }
 }
 
-extension Row.Column {
+extension Row._Column {
     /// Decodes the column's JSON, in either form, as a type.
     /// - Throws: any error of the coder, and ``DatabaseError`` for a column that is neither text nor a blob.
     func json<T: Decodable>(as type: T.Type) throws -> (value: T, format: JSONFormat) {

@@ -43,7 +43,7 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
     private let pathText: String
 
     /// Reads the columns `key`, `value`, `type`, `id`, `parent`, `fullkey` and `path`.
-    public init(row: borrowing Row) throws {
+    public init(row: borrowing Row) throws(DatabaseError) {
         let key: SQLValue = try row["key"]
         self.key =
             switch key {

@@ -1,94 +1,83 @@
-/// Changing a document: each function returns the changed document as another expression.
-///
-/// ``JSONFormat`` sets the form of the result, whatever the form of the document. To change stored documents and keep the form of
-/// each, see ``Schema/updateJSON(_:in:where:_:)``.
+/// One change of a document, for ``JSONExpression/changed(by:as:)`` and ``Schema/updateJSON(_:in:where:_:)``.
 ///
 /// A value is any `Codable` value, and is bound as JSON: `true` as true and not as 1, an array as an array. It is coded with the
 /// options of its own type if that is ``JSONCodingCustomizable``, or else with those of the document's type: set these with
-/// ``coded(like:)``. For JSON's null write ``JSONValue/null``. For a value that SQL computes write `toSQL:`; text is then a string,
-/// unless it comes from a JSON function.
-extension JSONExpression {
+/// ``JSONExpression/coded(like:)``. For JSON's null write ``JSONValue/null``. A value that SQL computes is a ``JSONExpression``, by
+/// ``JSONExpression/quote(_:)`` if it is no document: then its text is a string.
+public struct JSONChange: Sendable {
+    /// Changes a document into one of a form.
+    fileprivate let apply: @Sendable (JSONExpression, JSONFormat) -> JSONExpression
+
     /// `json_set`: replaces the value at a path, or adds it if there is none (<https://sqlite.org/json1.html#jset>).
-    public func setting(
-        _ path: some JSONPathComponent, to value: some Codable & Sendable, as format: JSONFormat = .text
-    ) -> JSONExpression {
-        call("set", path, bound(value), format)
+    public static func set(_ path: some JSONPathComponent, to value: some Codable & Sendable) -> JSONChange {
+        JSONChange { $0.call("set", path, $0.bound(value), $1) }
     }
 
-    /// `json_set` with another document as the value.
-    public func setting(_ path: some JSONPathComponent, to value: JSONExpression, as format: JSONFormat = .text) -> JSONExpression {
-        call("set", path, value.asJSONB.sql, format)
-    }
-
-    /// `json_set` with a value that SQL computes.
-    public func setting(_ path: some JSONPathComponent, toSQL value: SQL, as format: JSONFormat = .text) -> JSONExpression {
-        call("set", path, value, format)
+    /// `json_set` with another document, or a value that SQL computes.
+    public static func set(_ path: some JSONPathComponent, to value: JSONExpression) -> JSONChange {
+        JSONChange { $0.call("set", path, value.asJSONB.sql, $1) }
     }
 
     /// `json_insert`: adds a value if there is none yet (<https://sqlite.org/json1.html#jins>).
-    public func inserting(
-        _ value: some Codable & Sendable, at path: some JSONPathComponent, as format: JSONFormat = .text
-    ) -> JSONExpression {
-        call("insert", path, bound(value), format)
-    }
-
-    /// `json_insert` with a value that SQL computes.
-    public func inserting(sql value: SQL, at path: some JSONPathComponent, as format: JSONFormat = .text) -> JSONExpression {
-        call("insert", path, value, format)
+    public static func insert(_ value: some Codable & Sendable, at path: some JSONPathComponent) -> JSONChange {
+        JSONChange { $0.call("insert", path, $0.bound(value), $1) }
     }
 
     /// `json_replace`: replaces a value if there is one (<https://sqlite.org/json1.html#jrepl>).
-    public func replacing(
-        _ path: some JSONPathComponent, with value: some Codable & Sendable, as format: JSONFormat = .text
-    ) -> JSONExpression {
-        call("replace", path, bound(value), format)
-    }
-
-    /// `json_replace` with a value that SQL computes.
-    public func replacing(_ path: some JSONPathComponent, withSQL value: SQL, as format: JSONFormat = .text) -> JSONExpression {
-        call("replace", path, value, format)
+    public static func replace(_ path: some JSONPathComponent, with value: some Codable & Sendable) -> JSONChange {
+        JSONChange { $0.call("replace", path, $0.bound(value), $1) }
     }
 
     /// Adds a value after the last element of the array at a path. If nothing is there, creates an array with only that value.
-    public func appending(
-        _ value: some Codable & Sendable, toArrayAt path: some JSONPathComponent, as format: JSONFormat = .text
-    ) -> JSONExpression {
-        call("insert", JSONPath(path).end, bound(value), format)
+    public static func append(_ value: some Codable & Sendable, toArrayAt path: some JSONPathComponent) -> JSONChange {
+        JSONChange { $0.call("insert", JSONPath(path).end, $0.bound(value), $1) }
     }
 
     /// `json_array_insert`: inserts a value before the element at a path that ends in an index
     /// (<https://sqlite.org/json1.html#jains>).
-    public func insertingElement(
-        _ value: some Codable & Sendable, before path: some JSONPathComponent, as format: JSONFormat = .text
-    ) -> JSONExpression {
-        call("array_insert", path, bound(value), format)
+    public static func insertElement(_ value: some Codable & Sendable, before path: some JSONPathComponent) -> JSONChange {
+        JSONChange { $0.call("array_insert", path, $0.bound(value), $1) }
     }
 
-    /// `json_remove`: removes the values at the paths, one after the other, so an index counts what is left at that point
-    /// (<https://sqlite.org/json1.html#jrm>).
-    public func removing(_ paths: JSONPath..., as format: JSONFormat = .text) -> JSONExpression {
-        changed("\(raw: format.prefix)_remove(\(checked)\(literals: paths))")
+    /// `json_remove`: removes the value at a path (<https://sqlite.org/json1.html#jrm>).
+    public static func remove(_ path: some JSONPathComponent) -> JSONChange {
+        JSONChange { $0.changed("\(raw: $1.prefix)_remove(\($0.checked), \(literal: JSONPath(path)))") }
     }
 
     /// `json_patch`: applies a merge patch (RFC 7396): its members replace those of the document, and null removes them
     /// (<https://sqlite.org/json1.html#jpatch>).
-    public func patching(_ patch: some Codable & Sendable, as format: JSONFormat = .text) -> JSONExpression {
-        changed("\(raw: format.prefix)_patch(\(checked), \(bound(patch)))")
+    public static func patch(_ patch: some Codable & Sendable) -> JSONChange {
+        JSONChange { $0.changed("\(raw: $1.prefix)_patch(\($0.checked), \($0.bound(patch)))") }
     }
 
     /// `json_patch` with another document.
-    public func patching(_ patch: JSONExpression, as format: JSONFormat = .text) -> JSONExpression {
-        changed("\(raw: format.prefix)_patch(\(checked), \(patch))")
+    public static func patch(_ patch: JSONExpression) -> JSONChange {
+        JSONChange { $0.changed("\(raw: $1.prefix)_patch(\($0.checked), \(patch))") }
+    }
+}
+
+extension JSONExpression {
+    /// The changed document as another expression. To change stored documents and keep the form of each, see
+    /// ``Schema/updateJSON(_:in:where:_:)``.
+    /// - Parameters:
+    ///   - changes: made one after the other.
+    ///   - format: the form of the result, whatever the form of the document. Default: text.
+    public func changed(by changes: JSONChange..., as format: JSONFormat = .text) -> JSONExpression { changed(by: changes, format) }
+
+    func changed(by changes: [JSONChange], _ format: JSONFormat) -> JSONExpression {
+        changes.reduce(self) { $1.apply($0, format) }
     }
 
-    private func call(_ function: String, _ path: some JSONPathComponent, _ value: SQL, _ format: JSONFormat) -> JSONExpression {
+    fileprivate func call(
+        _ function: String, _ path: some JSONPathComponent, _ value: SQL, _ format: JSONFormat
+    ) -> JSONExpression {
         changed("\(raw: format.prefix)_\(raw: function)(\(checked), \(literal: JSONPath(path)), \(value))")
     }
 
-    private func bound(_ value: some Encodable & Sendable) -> SQL { "\(JSONDocument(value, options))" }
+    fileprivate func bound(_ value: some Encodable & Sendable) -> SQL { "\(JSONDocument(value, options))" }
 
     /// Returns the changed document, which keeps the coding options.
-    private func changed(_ sql: SQL) -> JSONExpression {
+    fileprivate func changed(_ sql: SQL) -> JSONExpression {
         var copy = JSONExpression(sql)
         copy.options = options
         copy.isChecked = true
@@ -96,7 +85,7 @@ extension JSONExpression {
     }
 
     /// The document, unless it has a key for which SQLite would take another one: then the statement throws.
-    private var checked: SQL { isChecked ? sql : "\(raw: StoredConversion.function)(\(sql), \(JSONKeys.check))" }
+    fileprivate var checked: SQL { isChecked ? sql : "\(raw: StoredConversion.function)(\(sql), \(JSONKeys.check))" }
 }
 
 /// The keys of documents that this package has not written.

@@ -67,9 +67,9 @@ public struct JSONValidity: OptionSet, Hashable, Sendable {
     /// Text that is JSON (RFC 8259).
     public static let text = JSONValidity(rawValue: 1)
     /// Text that is JSON5.
-    public static let json5 = JSONValidity(rawValue: 2)
+    package static let json5 = JSONValidity(rawValue: 2)
     /// A blob that looks like JSONB in a superficial check.
-    public static let jsonbAtFirstSight = JSONValidity(rawValue: 4)
+    package static let jsonbAtFirstSight = JSONValidity(rawValue: 4)
     /// A blob that is well-formed JSONB throughout.
     public static let jsonb = JSONValidity(rawValue: 8)
 }

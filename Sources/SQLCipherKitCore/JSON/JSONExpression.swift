@@ -7,7 +7,7 @@
 /// let meta = JSONExpression(column: "meta")
 /// let cities: [(Int, String)] = try db.fetchAll(
 ///     "SELECT id, \(meta.value("city")) FROM note WHERE \(meta.value("stars")) > \(3)")
-/// try db.execute("UPDATE note SET meta = \(meta.setting("city", to: "Roma", as: .jsonb)) WHERE id = \(id)")
+/// try db.execute("UPDATE note SET meta = \(meta.changed(by: .set("city", to: "Roma"), as: .jsonb)) WHERE id = \(id)")
 /// ```
 /// A path that leads nowhere gives NULL. If a document is not JSON, the statement fails.
 public struct JSONExpression: Sendable {
@@ -38,7 +38,7 @@ public struct JSONExpression: Sendable {
     /// Returns the same document, with values coded as in this type; a date, for instance, gets the form that the type uses.
     /// ```swift
     /// let meta = JSONExpression(column: "meta").coded(like: Meta.self)
-    /// try db.execute("UPDATE note SET meta = \(meta.setting("seen", to: Date(), as: .jsonb))")
+    /// try db.execute("UPDATE note SET meta = \(meta.changed(by: .set("seen", to: Date()), as: .jsonb))")
     /// ```
     public func coded(like type: any JSONCodingCustomizable.Type) -> JSONExpression {
         var copy = self

@@ -41,7 +41,7 @@ public struct JSONPath: Hashable, Sendable {
     package init(list: [any JSONPathComponent]) {
         components = []
         components.reserveCapacity(list.count)
-        for component in list { components += component.jsonPathComponents }
+        for component in list { components += component._jsonPathComponents }
     }
 
     /// The error for a key that SQLite cannot find: it compares keys with escapes only up to U+0000, and would find or change
@@ -55,7 +55,7 @@ public struct JSONPath: Hashable, Sendable {
     public static let root = JSONPath(components: [])
 
     /// Whether this is the whole document.
-    public var isRoot: Bool { components.isEmpty }
+    package var isRoot: Bool { components.isEmpty }
 
     /// Returns the path with more components at its end.
     public func appending(_ components: any JSONPathComponent...) -> JSONPath {
@@ -98,23 +98,23 @@ extension JSONPath.Component {
 /// A type that a ``JSONPath`` can be built from: `String` for a key, `Int` for an index, a component, or another path.
 public protocol JSONPathComponent: Sendable {
     /// The steps that the value stands for.
-    var jsonPathComponents: [JSONPath.Component] { get }
+    var _jsonPathComponents: [JSONPath.Component] { get }
 }
 
 extension String: JSONPathComponent {
-    public var jsonPathComponents: [JSONPath.Component] { [.key(self)] }
+    public var _jsonPathComponents: [JSONPath.Component] { [.key(self)] }
 }
 
 extension Int: JSONPathComponent {
-    public var jsonPathComponents: [JSONPath.Component] { [.index(self)] }
+    public var _jsonPathComponents: [JSONPath.Component] { [.index(self)] }
 }
 
 extension JSONPath.Component: JSONPathComponent {
-    public var jsonPathComponents: [JSONPath.Component] { [self] }
+    public var _jsonPathComponents: [JSONPath.Component] { [self] }
 }
 
 extension JSONPath: JSONPathComponent {
-    public var jsonPathComponents: [JSONPath.Component] { components }
+    public var _jsonPathComponents: [JSONPath.Component] { components }
 }
 
 /// Bound as text, such as `$.tags[0]`, and read from text that is a well-formed path.

@@ -158,13 +158,13 @@ extension JSONValue: SQLValueConvertible {
         }
     }
 
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> JSONValue {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> JSONValue {
         let isText = column.storageClass == .text
         let bytes = try column.rawBytes(text: true, blob: true, as: "JSONValue")
         do { return try JSONValue(stored: bytes, isText: isText) } catch { throw column.undecodable(JSONValue.self, error) }
     }
 
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         try encoded().withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
     }
 }

@@ -7,7 +7,7 @@ public struct CipherInfo: Hashable, Sendable {
     /// The cryptographic library, such as `libtomcrypt`.
     public let provider: String
     /// That library's version.
-    public let providerVersion: String
+    package let providerVersion: String
     /// The cipher, `aes-256-cbc`.
     public let cipher: String
     /// The settings in effect, which open the database again with the same key.

@@ -66,7 +66,7 @@ public enum KeyEncoding: Hashable, Sendable {
 /// The key providers that come with this package.
 public struct KeySource: KeyProvider, CustomStringConvertible {
     /// The largest number of bytes that a file, a descriptor or a key of the kernel may have: 64 KiB.
-    public static let maximumBytes = 65_536
+    package static let maximumBytes = 65_536
 
     /// A description of the source, without the key.
     public let description: String
@@ -137,7 +137,7 @@ extension Encryption {
     /// let db = try Connection(.file("notes.db"), key: .provided(by: .environment("NOTES_PASSPHRASE")))
     /// ```
     /// Opening throws ``DatabaseError/Reason/keyProvider`` if the provider has no key, or one that is neither a passphrase nor a
-    /// raw key. Errors that the provider throws are passed on.
+    /// raw key. A ``DatabaseError`` of the provider is passed on; another error is in ``DatabaseError/underlyingError``.
     /// - Parameters:
     ///   - provider: the provider to ask.
     ///   - cipher: the cipher settings. Default: nil, for those of the provider's key.
@@ -161,7 +161,12 @@ private struct ProvidedKey: DeferredKey {
 
     func resolveForNewFile() throws -> Encryption {
         let name = (provider as? KeySource)?.description ?? "\(type(of: provider))"
-        guard let key = try provider.key() else { throw DatabaseError.keyProvider("there is no key: \(name) gave none") }
+        let answer: Encryption?
+        do { answer = try provider.key() } catch let error as DatabaseError { throw error } catch {
+            let message = DatabaseError(thrownBy: name, error).message
+            throw DatabaseError(code: .authorization, reason: .keyProvider, message: message, underlying: error)
+        }
+        guard let key = answer else { throw DatabaseError.keyProvider("there is no key: \(name) gave none") }
         switch key.form {
         case .passphrase, .raw, .derived: return key
         case .plaintext, .deferred: throw DatabaseError.keyProvider("\(name) gave neither a passphrase nor a raw key, but \(key)")

@@ -21,11 +21,19 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the name is taken or empty,
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/cannotOpen``, ``ResultCode/corrupt`` if the structure is
-    ///   damaged and the safeguards check it, or any error that a ``KeyProvider`` or ``KeySlots`` throw. In each case nothing is
-    ///   attached.
+    ///   damaged and the safeguards check it, or what a ``KeyProvider`` or ``KeySlots`` throw, as when a database is opened. In
+    ///   each case nothing is attached.
     @discardableResult
     public func attach(
         _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil
+    ) throws(DatabaseError) -> Schema {
+        do { return try attachAny(location, name, key, safeguards) } catch {
+            throw DatabaseError(thrownBy: "attaching \(name)", error)
+        }
+    }
+
+    private func attachAny(
+        _ location: DatabaseLocation, _ name: String, _ key: Encryption?, _ safeguards: DatabaseConfiguration.Safeguards?
     ) throws -> Schema {
         let handle = try liveForUse()
         if !loan.pool.attachesForAll { try refuseIfOneOfMany("attach(_:as:key:)", "attach(_:as:key:) of the pool") }
@@ -45,6 +53,7 @@ extension Connection {
                     throw attachFailure(location, key, header, error)
                 }
                 if safeguards?.checksStructure == true { try schema.requireStructure() }
+                if !isInTransaction { try schema.applyDurability() }
                 schema.noteKey(key)
                 try resolved.didOpen?(schema)
             } catch {
@@ -95,30 +104,6 @@ extension Connection {
         return value
     }
 
-    /// Whether a transaction that writes several of the attached files is committed in all of them or in none, whatever happens
-    /// during the commit (<https://sqlite.org/lang_attach.html>). True if there is only one file to write.
-    ///
-    /// It takes a rollback journal for each file, in the mode `delete`, `truncate` or `persist`, flushed to disk, and a main
-    /// database on disk. With a write-ahead log, each file is committed by itself, one after the other: a process that dies in
-    /// between has committed some of them. To move rows from one file to another without such a risk, use
-    /// `moveRows(of:to:where:)` of ``Schema``.
-    /// - Throws: ``DatabaseError`` if the settings cannot be read.
-    public var isAtomicAcrossFiles: Bool {
-        get throws(DatabaseError) {
-            var files: [Schema] = []
-            for schema in try schemas() where !schema.name.isSameName(as: "temp") {
-                if try schema.path != nil, try !schema.isReadOnly { files.append(schema) }
-            }
-            if files.count < 2 { return true }
-            guard try main.path != nil else { return false }
-            for schema in files {
-                guard try [.delete, .truncate, .persist].contains(schema.journalMode) else { return false }
-                if try schema.synchronous == .off { return false }
-            }
-            return true
-        }
-    }
-
     private func checkIsFree(_ name: String) throws(DatabaseError) {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             let what = name.isEmpty ? "without a name" : "by a name that contains a NUL character"
@@ -156,6 +141,32 @@ extension Connection {
         return DatabaseError(
             code: error.code, reason: .cannotOpen ~= error.code ? .cannotOpen : error.reason,
             message: "cannot attach \(path): \(error.message)", path: path)
+    }
+}
+
+extension Connection.Settings {
+    /// Whether a transaction that writes several of the attached files is committed in all of them or in none, whatever happens
+    /// during the commit (<https://sqlite.org/lang_attach.html>). True if there is only one file to write.
+    ///
+    /// It takes a rollback journal for each file, in the mode `delete`, `truncate` or `persist`, flushed to disk, and a main
+    /// database on disk. With a write-ahead log, each file is committed by itself, one after the other: a process that dies in
+    /// between has committed some of them. To move rows from one file to another without such a risk, use
+    /// `moveRows(of:to:where:)` of ``Schema``.
+    /// - Throws: ``DatabaseError`` if the settings cannot be read.
+    public var isAtomicAcrossFiles: Bool {
+        get throws(DatabaseError) {
+            var files: [Schema] = []
+            for schema in try connection.schemas() where !schema.name.isSameName(as: "temp") {
+                if try schema.path != nil, try !schema.isReadOnly { files.append(schema) }
+            }
+            if files.count < 2 { return true }
+            guard try connection.main.path != nil else { return false }
+            for schema in files {
+                guard try [.delete, .truncate, .persist].contains(schema.journalMode) else { return false }
+                if try schema.synchronous == .off { return false }
+            }
+            return true
+        }
     }
 }
 

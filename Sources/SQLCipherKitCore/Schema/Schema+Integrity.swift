@@ -4,7 +4,8 @@ extension Schema {
     /// - Parameter table: the table to check. Default: nil, for all tables.
     /// - Throws: ``DatabaseError``, also for a table that does not exist.
     public func foreignKeyViolations(in table: String? = nil) throws(DatabaseError) -> [ForeignKeyViolation] {
-        try rows("foreign_key_check", table)
+        let rows: [(String, Int64?, String, Int)] = try rows("foreign_key_check", table)
+        return rows.map { ForeignKeyViolation(table: $0.0, rowID: $0.1, parent: $0.2, foreignKey: $0.3) }
     }
 
     /// The problems with the database's structure, indexes and constraints; empty if there are none

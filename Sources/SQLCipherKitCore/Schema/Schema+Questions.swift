@@ -5,7 +5,7 @@ extension Schema {
     package struct TableForm {
         /// The name as the database spells it.
         package let name: String
-        package let kind: TableSchema.Kind
+        package let kind: Table.Kind
         package let isWithoutRowID: Bool
         package let isStrict: Bool
     }
@@ -13,7 +13,7 @@ extension Schema {
     /// The kind of a table; nil if there is no table, view or virtual table of that name.
     package func form(of table: String) throws(DatabaseError) -> TableForm? {
         try live()
-        let found: (String, TableSchema.Kind, Bool, Bool)? = try connection.fetchOne(
+        let found: (String, Table.Kind, Bool, Bool)? = try connection.fetchOne(
             """
             SELECT name, type, wr, strict FROM pragma_table_list(\(table.cName("the name of a table")))
             WHERE schema = \(name) COLLATE NOCASE
@@ -54,9 +54,9 @@ extension Schema {
     }
 
     /// The unique indexes of a table and their origins.
-    package func uniqueIndexes(of table: String) throws(DatabaseError) -> [(name: String, origin: IndexSchema.Origin)] {
+    package func uniqueIndexes(of table: String) throws(DatabaseError) -> [(name: String, origin: Index.Origin)] {
         try live()
-        let rows: [(String, IndexSchema.Origin)] = try connection.fetchAll(
+        let rows: [(String, Index.Origin)] = try connection.fetchAll(
             """
             SELECT name, origin FROM pragma_index_list(\(table.cName("the name of a table")), \(name))
             WHERE "unique" ORDER BY seq
@@ -72,34 +72,19 @@ extension Schema {
         return terms.compactMap { term in term.0.map { (column: $0, collation: term.1) } }
     }
 
-    /// The foreign keys of a table with all their columns, in the order of their declaration.
-    package func foreignKeyList(of table: String) throws(DatabaseError) -> [SQLForeignKey] {
-        var keys: [(id: Int, key: SQLForeignKey)] = []
-        let handle = try connection.live()
-        for column in try foreignKeys(of: table).sorted(by: { ($0.id, $0.sequence) < ($1.id, $1.sequence) }) {
-            if keys.last?.id != column.id {
-                let onDelete = SQLForeignKey.Action(rawValue: column.onDelete) ?? .noAction
-                let onUpdate = SQLForeignKey.Action(rawValue: column.onUpdate) ?? .noAction
-                let isDeferred = sqlcipherkit_is_deferred(handle, name, table, Int32(column.id)) != 0
-                let key = SQLForeignKey(
-                    [], references: column.parent, onDelete: onDelete, onUpdate: onUpdate, isDeferred: isDeferred)
-                keys.append((column.id, key))
-            }
-            keys[keys.count - 1].key.columns.append(column.from)
-            if let to = column.to { keys[keys.count - 1].key.parentColumns.append(to) }
-        }
-        // SQLite counts from the last one declared.
-        return keys.reversed().map(\.key)
+    /// The columns of the foreign keys of a table.
+    package func foreignKeyColumns(of table: String) throws(DatabaseError) -> [ForeignKeyColumn] {
+        let rows: [(Int, Int, String, String, String?, String, String)] = try rows("foreign_key_list", table)
+        return rows.map { $0 }
     }
 
     /// The rows of a pragma that returns a table.
-    func rows<T: SQLRow>(_ pragma: String, _ argument: String?) throws(DatabaseError) -> [T] {
+    func rows<A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible>(
+        _ pragma: String, _ argument: String?
+    ) throws(DatabaseError) -> [(A, B, repeat each T)] {
         try live()
         let argument = try argument?.cName("a name").quotedSQLLiteral
         let text = "PRAGMA \(quotedName).\(pragma)" + (argument.map { "(\($0))" } ?? "")
-        let statement = try connection.prepare(SQL(raw: text))
-        do { return try statement.fetchAll(T.self) } catch let error as DatabaseError { throw error } catch {
-            throw DatabaseError(thrownBy: "reading PRAGMA \(pragma)", error)
-        }
+        return try connection.prepare(SQL(raw: text)).fetchAll()
     }
 }

@@ -1,16 +1,8 @@
 import CSQLCipher
 
 /// How much a commit waits for the disk (<https://sqlite.org/pragma.html#pragma_synchronous>).
-public enum Synchronous: Int, Hashable, Sendable, CaseIterable, SQLValueConvertible {
-    /// Never waits: a power failure may damage the file.
-    case off
-    /// Waits at critical moments only: with a write-ahead log, a power failure may undo the last commits, but damages nothing.
-    case normal
-    /// Waits until the commit is safe, except in the journal mode `delete`: there a power failure soon after it may undo it, but
-    /// damages nothing.
-    case full
-    /// Waits until the commit is safe in every journal mode. The default of this package; SQLite's is ``full``.
-    case extra
+package enum Synchronous: Int, CaseIterable, SQLValueConvertible {
+    case off, normal, full, extra
 }
 
 /// Settings of a database as a whole. A setter returns the value in effect, which is not always the one requested.
@@ -43,8 +35,10 @@ extension Schema {
         try live()
         // The pragma returns the new mode; reading it again would be a second transaction.
         let statement = try connection.prepare(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode.rawValue)"))
-        let answer = try statement.fetchOne(String.self)
-        return try self.mode(answer ?? "")
+        let result = try self.mode(try statement.fetchOne(String.self) ?? "")
+        // What keeps the file whole depends on the mode.
+        if connection.configuration.durability == .wholeFile { try applyDurability() }
+        return result
     }
 
     private func mode(_ text: String) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
@@ -55,13 +49,21 @@ extension Schema {
     }
 
     /// How much a commit waits for the disk.
-    public var synchronous: Synchronous { get throws(DatabaseError) { try value("synchronous") } }
+    package var synchronous: Synchronous { get throws(DatabaseError) { try value("synchronous") } }
 
     /// Sets how much a commit waits for the disk.
     /// - Throws: SQLite's error inside a transaction.
-    @discardableResult
-    public func setSynchronous(_ level: Synchronous) throws(DatabaseError) -> Synchronous {
-        try set("synchronous", "\(level.rawValue)")
+    package func setSynchronous(_ level: Synchronous) throws(DatabaseError) {
+        _ = try set("synchronous", "\(level.rawValue)", Synchronous.self)
+    }
+
+    /// Makes commits wait as the configuration asks. New databases of a connection begin with `extra` (`options.h`).
+    func applyDurability() throws(DatabaseError) {
+        switch connection.configuration.durability {
+        case .everyCommit: break
+        case .wholeFile: try setSynchronous(journalMode == .wal ? .normal : .full)
+        case .nothing: try setSynchronous(.off)
+        }
     }
 
     /// The size of the page cache: pages if positive, KiB if negative (<https://sqlite.org/pragma.html#pragma_cache_size>).

@@ -203,7 +203,7 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
         count = data.count
     }
 
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         if count < 0 { throw .invalidArgument("a blob cannot have \(count) bytes") }
         let rc = sqlite3_bind_zeroblob64(parameter.handle, parameter.index, UInt64(count))
         // SQLite gives no message with this code.

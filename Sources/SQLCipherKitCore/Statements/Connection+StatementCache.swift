@@ -1,6 +1,6 @@
-extension Connection {
+extension Connection.Settings {
     /// The cache of prepared statements, kept for the next call with the same SQL.
-    public var statementCache: StatementCache { StatementCache(connection: self) }
+    public var statementCache: StatementCache { StatementCache(connection: connection) }
 
     /// The cache of a connection's prepared statements. For a closed connection all its numbers are 0.
     ///

@@ -71,7 +71,7 @@ extension Connection {
     public var changes: Int { usableHandle.map { Int(sqlite3_changes64($0)) } ?? 0 }
 
     /// The number of rows changed since the connection was opened, including by triggers and foreign keys.
-    public var totalChanges: Int { usableHandle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
+    package var totalChanges: Int { usableHandle.map { Int(sqlite3_total_changes64($0)) } ?? 0 }
 
     // MARK: The cache
 

@@ -46,7 +46,7 @@ public struct Row: ~Copyable {
     @inlinable
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
         @inline(__always)
-        get throws(DatabaseError) { try Row.Column(handle, Int32(clamping: index)).read(as: T.self) }
+        get throws(DatabaseError) { try Row._Column(handle, Int32(clamping: index)).read(as: T.self) }
     }
 
     /// The value of a column by its name. If no name matches exactly, ASCII case is ignored.
@@ -60,7 +60,7 @@ public struct Row: ~Copyable {
         get throws(DatabaseError) {
             let index = unretainedNames._withUnsafeGuaranteedRef { $0.index(of: name) }
             if index < 0 { throw noColumn("\(name)") }
-            return try Row.Column(handle, index).read(as: T.self)
+            return try Row._Column(handle, index).read(as: T.self)
         }
     }
 
@@ -69,7 +69,7 @@ public struct Row: ~Copyable {
     @inlinable
     @_disfavoredOverload
     public subscript<T: SQLValueConvertible>(name: some StringProtocol) -> T {
-        get throws(DatabaseError) { try Row.Column(handle, index(of: String(name))).read(as: T.self) }
+        get throws(DatabaseError) { try Row._Column(handle, index(of: String(name))).read(as: T.self) }
     }
 
     /// The value of a column as a given type, for when the context does not determine the type.
@@ -91,7 +91,7 @@ public struct Row: ~Copyable {
     ///   ``DatabaseError/Reason/noSuchColumn``, or any error that `body` throws.
     @inlinable
     public func withUnsafeBytes<R>(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
-        try Row.Column(handle, Int32(clamping: index)).withUnsafeBytes(body)
+        try Row._Column(handle, Int32(clamping: index)).withUnsafeBytes(body)
     }
 
     /// The index of a column by its name.

@@ -18,7 +18,7 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
     }
 
     /// Copies a row.
-    public init(row: borrowing Row) throws {
+    public init(row: borrowing Row) throws(DatabaseError) {
         var values: [SQLValue] = []
         values.reserveCapacity(row.count)
         for index in 0..<row.count { values.append(try row[index]) }

@@ -20,15 +20,15 @@ struct Binder: ~Copyable {
     @inlinable
     @inline(__always)
     mutating func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
-        if T.self == Statement.NoValue.self { return }
+        if T.self == Statement._NoValue.self { return }
         count &+= 1
-        try Statement.Parameter(handle, count, profile).put(value)
+        try Statement._Parameter(handle, count, profile).put(value)
     }
 }
 
 extension Statement {
     /// What ``execute(binding:_:_:_:_:_:_:_:_:_:)`` takes where a value is left out. It is never bound.
-    public struct NoValue: SQLValueConvertible {
+    public struct _NoValue: SQLValueConvertible {
         @inlinable
         public init() {}
         public init?(sqlValue: SQLValue) { return nil }
@@ -53,8 +53,8 @@ extension Statement {
         A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible, E: SQLValueConvertible,
         F: SQLValueConvertible, G: SQLValueConvertible, H: SQLValueConvertible, I: SQLValueConvertible, J: SQLValueConvertible
     >(
-        binding a: A, _ b: B = NoValue(), _ c: C = NoValue(), _ d: D = NoValue(), _ e: E = NoValue(), _ f: F = NoValue(),
-        _ g: G = NoValue(), _ h: H = NoValue(), _ i: I = NoValue(), _ j: J = NoValue()
+        binding a: A, _ b: B = _NoValue(), _ c: C = _NoValue(), _ d: D = _NoValue(), _ e: E = _NoValue(), _ f: F = _NoValue(),
+        _ g: G = _NoValue(), _ h: H = _NoValue(), _ i: I = _NoValue(), _ j: J = _NoValue()
     ) throws(DatabaseError) {
         let handle = try beginUse()
         defer { endUse(handle) }
@@ -71,10 +71,10 @@ extension Statement {
     ) throws(DatabaseError) -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }
-        try Parameter(handle, 1, connection.profile).put(a)
+        try _Parameter(handle, 1, connection.profile).put(a)
         try expectParameters(1, handle)
         guard try advance(handle) else { return nil }
-        let value = try Row.Column(handle, 0).readUnlessNull(as: T.self)
+        let value = try Row._Column(handle, 0).readUnlessNull(as: T.self)
         try finish(handle)
         return value
     }
@@ -84,7 +84,7 @@ extension Statement {
     public func fetchOne<T: SQLRow, A: SQLValueConvertible>(_ type: T.Type = T.self, binding a: A) throws -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }
-        try Parameter(handle, 1, connection.profile).put(a)
+        try _Parameter(handle, 1, connection.profile).put(a)
         try expectParameters(1, handle)
         guard try advance(handle) else { return nil }
         let value = try T(row: Row(handle, names(handle)))

@@ -78,7 +78,7 @@ extension Statement {
         var index: Int32 = 0
         for value in repeat each values {
             index &+= 1
-            try Statement.Parameter(handle, index, profile).put(value)
+            try Statement._Parameter(handle, index, profile).put(value)
         }
         try expectParameters(Int(index), handle)
     }
@@ -96,7 +96,7 @@ extension Statement {
         defer { endUse(handle) }
         try bindAll(arguments, handle)
         var result: [T] = []
-        while try advance(handle) { result.append(try Row.Column(handle, 0).read(as: T.self)) }
+        while try advance(handle) { result.append(try Row._Column(handle, 0).read(as: T.self)) }
         return result
     }
 
@@ -109,7 +109,7 @@ extension Statement {
         defer { endUse(handle) }
         try bindAll(arguments, handle)
         guard try advance(handle) else { return nil }
-        let value = try Row.Column(handle, 0).readUnlessNull(as: T.self)
+        let value = try Row._Column(handle, 0).readUnlessNull(as: T.self)
         try finish(handle)
         return value
     }
@@ -125,7 +125,7 @@ extension Statement {
         defer { endUse(handle) }
         try bindEach(handle, repeat each values)
         guard try advance(handle) else { return nil }
-        let value = try Row.Column(handle, 0).readUnlessNull(as: T.self)
+        let value = try Row._Column(handle, 0).readUnlessNull(as: T.self)
         try finish(handle)
         return value
     }
@@ -215,8 +215,8 @@ extension Statement {
             return index
         }
         return (
-            try Row.Column(handle, next()).read(as: A.self), try Row.Column(handle, next()).read(as: B.self),
-            repeat try Row.Column(handle, next()).read(as: (each T).self)
+            try Row._Column(handle, next()).read(as: A.self), try Row._Column(handle, next()).read(as: B.self),
+            repeat try Row._Column(handle, next()).read(as: (each T).self)
         )
     }
 }

@@ -47,14 +47,14 @@ extension Statement {
 
     /// The value of a column in the current row, by its index, counted from 0.
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
-        get throws(DatabaseError) { try Row.Column(live(), Int32(clamping: index)).read(as: T.self) }
+        get throws(DatabaseError) { try Row._Column(live(), Int32(clamping: index)).read(as: T.self) }
     }
 
     /// The value of a column in the current row, by its name.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
         get throws(DatabaseError) {
             let handle = try live()
-            return try Row.Column(handle, Row(handle, names(handle)).index(of: name)).read(as: T.self)
+            return try Row._Column(handle, Row(handle, names(handle)).index(of: name)).read(as: T.self)
         }
     }
 

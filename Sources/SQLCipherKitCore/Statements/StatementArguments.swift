@@ -91,8 +91,8 @@ extension Statement {
         if arguments.named.isEmpty {
             try expectParameters(arguments.count, handle)
             if arguments.count == 1 {
-                let parameter = Statement.Parameter(handle, 1, connection.profile)
-                if !arguments.single.tryBindSQL(to: parameter) { try arguments.single.bindSQL(to: parameter) }
+                let parameter = Statement._Parameter(handle, 1, connection.profile)
+                if !arguments.single._tryBindSQL(to: parameter) { try arguments.single._bindSQL(to: parameter) }
             } else {
                 // By index, because iterating would copy each value.
                 for index in arguments.several.indices {
@@ -125,7 +125,7 @@ extension Statement {
     }
 
     func bind(_ value: (any SQLValueConvertible)?, _ index: Int32, _ handle: OpaquePointer) throws(DatabaseError) {
-        let parameter = Statement.Parameter(handle, index, connection.profile)
+        let parameter = Statement._Parameter(handle, index, connection.profile)
         if let value { try parameter.put(value) } else { try parameter.bindNull() }
     }
 

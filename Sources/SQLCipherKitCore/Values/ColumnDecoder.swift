@@ -33,9 +33,9 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
 
     package func any<T: Decodable>(_ type: T.Type) throws -> T {
         // Comparing two types is faster than checking a conformance.
-        if type == Data.self, let data = try Data.readSQL(from: state.column(index)) as? T { return data }
+        if type == Data.self, let data = try Data._readSQL(from: state.column(index)) as? T { return data }
         if let convertible = type as? any SQLValueConvertible.Type,
-            let value = try convertible.readSQL(from: state.column(index)) as? T
+            let value = try convertible._readSQL(from: state.column(index)) as? T
         {
             return value
         }
@@ -54,7 +54,7 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     }
 }
 
-extension Row.Column {
+extension Row._Column {
     /// Whether it may hold a JSON array or object, as text or JSONB.
     fileprivate var looksLikeJSON: Bool {
         guard let bytes = fastBytes(text: true, blob: true), let first = bytes.first(where: { $0 > 0x20 }) else { return false }

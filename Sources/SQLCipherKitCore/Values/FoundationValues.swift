@@ -25,7 +25,7 @@ extension UUID: SQLValueConvertible {
         }
     }
 
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool {
         guard parameter.profile.uuids == .blob else { return false }
         return withUnsafeBytes(of: uuid) { parameter.bindBlob($0) == SQLITE_OK }
     }

@@ -22,7 +22,7 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
     /// Reads an INTEGER that fits, or a REAL that is a whole number and fits.
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Self {
         var value: Int64 = 0
         if sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, let exact = Self(exactly: value) {
             return exact
@@ -32,13 +32,13 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         guard let value = Int64(exactly: self) else { throw .tooLarge(self) }
         try parameter.bind(value)
     }
 }
 
-extension Row.Column {
+extension Row._Column {
     @usableFromInline
     @inline(never)
     func exactInteger<T: FixedWidthInteger>() throws(DatabaseError) -> T {
@@ -85,7 +85,7 @@ protocol StandardInteger: FixedWidthInteger, SQLValueConvertible {}
 extension StandardInteger {
     @inlinable
     @inline(__always)
-    public static func tryReadSQL(from column: borrowing Row.Column) -> Self? {
+    public static func _tryReadSQL(from column: borrowing Row._Column) -> Self? {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER else { return nil }
         return Self(exactly: value)
@@ -93,7 +93,7 @@ extension StandardInteger {
 
     @inlinable
     @inline(__always)
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool {
         guard let value = Int64(exactly: self) else { return false }
         return sqlcipherkit_sqlite3_bind_int64(parameter.handle, parameter.index, value) == SQLITE_OK
     }
@@ -124,7 +124,7 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Bool {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Bool {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, value & ~1 == 0 else {
             throw column.mismatch("Bool")
@@ -134,13 +134,13 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         try parameter.bind(self ? 1 as Int64 : 0)
     }
 
     @inlinable
     @inline(__always)
-    public static func tryReadSQL(from column: borrowing Row.Column) -> Bool? {
+    public static func _tryReadSQL(from column: borrowing Row._Column) -> Bool? {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, value & ~1 == 0 else { return nil }
         return value == 1
@@ -148,7 +148,7 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool {
         sqlcipherkit_sqlite3_bind_int64(parameter.handle, parameter.index, self ? 1 : 0) == SQLITE_OK
     }
 }
@@ -167,7 +167,7 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Double {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Double {
         var value = 0.0
         if sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT { return value }
         return try column.exactDouble()
@@ -175,11 +175,11 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) { try parameter.bind(self) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) { try parameter.bind(self) }
 
     @inlinable
     @inline(__always)
-    public static func tryReadSQL(from column: borrowing Row.Column) -> Double? {
+    public static func _tryReadSQL(from column: borrowing Row._Column) -> Double? {
         var value = 0.0
         guard sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT else { return nil }
         return value
@@ -187,7 +187,7 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool {
         // The exact path refuses NaN.
         !isNaN && sqlcipherkit_sqlite3_bind_double(parameter.handle, parameter.index, self) == SQLITE_OK
     }
@@ -207,7 +207,7 @@ extension Float: SQLValueConvertible {
     }
 
     @inlinable
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Float {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Float {
         var value = 0.0
         guard sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT else {
             return try column.exactFloat()
@@ -217,7 +217,7 @@ extension Float: SQLValueConvertible {
     }
 
     @inlinable
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) { try parameter.bind(Double(self)) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) { try parameter.bind(Double(self)) }
 
     /// The nearest `Float`; nil if that is an infinity or 0, and `value` is not.
     @usableFromInline

@@ -17,15 +17,15 @@ extension Row {
     }
 
     @inline(__always)
-    private func column(_ index: Int, _ first: Int, _ own: ColumnProfiles?) -> Row.Column {
-        Row.Column(handle, Int32(first + index), own?.pointers[index])
+    private func column(_ index: Int, _ first: Int, _ own: ColumnProfiles?) -> Row._Column {
+        Row._Column(handle, Int32(first + index), own?.pointers[index])
     }
 
-    /// One column of a statement's current row, which ``SQLValueConvertible/readSQL(from:)`` reads from.
+    /// One column of a statement's current row, which `_readSQL(from:)` reads from.
     ///
     /// It cannot be stored: it is only lent for the duration of a call.
     @frozen
-    public struct Column: ~Copyable {
+    public struct _Column: ~Copyable {
         @usableFromInline package let handle: OpaquePointer
         @usableFromInline package let index: Int32
         /// The column's own profile; nil for the connection's.
@@ -76,8 +76,8 @@ extension Row {
             switch sqlite3_column_type(handle, index) {
             case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, index))
             case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, index))
-            case SQLITE_TEXT: return .text(try String.readSQL(from: self))
-            case SQLITE_BLOB: return .blob(try Data.readSQL(from: self))
+            case SQLITE_TEXT: return .text(try String._readSQL(from: self))
+            case SQLITE_BLOB: return .blob(try Data._readSQL(from: self))
             default:
                 _ = try isNull()
                 return .null
@@ -98,16 +98,16 @@ extension Row {
         @inlinable
         @inline(__always)
         package func read<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T {
-            if let value = T.tryReadSQL(from: self) { return value }
-            return try T.readSQL(from: self)
+            if let value = T._tryReadSQL(from: self) { return value }
+            return try T._readSQL(from: self)
         }
 
         /// The value; nil if it is NULL and the type has no value for NULL.
         @inlinable
         @inline(__always)
         func readUnlessNull<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T? {
-            if let value = T.tryReadSQL(from: self) { return value }
-            return try isNull() ? T(sqlValue: .null) : T.readSQL(from: self)
+            if let value = T._tryReadSQL(from: self) { return value }
+            return try isNull() ? T(sqlValue: .null) : T._readSQL(from: self)
         }
 
         /// The column's bytes, valid until the statement moves on.

@@ -33,8 +33,8 @@ package final class RowDecodingState {
 
     /// A column of the row.
     @inline(__always)
-    func column(_ index: Int32) throws(DatabaseError) -> Row.Column {
-        Row.Column(try live(), index, index < 0 ? nil : own?[Int(index)])
+    func column(_ index: Int32) throws(DatabaseError) -> Row._Column {
+        Row._Column(try live(), index, index < 0 ? nil : own?[Int(index)])
     }
 
     /// The name of the column of a key of the type that is decoded.
@@ -55,7 +55,7 @@ package final class RowDecodingState {
         guard let handle = row.pointee, index >= 0 else {
             return DatabaseError(code: .mismatch, reason: .typeMismatch, message: "the row is no \(type): \(error.jsonDescription)")
         }
-        return Row.Column(handle, index).undecodable(type, error)
+        return Row._Column(handle, index).undecodable(type, error)
     }
 }
 
@@ -169,11 +169,11 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     }
 
     @inline(__always)
-    private func column(_ key: Key) throws(DatabaseError) -> Row.Column {
+    private func column(_ key: Key) throws(DatabaseError) -> Row._Column {
         let handle = try live()
         let index = index(key, handle)
         if index < 0 { throw noColumn(key, handle) }
-        return Row.Column(handle, index)
+        return Row._Column(handle, index)
     }
 
     @inline(never)
@@ -228,7 +228,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     private func optional<T: SQLValueConvertible>(_ key: Key) throws -> T? {
         let handle = try live()
         let index = index(key, handle)
-        return index < 0 ? nil : try Row.Column(handle, index).read(as: T?.self)
+        return index < 0 ? nil : try Row._Column(handle, index).read(as: T?.self)
     }
 
     // The standard library has a default for each of these, which would be preferred to a generic method and looks a key up three

@@ -169,7 +169,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
         }
         progress.pointee.bound += 1
         let profile = progress.pointee.profiles?[Int(index) - 1] ?? progress.pointee.profile
-        try Statement.Parameter(handle, index, profile).put(value)
+        try Statement._Parameter(handle, index, profile).put(value)
     }
 
     func encodeNil(forKey key: Key) throws { try put(SQLValue.null, key) }

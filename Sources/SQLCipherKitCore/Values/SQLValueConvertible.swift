@@ -14,8 +14,8 @@ import CSQLCipher
 ///     }
 /// }
 /// ```
-/// No conversion silently loses information: reading 3.5 as an `Int`, 300 as a `UInt8` or an integer as a `String` throws, while
-/// reading 3.0 as an `Int` gives 3.
+/// Nothing else is asked for. No conversion silently loses information: reading 3.5 as an `Int`, 300 as a `UInt8` or an integer as
+/// a `String` throws, while reading 3.0 as an `Int` gives 3.
 public protocol SQLValueConvertible: Sendable {
     /// The value as it is stored.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if SQLite cannot hold it, such as a `UInt64` over `Int64.max`.
@@ -33,27 +33,23 @@ public protocol SQLValueConvertible: Sendable {
     /// ``init(sqlValue:)``. If your own type wraps a `Date`, forward to it: `Date(sqlValue: value, in: profile)`.
     init?(sqlValue: SQLValue, in profile: ValueProfile)
 
-    /// Reads a column. The default goes through ``SQLValue``; a type on a hot path reads the column itself.
-    static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self
+    // What follows is for this package's own types, and has defaults. The two that begin with `_try` come first and do not throw,
+    // because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs more than the column.
+
+    /// Reads a column. The default goes through ``SQLValue``.
+    static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Self
 
     /// Binds the value to a parameter. The default binds ``sqlValue(in:)``.
-    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError)
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError)
 
-    // These two do not throw, because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs
-    // more than reading the column.
+    /// Reads a column; nil leaves it to `_readSQL(from:)`. Default: nil.
+    static func _tryReadSQL(from column: borrowing Row._Column) -> Self?
 
-    /// The fast path for reading, tried before ``SQLValueConvertible/readSQL(from:)``: returns the value, or nil to leave it to
-    /// that method. Default: nil.
-    ///
-    /// If your own type wraps another one, mark it `@inlinable` and forward to that type:
-    /// ```swift
-    /// static func tryReadSQL(from column: borrowing Row.Column) -> NoteID? { Int64.tryReadSQL(from: column).map(NoteID.init) }
-    /// ```
-    static func tryReadSQL(from column: borrowing Row.Column) -> Self?
+    /// Binds the value and returns true; false leaves it to `_bindSQL(to:)`. Default: false.
+    func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool
 
-    /// The fast path for binding, tried before ``bindSQL(to:)``: binds the value and returns true, or returns false to leave it to
-    /// that method. Default: false.
-    func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool
+    /// The type without nil: that of an optional's value. Default: the type itself.
+    associatedtype _Plain: SQLValueConvertible = Self
 
     /// Whether values are whole JSON documents, which queries compare by their content. Default: false.
     static var _isJSONDocument: Bool { get }
@@ -62,16 +58,16 @@ public protocol SQLValueConvertible: Sendable {
 extension SQLValueConvertible {
     @inlinable
     @inline(__always)
-    public static func tryReadSQL(from column: borrowing Row.Column) -> Self? { nil }
+    public static func _tryReadSQL(from column: borrowing Row._Column) -> Self? { nil }
 
     @inlinable
     @inline(__always)
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool { false }
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool { false }
 
     @inlinable
     public static var _isJSONDocument: Bool { false }
 
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Self {
         guard let value = Self(sqlValue: try column.value(), in: column.profile) else {
             throw column.mismatch(String(describing: Self.self))
         }
@@ -84,8 +80,8 @@ extension SQLValueConvertible {
     @inlinable
     public init?(sqlValue: SQLValue, in profile: ValueProfile) { self.init(sqlValue: sqlValue) }
 
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        try sqlValue(in: parameter.profile).bindSQL(to: parameter)
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+        try sqlValue(in: parameter.profile)._bindSQL(to: parameter)
     }
 }
 
@@ -95,10 +91,10 @@ extension SQLValue: SQLValueConvertible {
     public init(sqlValue: SQLValue) { self = sqlValue }
 
     @inlinable
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> SQLValue { try column.value() }
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> SQLValue { try column.value() }
 
     @inlinable
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         switch self {
         case .null: try parameter.bindNull()
         case .integer(let value): try parameter.bind(value)
@@ -110,6 +106,7 @@ extension SQLValue: SQLValueConvertible {
 }
 
 extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
+    public typealias _Plain = Wrapped._Plain
     @inlinable
     public static var _isJSONDocument: Bool { Wrapped._isJSONDocument }
 
@@ -138,29 +135,29 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Wrapped? {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Wrapped? {
         if try column.isNull() { return nil }
         return try column.read(as: Wrapped.self)
     }
 
     @inlinable
     @inline(__always)
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         if let self { try parameter.put(self) } else { try parameter.bindNull() }
     }
 
     @inlinable
     @inline(__always)
-    public static func tryReadSQL(from column: borrowing Row.Column) -> Wrapped?? {
-        guard let value = Wrapped.tryReadSQL(from: column) else { return nil }
+    public static func _tryReadSQL(from column: borrowing Row._Column) -> Wrapped?? {
+        guard let value = Wrapped._tryReadSQL(from: column) else { return nil }
         return .some(value)
     }
 
     @inlinable
     @inline(__always)
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool {
         guard let self else { return sqlcipherkit_sqlite3_bind_null(parameter.handle, parameter.index) == SQLITE_OK }
-        return self.tryBindSQL(to: parameter)
+        return self._tryBindSQL(to: parameter)
     }
 }
 
@@ -177,7 +174,7 @@ extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueCo
     }
 
     @inlinable
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Self {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Self {
         guard let value = Self(rawValue: try column.read(as: RawValue.self)) else {
             throw column.mismatch(String(describing: Self.self))
         }
@@ -185,5 +182,5 @@ extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueCo
     }
 
     @inlinable
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) { try parameter.put(rawValue) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) { try parameter.put(rawValue) }
 }

@@ -1,11 +1,11 @@
 import CSQLCipher
 
 extension Statement {
-    /// One parameter of a statement, which ``SQLValueConvertible/bindSQL(to:)`` writes to.
+    /// One parameter of a statement, which `_bindSQL(to:)` writes to.
     ///
     /// It cannot be stored: it is only lent for the duration of a call. SQLite copies text and blobs before a call returns.
     @frozen
-    public struct Parameter: ~Copyable {
+    public struct _Parameter: ~Copyable {
         @usableFromInline package let handle: OpaquePointer
         @usableFromInline package let index: Int32
         /// How dates, UUIDs and decimals are to be stored.
@@ -76,7 +76,7 @@ extension Statement {
         @inlinable
         @inline(__always)
         package func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
-            if !value.tryBindSQL(to: self) { try value.bindSQL(to: self) }
+            if !value._tryBindSQL(to: self) { try value._bindSQL(to: self) }
         }
 
         /// Binds a blob of `count` zero bytes without allocating it, to be filled by incremental writes.

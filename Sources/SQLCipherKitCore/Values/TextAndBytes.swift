@@ -13,7 +13,7 @@ extension String: SQLValueConvertible {
     /// Reads TEXT. Bytes that are not valid UTF-8 are not replaced but cause an error: read them as `Data`.
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> String {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> String {
         let bytes = try column.rawBytes(text: true, blob: false, as: "String")
         guard let text = String(wellFormed: bytes) else { throw column.mismatch("String, as it is not well-formed UTF-8,") }
         return text
@@ -21,14 +21,14 @@ extension String: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func tryReadSQL(from column: borrowing Row.Column) -> String? {
+    public static func _tryReadSQL(from column: borrowing Row._Column) -> String? {
         guard let bytes = column.fastBytes(text: true, blob: false) else { return nil }
         return String(wellFormed: bytes)
     }
 
     @inlinable
     @inline(__always)
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool {
         // Avoids copying the string if its storage is contiguous.
         utf8.withContiguousStorageIfAvailable { parameter.bindText($0) == SQLITE_OK } ?? false
     }
@@ -46,7 +46,7 @@ extension String: SQLValueConvertible {
         self = text
     }
 
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         try withBytes { bytes throws(DatabaseError) in try parameter.bind(utf8: bytes.assumingMemoryBound(to: UInt8.self)) }
     }
 }
@@ -74,7 +74,7 @@ extension Data: SQLValueConvertible {
     }
 
     @inlinable
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> Data {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Data {
         let bytes = try column.rawBytes(text: true, blob: true, as: "Data")
         guard let base = bytes.baseAddress else { return Data() }
         return Data(bytes: base, count: bytes.count)
@@ -82,7 +82,7 @@ extension Data: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func tryReadSQL(from column: borrowing Row.Column) -> Data? {
+    public static func _tryReadSQL(from column: borrowing Row._Column) -> Data? {
         guard let bytes = column.fastBytes(text: true, blob: true) else { return nil }
         guard let base = bytes.baseAddress else { return Data() }
         return Data(bytes: base, count: bytes.count)
@@ -90,7 +90,7 @@ extension Data: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool {
         #if os(Linux) && compiler(>=6.2)
         // Two exclusivity checks, where Foundation's withUnsafeBytes makes three.
         bytes.withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
@@ -99,7 +99,7 @@ extension Data: SQLValueConvertible {
         #endif
     }
 
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         try withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
     }
 }
@@ -115,23 +115,23 @@ extension Array: SQLValueConvertible where Element == UInt8 {
 
     @inlinable
     @inline(__always)
-    public static func readSQL(from column: borrowing Row.Column) throws(DatabaseError) -> [UInt8] {
+    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> [UInt8] {
         [UInt8](try column.rawBytes(text: true, blob: true, as: "[UInt8]"))
     }
 
     @inlinable
     @inline(__always)
-    public static func tryReadSQL(from column: borrowing Row.Column) -> [UInt8]? {
+    public static func _tryReadSQL(from column: borrowing Row._Column) -> [UInt8]? {
         column.fastBytes(text: true, blob: true).map { [UInt8]($0) }
     }
 
     @inlinable
     @inline(__always)
-    public func tryBindSQL(to parameter: borrowing Statement.Parameter) -> Bool {
+    public func _tryBindSQL(to parameter: borrowing Statement._Parameter) -> Bool {
         withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
     }
 
-    public func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         try withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
     }
 }

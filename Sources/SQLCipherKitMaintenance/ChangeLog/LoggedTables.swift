@@ -78,7 +78,7 @@ struct LoggedTables {
                     rowID: identity.columns[0].isRowID ? nil : try schema.rowIDName(of: form.name)))
         }
         for child in try schema.objects("m.type = 'table'") {
-            for key in try schema.foreignKeyList(of: child) {
+            for key in try schema.foreignKeys(of: child) {
                 let place = places[SQLName(child)], parent = places[SQLName(key.parent)]
                 if let place, parent == nil {
                     throw DatabaseError.invalidArgument(

@@ -33,7 +33,7 @@ public struct SharedChangeLog: Sendable {
 
     /// Opens the log of a database, or creates it.
     /// - Parameters: as those of ``ChangeLog/init(_:tables:peer:rules:)``.
-    /// - Throws: as it, and as ``SharedDatabase/withWriter(timeout:_:)-38g0b``.
+    /// - Throws: as it, and as ``SharedDatabase/withWriter(timeout:_:)-5ib5a``.
     public init(
         _ database: SharedDatabase, tables: [String], peer: String, rules: [String: ChangeLog.Rule] = [:]
     ) throws(DatabaseError) {
@@ -57,7 +57,7 @@ public struct SharedChangeLog: Sendable {
 
     /// Runs `body` with the log, on the connection that writes, without a transaction around it. Use it for
     /// ``ChangeLog/prune(patience:)``, ``ChangeLog/add(peer:)``, ``ChangeLog/position`` and all else that this type does not have.
-    /// - Throws: what `body` throws, and as ``SharedDatabase/withWriter(timeout:_:)-38g0b``.
+    /// - Throws: what `body` throws, and as ``SharedDatabase/withWriter(timeout:_:)-5ib5a``.
     @discardableResult
     public func withLog<R: Sendable>(_ body: (ChangeLog) throws -> R) throws -> R {
         try database.withWriter { db in try body(log(db)) }

@@ -252,11 +252,11 @@ final class ChangeGroup {
         case SQLITE_INTEGER: rc = sqlite3changegroup_change_int64(handle, new, place, sqlite3_column_int64(row.handle, column))
         case SQLITE_FLOAT: rc = sqlite3changegroup_change_double(handle, new, place, sqlite3_column_double(row.handle, column))
         case SQLITE_TEXT:
-            let bytes = try Row.Column(row.handle, column).rawBytes(text: true, blob: false, as: "text")
+            let bytes = try Row._Column(row.handle, column).rawBytes(text: true, blob: false, as: "text")
             rc = sqlite3changegroup_change_text(
                 handle, new, place, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
         case SQLITE_BLOB:
-            let bytes = try Row.Column(row.handle, column).rawBytes(text: false, blob: true, as: "a blob")
+            let bytes = try Row._Column(row.handle, column).rawBytes(text: false, blob: true, as: "a blob")
             rc = sqlite3changegroup_change_blob(handle, new, place, bytes.baseAddress, Int32(bytes.count))
         default: rc = sqlite3changegroup_change_null(handle, new, place)
         }

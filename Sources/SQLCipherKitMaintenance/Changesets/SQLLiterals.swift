@@ -169,8 +169,8 @@ package enum LentValue {
         switch sqlite3_column_type(row, column) {
         case SQLITE_INTEGER: self = .integer(sqlite3_column_int64(row, column))
         case SQLITE_FLOAT: self = .real(sqlite3_column_double(row, column))
-        case SQLITE_TEXT: self = .text(try Row.Column(row, column).rawBytes(text: true, blob: false, as: "text"))
-        case SQLITE_BLOB: self = .blob(try Row.Column(row, column).rawBytes(text: false, blob: true, as: "a blob"))
+        case SQLITE_TEXT: self = .text(try Row._Column(row, column).rawBytes(text: true, blob: false, as: "text"))
+        case SQLITE_BLOB: self = .blob(try Row._Column(row, column).rawBytes(text: false, blob: true, as: "a blob"))
         default: self = .null
         }
     }

@@ -36,7 +36,7 @@ extension Schema {
                 var tallies = stored.map { _ in ValueTally() }
                 let statement = try db.prepare(SQL(raw: try sample(of: table, stored.map(\.name), rows)))
                 try statement.forEach { row in
-                    for index in tallies.indices { tallies[index].add(Row.Column(row.handle, Int32(index))) }
+                    for index in tallies.indices { tallies[index].add(Row._Column(row.handle, Int32(index))) }
                 }
                 columns += zip(tallies, stored).map { $0.column($1, of: table, origin) }
             }
@@ -44,7 +44,7 @@ extension Schema {
         }
     }
 
-    private func sample(of table: TableSchema, _ columns: [String], _ rows: Int?) throws(DatabaseError) -> String {
+    private func sample(of table: Schema.Table, _ columns: [String], _ rows: Int?) throws(DatabaseError) -> String {
         let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", "), source = qualified(table.name)
         let key = try rowIDName(of: table.name).map { [$0] } ?? table.primaryKey
         let all = "SELECT \(names) FROM \(source)"
@@ -73,7 +73,7 @@ extension Schema.ValueReport.Origin {
     }
 }
 
-extension TableSchema {
+extension Schema.Table {
     /// Whether it is a key-value store of this package, which intentionally holds values of any type.
     fileprivate var isKeyValueStore: Bool { name.hasPrefix("kv_") && columns.map(\.name) == ["key", "value", "json", "expires"] }
 }

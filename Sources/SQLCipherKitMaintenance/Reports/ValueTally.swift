@@ -38,7 +38,7 @@ struct ValueTally {
 
     private var looks: [Look: Int] = [:]
 
-    mutating func add(_ column: borrowing Row.Column) {
+    mutating func add(_ column: borrowing Row._Column) {
         if let look = Self.look(column) { looks[look, default: 0] += 1 }
     }
 
@@ -54,7 +54,7 @@ struct ValueTally {
         }
     }
 
-    private static func look(_ column: borrowing Row.Column) -> Look? {
+    private static func look(_ column: borrowing Row._Column) -> Look? {
         switch column.storageClass {
         case .null: return nil
         case .integer:
@@ -89,7 +89,9 @@ struct ValueTally {
 
     private func count(_ condition: (Look) -> Bool) -> Int { looks.reduce(0) { $0 + (condition($1.key) ? $1.value : 0) } }
 
-    func column(_ column: TableColumn, of table: TableSchema, _ origin: Schema.ValueReport.Origin?) -> Schema.ValueReport.Column {
+    func column(
+        _ column: Schema.Column, of table: Schema.Table, _ origin: Schema.ValueReport.Origin?
+    ) -> Schema.ValueReport.Column {
         // Treat bytes in a foreign key like an id.
         let isReference = table.foreignKeys.contains { $0.columns.contains(name: column.name) }
         let (content, reason, form) = reading(isReference ? column.name + "id" : column.name, column.type, origin)

@@ -183,10 +183,9 @@ extension DatabaseConverter {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         reading.safeguards = .limited(to: meter.remaining)
-        do { try Connection(immutable(path), key: .plaintext, configuration: reading).close() } catch let error as DatabaseError
-            where [.corrupt, .notADatabase].contains(error.code.primary)
-        {
-            return false
+        do { try Connection(immutable(path), key: .plaintext, configuration: reading).close() } catch {
+            if [.corrupt, .notADatabase].contains(error.code.primary) { return false }
+            throw error
         }
         return true
     }

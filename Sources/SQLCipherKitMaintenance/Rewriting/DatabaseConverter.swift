@@ -22,7 +22,7 @@ import SQLCipherKitCore
 ///
 /// Close other connections first. If one uses a write-ahead log or is in a transaction, the call throws
 /// ``DatabaseError/Reason/busy``. An idle connection without a write-ahead log cannot be detected: it continues with the old file,
-/// its writes fail with ``ResultCode/readOnlyMoved``, and it must be opened again before it reads anything.
+/// its writes fail with ``ResultCode/readOnly``, and it must be opened again before it reads anything.
 ///
 /// For an open database, see ``Schema/backup(toFileAt:key:options:progress:)`` and ``Schema/changeKey(to:mode:progress:)``.
 public enum DatabaseConverter {

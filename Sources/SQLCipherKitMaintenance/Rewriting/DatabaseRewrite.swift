@@ -44,7 +44,7 @@ struct DatabaseRewrite {
     private func check(_ new: String, hasWAL: Bool, _ reporter: RewriteReporter?) throws {
         let copy: Connection
         let configuration = DatabaseConfiguration.forCopy(of: source.connection)
-        do { copy = try Connection(.file(new), key: encryption, configuration: configuration) } catch let error as DatabaseError {
+        do { copy = try Connection(.file(new), key: encryption, configuration: configuration) } catch {
             throw DatabaseError(
                 code: error.code, reason: .conversionFailed,
                 message: "the new file does not open: \(error.message); the old one stays", path: path)

@@ -94,7 +94,7 @@ struct InPlaceKeyChange {
             if restoringLog, journal == "wal" { _ = try? db.main.setJournalMode(.wal) }
             db.close()
         } catch {
-            return (error as? DatabaseError)?.reason == .wrongKeyOrNotADatabase ? false : nil
+            return error.reason == .wrongKeyOrNotADatabase ? false : nil
         }
         return true
     }

@@ -9,9 +9,9 @@ extension Schema {
     /// let moved = try db.main.moveRows(of: "note", to: archive, where: "year < \(2020)")
     /// ```
     /// A transaction that deletes in one file and inserts in another is not always atomic over both: see
-    /// ``Connection/isAtomicAcrossFiles``. This call works in steps, each of which writes one file in one transaction: the rows go
-    /// into a table of their own in this database, from there to the other one, and are then removed here. If the process dies in
-    /// between, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
+    /// ``Connection/Settings/isAtomicAcrossFiles``. This call works in steps, each of which writes one file in one transaction:
+    /// the rows go into a table of their own in this database, from there to the other one, and are then removed here. If the
+    /// process dies in between, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
     ///
     /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. A foreign key with
     /// `ON DELETE CASCADE` deletes the rows that refer to a moved one, so move those first. The target's table must have all

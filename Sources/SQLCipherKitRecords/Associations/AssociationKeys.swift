@@ -20,7 +20,7 @@ enum AssociationKey: Hashable {
 
     static let kinds = 0..<5
 
-    init?(_ column: borrowing Row.Column) throws(DatabaseError) {
+    init?(_ column: borrowing Row._Column) throws(DatabaseError) {
         switch column.storageClass {
         case .null: return nil
         case .integer: self = .integer(sqlite3_column_int64(column.handle, column.index))

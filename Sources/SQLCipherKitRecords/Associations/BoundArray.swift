@@ -12,7 +12,7 @@ enum BoundArray: SQLValueConvertible {
     init?(sqlValue: SQLValue) { nil }
     var sqlValue: SQLValue { .null }
 
-    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         try parameter.check(bind(parameter.handle, parameter.index))
     }
 

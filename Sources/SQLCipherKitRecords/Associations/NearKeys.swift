@@ -19,7 +19,7 @@ extension SQLSide {
         var index = range.lowerBound
         for list in lists.indices {
             for column in lists[list].values.indices {
-                lists[list].values[column].append(try AssociationKey(Row.Column(row.handle, Int32(truncatingIfNeeded: index))))
+                lists[list].values[column].append(try AssociationKey(Row._Column(row.handle, Int32(truncatingIfNeeded: index))))
                 index += 1
             }
         }

@@ -10,7 +10,7 @@ public struct KeyValueEntry: ~Copyable {
 
     init(_ handle: OpaquePointer) throws(DatabaseError) {
         self.handle = handle
-        key = try String.readSQL(from: Row.Column(handle, 0))
+        key = try String._readSQL(from: Row._Column(handle, 0))
     }
 
     /// Whether the stored value is nil.
@@ -68,17 +68,17 @@ public struct KeyValueEntry: ~Copyable {
     static func read<T: SQLValueConvertible>(
         _ type: T.Type, _ handle: OpaquePointer, value: Int32, json: Int32
     ) throws(DatabaseError) -> T {
-        if isJSON(handle, column: json) { throw Row.Column(handle, json).mismatch(String(describing: T.self)) }
-        return try Row.Column(handle, value).read(as: T.self)
+        if isJSON(handle, column: json) { throw Row._Column(handle, json).mismatch(String(describing: T.self)) }
+        return try Row._Column(handle, value).read(as: T.self)
     }
 
     static func decode<T: Decodable>(
         _ type: T.Type, _ handle: OpaquePointer, value: Int32, json: Int32
     ) throws(DatabaseError) -> T {
-        let column = Row.Column(handle, json)
+        let column = Row._Column(handle, json)
         let isNull = !isJSON(handle, column: json)
         if isNull, sqlite3_column_type(handle, value) != SQLITE_NULL {
-            throw Row.Column(handle, value).mismatch(String(describing: type))
+            throw Row._Column(handle, value).mismatch(String(describing: type))
         }
         do {
             let decoder = JSONBDecoder(options: .of(type))

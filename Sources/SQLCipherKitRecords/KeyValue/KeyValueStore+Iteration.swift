@@ -46,17 +46,27 @@ extension KeyValueStore {
 
     /// The keys that begin with a prefix and their values, in order.
     /// - Throws: the same errors as `get(_:as:)`, for the first value that cannot be read as `type`.
-    public func all<T: SQLValueConvertible>(as type: T.Type = T.self, prefix: String = "") throws -> [(key: String, value: T)] {
-        var result: [(key: String, value: T)] = []
-        try forEach(prefix: prefix) { entry in result.append((entry.key, try entry.value(as: type))) }
-        return result
+    public func all<T: SQLValueConvertible>(
+        as type: T.Type = T.self, prefix: String = ""
+    ) throws(DatabaseError) -> [(key: String, value: T)] {
+        try list(prefix) { entry throws(DatabaseError) in try entry.value(as: type) }
     }
 
     /// The keys that begin with a prefix and their decoded values, in order.
     @_disfavoredOverload
-    public func all<T: Decodable>(as type: T.Type = T.self, prefix: String = "") throws -> [(key: String, value: T)] {
+    public func all<T: Decodable>(
+        as type: T.Type = T.self, prefix: String = ""
+    ) throws(DatabaseError) -> [(key: String, value: T)] {
+        try list(prefix) { entry throws(DatabaseError) in try entry.value(as: type) }
+    }
+
+    private func list<T>(
+        _ prefix: String, _ value: (borrowing KeyValueEntry) throws(DatabaseError) -> T
+    ) throws(DatabaseError) -> [(key: String, value: T)] {
         var result: [(key: String, value: T)] = []
-        try forEach(prefix: prefix) { entry in result.append((entry.key, try entry.value(as: type))) }
+        try DatabaseError.only("a key-value store") {
+            try forEach(prefix: prefix) { entry in result.append((entry.key, try value(entry))) }
+        }
         return result
     }
 
@@ -97,7 +107,7 @@ private struct KeyBound: SQLValueConvertible {
 
     var sqlValue: SQLValue { .text(prefix) }
 
-    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         try ContiguousArray(Array(prefix.utf8) + [255]).withUnsafeBufferPointer { bytes throws(DatabaseError) in
             try parameter.bind(utf8: bytes)
         }

@@ -13,7 +13,7 @@ extension KeyValueStore {
     @inlinable
     public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
         try lookUp(key) { handle throws(DatabaseError) in
-            if let value = T.tryReadSQL(from: Row.Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
+            if let value = T._tryReadSQL(from: Row._Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
             return try KeyValueEntry.read(type, handle, value: 0, json: 1)
         }
     }
@@ -56,7 +56,7 @@ extension KeyValueStore {
         guard let statement = try reading() else { return nil }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
-        try Statement.Parameter(handle, 1, connection.profile).put(key)
+        try Statement._Parameter(handle, 1, connection.profile).put(key)
         do throws(DatabaseError) {
             guard try statement.advance(handle) else { return nil }
         } catch {

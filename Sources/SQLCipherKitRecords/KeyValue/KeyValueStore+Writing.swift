@@ -53,20 +53,22 @@ extension KeyValueStore {
     /// Sets many keys in one savepoint: if one fails, none of them is set.
     public func setAll<T: SQLValueConvertible>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
-    ) throws {
-        try connection.savepoint { _ in for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    ) throws(DatabaseError) {
+        try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
     /// Sets many keys to coded values in one savepoint: if one fails, none of them is set.
-    public func setAll<T: Encodable>(_ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil) throws {
-        try connection.savepoint { _ in for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    public func setAll<T: Encodable>(
+        _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
+    ) throws(DatabaseError) {
+        try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
     /// Sets many keys in one savepoint: if one fails, none of them is set.
     public func setAll<T: SQLValueConvertible & Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
-    ) throws {
-        try connection.savepoint { _ in for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    ) throws(DatabaseError) {
+        try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
     /// Sets keys to values of different types in one savepoint: if one fails, none of them is set.
@@ -74,15 +76,19 @@ extension KeyValueStore {
     /// try settings.setAll(["volume": 7, "theme": "dark", "window": frame])
     /// ```
     @_disfavoredOverload
-    public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws {
-        try connection.savepoint { _ in for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws(DatabaseError) {
+        try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    }
+
+    private func together(_ body: () throws -> Void) throws(DatabaseError) {
+        try DatabaseError.only("a key-value store") { try connection.savepoint { _ in try body() } }
     }
 
     @inlinable
     @inline(__always)
     func put(
         _ key: String, _ expiry: Date?,
-        _ bind: (borrowing Statement.Parameter, borrowing Statement.Parameter) throws(DatabaseError) -> Void
+        _ bind: (borrowing Statement._Parameter, borrowing Statement._Parameter) throws(DatabaseError) -> Void
     ) throws(DatabaseError) {
         do throws(DatabaseError) { try putOnce(key, expiry, bind) } catch {
             // The second attempt creates the table again.
@@ -95,22 +101,22 @@ extension KeyValueStore {
     @inline(__always)
     func putOnce(
         _ key: String, _ expiry: Date?,
-        _ bind: (borrowing Statement.Parameter, borrowing Statement.Parameter) throws(DatabaseError) -> Void
+        _ bind: (borrowing Statement._Parameter, borrowing Statement._Parameter) throws(DatabaseError) -> Void
     ) throws(DatabaseError) {
         let statement = try writing()
         if expiry != nil { try prepareExpiry() }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         let profile = connection.profile
-        try Statement.Parameter(handle, 1, profile).put(key)
-        try bind(Statement.Parameter(handle, 2, profile), Statement.Parameter(handle, 3, profile))
-        let parameter = Statement.Parameter(handle, 4, profile)
+        try Statement._Parameter(handle, 1, profile).put(key)
+        try bind(Statement._Parameter(handle, 2, profile), Statement._Parameter(handle, 3, profile))
+        let parameter = Statement._Parameter(handle, 4, profile)
         if let expiry { try bindExpiry(expiry, parameter) } else { try parameter.bindNull() }
         try statement.drain(handle)
     }
 
     @usableFromInline
-    func bindExpiry(_ expiry: Date, _ parameter: borrowing Statement.Parameter) throws(DatabaseError) {
+    func bindExpiry(_ expiry: Date, _ parameter: borrowing Statement._Parameter) throws(DatabaseError) {
         guard expiry.timeIntervalSince1970.isFinite else { throw .invalidArgument("the expiry is not a finite date") }
         try parameter.bind(KeyValueEntry.milliseconds(expiry))
     }

@@ -59,7 +59,7 @@ public final class KeyValueStore {
     /// The store's name.
     public var name: String { table.name }
 
-    /// The names of the stores in a database, sorted.
+    /// The names of the stores in a database, sorted: `KeyValueStore.names(in: db.main)`.
     public static func names(in schema: Schema) throws(DatabaseError) -> [String] {
         let prefix = TablesMadeLater.storePrefix
         let names = try schema.connection.fetchAll(
@@ -71,9 +71,6 @@ public final class KeyValueStore {
             [prefix.count, prefix])
         return names.map { String($0.dropFirst(prefix.count)) }
     }
-
-    /// The names of the stores in the main database of a connection, sorted.
-    public static func names(in connection: Connection) throws(DatabaseError) -> [String] { try names(in: connection.main) }
 
     // MARK: The table
 

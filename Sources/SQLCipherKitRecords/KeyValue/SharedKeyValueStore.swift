@@ -14,8 +14,12 @@ import SQLCipherKitCore
 /// }
 /// for try await theme in settings.observe("theme", as: String.self) { show(theme ?? "light") }
 /// ```
-/// It has the calls of a ``KeyValueStore``, which describes the values that it takes and how it stores them. Each call is a
-/// separate read or transaction, and has an asynchronous form.
+/// ``KeyValueStore`` describes the values that it takes and how it stores them. A call for one key is a separate read or
+/// transaction. Calls for many keys go through a closure, so that they read one snapshot or are one transaction:
+/// ```swift
+/// let colors = try await settings.read { store in try store.all(as: String.self, prefix: "color.") }
+/// try await settings.write { store in try store.setAll(["volume": 7, "theme": "dark"]) }
+/// ```
 public struct SharedKeyValueStore: Sendable {
     /// The database that contains the store.
     public let schema: SharedSchema

@@ -18,7 +18,7 @@ extension Migrator {
         try adopt(db)
         var finished: [String] = []
         while let migration = try next(in: db, through: last) {
-            var report: MigrationViolations?
+            var report: Migrator.Violations?
             let isDone: Bool = try run(db, migration.foreignKeys) { db, isEnforcing in
                 // Another process may have run it meanwhile.
                 guard try pending(in: db).first.isSameText(as: migration.name) else { return .rollback(false) }
@@ -38,7 +38,7 @@ extension Migrator {
     public func dryRun(_ db: Connection) throws -> [String] {
         let pending = try pending(in: db)
         let last = migrations.suffix(pending.count)
-        var reports: [MigrationViolations] = []
+        var reports: [Migrator.Violations] = []
         // Foreign key enforcement cannot be switched inside the transaction that all migrations share.
         let foreignKeys: ForeignKeys = last.allSatisfy { $0.foreignKeys == .enforced } ? .enforced : .checkedAtEnd
         _ = try run(db, foreignKeys) { db, isEnforcing -> TransactionEnd<Void> in
@@ -76,7 +76,7 @@ extension Migrator {
 
     /// Runs one migration and records it, inside a transaction.
     /// - Returns: the remaining violations; nil if there are none.
-    private func perform(_ migration: Migration, _ db: Connection, _ isEnforcing: Bool) throws -> MigrationViolations? {
+    private func perform(_ migration: Migration, _ db: Connection, _ isEnforcing: Bool) throws -> Migrator.Violations? {
         // Reading all rows with a foreign key takes time, so check only if needed.
         let isChecked = migration.foreignKeys != .unchecked && (isEnforcing || onForeignKeyViolations != nil)
         let before = isChecked ? try ForeignKeyState(of: db.main) : nil
@@ -101,7 +101,7 @@ extension Migrator {
 
     private func compare(
         _ migration: Migration, _ before: ForeignKeyState, _ after: ForeignKeyState, _ isEnforcing: Bool
-    ) throws -> MigrationViolations? {
+    ) throws -> Migrator.Violations? {
         let (new, former) = after.compared(with: before)
         if isEnforcing {
             if let violation = new.first {
@@ -112,7 +112,7 @@ extension Migrator {
                     "after the migration \(migration.name) the foreign keys of \(table) cannot be checked: \(error.message)")
             }
         }
-        return new.isEmpty && former.isEmpty ? nil : MigrationViolations(migration: migration.name, former: former, new: new)
+        return new.isEmpty && former.isEmpty ? nil : Migrator.Violations(migration: migration.name, former: former, new: new)
     }
 }
 

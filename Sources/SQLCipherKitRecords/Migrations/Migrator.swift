@@ -54,7 +54,7 @@ public struct Migrator: Sendable {
     ///
     /// If the connection does not enforce foreign keys, violations caused by a migration do not stop it, but are reported as well.
     /// A dry run reports the violations that the migrations would leave.
-    public var onForeignKeyViolations: (@Sendable (MigrationViolations) -> Void)?
+    public var onForeignKeyViolations: (@Sendable (Migrator.Violations) -> Void)?
 
     /// Creates a migrator without migrations.
     public init() {}

@@ -2,13 +2,13 @@ import SQLCipherKitCore
 
 /// Compares the description of a table with the table in a database.
 struct TableComparison {
-    private let wanted: TableSchema, found: TableSchema
-    private(set) var differences: [SchemaDifference] = []
+    private let wanted: Schema.Table, found: Schema.Table
+    private(set) var differences: [Schema.Difference] = []
 
-    init(_ wanted: TableSchema, _ found: TableSchema) { (self.wanted, self.found) = (wanted, found) }
+    init(_ wanted: Schema.Table, _ found: Schema.Table) { (self.wanted, self.found) = (wanted, found) }
 
     private mutating func add(_ column: String? = nil, _ text: String) {
-        differences.append(SchemaDifference(table: found.name, column: column, description: text))
+        differences.append(Schema.Difference(table: found.name, column: column, description: text))
     }
 
     // MARK: Columns
@@ -53,7 +53,7 @@ struct TableComparison {
         }
     }
 
-    private static func definition(_ column: TableColumn) -> String {
+    private static func definition(_ column: Schema.Column) -> String {
         var parts = ["\"\(column.name)\"", column.type]
         if column.isNotNull { parts.append("NOT NULL") }
         if let value = column.defaultValue { parts.append("DEFAULT \(value)") }
@@ -62,7 +62,7 @@ struct TableComparison {
 
     /// A column that is described without a type can have any type. Otherwise the affinities must be the same
     /// (<https://sqlite.org/datatype3.html#determination_of_column_affinity>).
-    private static func typeDifference(_ wanted: TableColumn, _ found: TableColumn) -> String? {
+    private static func typeDifference(_ wanted: Schema.Column, _ found: Schema.Column) -> String? {
         if wanted.type.isEmpty || wanted.type.isSameName(as: "ANY") { return nil }
         if affinity(wanted.type) == affinity(found.type) { return nil }
         return "has the type \(found.type.isEmpty ? "none" : found.type), and \(wanted.type) in the description"
@@ -76,7 +76,7 @@ struct TableComparison {
         return ["REAL", "FLOA", "DOUB"].contains { type.contains($0) } ? "REAL" : "NUMERIC"
     }
 
-    private func nullDifference(_ column: TableColumn, _ other: TableColumn) -> String? {
+    private func nullDifference(_ column: Schema.Column, _ other: Schema.Column) -> String? {
         if column.isNotNull == other.isNotNull { return nil }
         // A row id is never NULL, nor is a key of a table without row ids.
         if other.primaryKeyPosition > 0 {
@@ -148,7 +148,7 @@ struct TableComparison {
         /// What follows the table's name, for an index with expressions or a condition.
         let text: String?
 
-        init(_ index: IndexSchema) {
+        init(_ index: Schema.Index) {
             isUnique = index.isUnique
             terms = index.terms.map {
                 [TableComparison.folded($0.column ?? ""), $0.isDescending ? "-" : "", TableComparison.folded($0.collation)]
@@ -180,7 +180,7 @@ struct TableComparison {
         }
     }
 
-    private static func terms(_ index: IndexSchema) -> String {
+    private static func terms(_ index: Schema.Index) -> String {
         var text = index.terms.map { term in
             let collation = term.collation.isSameName(as: "BINARY") ? "" : " COLLATE \(term.collation)"
             return (term.column ?? "an expression") + collation + (term.isDescending ? " DESC" : "")

@@ -16,9 +16,9 @@ extension Connection {
     /// - Throws: the errors of ``deleteAll(_:)``, or an error for a value that cannot be read; then nothing is deleted.
     public func deleteAll<Record: SQLRecord, Value: SQLValueConvertible>(
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>
-    ) throws -> [Value] {
+    ) throws(DatabaseError) -> [Value] {
         let list = query.returned { SQLValueList(expression($0)) }
-        return try changed(query.deletion(list.sql)) { row in try list.read(row) }
+        return try changedValues(query.deletion(list.sql)) { row in try list.read(row) }
     }
 
     /// Deletes the rows of a query, and returns a value of a type that codes itself from each row.
@@ -37,12 +37,12 @@ extension Connection {
     public func deleteAll<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ query: SQLQuery<Record>,
         returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>)
-    ) throws -> [(repeat each Value)] {
+    ) throws(DatabaseError) -> [(repeat each Value)] {
         let list = query.returned { columns in
             let expressions = expressions(columns)
             return SQLValueList(repeat each expressions)
         }
-        return try changed(query.deletion(list.sql)) { row in try list.read(row) }
+        return try changedValues(query.deletion(list.sql)) { row in try list.read(row) }
     }
 
     /// Changes columns in all rows of a query, and returns the changed rows.
@@ -65,9 +65,9 @@ extension Connection {
     public func updateAll<Record: SQLRecord, Value: SQLValueConvertible>(
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>,
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
-    ) throws -> [Value] {
+    ) throws(DatabaseError) -> [Value] {
         let list = query.returned { SQLValueList(expression($0)) }
-        return try changed(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
+        return try changedValues(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
             try list.read(row)
         }
     }
@@ -92,14 +92,20 @@ extension Connection {
         _ query: SQLQuery<Record>,
         returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>),
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
-    ) throws -> [(repeat each Value)] {
+    ) throws(DatabaseError) -> [(repeat each Value)] {
         let list = query.returned { columns in
             let expressions = expressions(columns)
             return SQLValueList(repeat each expressions)
         }
-        return try changed(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
+        return try changedValues(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
             try list.read(row)
         }
+    }
+
+    private func changedValues<Element>(
+        _ sql: SQL, _ read: @escaping (borrowing Row) throws -> Element
+    ) throws(DatabaseError) -> [Element] {
+        do { return try changed(sql, read) } catch { throw DatabaseError(thrownBy: "reading a changed row", error) }
     }
 
     func changed<Element>(_ sql: SQL, _ read: @escaping (borrowing Row) throws -> Element) throws -> [Element] {

@@ -9,8 +9,10 @@ extension DatabaseRegion {
     /// let region = try DatabaseRegion(Note.filter { $0.stars > 3 }, in: db)
     /// ```
     /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
-    public init(_ request: some SQLRequest, in db: Connection) throws {
+    public init(_ request: some SQLRequest, in db: Connection) throws(DatabaseError) {
         let sql = try db.sql(of: request)
-        (_, self) = try db.recordingReads { db in _ = try db.prepare(SQL(raw: sql.text)) }
+        self = try DatabaseError.only("a query") {
+            try db.recordingReads { db in _ = try db.prepare(SQL(raw: sql.text)) }.1
+        }
     }
 }

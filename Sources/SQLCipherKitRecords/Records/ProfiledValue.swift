@@ -20,8 +20,8 @@ struct ProfiledValue: SQLValueConvertible {
 
     func sqlValue(in connection: ValueProfile) throws(DatabaseError) -> SQLValue { try value.sqlValue(in: used(connection)) }
 
-    func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-        try Statement.Parameter(parameter.handle, parameter.index, used(parameter.profile)).put(value)
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+        try Statement._Parameter(parameter.handle, parameter.index, used(parameter.profile)).put(value)
     }
 
     private func used(_ connection: ValueProfile) throws(DatabaseError) -> ValueProfile {

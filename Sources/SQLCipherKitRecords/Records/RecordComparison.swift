@@ -43,7 +43,7 @@ final class RecordComparison {
 
     /// Binds the value of one record's column to a parameter of another statement.
     func pass(
-        _ column: Int, isLater: Bool, _ handle: OpaquePointer, to parameter: borrowing Statement.Parameter
+        _ column: Int, isLater: Bool, _ handle: OpaquePointer, to parameter: borrowing Statement._Parameter
     ) throws(DatabaseError) {
         let source = parameters[column + (isLater ? layout.count : 0)]
         try parameter.check(sqlite3_bind_value(parameter.handle, parameter.index, sqlcipherkit_bound_value(handle, source)))
@@ -100,11 +100,11 @@ extension RecordStatements {
         var parameter: Int32 = 0
         for column in change.columns {
             parameter += 1
-            try comparison.pass(column, isLater: true, values, to: Statement.Parameter(handle, parameter, profile))
+            try comparison.pass(column, isLater: true, values, to: Statement._Parameter(handle, parameter, profile))
         }
         for column in plan.key {
             parameter += 1
-            try comparison.pass(column, isLater: false, values, to: Statement.Parameter(handle, parameter, profile))
+            try comparison.pass(column, isLater: false, values, to: Statement._Parameter(handle, parameter, profile))
         }
         return try change.statement.run(handle, isFreeOfSchema: !plan.table.columns.isEmpty)
     }

@@ -25,7 +25,7 @@ final class RecordFinder {
         defer { statement.endUse(handle) }
         var index = 0
         for value in repeat each values {
-            let parameter = Statement.Parameter(
+            let parameter = Statement._Parameter(
                 handle, Int32(truncatingIfNeeded: index + 1), profiles.isEmpty ? profile : profiles[index])
             try parameter.put(value)
             index += 1

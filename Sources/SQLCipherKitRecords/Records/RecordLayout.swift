@@ -54,7 +54,7 @@ struct RecordLayout {
     }
 
     /// The primary key. Where none is declared, the column `id` identifies a row of a view, and `rowid` one of a table.
-    private static func key(_ columns: [TableColumn], _ kind: TableSchema.Kind?, _ table: SQLTable) -> [String] {
+    private static func key(_ columns: [Schema.Column], _ kind: Schema.Table.Kind?, _ table: SQLTable) -> [String] {
         let key = columns.primaryKey.map(\.name)
         if !key.isEmpty { return key }
         guard kind == .view else { return table.readsRowID ? ["rowid"] : [] }

@@ -47,7 +47,7 @@ extension SQLClauses {
         from child: SQLTable, to parent: SQLTable, _ db: Connection?, isNearChild: Bool = false
     ) throws(DatabaseError) -> [ForeignKeyLink] {
         var links: [ForeignKeyLink] = []
-        let keys = child.columns.isEmpty ? try place(child, db).foreignKeyList(of: child.name) : child.allForeignKeys
+        let keys = child.columns.isEmpty ? try place(child, db).foreignKeys(of: child.name) : child.allForeignKeys
         for key in keys where key.parent.isSameName(as: parent.name) {
             let columns = key.parentColumns.isEmpty ? try primaryKey(of: parent, db) : key.parentColumns
             guard columns.count == key.columns.count, !columns.isEmpty else {

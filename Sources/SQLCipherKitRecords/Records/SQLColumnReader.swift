@@ -50,7 +50,7 @@ public struct SQLColumnReader: ~Copyable {
     public mutating func next<T: SQLValueConvertible>(_ type: T.Type = T.self) throws(DatabaseError) -> T {
         let column = try advance()
         if column < 0 { return try absent(type) }
-        return try Row.Column(handle, column, own?[Int(column)]).read(as: T.self)
+        return try Row._Column(handle, column, own?[Int(column)]).read(as: T.self)
     }
 
     /// The value of the next column for a type that codes itself: from a single value, or from JSON as text or JSONB. NULL is nil
@@ -62,7 +62,7 @@ public struct SQLColumnReader: ~Copyable {
         let index = try advance()
         if index < 0, !(type is any SQLNullable.Type) { throw noColumn() }
         let state = names.takeUnretainedValue().decoding
-        let key = ColumnKey(index < 0 ? "" : Row.Column(handle, index).name)
+        let key = ColumnKey(index < 0 ? "" : Row._Column(handle, index).name)
         let former = (state.row.pointee, state.own)
         state.row.pointee = handle
         state.own = own
@@ -79,7 +79,7 @@ public struct SQLColumnReader: ~Copyable {
     {
         let column = try advance()
         if column < 0 { return ColumnDefault() }
-        return ColumnDefault(wrappedValue: try Row.Column(handle, column, own?[Int(column)]).read(as: T?.self))
+        return ColumnDefault(wrappedValue: try Row._Column(handle, column, own?[Int(column)]).read(as: T?.self))
     }
 
     /// The same for a type that codes itself.

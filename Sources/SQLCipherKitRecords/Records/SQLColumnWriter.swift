@@ -42,7 +42,7 @@ public struct SQLColumnWriter: ~Copyable {
         guard let handle else { return try collect(value, index) }
         let parameter = parameters[index]
         if parameter > 0 {
-            try Statement.Parameter(handle, parameter, profiles?[index] ?? profile).put(value)
+            try Statement._Parameter(handle, parameter, profiles?[index] ?? profile).put(value)
         } else if parameter < 0 {
             hasOtherColumns = true
         }

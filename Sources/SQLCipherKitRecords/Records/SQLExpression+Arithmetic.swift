@@ -8,63 +8,45 @@ import SQLCipherKitCore
 /// If either side is NULL, so is the result. A sum, difference or product of integers that does not fit into `Int64` becomes a
 /// floating-point number, and reading that as an integer throws.
 
-// Each operator takes expressions and values, on either side, and either may be optional.
+// Each operator takes expressions and values, on either side, and either may be optional: a type of numbers may itself be one.
 
 /// The sum of two numbers, or two texts, one after the other.
-public func + <N: SQLAddable>(a: SQLExpression<N>, b: SQLExpression<N>) -> SQLExpression<N> { infix(a, N.sqlAddition, b) }
-public func + <N: SQLAddable>(a: SQLExpression<N>, b: N) -> SQLExpression<N> { infix(a, N.sqlAddition, b) }
-public func + <N: SQLAddable>(a: N, b: SQLExpression<N>) -> SQLExpression<N> { infix(a, N.sqlAddition, b) }
-public func + <N: SQLAddable>(a: SQLExpression<N?>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, N.sqlAddition, b) }
-public func + <N: SQLAddable>(a: SQLExpression<N?>, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, N.sqlAddition, b) }
-public func + <N: SQLAddable>(a: SQLExpression<N>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, N.sqlAddition, b) }
-public func + <N: SQLAddable>(a: SQLExpression<N?>, b: N) -> SQLExpression<N?> { infix(a, N.sqlAddition, b) }
-public func + <N: SQLAddable>(a: N, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, N.sqlAddition, b) }
+public func + <A: _SQLAddable>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A> { infix(a, A._sqlAddition, b) }
+public func + <A: _SQLAddable>(a: SQLExpression<A>, b: A) -> SQLExpression<A> { infix(a, A._sqlAddition, b) }
+public func + <A: _SQLAddable>(a: A, b: SQLExpression<A>) -> SQLExpression<A> { infix(a, A._sqlAddition, b) }
+public func + <A: _SQLAddable, B: _SQLAddable>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<A._Plain?>
+where A._Plain == B._Plain { infix(a, A._sqlAddition, b) }
 
 /// The difference.
-public func - <N: SQLSummable>(a: SQLExpression<N>, b: SQLExpression<N>) -> SQLExpression<N> { infix(a, "-", b) }
-public func - <N: SQLSummable>(a: SQLExpression<N>, b: N) -> SQLExpression<N> { infix(a, "-", b) }
-public func - <N: SQLSummable>(a: N, b: SQLExpression<N>) -> SQLExpression<N> { infix(a, "-", b) }
-public func - <N: SQLSummable>(a: SQLExpression<N?>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "-", b) }
-public func - <N: SQLSummable>(a: SQLExpression<N?>, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, "-", b) }
-public func - <N: SQLSummable>(a: SQLExpression<N>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "-", b) }
-public func - <N: SQLSummable>(a: SQLExpression<N?>, b: N) -> SQLExpression<N?> { infix(a, "-", b) }
-public func - <N: SQLSummable>(a: N, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "-", b) }
+public func - <A: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A> { infix(a, "-", b) }
+public func - <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A> { infix(a, "-", b) }
+public func - <A: SQLNumber>(a: A, b: SQLExpression<A>) -> SQLExpression<A> { infix(a, "-", b) }
+public func - <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<A._Plain?>
+where A._Plain == B._Plain { infix(a, "-", b) }
 
 /// The product.
-public func * <N: SQLSummable>(a: SQLExpression<N>, b: SQLExpression<N>) -> SQLExpression<N> { infix(a, "*", b) }
-public func * <N: SQLSummable>(a: SQLExpression<N>, b: N) -> SQLExpression<N> { infix(a, "*", b) }
-public func * <N: SQLSummable>(a: N, b: SQLExpression<N>) -> SQLExpression<N> { infix(a, "*", b) }
-public func * <N: SQLSummable>(a: SQLExpression<N?>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "*", b) }
-public func * <N: SQLSummable>(a: SQLExpression<N?>, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, "*", b) }
-public func * <N: SQLSummable>(a: SQLExpression<N>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "*", b) }
-public func * <N: SQLSummable>(a: SQLExpression<N?>, b: N) -> SQLExpression<N?> { infix(a, "*", b) }
-public func * <N: SQLSummable>(a: N, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "*", b) }
+public func * <A: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A> { infix(a, "*", b) }
+public func * <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A> { infix(a, "*", b) }
+public func * <A: SQLNumber>(a: A, b: SQLExpression<A>) -> SQLExpression<A> { infix(a, "*", b) }
+public func * <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<A._Plain?>
+where A._Plain == B._Plain { infix(a, "*", b) }
 
 /// The quotient, of integers without the fraction; NULL for a division by zero.
-public func / <N: SQLSummable>(a: SQLExpression<N>, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, "/", b) }
-public func / <N: SQLSummable>(a: SQLExpression<N>, b: N) -> SQLExpression<N?> { infix(a, "/", b) }
-public func / <N: SQLSummable>(a: N, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, "/", b) }
-public func / <N: SQLSummable>(a: SQLExpression<N?>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "/", b) }
-public func / <N: SQLSummable>(a: SQLExpression<N?>, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, "/", b) }
-public func / <N: SQLSummable>(a: SQLExpression<N>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "/", b) }
-public func / <N: SQLSummable>(a: SQLExpression<N?>, b: N) -> SQLExpression<N?> { infix(a, "/", b) }
-public func / <N: SQLSummable>(a: N, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "/", b) }
+public func / <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<A._Plain?>
+where A._Plain == B._Plain { infix(a, "/", b) }
+public func / <A: SQLNumber>(a: SQLExpression<A>, b: A._Plain) -> SQLExpression<A._Plain?> { infix(a, "/", b) }
+public func / <A: SQLNumber>(a: A._Plain, b: SQLExpression<A>) -> SQLExpression<A._Plain?> { infix(a, "/", b) }
 
 /// The remainder, with the sign of the left side; NULL for a division by zero.
-public func % <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, "%", b) }
-public func % <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: N) -> SQLExpression<N?> { infix(a, "%", b) }
-public func % <N: SQLSummable & BinaryInteger>(a: N, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, "%", b) }
-public func % <N: SQLSummable & BinaryInteger>(a: SQLExpression<N?>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "%", b) }
-public func % <N: SQLSummable & BinaryInteger>(a: SQLExpression<N?>, b: SQLExpression<N>) -> SQLExpression<N?> { infix(a, "%", b) }
-public func % <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "%", b) }
-public func % <N: SQLSummable & BinaryInteger>(a: SQLExpression<N?>, b: N) -> SQLExpression<N?> { infix(a, "%", b) }
-public func % <N: SQLSummable & BinaryInteger>(a: N, b: SQLExpression<N?>) -> SQLExpression<N?> { infix(a, "%", b) }
+public func % <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<A._Plain?>
+where A._Plain == B._Plain, A._Plain: BinaryInteger { infix(a, "%", b) }
+public func % <A: SQLNumber>(a: SQLExpression<A>, b: A._Plain) -> SQLExpression<A._Plain?>
+where A._Plain: BinaryInteger { infix(a, "%", b) }
+public func % <A: SQLNumber>(a: A._Plain, b: SQLExpression<A>) -> SQLExpression<A._Plain?>
+where A._Plain: BinaryInteger { infix(a, "%", b) }
 
 /// The opposite number.
-public prefix func - <N: SQLSummable>(a: SQLExpression<N>) -> SQLExpression<N> {
-    SQLExpression("- \(a)", .custom, isLoose: a.isLoose)
-}
-public prefix func - <N: SQLSummable>(a: SQLExpression<N?>) -> SQLExpression<N?> {
+public prefix func - <A: SQLNumber>(a: SQLExpression<A>) -> SQLExpression<A> {
     SQLExpression("- \(a)", .custom, isLoose: a.isLoose)
 }
 
@@ -84,11 +66,36 @@ private func infix<A: SQLValueConvertible, B, T>(_ a: A, _ name: String, _ b: SQ
 private func isReal(_ type: any Any.Type) -> Bool { type == Double.self || type == Float.self }
 
 /// What `+` works on: numbers and text.
-public protocol SQLAddable: SQLValueConvertible {
+public protocol _SQLAddable: SQLValueConvertible {
     /// SQL's operator for it.
-    static var sqlAddition: String { get }
+    static var _sqlAddition: String { get }
 }
 
-extension String: SQLAddable {
-    public static var sqlAddition: String { "||" }
+extension String: _SQLAddable {
+    public static var _sqlAddition: String { "||" }
 }
+
+extension Optional: _SQLAddable where Wrapped: _SQLAddable {
+    public static var _sqlAddition: String { Wrapped._sqlAddition }
+}
+
+/// A number that SQLite calculates with as Swift does: an integer, or a floating-point number. It may be optional.
+public protocol SQLNumber: _SQLAddable {}
+
+extension SQLNumber {
+    public static var _sqlAddition: String { "+" }
+}
+
+extension Int: SQLNumber {}
+extension Int8: SQLNumber {}
+extension Int16: SQLNumber {}
+extension Int32: SQLNumber {}
+extension Int64: SQLNumber {}
+extension UInt: SQLNumber {}
+extension UInt8: SQLNumber {}
+extension UInt16: SQLNumber {}
+extension UInt32: SQLNumber {}
+extension UInt64: SQLNumber {}
+extension Double: SQLNumber {}
+extension Float: SQLNumber {}
+extension Optional: SQLNumber where Wrapped: SQLNumber {}

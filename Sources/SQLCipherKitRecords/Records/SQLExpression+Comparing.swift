@@ -9,24 +9,14 @@ extension SQLExpression where Value: SQLValueConvertible {
     public static func > (a: Self, b: Value) -> SQLPredicate { a.ordered(.greater, b) }
     public static func >= (a: Self, b: Value) -> SQLPredicate { a.ordered(.greaterOrEqual, b) }
 
-    /// Whether the expression is one of these values. NULL matches if the list contains nil.
-    public func `in`(_ values: [Value]) -> SQLPredicate {
-        let present = values.filter { !$0.isSQLNull }
-        let found = Value._isJSONDocument ? isDocument(in: present.map { "\($0)" }) : among(present, form)
-        return present.count == values.count ? found : found || isNull
-    }
-
     /// Whether the expression lies between two values, inclusive.
-    public func between(_ lower: Value, and upper: Value) -> SQLPredicate {
+    public func between(_ lower: Value, and upper: Value) -> SQLPredicate { isBetween(lower, upper) }
+
+    func isBetween<Bound: SQLValueConvertible>(_ lower: Bound, _ upper: Bound) -> SQLPredicate {
         if lower.isSQLNull || upper.isSQLNull { return SQLPredicate("0", .atom) }
         let (low, high) = (bound(lower, ordered: true), bound(upper, ordered: true))
         let text = SQLPredicate(.text("\(operand(.atom)) BETWEEN \(low) AND \(high)", .comparison, isLoose: canBeNull))
-        return SQLPredicate(.paired(text, !(self >= lower && self <= upper)))
-    }
-
-    /// Whether the expression lies in a range, inclusive of both ends.
-    public func between(_ range: ClosedRange<Value>) -> SQLPredicate where Value: Comparable {
-        between(range.lowerBound, and: range.upperBound)
+        return SQLPredicate(.paired(text, !(ordered(.greaterOrEqual, lower) && ordered(.lessOrEqual, upper))))
     }
 
     /// Whether it is equal to a value, or not.
@@ -38,7 +28,7 @@ extension SQLExpression where Value: SQLValueConvertible {
         return compare(comparison, value, canBeNull)
     }
 
-    private func ordered(_ comparison: SQLTerms.Comparison, _ value: Value) -> SQLPredicate {
+    func ordered<Bound: SQLValueConvertible>(_ comparison: SQLTerms.Comparison, _ value: Bound) -> SQLPredicate {
         let canBeNull = canBeNull
         // Only a type that can be NULL has values that are.
         if canBeNull, value.isSQLNull { return SQLPredicate("0", .atom) }
@@ -93,25 +83,35 @@ extension SQLExpression {
 
 /// Comparisons with another expression; one side may be optional. Where the two are stored in different forms, they are converted
 /// for the comparison, which then uses no index.
+extension SQLExpression where Value: SQLValueConvertible {
+    public static func == <B: SQLValueConvertible>(a: Self, b: SQLExpression<B>) -> SQLPredicate
+    where B._Plain == Value._Plain { same(.equal, a, b) }
+    public static func != <B: SQLValueConvertible>(a: Self, b: SQLExpression<B>) -> SQLPredicate
+    where B._Plain == Value._Plain { same(.notEqual, a, b) }
+    public static func < <B: SQLValueConvertible>(a: Self, b: SQLExpression<B>) -> SQLPredicate
+    where B._Plain == Value._Plain { order(.less, a, b) }
+    public static func <= <B: SQLValueConvertible>(a: Self, b: SQLExpression<B>) -> SQLPredicate
+    where B._Plain == Value._Plain { order(.lessOrEqual, a, b) }
+    public static func > <B: SQLValueConvertible>(a: Self, b: SQLExpression<B>) -> SQLPredicate
+    where B._Plain == Value._Plain { order(.greater, a, b) }
+    public static func >= <B: SQLValueConvertible>(a: Self, b: SQLExpression<B>) -> SQLPredicate
+    where B._Plain == Value._Plain { order(.greaterOrEqual, a, b) }
+}
+
+/// Comparisons of what codes itself with another expression.
 extension SQLExpression {
+    @_disfavoredOverload
     public static func == (a: Self, b: Self) -> SQLPredicate { same(.equal, a, b) }
+    @_disfavoredOverload
     public static func == (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { same(.equal, a, b) }
+    @_disfavoredOverload
     public static func == (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { same(.equal, a, b) }
+    @_disfavoredOverload
     public static func != (a: Self, b: Self) -> SQLPredicate { same(.notEqual, a, b) }
+    @_disfavoredOverload
     public static func != (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { same(.notEqual, a, b) }
+    @_disfavoredOverload
     public static func != (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { same(.notEqual, a, b) }
-    public static func < (a: Self, b: Self) -> SQLPredicate { order(.less, a, b) }
-    public static func < (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { order(.less, a, b) }
-    public static func < (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { order(.less, a, b) }
-    public static func <= (a: Self, b: Self) -> SQLPredicate { order(.lessOrEqual, a, b) }
-    public static func <= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { order(.lessOrEqual, a, b) }
-    public static func <= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { order(.lessOrEqual, a, b) }
-    public static func > (a: Self, b: Self) -> SQLPredicate { order(.greater, a, b) }
-    public static func > (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { order(.greater, a, b) }
-    public static func > (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { order(.greater, a, b) }
-    public static func >= (a: Self, b: Self) -> SQLPredicate { order(.greaterOrEqual, a, b) }
-    public static func >= (a: SQLExpression<Value?>, b: Self) -> SQLPredicate { order(.greaterOrEqual, a, b) }
-    public static func >= (a: Self, b: SQLExpression<Value?>) -> SQLPredicate { order(.greaterOrEqual, a, b) }
 
     private static func same<A, B>(
         _ comparison: SQLTerms.Comparison, _ a: SQLExpression<A>, _ b: SQLExpression<B>
@@ -150,42 +150,6 @@ extension SQLExpression {
     ) -> (SQLExpression<A>, SQLExpression<B>) {
         let form = SQLForm.common(ordered: ordered)
         return (a.converted(to: form), b.converted(to: form))
-    }
-}
-
-/// Comparisons with a query's values, among which nil equals nil.
-/// ```swift
-/// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
-/// ```
-extension SQLExpression {
-    /// Whether the expression is one of a query's values.
-    public func `in`(_ selection: SQLSelection<Value>) -> SQLPredicate {
-        among(selection, hasNulls: Value.self is any SQLNullable.Type)
-    }
-
-    /// Whether the expression is one of a query's values, some of which may be NULL.
-    public func `in`(_ selection: SQLSelection<Value?>) -> SQLPredicate { among(selection, hasNulls: true) }
-
-    /// Whether the expression is not NULL and is one of a query's values.
-    public func `in`<T>(_ selection: SQLSelection<T>) -> SQLPredicate where Value == T? { among(selection, hasNulls: false) }
-
-    private func among<T>(_ selection: SQLSelection<T>, hasNulls: Bool) -> SQLPredicate {
-        let isDocument = DocumentTypes.contains(Value.self)
-        let isSame = SQLForm.isSame(form, selection.forms?.first?.profile, Value.self)
-        var (own, list) = (operand(.atom), selection.subquery)
-        if isDocument {
-            (own, list) = ("json(\(sql))", selection.mapped { sql, _ in "json(\(sql))" })
-        } else if !isSame {
-            let common = SQLForm.common(ordered: false), theirs = selection.forms?.first?.profile
-            (own, list) = (
-                converted(to: common).sql, selection.mapped { sql, _ in SQLForm.convert(sql, T.self, from: theirs, to: common) }
-            )
-        }
-        let found = SQLPredicate(.text("\(own) IN (\(list))", .comparison, isLoose: canBeNull || hasNulls))
-        guard hasNulls, canBeNull else { return found }
-        // NULL is in no list, but INTERSECT takes two of them for the same.
-        let hasNull: SQL = "EXISTS (SELECT NULL INTERSECT SELECT * FROM (\(selection.subquery)))"
-        return found || isNull && SQLPredicate(hasNull, .atom)
     }
 }
 

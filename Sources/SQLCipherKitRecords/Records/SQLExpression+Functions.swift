@@ -24,8 +24,7 @@ extension SQLExpression {
     ///
     /// There is no sum of a `Decimal`, because SQLite adds its numbers as REALs: fetch the values and add them in Swift, or store
     /// whole cents.
-    public func sum() -> SQLExpression<Value?> where Value: SQLSummable { function("sum") }
-    public func sum<T: SQLSummable>() -> SQLExpression<Value> where Value == T? { function("sum") }
+    public func sum() -> SQLExpression<Value._Plain?> where Value: SQLNumber { function("sum") }
 
     /// The sum as a floating-point number; 0 if there are no values.
     public var total: SQLExpression<Double> { function("total") }
@@ -40,26 +39,6 @@ extension SQLExpression {
 
     private func function<T>(_ name: String) -> SQLExpression<T> { SQLExpression<T>("\(raw: name)(\(sql))", .function, form) }
 }
-
-/// A number that SQLite adds up as Swift does: an integer, or a floating-point number.
-public protocol SQLSummable: SQLAddable {}
-
-extension SQLSummable {
-    public static var sqlAddition: String { "+" }
-}
-
-extension Int: SQLSummable {}
-extension Int8: SQLSummable {}
-extension Int16: SQLSummable {}
-extension Int32: SQLSummable {}
-extension Int64: SQLSummable {}
-extension UInt: SQLSummable {}
-extension UInt8: SQLSummable {}
-extension UInt16: SQLSummable {}
-extension UInt32: SQLSummable {}
-extension UInt64: SQLSummable {}
-extension Double: SQLSummable {}
-extension Float: SQLSummable {}
 
 // MARK: Order
 
@@ -107,12 +86,22 @@ public struct SQLOrdering: Sendable {
 
 /// Collects the terms of an order, one per line.
 @resultBuilder
-public enum SQLOrderingBuilder {
+public enum SQLOrderingBuilder: _SQLListBuilder {
+    public typealias _Element = SQLOrdering
+
     public static func buildExpression(_ term: SQLOrdering) -> [SQLOrdering] { [term] }
     public static func buildExpression<T>(_ term: SQLExpression<T>) -> [SQLOrdering] { [term.ascending] }
-    public static func buildBlock(_ terms: [SQLOrdering]...) -> [SQLOrdering] { terms.flatMap { $0 } }
-    public static func buildOptional(_ terms: [SQLOrdering]?) -> [SQLOrdering] { terms ?? [] }
-    public static func buildEither(first terms: [SQLOrdering]) -> [SQLOrdering] { terms }
-    public static func buildEither(second terms: [SQLOrdering]) -> [SQLOrdering] { terms }
-    public static func buildArray(_ terms: [[SQLOrdering]]) -> [SQLOrdering] { terms.flatMap { $0 } }
+}
+
+/// What a builder of a list does with the elements, however they are made.
+public protocol _SQLListBuilder<_Element> {
+    associatedtype _Element
+}
+
+extension _SQLListBuilder {
+    public static func buildBlock(_ parts: [_Element]...) -> [_Element] { parts.flatMap { $0 } }
+    public static func buildOptional(_ part: [_Element]?) -> [_Element] { part ?? [] }
+    public static func buildEither(first part: [_Element]) -> [_Element] { part }
+    public static func buildEither(second part: [_Element]) -> [_Element] { part }
+    public static func buildArray(_ parts: [[_Element]]) -> [_Element] { parts.flatMap { $0 } }
 }

@@ -1,6 +1,7 @@
 import SQLCipherKitCore
 
-/// A type with the same values in JSON and in a column: text, numbers and booleans. Dates are not among them, because their form in
+/// A type with the same values in JSON and in a column: text, numbers and booleans, which
+/// may be optional. Dates are not among them, because their form in
 /// JSON depends on ``JSONCodingOptions``.
 public protocol SQLJSONScalar: SQLValueConvertible {}
 
@@ -16,6 +17,7 @@ extension UInt16: SQLJSONScalar {}
 extension UInt32: SQLJSONScalar {}
 extension Double: SQLJSONScalar {}
 extension Float: SQLJSONScalar {}
+extension Optional: SQLJSONScalar where Wrapped: SQLJSONScalar {}
 
 /// A property of a document in a column, by its key path.
 extension SQLExpression {
@@ -27,35 +29,19 @@ extension SQLExpression {
     /// The property must be a stored one, and so must those on the way to it: `\.address.city`, `\.address?.city`. Each is found
     /// under its coding key. Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Its type must be a
     /// ``SQLJSONScalar``. For elements of arrays and other types, see ``json(_:as:)``.
-    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
-    where Value == JSONColumn<Root> { value(property) }
-
-    /// An optional property of a document, as an SQL value.
-    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T?> & Sendable) -> SQLExpression<T?>
+    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == JSONColumn<Root> { value(property) }
 
     /// A property of a document that may be NULL, as an SQL value.
-    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
-    where Value == JSONColumn<Root>? { value(property) }
-
-    /// An optional property of a document that may be NULL, as an SQL value.
-    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T?> & Sendable) -> SQLExpression<T?>
+    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == JSONColumn<Root>? { value(property) }
 
     /// A property of a `Codable` value that is stored as JSON, as an SQL value.
-    public func json<T: SQLJSONScalar>(_ property: KeyPath<Value, T> & Sendable) -> SQLExpression<T?>
-    where Value: Codable { value(property) }
-
-    /// An optional property of a `Codable` value that is stored as JSON, as an SQL value.
-    public func json<T: SQLJSONScalar>(_ property: KeyPath<Value, T?> & Sendable) -> SQLExpression<T?>
+    public func json<T: SQLJSONScalar>(_ property: KeyPath<Value, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value: Codable { value(property) }
 
     /// A property of a `Codable` value that is stored as JSON and may be NULL, as an SQL value.
-    public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T?>
-    where Value == Root? { value(property) }
-
-    /// An optional property of a `Codable` value that is stored as JSON and may be NULL, as an SQL value.
-    public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T?> & Sendable) -> SQLExpression<T?>
+    public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == Root? { value(property) }
 
     /// A value with its own form in a column is not JSON.

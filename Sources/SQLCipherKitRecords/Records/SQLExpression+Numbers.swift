@@ -2,16 +2,16 @@ import Foundation
 import SQLCipherKitCore
 
 /// A type that SQL can turn values into (<https://sqlite.org/lang_expr.html#castexpr>).
-public protocol SQLCastable: SQLValueConvertible {
+public protocol _SQLCastable: SQLValueConvertible {
     /// SQL's name for it.
-    static var sqlCastType: String { get }
+    static var _sqlCastType: String { get }
 }
 
-extension Int: SQLCastable { public static var sqlCastType: String { "INTEGER" } }
-extension Int64: SQLCastable { public static var sqlCastType: String { "INTEGER" } }
-extension Double: SQLCastable { public static var sqlCastType: String { "REAL" } }
-extension String: SQLCastable { public static var sqlCastType: String { "TEXT" } }
-extension Data: SQLCastable { public static var sqlCastType: String { "BLOB" } }
+extension Int: _SQLCastable { public static var _sqlCastType: String { "INTEGER" } }
+extension Int64: _SQLCastable { public static var _sqlCastType: String { "INTEGER" } }
+extension Double: _SQLCastable { public static var _sqlCastType: String { "REAL" } }
+extension String: _SQLCastable { public static var _sqlCastType: String { "TEXT" } }
+extension Data: _SQLCastable { public static var _sqlCastType: String { "BLOB" } }
 
 extension SQLExpression {
     /// The value turned into another type, as SQLite does it: the number that a text begins with, 0 if it begins with none; a
@@ -20,42 +20,42 @@ extension SQLExpression {
     /// Book.all.select { $0.pages.cast(to: Double.self) / 3 }     // CAST("book"."pages" AS REAL) / ?
     /// ```
     /// To give an expression another type without changing its value, see ``typed(_:)``.
-    public func cast<T: SQLCastable>(to type: T.Type) -> SQLExpression<T> { cast() }
+    public func cast<T: _SQLCastable>(to type: T.Type) -> SQLExpression<T> { cast() }
 
     /// A value that may be NULL turned into another type.
-    public func cast<T: SQLCastable, V>(to type: T.Type) -> SQLExpression<T?> where Value == V? { cast() }
+    public func cast<T: _SQLCastable, V>(to type: T.Type) -> SQLExpression<T?> where Value == V? { cast() }
 
-    private func cast<T: SQLCastable>() -> SQLExpression<T> {
-        SQLExpression<T>("CAST(\(sql) AS \(raw: T.sqlCastType))", .atom, isLoose: isLoose)
+    private func cast<T: _SQLCastable>() -> SQLExpression<T> {
+        SQLExpression<T>("CAST(\(sql) AS \(raw: T._sqlCastType))", .atom, isLoose: isLoose)
     }
 
-    private func cast<T: SQLCastable>() -> SQLExpression<T?> { SQLExpression<T?>("CAST(\(sql) AS \(raw: T.sqlCastType))", .atom) }
+    private func cast<T: _SQLCastable>() -> SQLExpression<T?> { SQLExpression<T?>("CAST(\(sql) AS \(raw: T._sqlCastType))", .atom) }
 }
 
 // MARK: Bits
 
 /// The bits that both have.
-public func & <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: SQLExpression<N>) -> SQLExpression<N> {
-    bits(a, "&", "\(b)")
-}
-public func & <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: N) -> SQLExpression<N> { bits(a, "&", "\(b)") }
-public func & <N: SQLSummable & BinaryInteger>(a: SQLExpression<N?>, b: N) -> SQLExpression<N?> { bits(a, "&", "\(b)") }
+public func & <A: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "&", "\(b)") }
+public func & <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "&", "\(b)") }
 
 /// The bits that one of them has.
-public func | <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: SQLExpression<N>) -> SQLExpression<N> {
-    bits(a, "|", "\(b)")
-}
-public func | <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: N) -> SQLExpression<N> { bits(a, "|", "\(b)") }
-public func | <N: SQLSummable & BinaryInteger>(a: SQLExpression<N?>, b: N) -> SQLExpression<N?> { bits(a, "|", "\(b)") }
+public func | <A: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "|", "\(b)") }
+public func | <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "|", "\(b)") }
 
 /// The bits moved towards the higher ones, in 64 bits.
-public func << <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: Int) -> SQLExpression<N> { bits(a, "<<", "\(b)") }
+public func << <A: SQLNumber>(a: SQLExpression<A>, b: Int) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "<<", "\(b)") }
 
 /// The bits moved towards the lower ones; a negative number stays negative.
-public func >> <N: SQLSummable & BinaryInteger>(a: SQLExpression<N>, b: Int) -> SQLExpression<N> { bits(a, ">>", "\(b)") }
+public func >> <A: SQLNumber>(a: SQLExpression<A>, b: Int) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, ">>", "\(b)") }
 
 /// All bits the other way round.
-public prefix func ~ <N: SQLSummable & SignedInteger>(a: SQLExpression<N>) -> SQLExpression<N> {
+public prefix func ~ <A: SQLNumber>(a: SQLExpression<A>) -> SQLExpression<A> where A._Plain: SignedInteger {
     SQLExpression("~ \(a)", .custom, isLoose: a.isLoose)
 }
 
@@ -64,14 +64,6 @@ private func bits<N>(_ a: SQLExpression<N>, _ name: String, _ b: SQL) -> SQLExpr
 }
 
 // MARK: Numbers of two types
-
-/// A number, or one that may be NULL.
-public protocol SQLNumber: SQLValueConvertible {}
-
-extension Int: SQLNumber {}
-extension Int64: SQLNumber {}
-extension Double: SQLNumber {}
-extension Optional: SQLNumber where Wrapped: SQLNumber {}
 
 // Where both have one type, the other operators are meant.
 

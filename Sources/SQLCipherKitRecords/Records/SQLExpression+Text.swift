@@ -1,51 +1,48 @@
 import SQLCipherKitCore
 
-/// Functions of text (<https://sqlite.org/lang_corefunc.html>). Characters are Unicode scalars, and only ASCII letters have a
+/// Functions of text, NULL where the text is (<https://sqlite.org/lang_corefunc.html>). Characters are Unicode scalars, and only ASCII letters have a
 /// case, as always in SQLite. A NUL character ends the text for `length` and `prefix`.
-extension SQLExpression where Value == String {
+extension SQLExpression where Value: SQLValueConvertible, Value._Plain == String {
     /// In small letters.
     public var lowercased: Self { call("lower", sql) }
     /// In capitals.
     public var uppercased: Self { call("upper", sql) }
-    /// The number of characters.
-    public var length: SQLExpression<Int> { call("length", sql) }
     /// Without spaces at both ends.
     public var trimmed: Self { call("trim", sql) }
 
     /// The first characters. A negative count is an error when the query runs.
-    public func prefix(_ count: Int) -> Self { cut(count) }
+    public func prefix(_ count: Int) -> Self {
+        guard count >= 0 else { return Self("\(RefusedValue(.invalidArgument("a prefix of \(count) characters")))", .atom) }
+        return call("substr", "\(sql), 1, \(count)")
+    }
 
     /// Every place of one text replaced by another.
     public func replacing(_ text: String, with other: String) -> Self { call("replace", "\(sql), \(text), \(other)") }
 }
 
-/// The same for text that may be NULL; the result is NULL then.
+extension SQLExpression where Value == String {
+    /// The number of characters.
+    public var length: SQLExpression<Int> { call("length", sql) }
+}
+
 extension SQLExpression where Value == String? {
-    public var lowercased: Self { call("lower", sql) }
-    public var uppercased: Self { call("upper", sql) }
+    /// The number of characters; NULL where the text is.
     public var length: SQLExpression<Int?> { call("length", sql) }
-    public var trimmed: Self { call("trim", sql) }
-    public func prefix(_ count: Int) -> Self { cut(count) }
-    public func replacing(_ text: String, with other: String) -> Self { call("replace", "\(sql), \(text), \(other)") }
 }
 
 /// Functions of numbers.
-extension SQLExpression where Value: SQLSummable {
+extension SQLExpression where Value: SQLNumber {
     /// Without its sign. Of the least `Int64` it is an error.
     public var magnitude: Self { call("abs", sql) }
+
+    /// Rounded to so many digits after the point, half away from zero. Default: to none.
+    public func rounded(_ digits: Int = 0) -> Self where Value._Plain == Double {
+        call("round", "\(sql), \(digits)")
+    }
 }
 
 extension SQLExpression {
-    /// Rounded to so many digits after the point, half away from zero. Default: to none.
-    public func rounded(_ digits: Int = 0) -> Self where Value == Double { call("round", "\(sql), \(digits)") }
-    public func rounded(_ digits: Int = 0) -> Self where Value == Double? { call("round", "\(sql), \(digits)") }
-
-    fileprivate func call<T>(_ name: String, _ arguments: SQL) -> SQLExpression<T> {
+    private func call<T>(_ name: String, _ arguments: SQL) -> SQLExpression<T> {
         SQLExpression<T>("\(raw: name)(\(arguments))", .atom, isLoose: isLoose)
-    }
-
-    fileprivate func cut(_ count: Int) -> Self {
-        guard count >= 0 else { return Self("\(RefusedValue(.invalidArgument("a prefix of \(count) characters")))", .atom) }
-        return Self("substr(\(sql), 1, \(count))", .atom, isLoose: isLoose)
     }
 }

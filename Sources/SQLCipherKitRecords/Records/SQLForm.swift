@@ -94,8 +94,10 @@ extension SQLExpression {
         return "\(ProfiledValue(value, form, isOrderedDecimal: isOrderedDecimal))"
     }
 
-    /// A value of a type that codes itself, as it is stored; nil where it is NULL.
+    /// A value of a type that codes itself, as it is stored; nil where it is NULL. In generic code, the compiler may take the form
+    /// for such types with a value that is stored as itself.
     static func stored(_ value: Value) -> (any SQLValueConvertible)? where Value: Encodable {
+        if let own = value as? any SQLValueConvertible { return own.isSQLNull ? nil : own }
         do { return try ColumnEncoder.encode(value, []) } catch {
             let error = error as? DatabaseError ?? .invalidArgument("a \(Value.self) cannot be stored: \(error.jsonDescription)")
             return RefusedValue(error)

@@ -3,15 +3,15 @@ public struct SQLFourWayJoin<A, B, C, D>: Sendable {
     private var clauses: SQLClauses
 
     init(_ clauses: SQLClauses) { self.clauses = clauses }
+}
 
+extension SQLFourWayJoin: SQLRequest, SQLFilterable, SQLQueryable where A: _SQLSource, B: _SQLSource, C: _SQLSource, D: _SQLSource {
     public typealias Columns = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>)
 
     public var columns: Columns {
         (clauses.columns(0), clauses.columns(1), clauses.columns(2), clauses.columns(3))
     }
-}
 
-extension SQLFourWayJoin: SQLRequest, SQLFilterable, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource, D: SQLSource {
     public var selection: SQLSelection<(A, B, C, D)> {
         get {
             SQLSelection(
@@ -32,17 +32,20 @@ extension SQLFourWayJoin: SQLRequest, SQLFilterable, SQLQueryable where A: SQLSo
 
 /// Joins with a fourth table. Without a condition, the tables are joined on the only foreign key between the new table and the
 /// others.
-extension SQLThreeWayJoin where A: SQLSource, B: SQLSource, C: SQLSource {
-    /// A condition for a join.
-    public typealias On<D> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>) -> SQLPredicate
+extension SQLThreeWayJoin where A: _SQLSource, B: _SQLSource, C: _SQLSource {
+    typealias On<D> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>) -> SQLPredicate
 
     /// An inner join: the matching rows.
-    public func join<D: SQLRecord>(_ type: D.Type, on condition: On<D>? = nil) -> SQLFourWayJoin<A, B, C, D> {
+    public func join<D: SQLRecord>(
+        _ type: D.Type, on condition: ((SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>) -> SQLPredicate)? = nil
+    ) -> SQLFourWayJoin<A, B, C, D> {
         SQLFourWayJoin(joined(type, "JOIN", condition))
     }
 
     /// A left join: the matching rows, and the rows without a match, with nil.
-    public func leftJoin<D: SQLRecord>(_ type: D.Type, on condition: On<D>? = nil) -> SQLFourWayJoin<A, B, C, D?> {
+    public func leftJoin<D: SQLRecord>(
+        _ type: D.Type, on condition: ((SQLColumns<A>, SQLColumns<B>, SQLColumns<C>, SQLColumns<D>) -> SQLPredicate)? = nil
+    ) -> SQLFourWayJoin<A, B, C, D?> {
         SQLFourWayJoin(joined(type, "LEFT JOIN", condition))
     }
 

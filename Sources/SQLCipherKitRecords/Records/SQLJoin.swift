@@ -3,13 +3,13 @@ public struct SQLJoin<A, B>: Sendable {
     private var clauses: SQLClauses
 
     init(_ clauses: SQLClauses) { self.clauses = clauses }
+}
 
+extension SQLJoin: SQLRequest, SQLFilterable, SQLQueryable where A: _SQLSource, B: _SQLSource {
     public typealias Columns = (SQLColumns<A>, SQLColumns<B>)
 
     public var columns: Columns { (clauses.columns(0), clauses.columns(1)) }
-}
 
-extension SQLJoin: SQLRequest, SQLFilterable, SQLQueryable where A: SQLSource, B: SQLSource {
     public var selection: SQLSelection<(A, B)> {
         get {
             SQLSelection(
@@ -24,31 +24,34 @@ extension SQLJoin: SQLRequest, SQLFilterable, SQLQueryable where A: SQLSource, B
 }
 
 /// Joins with a third table. Without a condition, it is joined by the only foreign key between it and the other two.
-extension SQLJoin where A: SQLSource, B: SQLSource {
-    /// A condition for a join.
-    public typealias On<C> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) -> SQLPredicate
+extension SQLJoin where A: _SQLSource, B: _SQLSource {
+    typealias On<C> = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) -> SQLPredicate
 
     /// An inner join: the matching rows.
-    public func join<C: SQLRecord>(_ type: C.Type, on condition: On<C>? = nil) -> SQLThreeWayJoin<A, B, C> {
+    public func join<C: SQLRecord>(
+        _ type: C.Type, on condition: ((SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) -> SQLPredicate)? = nil
+    ) -> SQLThreeWayJoin<A, B, C> {
         SQLThreeWayJoin(joined(type, "JOIN", condition))
     }
 
     /// A left join: the matching rows, and the pairs without a match, with nil.
-    public func leftJoin<C: SQLRecord>(_ type: C.Type, on condition: On<C>? = nil) -> SQLThreeWayJoin<A, B, C?> {
+    public func leftJoin<C: SQLRecord>(
+        _ type: C.Type, on condition: ((SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) -> SQLPredicate)? = nil
+    ) -> SQLThreeWayJoin<A, B, C?> {
         SQLThreeWayJoin(joined(type, "LEFT JOIN", condition))
     }
 
     /// A right join: the matching rows, and the third table's rows without a match, with nil.
     public func rightJoin<C: SQLRecord>(
-        _ type: C.Type, on condition: On<C>? = nil
-    ) -> SQLThreeWayJoin<A.SQLOptional, B.SQLOptional, C> {
+        _ type: C.Type, on condition: ((SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) -> SQLPredicate)? = nil
+    ) -> SQLThreeWayJoin<A._SQLOptional, B._SQLOptional, C> {
         SQLThreeWayJoin(joined(type, "RIGHT JOIN", condition))
     }
 
     /// A full join: the matching rows, and the rows of both sides without a match.
     public func fullJoin<C: SQLRecord>(
-        _ type: C.Type, on condition: On<C>? = nil
-    ) -> SQLThreeWayJoin<A.SQLOptional, B.SQLOptional, C?> {
+        _ type: C.Type, on condition: ((SQLColumns<A>, SQLColumns<B>, SQLColumns<C>) -> SQLPredicate)? = nil
+    ) -> SQLThreeWayJoin<A._SQLOptional, B._SQLOptional, C?> {
         SQLThreeWayJoin(joined(type, "FULL JOIN", condition))
     }
 
@@ -70,15 +73,15 @@ public struct SQLThreeWayJoin<A, B, C>: Sendable {
     private var clauses: SQLClauses
 
     init(_ clauses: SQLClauses) { self.clauses = clauses }
+}
 
+extension SQLThreeWayJoin: SQLRequest, SQLFilterable, SQLQueryable where A: _SQLSource, B: _SQLSource, C: _SQLSource {
     public typealias Columns = (SQLColumns<A>, SQLColumns<B>, SQLColumns<C>)
 
     public var columns: Columns {
         (clauses.columns(0), clauses.columns(1), clauses.columns(2))
     }
-}
 
-extension SQLThreeWayJoin: SQLRequest, SQLFilterable, SQLQueryable where A: SQLSource, B: SQLSource, C: SQLSource {
     public var selection: SQLSelection<(A, B, C)> {
         get {
             SQLSelection(

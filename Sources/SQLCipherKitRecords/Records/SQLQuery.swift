@@ -77,22 +77,30 @@ extension SQLRecord {
     }
 
     /// An inner join: the pairs of matching rows; see ``SQLQuery/join(_:on:)``.
-    public static func join<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B> {
+    public static func join<B: SQLRecord>(
+        _ type: B.Type, on condition: ((SQLColumns<Self>, SQLColumns<B>) -> SQLPredicate)? = nil
+    ) -> SQLJoin<Self, B> {
         all.join(type, on: condition)
     }
 
     /// A left join: the pairs of matching rows, and this type's rows without a match, with nil.
-    public static func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self, B?> {
+    public static func leftJoin<B: SQLRecord>(
+        _ type: B.Type, on condition: ((SQLColumns<Self>, SQLColumns<B>) -> SQLPredicate)? = nil
+    ) -> SQLJoin<Self, B?> {
         all.leftJoin(type, on: condition)
     }
 
     /// A right join: the pairs of matching rows, and the other table's rows without a match, with nil.
-    public static func rightJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self?, B> {
+    public static func rightJoin<B: SQLRecord>(
+        _ type: B.Type, on condition: ((SQLColumns<Self>, SQLColumns<B>) -> SQLPredicate)? = nil
+    ) -> SQLJoin<Self?, B> {
         all.rightJoin(type, on: condition)
     }
 
     /// A full join: the pairs of matching rows, and the rows of both tables without a match, with nil.
-    public static func fullJoin<B: SQLRecord>(_ type: B.Type, on condition: SQLQuery<Self>.On<B>? = nil) -> SQLJoin<Self?, B?> {
+    public static func fullJoin<B: SQLRecord>(
+        _ type: B.Type, on condition: ((SQLColumns<Self>, SQLColumns<B>) -> SQLPredicate)? = nil
+    ) -> SQLJoin<Self?, B?> {
         all.fullJoin(type, on: condition)
     }
 
@@ -132,30 +140,35 @@ extension SQLRecord {
 /// one: none or several throw an error. The keys are taken from the tables' descriptions, or from the database for tables without a
 /// description.
 extension SQLQuery {
-    /// A condition for a join.
-    public typealias On<B> = (SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate
-
     /// An inner join: the pairs of matching rows.
     /// ```swift
     /// Author.join(Book.self)
     /// Author.join(Book.self) { author, book in author.id == book.translator }
     /// ```
-    public func join<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record, B> {
+    public func join<B: SQLRecord>(
+        _ type: B.Type, on condition: ((SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate)? = nil
+    ) -> SQLJoin<Record, B> {
         SQLJoin(joined(type, "JOIN", condition))
     }
 
     /// A left join: the pairs of matching rows, and the first table's rows without a match, with nil.
-    public func leftJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record, B?> {
+    public func leftJoin<B: SQLRecord>(
+        _ type: B.Type, on condition: ((SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate)? = nil
+    ) -> SQLJoin<Record, B?> {
         SQLJoin(joined(type, "LEFT JOIN", condition))
     }
 
     /// A right join: the pairs of matching rows, and the second table's rows without a match, with nil.
-    public func rightJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record?, B> {
+    public func rightJoin<B: SQLRecord>(
+        _ type: B.Type, on condition: ((SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate)? = nil
+    ) -> SQLJoin<Record?, B> {
         SQLJoin(joined(type, "RIGHT JOIN", condition))
     }
 
     /// A full join: the pairs of matching rows, and the rows of both tables without a match, with nil.
-    public func fullJoin<B: SQLRecord>(_ type: B.Type, on condition: On<B>? = nil) -> SQLJoin<Record?, B?> {
+    public func fullJoin<B: SQLRecord>(
+        _ type: B.Type, on condition: ((SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate)? = nil
+    ) -> SQLJoin<Record?, B?> {
         SQLJoin(joined(type, "FULL JOIN", condition))
     }
 
@@ -164,7 +177,9 @@ extension SQLQuery {
         SQLJoin(selection.clauses.joined(B.source, "CROSS JOIN", SQLClauses.Link.none))
     }
 
-    private func joined<B: SQLRecord>(_ type: B.Type, _ keyword: String, _ condition: On<B>?) -> SQLClauses {
+    private func joined<B: SQLRecord>(
+        _ type: B.Type, _ keyword: String, _ condition: ((SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate)?
+    ) -> SQLClauses {
         selection.clauses.joined(
             B.source, keyword, condition.map { condition in { clauses in condition(clauses.columns(0), clauses.columns(1)) } })
     }

@@ -28,7 +28,7 @@ import SQLCipherKitCore
 /// ```
 /// It is read wherever rows are (``SQLRow``), by SQL too: `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values are read
 /// and written as by ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)``.
-public protocol SQLRecord: Codable, SQLSource, ColumnProfiled {
+public protocol SQLRecord: Codable, _SQLSource, ColumnProfiled {
     /// The table's name. Default: the type's name with its first letter or initials in lowercase: `note` for `Note`, `httpRequest`
     /// for `HTTPRequest`.
     static var tableName: String { get }
@@ -78,11 +78,11 @@ extension String {
 /// What a query reads from one of its tables: a record, or an optional record where an outer join may find none.
 ///
 /// ``SQLRecord`` and optionals of such types conform to it; you need not.
-public protocol SQLSource: SQLRow, Sendable {
+public protocol _SQLSource: SQLRow, Sendable {
     /// The type to read where an outer join may find no row.
-    associatedtype SQLOptional = Self?
+    associatedtype _SQLOptional = Self?
 }
 
-extension Optional: SQLSource where Wrapped: SQLRecord {
-    public typealias SQLOptional = Wrapped?
+extension Optional: _SQLSource where Wrapped: SQLRecord {
+    public typealias _SQLOptional = Wrapped?
 }

@@ -27,7 +27,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
     /// Identifies the existing row.
     /// - Parameters:
     ///   - properties: the properties of a unique constraint or index, in any order. Default: those of the primary key.
-    ///   - condition: the condition of a partial unique index, as in ``SQLIndex/condition`` and without bound values; with bound
+    ///   - condition: the condition of a partial unique index, as in the index and without bound values; with bound
     ///     values, the upsert throws ``DatabaseError/Reason/misuse``. Default: nil, for an index without a condition.
     public init(on properties: (PartialKeyPath<Record> & Sendable)..., where condition: SQL? = nil) {
         target = properties.compactMap { Record.source.linkName($0) }

@@ -38,7 +38,7 @@ struct SQLValueList: Sendable {
         let state = row.names.decoding, former = (state.row.pointee, state.own)
         (state.row.pointee, state.own) = (row.handle, own?.pointers)
         defer { (state.row.pointee, state.own) = former }
-        let key = ColumnKey(Row.Column(row.handle, 0).name)
+        let key = ColumnKey(Row._Column(row.handle, 0).name)
         do { return try ColumnDecoder(state: state, index: 0, codingPath: [key]).any(Value.self) } catch {
             throw state.error(error, Value.self)
         }

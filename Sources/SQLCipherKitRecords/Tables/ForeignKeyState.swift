@@ -11,7 +11,7 @@ package struct ForeignKeyState {
         let key: [ExactText]
     }
 
-    private(set) var gaps: [Gap: [ForeignKeyViolation]] = [:]
+    private(set) var gaps: [Gap: [Schema.ForeignKeyViolation]] = [:]
     /// The tables with foreign keys that SQLite cannot check, for instance because a parent has no unique index, and SQLite's
     /// error.
     private(set) var unchecked: [SQLName: DatabaseError] = [:]
@@ -32,13 +32,13 @@ package struct ForeignKeyState {
         }
     }
 
-    private static func order(_ a: ForeignKeyViolation, _ b: ForeignKeyViolation) -> Bool {
+    private static func order(_ a: Schema.ForeignKeyViolation, _ b: Schema.ForeignKeyViolation) -> Bool {
         (a.table, a.rowID ?? 0, a.foreignKey) < (b.table, b.rowID ?? 0, b.foreignKey)
     }
 
     /// Adds the rows of a table that violate one of its foreign keys, as SQLite's own check finds them, but with their values.
     private mutating func add(_ schema: Schema, _ table: String, _ foreignKey: Int) throws {
-        let columns = try schema.foreignKeys(of: table).filter { $0.id == foreignKey }.sorted { $0.sequence < $1.sequence }
+        let columns = try schema.foreignKeyColumns(of: table).filter { $0.id == foreignKey }.sorted { $0.sequence < $1.sequence }
         guard let parent = columns.first?.parent else { return }
         let primaryKey = try schema.primaryKey(of: parent)
         // `+` removes the child column's affinity, so that values are compared with the parent column's.
@@ -61,7 +61,7 @@ package struct ForeignKeyState {
             let key = row.values.dropFirst().map { ExactText(Self.text($0)) }
             let gap = Gap(table: SQLName(table), parent: SQLName(parent), key: key)
             gaps[gap, default: []].append(
-                ForeignKeyViolation(table: table, rowID: id, parent: parent, foreignKey: foreignKey))
+                Schema.ForeignKeyViolation(table: table, rowID: id, parent: parent, foreignKey: foreignKey))
         }
     }
 
@@ -81,7 +81,7 @@ extension ForeignKeyState {
     /// The violations that did not exist before, and those that did, in order.
     package func compared(
         with before: ForeignKeyState
-    ) -> (new: [ForeignKeyViolation], former: [ForeignKeyViolation]) {
+    ) -> (new: [Schema.ForeignKeyViolation], former: [Schema.ForeignKeyViolation]) {
         var known: [Gap: [Int64?]] = [:]
         for (gap, violations) in before.gaps {
             for table in before.names(of: gap.table, tables) {
@@ -90,7 +90,7 @@ extension ForeignKeyState {
                 }
             }
         }
-        var new: [ForeignKeyViolation] = [], old: [ForeignKeyViolation] = []
+        var new: [Schema.ForeignKeyViolation] = [], old: [Schema.ForeignKeyViolation] = []
         for (gap, violations) in gaps {
             let same = Gap(table: name(gap.table, before), parent: name(gap.parent, before), key: gap.key)
             let former = known[same] ?? []

@@ -26,9 +26,9 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     }
 
     /// The column's name.
-    public private(set) var name: String
+    package private(set) var name: String
     /// Its declared type.
-    public let type: DeclaredType
+    package let type: DeclaredType
     let property: AnyProperty?
     /// Whether it is the column of a property that is a date.
     let holdsDates: Bool

@@ -49,13 +49,13 @@ public struct SQLIndex: Sendable {
     }
 
     /// The index's name.
-    public var name: String
+    package var name: String
     /// The terms that it sorts by.
-    public var terms: [Term]
+    package var terms: [Term]
     /// Whether the index is unique, so that no two rows may have equal terms.
-    public var isUnique: Bool
+    package var isUnique: Bool
     /// The condition for rows to be in the index, without bound values; nil for all rows (<https://sqlite.org/partialindex.html>).
-    public var condition: SQL?
+    package var condition: SQL?
 
     /// An index.
     public init(_ name: String, on terms: [Term], isUnique: Bool = false, where condition: SQL? = nil) {

@@ -74,11 +74,11 @@ public struct SQLTable: Sendable {
     /// The table's name.
     public var name: String { description.name }
     /// The columns, in order; empty if the table is not described.
-    public var columns: [SQLColumn] { description.columns }
+    package var columns: [SQLColumn] { description.columns }
     /// The indexes that are created with the table.
-    public var indexes: [SQLIndex] { description.indexes }
+    package var indexes: [SQLIndex] { description.indexes }
     /// The table's options.
-    public var options: Options { description.options }
+    package var options: Options { description.options }
     /// The profiles of columns with their own profile.
     var profiles: [String: ValueProfile] { description.profiles }
     private var constraints: [SQLConstraint] { description.constraints }
@@ -104,7 +104,7 @@ public struct SQLTable: Sendable {
     ) {
         var columns: [SQLColumn] = [], indexes: [SQLIndex] = [], constraints: [SQLConstraint] = []
         for part in parts {
-            switch part {
+            switch part.kind {
             case .column(let column): columns.append(column)
             case .index(let index): indexes.append(index)
             case .constraint(let constraint): constraints.append(constraint)
@@ -135,13 +135,13 @@ public struct SQLTable: Sendable {
     }
 
     /// The columns of the primary key, in the key's order.
-    public var primaryKeyColumns: [String] {
+    package var primaryKeyColumns: [String] {
         for case .primaryKey(let columns) in constraints.map(\.kind) { return columns.map(\.name) }
         return columns.filter(\.isPrimaryKey).map(\.name)
     }
 
     /// All foreign keys.
-    public var allForeignKeys: [SQLForeignKey] {
+    package var allForeignKeys: [SQLForeignKey] {
         columns.compactMap { column in
             column.reference.map { key in
                 var key = key
@@ -229,20 +229,21 @@ public struct SQLConstraint: Sendable {
 
 /// Collects the parts of a table's description, one per line.
 @resultBuilder
-public enum SQLTableBuilder {
+public enum SQLTableBuilder: _SQLListBuilder {
+    public typealias _Element = Part
+
     /// A column, an index or a constraint.
-    public enum Part: Sendable {
-        case column(SQLColumn), index(SQLIndex), constraint(SQLConstraint)
+    public struct Part: Sendable {
+        enum Kind: Sendable {
+            case column(SQLColumn), index(SQLIndex), constraint(SQLConstraint)
+        }
+
+        let kind: Kind
     }
 
-    public static func buildExpression(_ column: SQLColumn) -> [Part] { [.column(column)] }
-    public static func buildExpression(_ index: SQLIndex) -> [Part] { [.index(index)] }
-    public static func buildExpression(_ constraint: SQLConstraint) -> [Part] { [.constraint(constraint)] }
-    public static func buildBlock(_ parts: [Part]...) -> [Part] { parts.flatMap { $0 } }
-    public static func buildArray(_ parts: [[Part]]) -> [Part] { parts.flatMap { $0 } }
-    public static func buildOptional(_ parts: [Part]?) -> [Part] { parts ?? [] }
-    public static func buildEither(first parts: [Part]) -> [Part] { parts }
-    public static func buildEither(second parts: [Part]) -> [Part] { parts }
+    public static func buildExpression(_ column: SQLColumn) -> [Part] { [Part(kind: .column(column))] }
+    public static func buildExpression(_ index: SQLIndex) -> [Part] { [Part(kind: .index(index))] }
+    public static func buildExpression(_ constraint: SQLConstraint) -> [Part] { [Part(kind: .constraint(constraint))] }
 }
 
 extension Connection {

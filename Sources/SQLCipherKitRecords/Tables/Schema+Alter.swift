@@ -10,7 +10,7 @@ extension Schema {
     ///   - table: its description.
     ///   - ifNotExists: whether to leave an existing table or index of that name unchanged. Default: false, which throws.
     /// - Throws: ``DatabaseError``, in which case nothing has been created.
-    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
+    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws(DatabaseError) {
         try live()
         var table = table
         table.schema = name
@@ -62,8 +62,10 @@ extension Schema {
     /// Rebuilds indexes (<https://sqlite.org/lang_reindex.html>).
     /// - Parameter name: an index, or a table for all its indexes. Default: nil, for all indexes of the database.
     /// - Throws: ``DatabaseError``, in which case nothing has changed.
-    public func reindex(_ name: String? = nil) throws {
-        try reindex(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
+    public func reindex(_ name: String? = nil) throws(DatabaseError) {
+        try DatabaseError.only("a rebuild of indexes") {
+            try rebuildIndexes(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
+        }
     }
 
     /// Rebuilds the indexes that sort by a collation, which is needed after its order has changed.
@@ -71,18 +73,18 @@ extension Schema {
     /// try db.main.reindex(collation: "german")
     /// ```
     /// - Throws: ``DatabaseError``, in which case nothing has changed.
-    public func reindex(collation: String) throws {
-        try reindex(
-            try connection.fetchAll(
-                String.self,
-                """
-                SELECT DISTINCT i.name FROM pragma_table_list AS m, pragma_index_list(m.name, m.schema) AS i,
-                    pragma_index_xinfo(i.name, m.schema) AS x
-                WHERE m.schema = \(name) COLLATE NOCASE AND x.coll = \(collation) COLLATE NOCASE
-                """))
+    public func reindex(collation: String) throws(DatabaseError) {
+        let names = try connection.fetchAll(
+            String.self,
+            """
+            SELECT DISTINCT i.name FROM pragma_table_list AS m, pragma_index_list(m.name, m.schema) AS i,
+                pragma_index_xinfo(i.name, m.schema) AS x
+            WHERE m.schema = \(name) COLLATE NOCASE AND x.coll = \(collation) COLLATE NOCASE
+            """)
+        try DatabaseError.only("a rebuild of indexes") { try rebuildIndexes(names) }
     }
 
-    private func reindex(_ names: [String]) throws {
+    private func rebuildIndexes(_ names: [String]) throws {
         try live()
         try connection.savepoint { db in for name in names { try db.execute("REINDEX \(raw: qualified(name))") } }
     }
@@ -90,8 +92,10 @@ extension Schema {
 
 extension Connection {
     /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
-    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
-        let statements = try table.creation(ifNotExists: ifNotExists, on: self)
-        try savepoint { db in for sql in statements { try db.execute(sql) } }
+    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws(DatabaseError) {
+        try DatabaseError.only("the creation of a table") {
+            let statements = try table.creation(ifNotExists: ifNotExists, on: self)
+            try savepoint { db in for sql in statements { try db.execute(sql) } }
+        }
     }
 }

@@ -33,12 +33,15 @@ extension Schema {
     ///   a column that cannot be written; ``DatabaseError/Reason/misuse`` if foreign key enforcement would have to be switched;
     ///   ``DatabaseError/Reason/migration`` if something would be broken; or an error from SQLite. In each case nothing has
     ///   changed.
-    public func rebuildTable(_ table: SQLTable, values: [String: SQL] = [:]) throws {
+    public func rebuildTable(_ table: SQLTable, values: [String: SQL] = [:]) throws(DatabaseError) {
         try live()
         var table = table
         table.schema = name
-        let statements = try table.creation(on: connection)
-        try rebuild(table.name, statements[0], indexes: Array(statements.dropFirst()), values)
+        let described = table
+        try DatabaseError.only("the rebuild of a table") {
+            let statements = try described.creation(on: connection)
+            try rebuild(described.name, statements[0], indexes: Array(statements.dropFirst()), values)
+        }
     }
 
     /// Rebuilds a table with a definition in SQL, like ``rebuildTable(_:values:)``.
@@ -50,13 +53,15 @@ extension Schema {
     ///   - sql: a single CREATE TABLE statement for this name, without a database name and without bound values.
     ///   - values: expressions over the old columns, by the names of the new ones.
     /// - Throws: the same errors as with a description; ``DatabaseError/Reason/schemaText`` for any other SQL.
-    public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws {
+    public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws(DatabaseError) {
         // A definition has no parameters, so that what is interpolated cannot be meant as a value.
         guard sql.arguments.isEmpty else {
             throw DatabaseError.invalidArgument("the definition of a table cannot have bound values: write them as literals")
         }
         let entry = SchemaEntry(type: "table", name: table, table: table, isVirtual: false, sql: sql.text)
-        try rebuild(table, try entry.statement().sqlAsWritten(in: self), indexes: [], values)
+        try DatabaseError.only("the rebuild of a table") {
+            try rebuild(table, try entry.statement().sqlAsWritten(in: self), indexes: [], values)
+        }
     }
 
     private func rebuild(_ table: String, _ definition: SQL, indexes: [SQL], _ values: [String: SQL]) throws {

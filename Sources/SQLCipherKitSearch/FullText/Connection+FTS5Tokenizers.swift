@@ -31,8 +31,8 @@ extension SQLExtension {
 
     /// A filter of another tokenizer's tokens, under a name for ``FTS5Tokenizer/custom(_:arguments:)``.
     /// ```swift
-    /// try db.register(.tokenFilter(FTS5StopWords(["the", "a", "of"], base: .porter(.unicode61())), as: "english"))
-    /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
+    /// try db.register(.tokenFilter(Lemmas(base: .unicode61()), as: "lemmas"))
+    /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("lemmas")))
     /// ```
     /// Every connection that reads or writes the table needs the filter: register it in ``DatabaseConfiguration/prepare``.
     /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or contains a NUL character.
@@ -100,14 +100,14 @@ private final class TokenizerFactory {
 private class TokenizerInstance {
     weak var connection: Connection?
 
-    func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {}
+    func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ tokens: inout FTS5Token.Sink) throws {}
 }
 
 private final class TextTokenizerInstance<Tokenizer: FTS5TextTokenizer>: TokenizerInstance {
     let tokenizer: Tokenizer
     init(_ tokenizer: Tokenizer) { self.tokenizer = tokenizer }
 
-    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {
+    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ tokens: inout FTS5Token.Sink) throws {
         try tokenizer.tokenize(text, for: purpose, into: &tokens)
     }
 }
@@ -123,7 +123,7 @@ private final class TokenFilterInstance<Filter: FTS5TokenFilter>: TokenizerInsta
         self.base = base
     }
 
-    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) throws {
+    override func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ tokens: inout FTS5Token.Sink) throws {
         var thrown: (any Error)?
         let last = text.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
         let rc = base.tokenize(text, purpose) { bytes, range, isColocated in
@@ -165,13 +165,13 @@ private func deleteTokenizer(_ tokenizer: OpaquePointer?) {
 
 private func runTokenizer(
     _ tokenizer: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ flags: Int32, _ text: UnsafePointer<CChar>?,
-    _ count: Int32, _ callback: FTS5TokenSink.Callback?
+    _ count: Int32, _ callback: FTS5Token.Sink.Callback?
 ) -> Int32 {
     guard let tokenizer, let callback else { return SQLITE_MISUSE }
     return Unmanaged<TokenizerInstance>.fromOpaque(UnsafeRawPointer(tokenizer))._withUnsafeGuaranteedRef { instance in
         let bytes = UnsafeRawBufferPointer(start: text, count: text == nil ? 0 : Int(max(0, count)))
-        var sink = FTS5TokenSink(callback, context, count: bytes.count)
-        do { try instance.run(bytes.assumingMemoryBound(to: UInt8.self), FTS5TokenizePurpose(rawValue: flags), &sink) } catch {
+        var sink = FTS5Token.Sink(callback, context, count: bytes.count)
+        do { try instance.run(bytes.assumingMemoryBound(to: UInt8.self), FTS5Tokenizer.Purpose(rawValue: flags), &sink) } catch {
             instance.connection?.keepCallbackError(DatabaseError(thrownBy: "a tokenizer", error))
             return SQLITE_ERROR
         }

@@ -12,8 +12,8 @@ extension Connection {
     ///   - text: the user's input. Any text is accepted.
     ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
     ///   - limit: the maximum number of hits. Default: 20.
-    public func search(_ text: String, in indexes: [FullTextIndex], limit: Int = 20) throws -> FullTextSearch.Found {
-        try search(FullTextSearch(text, limit: limit), in: indexes)
+    public func search(_ text: String, in indexes: [FullTextIndex], limit: Int = 20) throws(DatabaseError) -> FullTextSearch.Found {
+        try DatabaseError.only("a search") { try search(FullTextSearch(text, limit: limit), in: indexes) }
     }
 
     /// Searches several full-text tables with one ranking.

@@ -8,15 +8,15 @@ import SQLCipherKitCore
 /// character and each pair of neighbouring characters. A query becomes the same sequence of pairs, so it finds any part of a text,
 /// from a single character to a phrase. The price is a larger index, and some hits in which the sequence runs across two words.
 /// ```swift
-/// try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
+/// try db.register(.cjkTokenizer(as: "cjk"))
 /// try db.create(FTS5Table("doc", columns: ["text"], tokenizer: .custom("cjk")))
 /// ```
-public struct FTS5CJKTokenizer: FTS5TextTokenizer {
+package struct FTS5CJKTokenizer: FTS5TextTokenizer {
     /// Creates a tokenizer that removes diacritics and vowel signs.
-    public init() {}
+    package init() {}
 
-    public func tokenize(
-        _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink
+    package func tokenize(
+        _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink
     ) {
         let options = Int32(SQLCIPHERKIT_WORDS_FOLD_DIACRITICS | SQLCIPHERKIT_WORDS_FOLD_VOWELS)
         text.withMemoryRebound(to: CChar.self) { text in
@@ -33,7 +33,7 @@ struct FoundWord {
     var range: Range<Int>
     var isColocated: Bool
 
-    static func words(of text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose) -> [FoundWord] {
+    static func words(of text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose) -> [FoundWord] {
         let options = Int32(SQLCIPHERKIT_WORDS_FOLD_DIACRITICS | SQLCIPHERKIT_WORDS_FOLD_VOWELS)
         var found: [FoundWord] = []
         text.withMemoryRebound(to: CChar.self) { text in

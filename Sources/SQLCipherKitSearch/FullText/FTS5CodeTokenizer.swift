@@ -1,17 +1,12 @@
 import SQLCipherKitCore
 
-/// Splits identifiers into their parts: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the
-/// whole name; so is `parse_http_response_2`.
-///
-/// Each part is a token, one after the other. A run of parts without digits is also indexed as one token, at the positions of its
-/// first and last part, so that a name typed in lower case is found. Words are those of
-/// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``: in any language, without case and diacritics.
-public struct FTS5CodeTokenizer: FTS5TextTokenizer {
+/// See ``SQLExtension/codeTokenizer(as:)``.
+package struct FTS5CodeTokenizer: FTS5TextTokenizer {
     /// Creates a tokenizer.
-    public init() {}
+    package init() {}
 
-    public func tokenize(
-        _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink
+    package func tokenize(
+        _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink
     ) {
         var name: [Part] = []
         for word in FoundWord.words(of: text, purpose) {
@@ -32,7 +27,7 @@ public struct FTS5CodeTokenizer: FTS5TextTokenizer {
         add(name, purpose, &tokens)
     }
 
-    private func add(_ parts: [Part], _ purpose: FTS5TokenizePurpose, _ tokens: inout FTS5TokenSink) {
+    private func add(_ parts: [Part], _ purpose: FTS5Tokenizer.Purpose, _ tokens: inout FTS5Token.Sink) {
         var index = 0
         while index < parts.count, tokens.result == 0 {
             // Parts up to the next digits, or the digits alone.

@@ -1,15 +1,14 @@
 import Foundation
 
-/// Folds characters that Unicode treats as compatible, so that words with them match: full-width letters, ligatures, superscripts,
-/// `ß` and `ss`, Arabic and other digits. Such words also lose their accents and case. ASCII words pass through unchanged.
-public struct FTS5CompatibilityFolding: FTS5TokenFilter {
-    public let base: FTS5Tokenizer
+/// See ``SQLExtension/compatibilityFolding(base:as:)``.
+package struct FTS5CompatibilityFolding: FTS5TokenFilter {
+    package let base: FTS5Tokenizer
 
     /// Creates a filter.
     /// - Parameter base: the tokenizer whose tokens are folded. Default: `unicode61`.
-    public init(base: FTS5Tokenizer = .unicode61()) { self.base = base }
+    package init(base: FTS5Tokenizer = .unicode61()) { self.base = base }
 
-    public func filter(_ token: FTS5Token, for purpose: FTS5TokenizePurpose, _ state: Void, into tokens: inout FTS5TokenSink) {
+    package func filter(_ token: FTS5Token, for purpose: FTS5Tokenizer.Purpose, _ state: Void, into tokens: inout FTS5Token.Sink) {
         if token.bytes.allSatisfy({ $0 < 0x80 }) {
             tokens.add(token.bytes, range: token.range, isColocated: token.isColocated)
         } else {
@@ -19,7 +18,7 @@ public struct FTS5CompatibilityFolding: FTS5TokenFilter {
 
     /// Returns the folded form of a word: its compatibility decomposition in lower case, without nonspacing marks, and with ASCII
     /// digits.
-    public static func fold(_ word: String) -> String {
+    package static func fold(_ word: String) -> String {
         var folded = ""
         for scalar in word.decomposedStringWithCompatibilityMapping.unicodeScalars {
             switch scalar.properties.generalCategory {

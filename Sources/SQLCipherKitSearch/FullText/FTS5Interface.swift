@@ -59,7 +59,7 @@ final class EngineTokenizer {
 
     /// Calls `pass` with each token, its byte range, and whether it has the same position as the one before.
     func tokenize(
-        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose, _ pass: Pass
+        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ pass: Pass
     ) -> Int32 {
         // A closure that C calls cannot capture anything, so `pass` goes through the context.
         return withoutActuallyEscaping(pass) { pass in
@@ -77,7 +77,7 @@ final class EngineTokenizer {
         }
     }
 
-    func tokens(of text: String, for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [Found] {
+    func tokens(of text: String, for purpose: FTS5Tokenizer.Purpose) throws(DatabaseError) -> [Found] {
         var found: [Found] = []
         // The NUL at the end gives even an empty text an address.
         let rc = (Array(text.utf8) + [0]).withUnsafeBufferPointer { utf8 in

@@ -1,42 +1,33 @@
 import SQLCipherKitCore
 
-/// Leaves words without a meaning of their own, such as `the` and `of`, out of the index and out of queries.
-///
-/// A query of stop words alone finds nothing. A last word that is a prefix is kept in the query: it may begin another word.
-public struct FTS5StopWords: FTS5TokenFilter {
-    public let base: FTS5Tokenizer
+/// See ``SQLExtension/stopWords(_:base:as:)``.
+package struct FTS5StopWords: FTS5TokenFilter {
+    package let base: FTS5Tokenizer
     /// The stop words. Words that the base turns into the same token are left out as well.
-    public let words: Set<String>
+    package let words: Set<String>
 
     /// Creates a filter.
     /// - Parameters:
     ///   - words: the stop words.
     ///   - base: the tokenizer whose tokens are filtered. Default: `unicode61`.
-    public init(_ words: some Sequence<String>, base: FTS5Tokenizer = .unicode61()) {
+    package init(_ words: some Sequence<String>, base: FTS5Tokenizer = .unicode61()) {
         self.words = Set(words)
         self.base = base
     }
 
-    /// The most frequent English words that carry no meaning of their own.
-    public static let english: Set<String> = [
-        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "has", "have", "he", "her", "his", "in", "is", "it",
-        "its", "not", "of", "on", "or", "she", "so", "that", "the", "their", "them", "there", "they", "this", "to", "was", "were",
-        "will", "with",
-    ]
-
-    public func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> State {
+    package func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> State {
         var set = State()
         for word in words { for token in try tokens(word) { set.insert(token) } }
         return set
     }
 
-    public func filter(_ token: FTS5Token, for purpose: FTS5TokenizePurpose, _ state: State, into tokens: inout FTS5TokenSink) {
+    package func filter(_ token: FTS5Token, for purpose: FTS5Tokenizer.Purpose, _ state: State, into tokens: inout FTS5Token.Sink) {
         if state.contains(token.bytes), !(purpose.contains(.prefix) && token.isAtEnd) { return }
         tokens.add(token.bytes, range: token.range, isColocated: token.isColocated)
     }
 
     /// The words as tokens of the base, looked up by their bytes, so that no string is created.
-    public struct State: Sendable {
+    package struct State: Sendable {
         private var buckets: [UInt64: [[UInt8]]] = [:]
         private var lengths: UInt64 = 0
 
@@ -58,4 +49,14 @@ public struct FTS5StopWords: FTS5TokenFilter {
             bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         }
     }
+}
+
+extension FullTextSearch {
+    /// The most frequent English words that carry no meaning of their own, for ``stopWords`` and
+    /// ``SQLExtension/stopWords(_:base:as:)``.
+    public static let englishStopWords: Set<String> = [
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "has", "have", "he", "her", "his", "in", "is", "it",
+        "its", "not", "of", "on", "or", "she", "so", "that", "the", "their", "them", "there", "they", "this", "to", "was", "were",
+        "will", "with",
+    ]
 }

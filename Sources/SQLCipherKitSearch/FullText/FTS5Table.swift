@@ -10,20 +10,21 @@
 public struct FTS5Table: Hashable, Sendable {
     /// A column of a full-text table.
     public struct Column: Hashable, Sendable, ExpressibleByStringLiteral {
-        /// The column's name.
-        public var name: String
-        /// Whether the column's words are in the index. A column that is not indexed is stored beside the text, or read from the
-        /// content table, and cannot be searched. Default: yes.
-        public var isIndexed: Bool
-        /// With synchronised external content: the text to index, as an SQL expression over the content table's columns; nil for
-        /// the column of the same name. The expression must always give the same value for the same row. It becomes part of SQL
-        /// unchanged, so never take it from an untrusted source. Default: nil.
-        public var expression: String?
+        package var name: String
+        package var isIndexed: Bool
+        package var expression: String?
 
         /// Creates a column.
         /// ```swift
         /// FTS5Table.Column("city", expression: "meta->>'$.address.city'")
         /// ```
+        /// - Parameters:
+        ///   - name: the column's name.
+        ///   - isIndexed: whether the column's words are in the index. A column that is not indexed is stored beside the text, or
+        ///     read from the content table, and cannot be searched. Default: yes.
+        ///   - expression: with synchronised external content, the text to index, as an SQL expression over the content table's
+        ///     columns; nil for the column of the same name. The expression must always give the same value for the same row. It
+        ///     becomes part of SQL unchanged, so never take it from an untrusted source. Default: nil.
         public init(_ name: String, isIndexed: Bool = true, expression: String? = nil) {
             self.name = name
             self.isIndexed = isIndexed
@@ -72,27 +73,14 @@ public struct FTS5Table: Hashable, Sendable {
 
     /// The table's name.
     public var name: String
-    /// The columns, in order.
-    public var columns: [Column]
-    /// Where the text is stored. Default: in the table itself.
-    public var content: Content
-    /// How text is split into words. Default: `unicode61`, with all accents removed.
-    public var tokenizer: FTS5Tokenizer
-    /// The lengths, in characters, of the prefixes that get an index of their own, which makes searching for them faster: from 1 to
-    /// 999 each, and at most 31 of them. Default: none.
-    public var prefixes: [Int]
-    /// How much the index records of where a word occurs. Default: row, column and position.
-    public var detail: Detail
-    /// Whether the size of each text is stored (`columnsize`). Without it, ranking by bm25 is slow, a contentless table cannot
-    /// delete, and a table with synchronised content must have no triggers of the application that write to the very row they are
-    /// fired for. Default: yes.
-    public var storesColumnSizes: Bool
-    /// Whether text may be written together with a locale, as `fts5_locale(locale, text)`, for tokenizers that use it
-    /// (<https://sqlite.org/fts5.html#the_locale_option>). Default: no.
-    public var acceptsLocales: Bool
-    /// Whether the part of a token after a NUL byte is stored but not searched for
-    /// (<https://sqlite.org/fts5.html#the_tokendata_option>), for tokenizers that put data there. Default: no.
-    public var hasTokenData: Bool
+    package var columns: [Column]
+    package var content: Content
+    package var tokenizer: FTS5Tokenizer
+    package var prefixes: [Int]
+    package var detail: Detail
+    package var storesColumnSizes: Bool
+    package var acceptsLocales: Bool
+    package var hasTokenData: Bool
 
     /// The progress of indexing the existing rows of a content table.
     public struct IndexingProgress: Hashable, Sendable {
@@ -102,7 +90,22 @@ public struct FTS5Table: Hashable, Sendable {
         public var total: Int
     }
 
-    /// Creates a description with the defaults that the properties state.
+    /// Creates a description.
+    /// - Parameters:
+    ///   - name: the table's name.
+    ///   - columns: the columns, in order.
+    ///   - content: where the text is stored. Default: in the table itself.
+    ///   - tokenizer: how text is split into words. Default: `unicode61`, with all accents removed.
+    ///   - prefixes: the lengths, in characters, of the prefixes that get an index of their own, which makes searching for them
+    ///     faster: from 1 to 999 each, and at most 31 of them. Default: none.
+    ///   - detail: how much the index records of where a word occurs. Default: row, column and position.
+    ///   - storesColumnSizes: whether the size of each text is stored (`columnsize`). Without it, ranking by bm25 is slow, a
+    ///     contentless table cannot delete, and a table with synchronised content must have no triggers of the application that
+    ///     write to the very row they are fired for. Default: yes.
+    ///   - acceptsLocales: whether text may be written together with a locale, as `fts5_locale(locale, text)`, for tokenizers that
+    ///     use it (<https://sqlite.org/fts5.html#the_locale_option>). Default: no.
+    ///   - hasTokenData: whether the part of a token after a NUL byte is stored but not searched for
+    ///     (<https://sqlite.org/fts5.html#the_tokendata_option>), for tokenizers that put data there. Default: no.
     public init(
         _ name: String, columns: [Column], content: Content = .own, tokenizer: FTS5Tokenizer = .unicode61(), prefixes: [Int] = [],
         detail: Detail = .full, storesColumnSizes: Bool = true, acceptsLocales: Bool = false, hasTokenData: Bool = false

@@ -1,79 +1,83 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// Why FTS5 has a text split into words (<https://sqlite.org/fts5.html#custom_tokenizers>).
-public struct FTS5TokenizePurpose: OptionSet, Hashable, Sendable {
-    public let rawValue: Int32
-    public init(rawValue: Int32) { self.rawValue = rawValue }
+extension FTS5Tokenizer {
+    /// Why FTS5 has a text split into words (<https://sqlite.org/fts5.html#custom_tokenizers>).
+    public struct Purpose: OptionSet, Hashable, Sendable {
+        public let rawValue: Int32
+        public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// The text of a query.
-    public static let query = FTS5TokenizePurpose(rawValue: 0x0001)
-    /// Together with ``query``: the last word is a prefix.
-    public static let prefix = FTS5TokenizePurpose(rawValue: 0x0002)
-    /// Text to be added to the index or removed from it.
-    public static let document = FTS5TokenizePurpose(rawValue: 0x0004)
-    /// Text in which words are marked, for a highlight or a snippet.
-    public static let auxiliary = FTS5TokenizePurpose(rawValue: 0x0008)
+        /// The text of a query.
+        public static let query = Purpose(rawValue: 0x0001)
+        /// Together with ``query``: the last word is a prefix.
+        public static let prefix = Purpose(rawValue: 0x0002)
+        /// Text to be added to the index or removed from it.
+        public static let document = Purpose(rawValue: 0x0004)
+        /// Text in which words are marked, for a highlight or a snippet.
+        public static let auxiliary = Purpose(rawValue: 0x0008)
+    }
 }
 
-/// Receives a tokenizer's tokens. A sink is valid only during the call and cannot be kept.
-public struct FTS5TokenSink: ~Copyable {
-    typealias Callback = @convention(c) (UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, Int32, Int32, Int32) -> Int32
+extension FTS5Token {
+    /// Receives a tokenizer's tokens. A sink is valid only during the call and cannot be kept.
+    public struct Sink: ~Copyable {
+        typealias Callback = @convention(c) (UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, Int32, Int32, Int32) -> Int32
 
-    let callback: Callback
-    let context: UnsafeMutableRawPointer?
-    /// The length of the text in bytes.
-    let count: Int
-    /// SQLite's result code for the last token. After an error, no more tokens are passed on.
-    private(set) var result: Int32 = 0
-    /// The error for a token with a range outside the text.
-    private(set) var error: DatabaseError?
+        let callback: Callback
+        let context: UnsafeMutableRawPointer?
+        /// The length of the text in bytes.
+        let count: Int
+        /// SQLite's result code for the last token. After an error, no more tokens are passed on.
+        private(set) var result: Int32 = 0
+        /// The error for a token with a range outside the text.
+        private(set) var error: DatabaseError?
 
-    init(_ callback: @escaping Callback, _ context: UnsafeMutableRawPointer?, count: Int) {
-        self.callback = callback
-        self.context = context
-        self.count = count
-    }
-
-    /// Passes a token on to FTS5.
-    ///
-    /// If the range is not within the text, the statement fails with ``DatabaseError/Reason/invalidArgument``, because FTS5 would
-    /// read there.
-    /// - Parameters:
-    ///   - token: the token's UTF-8, as the index stores it.
-    ///   - range: the bytes of the text that the token stands for.
-    ///   - isColocated: whether the token has the same position as the one before, as a synonym does. Default: no.
-    public mutating func add(_ token: UnsafeBufferPointer<UInt8>, range: Range<Int>, isColocated: Bool = false) {
-        guard result == 0 else { return }
-        guard range.lowerBound >= 0, range.upperBound <= count else {
-            result = SQLITE_ERROR
-            error = .invalidArgument("a tokenizer says that a token stands at \(range) of a text of \(count) bytes")
-            return
+        init(_ callback: @escaping Callback, _ context: UnsafeMutableRawPointer?, count: Int) {
+            self.callback = callback
+            self.context = context
+            self.count = count
         }
-        token.withMemoryRebound(to: CChar.self) { bytes in
-            result = callback(
-                context, isColocated ? 1 : 0, bytes.baseAddress, Int32(clamping: bytes.count), Int32(clamping: range.lowerBound),
-                Int32(clamping: range.upperBound))
+
+        /// Passes a token on to FTS5.
+        ///
+        /// If the range is not within the text, the statement fails with ``DatabaseError/Reason/invalidArgument``, because FTS5
+        /// would read there.
+        /// - Parameters:
+        ///   - token: the token's UTF-8, as the index stores it.
+        ///   - range: the bytes of the text that the token stands for.
+        ///   - isColocated: whether the token has the same position as the one before, as a synonym does. Default: no.
+        public mutating func add(_ token: UnsafeBufferPointer<UInt8>, range: Range<Int>, isColocated: Bool = false) {
+            guard result == 0 else { return }
+            guard range.lowerBound >= 0, range.upperBound <= count else {
+                result = SQLITE_ERROR
+                error = .invalidArgument("a tokenizer says that a token stands at \(range) of a text of \(count) bytes")
+                return
+            }
+            token.withMemoryRebound(to: CChar.self) { bytes in
+                result = callback(
+                    context, isColocated ? 1 : 0, bytes.baseAddress, Int32(clamping: bytes.count),
+                    Int32(clamping: range.lowerBound), Int32(clamping: range.upperBound))
+            }
         }
-    }
 
-    /// Passes on the tokens of a tokenizer of the engine, without checking their ranges.
-    mutating func add(_ tokenize: (UnsafeMutableRawPointer?, Callback) -> Int32) {
-        guard result == 0 else { return }
-        result = tokenize(context, callback)
-    }
+        /// Passes on the tokens of a tokenizer of the engine, without checking their ranges.
+        mutating func add(_ tokenize: (UnsafeMutableRawPointer?, Callback) -> Int32) {
+            guard result == 0 else { return }
+            result = tokenize(context, callback)
+        }
 
-    /// Passes a token on to FTS5, given as a string.
-    public mutating func add(_ token: String, range: Range<Int>, isColocated: Bool = false) {
-        var token = token
-        token.withUTF8 { add($0, range: range, isColocated: isColocated) }
+        /// Passes a token on to FTS5, given as a string.
+        public mutating func add(_ token: String, range: Range<Int>, isColocated: Bool = false) {
+            var token = token
+            token.withUTF8 { add($0, range: range, isColocated: isColocated) }
+        }
     }
 }
 
 /// A tokenizer in Swift: splits text into the words that a full-text table indexes.
 /// ```swift
 /// struct Commas: FTS5TextTokenizer {
-///     func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink) {
+///     func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) {
 ///         var start = 0
 ///         for end in 0...text.count where end == text.count || text[end] == UInt8(ascii: ",") {
 ///             if start < end { tokens.add(UnsafeBufferPointer(rebasing: text[start..<end]), range: start..<end) }
@@ -91,7 +95,7 @@ public protocol FTS5TextTokenizer: Sendable {
     /// Finds the tokens of a text in UTF-8, which need not be well-formed, and passes them on in order. If it throws, the statement
     /// fails with that error.
     func tokenize(
-        _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink) throws
+        _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) throws
 }
 
 /// A token that a filter receives.
@@ -102,7 +106,7 @@ public struct FTS5Token {
     public let range: Range<Int>
     /// Whether the token has the same position as the one before.
     public let isColocated: Bool
-    /// Whether only spaces follow the token in the text. With ``FTS5TokenizePurpose/prefix``, it may then not be a whole word.
+    /// Whether only spaces follow the token in the text. With ``FTS5Tokenizer/Purpose/prefix``, it may then not be a whole word.
     public let isAtEnd: Bool
 
     /// The token as a string.
@@ -122,7 +126,7 @@ public protocol FTS5TokenFilter: Sendable {
     func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> State
 
     /// Passes on any number of tokens for one token of the base. If it throws, the statement fails with that error.
-    func filter(_ token: FTS5Token, for purpose: FTS5TokenizePurpose, _ state: State, into tokens: inout FTS5TokenSink) throws
+    func filter(_ token: FTS5Token, for purpose: FTS5Tokenizer.Purpose, _ state: State, into tokens: inout FTS5Token.Sink) throws
 }
 
 extension FTS5TokenFilter where State == Void {

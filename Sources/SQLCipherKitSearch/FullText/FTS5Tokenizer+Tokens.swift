@@ -1,16 +1,16 @@
 import SQLCipherKitCore
 
-/// A token that a tokenizer found in a text.
-public struct FTS5FoundToken: Hashable, Sendable {
-    /// The token as the index stores it.
-    public let token: String
-    /// The part of the text that the token stands for.
-    public let range: Range<String.Index>
-    /// Whether the token has the same position as the one before, as a synonym does.
-    public let isColocated: Bool
-}
-
 extension FTS5Tokenizer {
+    /// A token that a tokenizer found in a text.
+    public struct FoundToken: Hashable, Sendable {
+        /// The token as the index stores it.
+        public let token: String
+        /// The part of the text that the token stands for.
+        public let range: Range<String.Index>
+        /// Whether the token has the same position as the one before, as a synonym does.
+        public let isColocated: Bool
+    }
+
     /// Returns the tokens that the tokenizer finds in a text, to see how a table would index it. For a table that exists, use
     /// ``FullTextIndex/tokens(of:for:)``.
     /// ```swift
@@ -23,14 +23,16 @@ extension FTS5Tokenizer {
     /// - Throws: ``DatabaseError`` for a tokenizer that is not registered, ``DatabaseError/Reason/invalidArgument`` for one that
     ///   rejects its arguments, and any error of a tokenizer in Swift.
     public func tokens(
-        of text: String, for purpose: FTS5TokenizePurpose = .document, on connection: Connection
-    ) throws(DatabaseError) -> [FTS5FoundToken] {
+        of text: String, for purpose: Purpose = .document, on connection: Connection
+    ) throws(DatabaseError) -> [FoundToken] {
         try connection.tokens(of: text, arguments: arguments, for: purpose)
     }
 }
 
 extension Connection {
-    func tokens(of text: String, arguments: [String], for purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [FTS5FoundToken] {
+    func tokens(
+        of text: String, arguments: [String], for purpose: FTS5Tokenizer.Purpose
+    ) throws(DatabaseError) -> [FTS5Tokenizer.FoundToken] {
         let tokenizer = try EngineTokenizer(fts5Interface(), arguments)
         let utf8 = text.utf8
         let found: [EngineTokenizer.Found]
@@ -39,7 +41,7 @@ extension Connection {
             func index(_ offset: Int) -> String.Index {
                 utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex
             }
-            return FTS5FoundToken(
+            return FTS5Tokenizer.FoundToken(
                 token: item.token, range: index(item.range.lowerBound)..<index(item.range.upperBound),
                 isColocated: item.isColocated)
         }

@@ -17,12 +17,14 @@ extension FullTextIndex {
 
     /// Rebuilds the index from its content: necessary after a change to a tokenizer, or if content changed without its triggers.
     /// - Throws: what SQLite reports, for example for a contentless table. The index is then as before.
-    public func rebuild() throws {
-        try connection.transaction { _ in
-            try forgetReplaced()
-            try registerMissingKeys()
-            try command("rebuild")
-            try command("optimize")
+    public func rebuild() throws(DatabaseError) {
+        try DatabaseError.only("the rebuild of a full-text index") {
+            try connection.transaction { _ in
+                try forgetReplaced()
+                try registerMissingKeys()
+                try command("rebuild")
+                try command("optimize")
+            }
         }
     }
 
@@ -68,10 +70,12 @@ extension FullTextIndex {
 
     /// Empties the index of a contentless table, or of one with external content. The content stays.
     /// - Throws: what SQLite reports, for example for a table with its own content. The index is then as before.
-    public func deleteAll() throws {
-        try connection.transaction { _ in
-            try forgetReplaced()
-            try command("delete-all")
+    public func deleteAll() throws(DatabaseError) {
+        try DatabaseError.only("the deletion of a full-text index") {
+            try connection.transaction { _ in
+                try forgetReplaced()
+                try command("delete-all")
+            }
         }
     }
 

@@ -4,26 +4,26 @@ import SQLCipherKitCore
 extension FullTextIndex {
     /// Returns the words of the index.
     /// ```swift
-    /// let frequent = try notes.terms(orderedBy: .frequency, limit: 50)
+    /// let frequent = try notes.terms(byFrequency: true, limit: 50)
     /// ```
     /// - Parameters:
     ///   - prefix: what the words begin with, in the form that the index stores. Default: all words.
     ///   - byColumn: whether to count each column separately. Default: no.
-    ///   - order: how to sort the words. Default: alphabetically.
+    ///   - byFrequency: whether the words of the most rows come first. Default: no, the order is that of the words' bytes.
     ///   - limit: the maximum number of words. Default: all.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func terms(
-        prefix: String = "", byColumn: Bool = false, orderedBy order: FTS5Vocabulary.Order = .alphabetical, limit: Int? = nil
-    ) throws -> [FTS5Vocabulary.Term] {
+        prefix: String = "", byColumn: Bool = false, byFrequency: Bool = false, limit: Int? = nil
+    ) throws(DatabaseError) -> [Term] {
         let vocabulary = try vocabularyTable(byColumn ? "col" : "row")
         let column = byColumn ? "col" : "NULL"
-        let sorting = order == .frequency ? "doc DESC, term" : "term"
+        let sorting = byFrequency ? "doc DESC, term" : "term"
         let rows: [(String, String?, Int, Int?)] = try connection.fetchAll(
             """
             SELECT term, \(raw: column), doc, cnt FROM \(raw: vocabulary) WHERE \(prefixCondition(prefix))
             ORDER BY \(raw: sorting) LIMIT \(limit ?? -1)
             """)
-        return rows.map { FTS5Vocabulary.Term(term: $0.0, column: $0.1, documents: $0.2, occurrences: $0.3) }
+        return rows.map { Term(term: $0.0, column: $0.1, documents: $0.2, occurrences: $0.3) }
     }
 
     /// Returns the occurrences of a word in the index, each with its row, column and position.
@@ -31,11 +31,11 @@ extension FullTextIndex {
     ///   - term: the word, in the form that the index stores.
     ///   - limit: the maximum number of occurrences. Default: all.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
-    public func instances(of term: String, limit: Int? = nil) throws -> [FTS5Vocabulary.Instance] {
+    package func instances(of term: String, limit: Int? = nil) throws(DatabaseError) -> [Instance] {
         let vocabulary = try vocabularyTable("instance")
         let rows: [(String, Int64, String?, Int?)] = try connection.fetchAll(
             "SELECT term, doc, col, \"offset\" FROM \(raw: vocabulary) WHERE term = \(term) LIMIT \(limit ?? -1)")
-        return rows.map { FTS5Vocabulary.Instance(term: $0.0, rowID: $0.1, column: $0.2, position: $0.3) }
+        return rows.map { Instance(term: $0.0, rowID: $0.1, column: $0.2, position: $0.3) }
     }
 
     /// Returns words that begin with the last word of the input, the most frequent first.
@@ -45,8 +45,8 @@ extension FullTextIndex {
     /// - Parameters:
     ///   - text: what the user has typed so far.
     ///   - limit: the maximum number of words. Default: 8.
-    public func suggestions(for text: String, limit: Int = 8) throws -> [FTS5Vocabulary.Term] {
-        try SearchIndex.with(self) { index in try SearchCorrection(index).suggestions(for: text, limit: max(0, limit)) }
+    public func suggestions(for text: String, limit: Int = 8) throws(DatabaseError) -> [Term] {
+        try SearchIndex.using(self) { index in try SearchCorrection(index).suggestions(for: text, limit: max(0, limit)) }
     }
 
     /// Returns words of the index that differ from a word by a few typing errors: a letter too many, missing, wrong, or swapped
@@ -59,8 +59,8 @@ extension FullTextIndex {
     ///   - distance: the maximum number of errors, from 1 to 3. nil, the default: one error; if no word has just one, and the word
     ///     has more than four letters, two errors.
     ///   - limit: the maximum number of words. Default: 5.
-    public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [FTS5Vocabulary.Term] {
-        try SearchIndex.with(self) { index in
+    public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws(DatabaseError) -> [Term] {
+        try SearchIndex.using(self) { index in
             try SearchCorrection(index).corrections(of: word, distance: distance, limit: max(0, limit))
         }
     }
@@ -71,8 +71,8 @@ extension FullTextIndex {
     /// A word counts as an error if the index does not have it, or if very few rows have it and many times as many have a similar
     /// word. Words in quotes, excluded words and numbers stay unchanged.
     /// - Parameter text: what the user has typed.
-    public func correctedText(_ text: String) throws -> String? {
-        try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text) }
+    public func correctedText(_ text: String) throws(DatabaseError) -> String? {
+        try SearchIndex.using(self) { index in try SearchCorrection(index).correctedText(text) }
     }
 
     /// Returns the tokens that the table's tokenizer finds in a text.
@@ -81,7 +81,9 @@ extension FullTextIndex {
     ///   - purpose: why it is split into words. Default: for a query.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and what
     ///   ``FTS5Tokenizer/tokens(of:for:on:)`` throws.
-    public func tokens(of text: String, for purpose: FTS5TokenizePurpose = .query) throws(DatabaseError) -> [FTS5FoundToken] {
+    public func tokens(
+        of text: String, for purpose: FTS5Tokenizer.Purpose = .query
+    ) throws(DatabaseError) -> [FTS5Tokenizer.FoundToken] {
         try connection.tokens(of: text, arguments: tokenizerArguments(), for: purpose)
     }
 
@@ -102,7 +104,7 @@ extension FullTextIndex {
     }
 
     /// Returns the vocabulary's virtual table, which is created in the temporary database on first use.
-    private func vocabularyTable(_ kind: String) throws -> String {
+    private func vocabularyTable(_ kind: String) throws(DatabaseError) -> String {
         _ = try columns()
         // The name contains those of the schema and the table, both quoted, so that no two indexes share a vocabulary.
         let table = connection.temp.qualified("sqlcipherkit_\(kind)_\(qualifiedName)")

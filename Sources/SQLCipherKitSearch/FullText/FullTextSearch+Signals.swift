@@ -5,14 +5,12 @@ import SQLCipherKitCore
 extension FullTextSearch {
     /// Reduces a row's relevance according to one of its values, such as its age.
     public struct Decay: Sendable {
-        /// An SQL expression over the content table's columns that gives a number of 0 or more, such as an age in days:
-        /// `"julianday('now') - julianday(created)"`. Any other value leaves the relevance unchanged.
-        public var value: SQL
-        /// The value at which the relevance is halved.
-        public var half: Double
+        package var value: SQL
+        package var half: Double
 
         /// - Parameters:
-        ///   - value: the expression.
+        ///   - value: an SQL expression over the content table's columns that gives a number of 0 or more, such as an age in days:
+        ///     `"julianday('now') - julianday(created)"`. Any other value leaves the relevance unchanged.
         ///   - half: the value at which the relevance is halved, a number above 0.
         public init(_ value: SQL, half: Double) {
             self.value = value
@@ -25,15 +23,13 @@ extension FullTextSearch {
     /// The relevance is multiplied by 1 + `strength` × v ÷ (v + `half`), where v is the value: by 1 if the value is 0, by 1 +
     /// `strength` ÷ 2 if it is `half`, and never by more than 1 + `strength`.
     public struct Popularity: Sendable {
-        /// An SQL expression over the content table's columns that gives a number of 0 or more. Any other value counts as 0.
-        public var value: SQL
-        /// The value that has half of the maximum influence.
-        public var half: Double
-        /// The maximum influence: with 1, the most popular row is at most twice as relevant as its text alone would make it.
-        public var strength: Double
+        package var value: SQL
+        package var half: Double
+        package var strength: Double
 
         /// - Parameters:
-        ///   - value: the expression.
+        ///   - value: an SQL expression over the content table's columns that gives a number of 0 or more. Any other value counts
+        ///     as 0.
         ///   - half: the value that has half of the maximum influence, a number above 0: that of a typical popular row.
         ///   - strength: the maximum influence, from 0 to 1,000. Default: 1, which at most doubles the relevance.
         public init(_ value: SQL, half: Double, strength: Double = 1) {

@@ -55,10 +55,8 @@ public struct FullTextSearch: Sendable {
     /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
     /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
     public struct Typos: Hashable, Sendable {
-        /// The minimum number of letters of a word that may have one error.
-        public var oneFrom: Int
-        /// The minimum number of letters of a word that may have two errors.
-        public var twoFrom: Int
+        package var oneFrom: Int
+        package var twoFrom: Int
 
         /// - Parameters:
         ///   - oneFrom: the minimum number of letters of a word that may have one error. Default: 4.
@@ -84,13 +82,11 @@ public struct FullTextSearch: Sendable {
 
     /// Words that are found in addition to a typed one.
     public struct Synonym: Hashable, Sendable {
-        /// The typed word or words.
-        public var typed: String
-        /// The words that are found as well; each may be several words.
-        public var found: [String]
+        package var typed: String
+        package var found: [String]
 
         /// Creates a synonym in one direction: `Synonym("tv", finds: ["television", "television set"])` finds these for `tv`, but
-        /// not `tv` for them.
+        /// not `tv` for them. Each of them may be several words.
         public init(_ typed: String, finds found: [String]) {
             self.typed = typed
             self.found = found
@@ -119,12 +115,9 @@ public struct FullTextSearch: Sendable {
 
     /// The passage that is shown with a hit.
     public struct Snippet: Hashable, Sendable {
-        /// The column it is taken from; nil for the best-matching one.
-        public var column: String?
-        /// Its length in words, from 1 to 64.
-        public var words: Int
-        /// The text that replaces what was left out before and after it.
-        public var ellipsis: String
+        package var column: String?
+        package var words: Int
+        package var ellipsis: String
 
         /// Creates a snippet from one column.
         /// - Parameters:

@@ -94,9 +94,9 @@ extension FullTextIndex {
     /// Drops the full-text table with its triggers and the tables and views that belong to it, as ``Schema/dropTable(_:ifExists:)``
     /// and the statement `DROP TABLE` do. External content stays.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
-    public func drop() throws {
+    public func drop() throws(DatabaseError) {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
-        try schema.dropTable(name)
+        try DatabaseError.only("dropping a full-text index") { try schema.dropTable(name) }
     }
 }
 

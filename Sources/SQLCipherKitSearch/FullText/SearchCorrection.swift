@@ -17,13 +17,13 @@ struct SearchCorrection {
 
     init(_ index: SearchIndex) { self.index = index }
 
-    private func term(_ bytes: [UInt8], _ documents: Int) -> FTS5Vocabulary.Term {
-        FTS5Vocabulary.Term(term: String(decoding: bytes, as: UTF8.self), column: nil, documents: documents, occurrences: nil)
+    private func term(_ bytes: [UInt8], _ documents: Int) -> FullTextIndex.Term {
+        FullTextIndex.Term(term: String(decoding: bytes, as: UTF8.self), column: nil, documents: documents, occurrences: nil)
     }
 
     // MARK: Suggestions
 
-    func suggestions(for text: String, limit: Int) throws -> [FTS5Vocabulary.Term] {
+    func suggestions(for text: String, limit: Int) throws -> [FullTextIndex.Term] {
         var search = FullTextSearch(text)
         search.findsForms = false
         var slots = try SearchSlots(search, index)
@@ -36,7 +36,7 @@ struct SearchCorrection {
         }
         terms.sort { ($1.documents, $0.term) < ($0.documents, $1.term) }
         guard index.isStemmed else { return Array(terms.prefix(limit)) }
-        var found: [FTS5Vocabulary.Term] = []
+        var found: [FullTextIndex.Term] = []
         for stem in terms.prefix(4 * limit) where found.count < limit {
             let word = try surface(of: Array(stem.term.utf8), beginning: last.tokens[0])
             if let word { found.append(term(word, stem.documents)) }
@@ -67,7 +67,7 @@ struct SearchCorrection {
 
     // MARK: Corrections
 
-    func corrections(of word: String, distance: Int?, limit: Int) throws -> [FTS5Vocabulary.Term] {
+    func corrections(of word: String, distance: Int?, limit: Int) throws -> [FullTextIndex.Term] {
         let typed = try index.tokens(typed: word, isPrefix: true).first?.bytes ?? Array(word.utf8)
         guard !typed.isEmpty else { return [] }
         let letters = String(decoding: typed, as: UTF8.self).unicodeScalars.count

@@ -56,14 +56,14 @@ struct SearchHits {
                     var best: (score: Int, text: HighlightedText)?
                     for (place, column) in snippetColumns.enumerated() {
                         guard let wanted = search.snippet, let marker else { continue }
-                        if try SQLCipherKitCore.Row.Column(row.handle, Int32(place)).isNull() { continue }
+                        if try SQLCipherKitCore.Row._Column(row.handle, Int32(place)).isNull() { continue }
                         let found = try row.withUnsafeBytes(at: place) { try marker.snippet($0, column, wanted) }
                         if let found, best.map({ found.score > $0.score }) ?? true { best = found }
                     }
                     snippet = best?.text
                     for (number, name) in search.highlights.enumerated() {
                         let place = snippetColumns.count + number
-                        guard let marker, try !SQLCipherKitCore.Row.Column(row.handle, Int32(place)).isNull() else { continue }
+                        guard let marker, try !SQLCipherKitCore.Row._Column(row.handle, Int32(place)).isNull() else { continue }
                         highlights[name] = try row.withUnsafeBytes(at: place) { try marker.highlight($0, highlightColumns[number]) }
                     }
                     let first = snippetColumns.count + highlightColumns.count

@@ -46,6 +46,11 @@ final class SearchIndex {
     deinit { sqlcipherkit_words_close(handle) }
 
     /// Calls `body` with the table's index. Meanwhile a statement stays on its row, which keeps the read transaction open.
+    /// Like ``with(_:_:)``, for what throws nothing of the caller's.
+    static func using<R>(_ table: FullTextIndex, _ body: (SearchIndex) throws -> R) throws(DatabaseError) -> R {
+        do { return try with(table, body) } catch { throw DatabaseError(thrownBy: "a search", error) }
+    }
+
     static func with<R>(_ table: FullTextIndex, _ body: (SearchIndex) throws -> R) throws -> R {
         let connection = table.connection
         let name = table.name
@@ -75,7 +80,7 @@ final class SearchIndex {
             let text: SQL = "CAST(f.\(identifier: column) AS TEXT)"
             var part = ""
             try table.connection.forEach("SELECT \(text) FROM \(raw: table.qualifiedName) AS f WHERE f.rowid = \(row)") { row in
-                if try Row.Column(row.handle, 0).isNull() { return }
+                if try Row._Column(row.handle, 0).isNull() { return }
                 part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(bytes), as: UTF8.self) }
             }
             guard try body(part) else { return }
@@ -164,7 +169,7 @@ final class SearchIndex {
 
     /// Calls `pass` with each token of a text.
     func tokenize(
-        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5TokenizePurpose,
+        _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose,
         _ pass: (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Void
     ) throws(DatabaseError) {
         let rc = withoutActuallyEscaping(pass) { pass in
@@ -189,7 +194,7 @@ final class SearchIndex {
 
     /// Returns the tokens of user input: those of the index, but not stemmed.
     func tokens(typed text: String, isPrefix: Bool) throws(DatabaseError) -> [Token] {
-        let purpose: FTS5TokenizePurpose = isPrefix ? [.query, .prefix] : .query
+        let purpose: FTS5Tokenizer.Purpose = isPrefix ? [.query, .prefix] : .query
         let utf8 = Array(text.utf8)
         let tokens = try tokens(of: text, purpose)
         if hasTrigrams, let first = tokens.first, let last = tokens.last, tokens.count <= Self.limit {
@@ -234,7 +239,7 @@ final class SearchIndex {
     func stored(_ word: [UInt8]) -> [UInt8] { isStemmed ? Self.stem(word) ?? word : word }
 
     /// Returns the tokens of a text, as the index has them.
-    func tokens(of text: String, _ purpose: FTS5TokenizePurpose) throws(DatabaseError) -> [Token] {
+    func tokens(of text: String, _ purpose: FTS5Tokenizer.Purpose) throws(DatabaseError) -> [Token] {
         var tokens: [Token] = []
         // The NUL at the end gives even an empty text an address.
         let utf8 = Array(text.utf8) + [0]

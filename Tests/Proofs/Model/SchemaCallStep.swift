@@ -131,7 +131,7 @@ struct SchemaCallStep: Step {
         String(decoding: name.utf8.map { (0x61...0x7A).contains($0) ? $0 - 32 : $0 }, as: UTF8.self)
     }
 
-    private func columns(_ table: TableSchema) -> String {
+    private func columns(_ table: Schema.Table) -> String {
         "\(table.columns.map { "\($0.name) \($0.type) \($0.isNotNull) \($0.defaultValue ?? "-") \($0.primaryKeyPosition) \($0.kind.rawValue)" })"
     }
 

@@ -29,10 +29,10 @@ import TestSupport
         #expect(try pool.read(fetchNotes) == [Note(title: "a")])
         #expect(try pool.read(notes) == [Note(title: "a")])
         #expect(try pool.read(timeout: .seconds(60), fetchNotes).count == 1)
-        #expect(try pool.barrier(fetchNotes).count == 1)
-        #expect(try pool.withWriter(fetchNotes).count == 1)
-        #expect(try pool.write(insertNote, then: notesThen).count == 2)
-        #expect(try pool.write(fetchNotes) { _, written in written }.count == 2)
+        #expect(try pool.barrier { db in try fetchNotes(db) }.count == 1)
+        #expect(try pool.withWriter { db in try fetchNotes(db) }.count == 1)
+        #expect(try pool.write { db in try insertNote(db) } then: { db, _ in try fetchNotes(db) }.count == 2)
+        #expect(try pool.write { db in try fetchNotes(db) } then: { _, written in written }.count == 2)
         #expect(try pool.snapshot().read(fetchNotes).count == 2)
         #expect(try pool.reader.read(fetchNotes).count == 2)
         #expect(try generic(pool, fetchNotes).count == 2)
@@ -43,10 +43,10 @@ import TestSupport
         try await pool.write(insertNote)
         var all = try await pool.read(fetchNotes)
         all += try await pool.read(notes)
-        all += try await pool.barrier(fetchNotes)
-        all += try await pool.withWriter(fetchNotes)
-        all += try await pool.write(fetchNotes) { _, written in written }
-        all += try await pool.write(deleteNothing, then: notesThen)
+        all += try await pool.barrier { db in try fetchNotes(db) }
+        all += try await pool.withWriter { db in try fetchNotes(db) }
+        all += try await pool.write { db in try fetchNotes(db) } then: { _, written in written }
+        all += try await pool.write { db in try deleteNothing(db) } then: { db, _ in try fetchNotes(db) }
         all += try await pool.snapshot().read(fetchNotes)
         all += try await pool.reader.read(fetchNotes)
         all += try await genericOfTask(pool, fetchNotes)
@@ -126,8 +126,6 @@ private func createTable(_ db: Connection) throws { try db.execute("CREATE TABLE
 private func insertNote(_ db: Connection) throws { try db.execute("INSERT INTO note VALUES ('a')") }
 
 private func deleteNothing(_ db: Connection) throws { try db.execute("DELETE FROM note WHERE title = 'z'") }
-
-private func notesThen(_ db: Connection, _: Void) throws -> [ConcurrencyCompileFormsTests.Note] { try fetchNotes(db) }
 
 @Sendable private func fetchNotes(_ db: Connection) throws -> [ConcurrencyCompileFormsTests.Note] {
     try db.fetchAll(String.self, "SELECT title FROM note").map { .init(title: $0) }

@@ -34,12 +34,12 @@ import TestSupport
             let isOn = try db.settings.isEnabled(.foreignKeys)
             try db.settings.setEnabled(.foreignKeys, to: !isOn)
             try db.settings.setLimit(.columns, to: 50)
-            try db.setProgressHandler(every: 1) {
+            try db.settings.setProgressHandler(every: 1) {
                 calls += 1
                 return true
             }
             _ = try db.fetchAll(Int.self, "SELECT x FROM t")
-            try db.setAuthorizer { $0.action == .read ? .deny : .allow }
+            try db.settings.setAuthorizer { $0.action == .read ? .deny : .allow }
             let limit = try db.settings.limit(.columns)
             #expect(limit == 50)
             #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, "SELECT x FROM t") }
@@ -140,7 +140,7 @@ import TestSupport
         nonisolated(unsafe) var calls = 0
         configuration.prepare = { db in
             try db.settings.setLimit(.columns, to: 60)
-            try db.setProgressHandler(every: 1) {
+            try db.settings.setProgressHandler(every: 1) {
                 calls += 1
                 return true
             }
@@ -148,7 +148,7 @@ import TestSupport
         let queue = try DatabaseQueue(.file(path), configuration: configuration)
         try queue.barrier { db in
             try db.settings.setLimit(.columns, to: 50)
-            try db.setProgressHandler(nil)
+            try db.settings.setProgressHandler(nil)
         }
         calls = 0
         #expect(try queue.read { db in try db.settings.limit(.columns) } == 60)
@@ -164,7 +164,7 @@ import TestSupport
         for sets in [
             { db in try db.settings.setBusyTimeout(.seconds(3600)) },
             { db in
-                try db.setBusyHandler { _ in
+                try db.settings.setBusyHandler { _ in
                     usleep(1000)
                     return true
                 }

@@ -21,7 +21,7 @@ import TestSupport
         #expect(try db.settings.setLimit(.functionArguments, to: 2) == 2)
         #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, "SELECT max(1, 2, 3)") }
         #expect(throws: DatabaseError.self) { try db.settings.setLimit(.columns, to: -1) }
-        for limit in Connection.Limit.allCases { #expect(try db.settings.limit(limit) >= 0) }
+        for limit in Connection.Settings.Limit.allCases { #expect(try db.settings.limit(limit) >= 0) }
         db.close()
         #expect(throws: DatabaseError.self) { try db.settings.limit(.length) }
     }

@@ -12,7 +12,7 @@ import TestSupport
     func nothingHiddenComesOut(_ hidesColumns: Bool) throws {
         let first = try HiddenDatabase.open(secret: "SECRETa"), second = try HiddenDatabase.open(secret: "SECRETz")
         let unrestricted = try HiddenDatabase.open(secret: "SECRETa")
-        for db in [first, second] { try db.setAccess(HiddenDatabase.access(hidesColumns)) }
+        for db in [first, second] { try db.settings.setAccess(HiddenDatabase.access(hidesColumns)) }
         var forms = QueryForms(seed: LongTests.areOn ? UInt64(Date().timeIntervalSince1970) / 86_400 : hidesColumns ? 2 : 1)
         let count = LongTests.areOn ? 50_000 : 1_000
         var answered = 0, refused = 0, reaching = 0
@@ -27,7 +27,7 @@ import TestSupport
         }
         #expect(answered > count / 20 && refused > count / 5 && reaching > count / 20, "\(answered) answered, \(refused) refused, \(reaching) reach")
         print("access: \(count) forms, \(answered) answered, \(refused) refused; about \(reaching) reach the secret without a restriction")
-        for db in [first, second] { try db.setAccess(nil) }
+        for db in [first, second] { try db.settings.setAccess(nil) }
         #expect(try first.fetchOne(Int.self, "SELECT count(*) FROM hidden WHERE secret LIKE 'SECRETa%'") == 4)
     }
 

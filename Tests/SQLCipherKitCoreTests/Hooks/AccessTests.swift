@@ -77,15 +77,15 @@ import TestSupport
         var some = access
         some.tables?["WORDS"] = .columns(["title"])
         some.tables?["words"] = nil
-        let error = #expect(throws: DatabaseError.self) { try db.setAccess(some) }
+        let error = #expect(throws: DatabaseError.self) { try db.settings.setAccess(some) }
         #expect(error?.reason == .invalidArgument)
         // What was there before is there again.
         try db.execute("CREATE TABLE still_unrestricted(a)")
         some.tables?["WORDS"] = nil
         some.tables?["later"] = .columns(["a"])
-        try db.setAccess(some)
+        try db.settings.setAccess(some)
         _ = refusal("SELECT title FROM words", some)
-        try db.setAccess(nil)
+        try db.settings.setAccess(nil)
         try db.execute("CREATE VIRTUAL TABLE area_2 USING rtree(id, x0, x1)")
         some.tables?["area_2"] = .all
         #expect(try db.withAccess(some) { try $0.fetchAll(Int.self, "SELECT id FROM area_2") } == [])
@@ -114,7 +114,7 @@ import TestSupport
         let folder = try TemporaryFolder()
         let db = try Connection(.file(folder.path("a.db"))), other = try Connection(.file(folder.path("a.db")))
         try other.execute(SQLScript("CREATE TABLE note(id INTEGER PRIMARY KEY, title); INSERT INTO note VALUES (1, 'a'); CREATE TABLE hidden(secret); INSERT INTO hidden VALUES ('S')"))
-        try db.setAccess(access)
+        try db.settings.setAccess(access)
         let statement = try db.prepare("SELECT title FROM note FULL JOIN (SELECT 1 AS title) USING (title)")
         #expect(try statement.fetchAll(SQLValue.self) == [.text("a"), .integer(1)])
         try other.execute(SQLScript("DROP TABLE note; CREATE VIEW note AS SELECT 1 AS id, secret AS title FROM hidden"))

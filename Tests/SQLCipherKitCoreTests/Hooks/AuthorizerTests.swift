@@ -30,7 +30,7 @@ import TestSupport
 
     @Test func aClosureDecides() throws {
         var requests: [AuthorizationRequest] = []
-        try db.setAuthorizer { request in
+        try db.settings.setAuthorizer { request in
             requests.append(request)
             if request.action == .read && request.second == "secret" { return .ignore }
             return request.action == .attach || request.action == .drop ? .deny : .allow
@@ -46,7 +46,7 @@ import TestSupport
         _ = try db.fetchAll(String.self, "SELECT upper(title) FROM titles")
         #expect(requests.contains { $0.action == .function && $0.second == "upper" })
         #expect(requests.contains { $0.action == .read && $0.origin == "titles" })
-        try db.setAuthorizer(nil)
+        try db.settings.setAuthorizer(nil)
         #expect(try db.fetchOne(String.self, "SELECT secret FROM note") == "hidden")
         try db.execute("DROP TABLE other")
     }
@@ -102,7 +102,7 @@ import TestSupport
     }
 
     @Test func whatWasThereBeforeComesBack() throws {
-        try db.setAuthorizer { $0.action == .delete ? .deny : .allow }
+        try db.settings.setAuthorizer { $0.action == .delete ? .deny : .allow }
         let query = try db.prepare("SELECT secret FROM note")
         var narrow = SQLAccess.readOnly
         narrow.tables = [:]
@@ -115,22 +115,22 @@ import TestSupport
         }
         #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM note") }
         try db.execute("UPDATE note SET title = 'x'")
-        try db.setAccess(.readOnly)
+        try db.settings.setAccess(.readOnly)
         #expect(throws: DatabaseError.self) { try db.execute("UPDATE note SET title = 'x'") }
-        try db.setAccess(nil)
+        try db.settings.setAccess(nil)
         try db.execute("DELETE FROM note")
     }
 
     @Test func withAnUpdateHookAsWell() throws {
         var deleted = 0
         let token = try db.addUpdateHook { if $0.kind == .delete { deleted += 1 } }
-        try db.setAuthorizer { $0.first == "other" ? .deny : .allow }
+        try db.settings.setAuthorizer { $0.first == "other" ? .deny : .allow }
         try db.execute("DELETE FROM note")
         #expect(deleted == 2)
         #expect(throws: DatabaseError.self) { try db.execute("DROP TABLE other") }
         token.remove()
         #expect(throws: DatabaseError.self) { try db.execute("DROP TABLE other") }
-        try db.setAuthorizer(nil)
+        try db.settings.setAuthorizer(nil)
         try db.execute("DROP TABLE other")
     }
 }

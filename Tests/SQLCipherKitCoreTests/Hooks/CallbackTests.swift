@@ -74,7 +74,7 @@ import TestSupport
     }
 
     @Test func anAuthorizerThatCloses() throws {
-        try db.setAuthorizer { _ in
+        try db.settings.setAuthorizer { _ in
             db.close()
             return .allow
         }
@@ -97,7 +97,7 @@ import TestSupport
     }
 
     @Test func aProgressHandlerThatCloses() throws {
-        try db.setProgressHandler(every: 100) {
+        try db.settings.setProgressHandler(every: 100) {
             db.close()
             return true
         }
@@ -107,7 +107,7 @@ import TestSupport
     @Test func aBusyHandlerThatCloses() throws {
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try other.begin(.exclusive)
-        try db.setBusyHandler { _ in
+        try db.settings.setBusyHandler { _ in
             db.close()
             return true
         }
@@ -151,8 +151,8 @@ import TestSupport
             count += 1
             try db.register(.function("new\(count)") { 1 })
             try db.addCommitHook {}
-            db.statementCache.clear()
-            try db.setAuthorizer { _ in .allow }
+            db.settings.statementCache.clear()
+            try db.settings.setAuthorizer { _ in .allow }
         }
         #expect(count == 3)
     }

@@ -35,7 +35,7 @@ import TestSupport
     @Test func busyHandler() throws {
         let db = try open(), other = try open()
         var attempts: [Int] = []
-        try db.setBusyHandler { attempt in
+        try db.settings.setBusyHandler { attempt in
             attempts.append(attempt)
             return attempt < 3
         }
@@ -43,14 +43,14 @@ import TestSupport
         let error = #expect(throws: DatabaseError.self) { try db.begin() }
         #expect(error?.reason == .busy)
         #expect(attempts == [0, 1, 2, 3])
-        try db.setBusyHandler { _ in
+        try db.settings.setBusyHandler { _ in
             #expect(throws: DatabaseError.self) { try db.execute("SELECT 1") }
             try? other.rollback()
             return true
         }
         try db.begin()
         try db.rollback()
-        try db.setBusyHandler(nil)
+        try db.settings.setBusyHandler(nil)
         #expect(try db.settings.busyTimeout == .seconds(5))
     }
 
@@ -100,19 +100,19 @@ import TestSupport
     @Test func progressHandler() throws {
         let db = try open()
         var calls = 0
-        try db.setProgressHandler(every: 1000) {
+        try db.settings.setProgressHandler(every: 1000) {
             calls += 1
             return calls < 5
         }
         let error = #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, Self.endless) }
         #expect(error.map { .interrupted ~= $0.code } == true)
         #expect(calls == 5)
-        try db.setProgressHandler(every: 1000) { throw Refusal() }
+        try db.settings.setProgressHandler(every: 1000) { throw Refusal() }
         let thrown = #expect(throws: DatabaseError.self) { try db.fetchOne(Int.self, Self.endless) }
         #expect(thrown?.underlyingError as? Refusal == Refusal())
         #expect(thrown?.reason == .callback)
-        try db.setProgressHandler(nil)
+        try db.settings.setProgressHandler(nil)
         #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
-        #expect(throws: DatabaseError.self) { try db.setProgressHandler(every: 0) { true } }
+        #expect(throws: DatabaseError.self) { try db.settings.setProgressHandler(every: 0) { true } }
     }
 }

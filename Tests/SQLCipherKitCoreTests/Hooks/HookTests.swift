@@ -162,7 +162,7 @@ import TestSupport
             attempt { _ = try cursor.next() }
             attempt { _ = try db.prepare("SELECT 2") }
             attempt { try db.register(.function("f") { 1 }) }
-            attempt { try db.setAuthorizer(nil) }
+            attempt { try db.settings.setAuthorizer(nil) }
             attempt { try db.settings.setBusyTimeout(.zero) }
         }
         try db.execute("INSERT INTO t(x) VALUES (1)")

@@ -106,7 +106,7 @@ import TestSupport
 
     @Test func theAuthorizerIsAskedWhenItIsPrepared() throws {
         var asked: [String] = []
-        try db.setAuthorizer { request in
+        try db.settings.setAuthorizer { request in
             if request.action == .pragma { asked.append("\(request.first ?? "") \(request.second ?? "") \(request.schema ?? "")") }
             return request.first == "user_version" ? .deny : .allow
         }

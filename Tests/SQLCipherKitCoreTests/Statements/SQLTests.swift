@@ -70,34 +70,34 @@ import TestSupport
     }
 
     private func statistics(_ db: Connection) -> (count: Int, hits: Int, misses: Int) {
-        (db.statementCache.count, db.statementCache.hits, db.statementCache.misses)
+        (db.settings.statementCache.count, db.settings.statementCache.hits, db.settings.statementCache.misses)
     }
 
     @Test func theCacheKeepsStatements() throws {
-        db.statementCache.clear()
+        db.settings.statementCache.clear()
         let before = statistics(db)
         for i in 0..<10 { _ = try db.fetchOne(Int.self, "SELECT x FROM t WHERE x = \(i)") }
         var now = statistics(db)
         #expect(now.count == 1 && now.misses - before.misses == 1 && now.hits - before.hits == 9)
-        db.statementCache.capacity = 3
+        db.settings.statementCache.capacity = 3
         for i in 0..<10 { _ = try db.fetchOne(Int.self, SQL(raw: "SELECT \(i)")) }
         now = statistics(db)
         #expect(now.count == 3)
         // The one used last stays, the one not used for the longest time goes.
         _ = try db.fetchOne(Int.self, SQL(raw: "SELECT 7"))
-        #expect(db.statementCache.hits == now.hits + 1)
+        #expect(db.settings.statementCache.hits == now.hits + 1)
         _ = try db.fetchOne(Int.self, SQL(raw: "SELECT 0"))
-        #expect(db.statementCache.hits == now.hits + 1)
-        db.statementCache.capacity = 0
-        #expect(db.statementCache.count == 0)
+        #expect(db.settings.statementCache.hits == now.hits + 1)
+        db.settings.statementCache.capacity = 0
+        #expect(db.settings.statementCache.count == 0)
         #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
-        #expect(db.statementCache.count == 0)
-        db.statementCache.capacity = -5
-        #expect(db.statementCache.capacity == 0)
-        db.statementCache.capacity = 2
+        #expect(db.settings.statementCache.count == 0)
+        db.settings.statementCache.capacity = -5
+        #expect(db.settings.statementCache.capacity == 0)
+        db.settings.statementCache.capacity = 2
         _ = try db.fetchOne(Int.self, "SELECT 1")
-        db.statementCache.clear()
-        #expect(db.statementCache.count == 0)
+        db.settings.statementCache.clear()
+        #expect(db.settings.statementCache.count == 0)
     }
 
     /// A statement in the cache whose table changes its shape.

@@ -151,7 +151,7 @@ import TestSupport
         let container = try #require(Thief.container)
         Thief.stolen = nil
         Thief.container = nil
-        db.statementCache.clear()
+        db.settings.statementCache.clear()
         #expect(container.allKeys == [] && !container.contains(.a))
         #expect(throws: DatabaseError.self) { try container.decode(Int.self, forKey: .a) }
         #expect(throws: DatabaseError.self) { try container.decodeNil(forKey: .b) }

@@ -146,21 +146,21 @@ import TestSupport
     /// Whether a transaction over several files is atomic: each combination of journal modes.
     @Test func atomicityAcrossFilesFollowsFromTheJournals() throws {
         let modes: [DatabaseConfiguration.JournalMode] = [.delete, .truncate, .persist, .memory, .off, .wal]
-        #expect(try Connection(.file(folder.path("alone.db"))).isAtomicAcrossFiles)
+        #expect(try Connection(.file(folder.path("alone.db"))).settings.isAtomicAcrossFiles)
         for first in modes {
             for second in modes {
                 try db.main.setJournalMode(first)
                 try target.setJournalMode(second)
                 let isAtomic = ![first, second].contains { [.memory, .off, .wal].contains($0) }
-                #expect(try db.isAtomicAcrossFiles == isAtomic, "\(first), \(second)")
+                #expect(try db.settings.isAtomicAcrossFiles == isAtomic, "\(first), \(second)")
             }
         }
         try db.main.setJournalMode(.delete)
         try target.setJournalMode(.delete)
         try target.setSynchronous(.off)
-        #expect(try !db.isAtomicAcrossFiles)
+        #expect(try !db.settings.isAtomicAcrossFiles)
         let memory = try Connection(.memory)
         for name in ["x", "y"] { try memory.attach(.file(folder.path(name)), as: name, key: nil) }
-        #expect(try !memory.isAtomicAcrossFiles)
+        #expect(try !memory.settings.isAtomicAcrossFiles)
     }
 }

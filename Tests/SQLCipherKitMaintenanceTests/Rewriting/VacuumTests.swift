@@ -145,7 +145,7 @@ import TestSupport
                 SELECT printf('%s%0*d', \(marker), 1000, i) FROM n
             """)
         var isOnDisk = false, calls = 0
-        try db.setProgressHandler(every: 2000) {
+        try db.settings.setProgressHandler(every: 2000) {
             calls += 1
             for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
                 let path = "/proc/self/fd/" + name
@@ -172,7 +172,7 @@ import TestSupport
         }
         try db.execute("DELETE FROM t WHERE rowid % 3 = 0")
         var largest = 0, isPlain = false
-        try db.setProgressHandler(every: 2000) {
+        try db.settings.setProgressHandler(every: 2000) {
             for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
                 let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)) ?? ""
                 guard link.contains("etilqs_"), largest < 1_000_000,
@@ -185,7 +185,7 @@ import TestSupport
         }
         try db.main.vacuum()
         #expect(largest > 500_000 && !isPlain)
-        try db.setProgressHandler(nil)
+        try db.settings.setProgressHandler(nil)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE 'VACUUMED%'") == 2000)
         #expect(try db.main.verify().isIntact && db.main.freePageCount == 0)
         // What a sorter spills stays in memory, also while VACUUM's copy is attached.

@@ -111,11 +111,11 @@ import TestSupport
     }
 
     private final class Seen: Sendable {
-        private let state = Lock<(after: [String: Int], report: MigrationViolations?)>(([:], nil))
+        private let state = Lock<(after: [String: Int], report: Migrator.Violations?)>(([:], nil))
         func set(after: [String: Int]) { state.withLock { $0.after = after } }
-        func set(_ report: MigrationViolations) { state.withLock { $0.report = report } }
+        func set(_ report: Migrator.Violations) { state.withLock { $0.report = report } }
         var after: [String: Int] { state.withLock { $0.after } }
-        var report: MigrationViolations? { state.withLock { $0.report } }
+        var report: Migrator.Violations? { state.withLock { $0.report } }
     }
 
     @Test func theErrorNamesTableRowAndParent() throws {

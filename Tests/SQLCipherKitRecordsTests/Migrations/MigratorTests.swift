@@ -157,7 +157,7 @@ import TestSupport
         #expect(try ending.applied(in: db) == [])
         // Savepoints by their closures are free, and an authorizer is asked as ever.
         var asked = 0
-        try db.setAuthorizer { request in
+        try db.settings.setAuthorizer { request in
             asked += 1
             return request.first == "forbidden" ? .deny : .allow
         }

@@ -122,7 +122,7 @@ import TestSupport
     /// Records with now these, now other keys: each statement is compiled once.
     @Test func eachStatementIsCompiledOnce() throws {
         let compiled = Counter()
-        try db.setAuthorizer { access in
+        try db.settings.setAuthorizer { access in
             if access.action == .insert, access.first == "t" { compiled.count += 1 }
             return .allow
         }
@@ -130,7 +130,7 @@ import TestSupport
             try db.insert(Defaulted(a: round % 2 == 0 ? 1 : ColumnDefault()))
             try db.insert(Plain(a: nil, b: "b"))
         }
-        try db.setAuthorizer(nil)
+        try db.settings.setAuthorizer(nil)
         #expect(compiled.count == 3)
         #expect(try db.fetchAll(Int?.self, "SELECT a FROM t WHERE b = 'none' ORDER BY id") == (0..<20).map { $0 % 2 == 0 ? 1 : 0 })
     }

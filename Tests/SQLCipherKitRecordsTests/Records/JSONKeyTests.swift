@@ -13,7 +13,7 @@ import Testing
     ]
     static let changes: [JSONChange] = [
         .set("level", to: "member"), .insert("member", at: "other"), .replace("level", with: "member"), .remove(JSONPath("level")),
-        .patch(["level": "member"]), .append(1, toArrayAt: "list"), .set("level", toSQL: "1"),
+        .patch(["level": "member"]), .append(1, toArrayAt: "list"), .set("level", to: .quote("1")),
     ]
 
     private func made(_ document: String, _ isJSONB: Bool) throws -> Connection {

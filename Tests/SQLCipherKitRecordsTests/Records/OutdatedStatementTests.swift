@@ -164,20 +164,20 @@ private struct PositionalPart: Part, SQLPositionalRecord {
         try db.execute(Self.before)
         let calls = Self.calls
         for _ in 0..<2 { for call in calls { _ = try call.run(db, nil) } }
-        #expect(db.statementCache.count > 20)
-        db.statementCache.capacity = 3
-        #expect(db.statementCache.count == 3)
+        #expect(db.settings.statementCache.count > 20)
+        db.settings.statementCache.capacity = 3
+        #expect(db.settings.statementCache.count == 3)
         for call in calls { _ = try call.run(db, nil) }
-        #expect(db.statementCache.count == 3)
-        db.statementCache.capacity = 0
-        #expect(db.statementCache.count == 0)
+        #expect(db.settings.statementCache.count == 3)
+        db.settings.statementCache.capacity = 0
+        #expect(db.settings.statementCache.count == 0)
         // Without one, everything works as before, and nothing is left of it.
         for call in calls {
             let plain = try Connection(.memory), without = try Connection(.memory)
-            without.statementCache.capacity = 0
+            without.settings.statementCache.capacity = 0
             for db in [plain, without] { try db.execute(Self.before) }
             #expect(try call.run(plain, nil) == call.run(without, nil) && Self.rows(plain) == Self.rows(without))
-            #expect(without.statementCache.count == 0)
+            #expect(without.settings.statementCache.count == 0)
         }
     }
 
@@ -213,9 +213,9 @@ private struct PositionalPart: Part, SQLPositionalRecord {
             try db.insert(other)
         }
         try two()
-        let misses = db.statementCache.misses
+        let misses = db.settings.statementCache.misses
         for _ in 0..<20 { try two() }
-        #expect(db.statementCache.misses == misses)
+        #expect(db.settings.statementCache.misses == misses)
     }
 }
 

@@ -144,13 +144,13 @@ private struct CrateName: SQLPositionalRecord, Equatable {
 
     @Test func theStatementOfAShapeIsCompiledOnce() throws {
         for id in 1...3 as ClosedRange<Int64> { #expect(try db.fetchOne(Crate.filter { $0.id == id })?.id == id) }
-        let misses = db.statementCache.misses
+        let misses = db.settings.statementCache.misses
         for id in 1...40 as ClosedRange<Int64> {
             #expect(try db.fetchOne(Crate.filter { $0.id == id }) == crates[Int(id) - 1])
             #expect(try db.fetchAll(Crate.filter { $0.id == id && $0.name != "x" }) == [crates[Int(id) - 1]])
             #expect(try db.fetchOne(CrateName.filter { $0.id == id })?.name == crates[Int(id) - 1].name)
         }
-        #expect(db.statementCache.misses == misses + 2)
+        #expect(db.settings.statementCache.misses == misses + 2)
         // While the statement is in use, another one.
         let cursor = try db.cursor(Crate.filter { $0.id == 1 })
         #expect(try cursor.next()?.id == 1 && db.fetchOne(Crate.filter { $0.id == 2 })?.id == 2)

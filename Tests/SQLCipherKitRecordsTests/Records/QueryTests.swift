@@ -44,7 +44,7 @@ import TestSupport
         #expect(try find { $0.pages > 322 } == (#""pages" > ?"#, ["Baudolino"]))
         #expect(try find { $0.pages >= 322 } == (#""pages" >= ?"#, ["Baudolino", "Fiasco"]))
         #expect(try find { $0.pages.between(204, and: 322) } == (#""pages" BETWEEN ? AND ?"#, ["Solaris", "Fiasco"]))
-        #expect(try find { $0.pages.between(10...204) } == (#""pages" BETWEEN ? AND ?"#, ["Solaris", "100% true_"]))
+        #expect(try find { $0.pages.in(10...204) } == (#""pages" BETWEEN ? AND ?"#, ["Solaris", "100% true_"]))
         #expect(try find { $0.title == "x' OR 1 --" } == (#""title" = ?"#, []))
     }
 

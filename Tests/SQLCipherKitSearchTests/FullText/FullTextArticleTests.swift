@@ -44,7 +44,7 @@ import TestSupport
         chosen.weights = [1, 5]
         chosen.rules = [.words, .typos, .relevance]
         chosen.synonyms = [FullTextSearch.Synonym("reynard", finds: ["fox"])]
-        chosen.stopWords = FTS5StopWords.english
+        chosen.stopWords = FullTextSearch.englishStopWords
         chosen.highlights = ["title"]
         let ranked = try notes.search(chosen)
         #expect(ranked.hits.map(\.rowID) == [1])
@@ -131,14 +131,14 @@ import TestSupport
         let newest = try notes.search(search)
         #expect(newest.hits.map(\.rowID) == [1] && newest.facets["years"]?.map(\.value) == ["2026"] && newest.total == 1)
 
-        let stopWords = FTS5StopWords(
-            FTS5StopWords.english, base: .porter(.unicode61()))
-        try db.register(.tokenFilter(stopWords, as: "english"))
-        let synonyms = FTS5Synonyms(
-            [["car", "automobile"]], base: .custom("english"))
-        try db.register(.tokenFilter(synonyms, as: "english with synonyms"))
-        try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
-        try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
+        let stopWords = FullTextSearch.englishStopWords
+        try db.register(.stopWords(
+            stopWords, base: .porter(.unicode61()), as: "english"))
+        try db.register(.synonyms(
+            [["car", "automobile"]], base: .custom("english"), as: "synonyms"))
+        try db.register(.compatibilityFolding(as: "folded"))
+        try db.register(.cjkTokenizer(as: "cjk"))
+        try db.register(.codeTokenizer(as: "code"))
         try db.create(
             FTS5Table(
                 "source", columns: ["line"], tokenizer: .custom("code")))

@@ -17,7 +17,7 @@ import Testing
         ("instances", { _ = try $0.instances(of: "one") }), ("suggestions", { _ = try $0.suggestions(for: "on") }),
         ("corrections", { _ = try $0.corrections(of: "onne") }), ("correctedText", { _ = try $0.correctedText("onne") }),
         ("tokens", { _ = try $0.tokens(of: "one") }),
-        ("settings", { _ = try $0.settings }), ("configure", { try $0.configure(.automerge(4)) }),
+        ("settings", { _ = try $0.settings }), ("configure", { try $0.configure(.other("automerge", 4)) }),
         ("rebuild", { try $0.rebuild() }), ("optimize", { try $0.optimize() }), ("merge", { try $0.merge() }), ("isIntact", { _ = try $0.isIntact() }),
         ("size", { _ = try $0.size() }), ("drop", { try $0.drop() }),
     ]

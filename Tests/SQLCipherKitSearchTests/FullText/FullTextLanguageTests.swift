@@ -115,7 +115,7 @@ import TestSupport
                 if let scalar = Unicode.Scalar(value) { text.append(scalar) }
             }
             let string = String(text)
-            for purpose in [FTS5TokenizePurpose.document, .query, [.query, .prefix], .auxiliary] {
+            for purpose in [FTS5Tokenizer.Purpose.document, .query, [.query, .prefix], .auxiliary] {
                 for token in try FTS5Tokenizer.multilingual().tokens(of: string, for: purpose, on: db) {
                     #expect(!token.token.isEmpty && token.range.upperBound <= string.endIndex)
                 }

@@ -26,7 +26,7 @@ import TestSupport
     }
 
     @Test func mergingAndOptimizing() throws {
-        try db.fullText("fts").configure(.automerge(0))
+        try db.fullText("fts").configure(.other("automerge", 0))
         try fill(200)
         let before = try segments()
         #expect(before > 1)
@@ -47,7 +47,7 @@ import TestSupport
         try db.create(FTS5Table("fts", columns: ["body"]))
         let index = try db.fullText("fts")
         func segments() throws -> Int? { try db.fetchOne(Int.self, "SELECT count(DISTINCT id >> 37) FROM fts_data WHERE id > 10") }
-        for setting in [FullTextIndex.Setting.pageSize(128), .automerge(0), .crisismerge(1_000)] { try index.configure(setting) }
+        for setting in [FullTextIndex.Setting.pageSize(128), .other("automerge", 0), .other("crisismerge", 1_000)] { try index.configure(setting) }
         for segment in 0..<16 {
             let texts = (0..<50).map { row in
                 (0..<60).map { "w\((row * 60 + $0) * 7_919 * (segment + 3) % 9_973)" }.joined(separator: " ")
@@ -56,7 +56,7 @@ import TestSupport
             try db.execute("INSERT INTO fts(body) SELECT value FROM json_each(\(list))")
         }
         #expect(try segments() == 16)
-        for setting in [FullTextIndex.Setting.automerge(4), .crisismerge(16)] { try index.configure(setting) }
+        for setting in [FullTextIndex.Setting.other("automerge", 4), .other("crisismerge", 16)] { try index.configure(setting) }
         var (most, total) = (0, 0)
         for row in 0..<80 {
             let before = db.totalChanges
@@ -127,7 +127,7 @@ import TestSupport
 
     @Test func settings() throws {
         for setting: FullTextIndex.Setting in [
-            .automerge(8), .crisismerge(12), .usermerge(3), .pageSize(1000), .hashSize(100_000), .deleteMerge(20), .secureDelete(true),
+            .other("automerge", 8), .other("crisismerge", 12), .other("usermerge", 3), .pageSize(1000), .other("hashsize", 100_000), .other("deletemerge", 20), .secureDelete(true),
             .rank("bm25(3.0)"),
         ] { try db.fullText("fts").configure(setting) }
         let settings = try db.fullText("fts").settings
@@ -135,7 +135,7 @@ import TestSupport
         #expect(settings["hashsize"] == 100_000 && settings["deletemerge"] == 20 && settings["secure-delete"] == 1)
         #expect(settings["rank"] == "bm25(3.0)")
         for setting: FullTextIndex.Setting in [
-            .automerge(1), .automerge(17), .crisismerge(1), .usermerge(0), .pageSize(31), .hashSize(0), .deleteMerge(101), .rank(""),
+            .other("automerge", 1), .other("automerge", 17), .other("crisismerge", 1), .other("usermerge", 0), .pageSize(31), .other("hashsize", 0), .other("deletemerge", 101), .rank(""),
         ] {
             let error = #expect(throws: DatabaseError.self) { try db.fullText("fts").configure(setting) }
             #expect(error?.reason == .invalidArgument)

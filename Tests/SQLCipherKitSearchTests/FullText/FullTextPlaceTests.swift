@@ -12,7 +12,7 @@ import Testing
     struct Liar: FTS5TextTokenizer {
         let range: Range<Int>
         let isColocated: Bool
-        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink) {
+        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) {
             if purpose.contains(.query) { return tokens.add(text, range: text.indices) }
             tokens.add("first", range: 0..<min(1, text.count))
             tokens.add("abc", range: range, isColocated: isColocated)
@@ -51,7 +51,7 @@ import Testing
 
     struct Separated: FTS5TextTokenizer {
         let separator: UInt8
-        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink) {
+        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) {
             for part in text.indices.split(whereSeparator: { text[$0] == separator }) {
                 tokens.add(UnsafeBufferPointer(rebasing: text[part.startIndex..<part.endIndex]), range: part.startIndex..<part.endIndex)
             }

@@ -9,7 +9,7 @@ import TestSupport
     init() throws { db = try Connection(.memory) }
 
     @Test func termsWithoutAWordDoNotCount() throws {
-        try db.register(.tokenFilter(FTS5StopWords(FTS5StopWords.english), as: "english"))
+        try db.register(.tokenFilter(FTS5StopWords(FullTextSearch.englishStopWords), as: "english"))
         try db.create(FTS5Table("f", columns: ["title", "body"], tokenizer: .custom("english")))
         try db.execute("INSERT INTO f VALUES ('the fox', 'and the hounds'), ('wolves', 'a fox'), ('the end', '')")
         let index = try db.fullText("f")

@@ -19,7 +19,7 @@ import TestSupport
     }
 
     @Test func stopWords() throws {
-        try db.register(.tokenFilter(FTS5StopWords(FTS5StopWords.english, base: .porter(.unicode61())), as: "english"))
+        try db.register(.tokenFilter(FTS5StopWords(FullTextSearch.englishStopWords, base: .porter(.unicode61())), as: "english"))
         try table("f", .custom("english"), "The cats of the house", "THE end of a house")
         #expect(try found("f", "the cat") == [1])
         #expect(try found("f", "the") == [])
@@ -142,7 +142,7 @@ import TestSupport
 
     struct Commas: FTS5TextTokenizer {
         struct Refused: Error {}
-        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink) throws {
+        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) throws {
             if text.elementsEqual("refuse".utf8) { throw Refused() }
             var start = 0
             for end in 0...text.count where end == text.count || text[end] == UInt8(ascii: ",") {

@@ -24,7 +24,7 @@ import TestSupport
         #expect(terms.map(\.term) == ["data", "database"] && terms.map(\.documents) == [1, 2] && terms.map(\.occurrences) == [1, 3])
         let byColumn = try fts.terms(prefix: "database", byColumn: true)
         #expect(byColumn.map(\.column) == ["title", "body"] && byColumn.map(\.documents) == [1, 2])
-        #expect(try fts.terms(orderedBy: .frequency, limit: 1).first?.documents == 2)
+        #expect(try fts.terms(byFrequency: true, limit: 1).first?.documents == 2)
         let instances = try fts.instances(of: "database")
         #expect(instances.map(\.rowID) == [1, 1, 3] && instances.map(\.column) == ["title", "body", "body"])
         #expect(instances.map(\.position) == [0, 2, 1])

@@ -14,7 +14,7 @@ import TestSupport
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a"], tokenizer: .unicode61(diacritics: .keep)))
         let index = try db.fullText("t")
-        try index.configure(.automerge(0))
+        try index.configure(.other("automerge", 0))
         var words: Set<String> = [], random = SeededGenerator()
         while words.count < 250 { words.insert(Self.word(letters, 1...8, &random)) }
         // Several segments, with words that are in several of them.

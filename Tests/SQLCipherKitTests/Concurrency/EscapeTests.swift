@@ -42,7 +42,7 @@ import TestSupport
         loot.add("change of the index") { try index.optimize() }
         loot.add("settings") { try settings.setBusyTimeout(.seconds(1)) }
         loot.add("hook") { try db.addCommitHook {} }
-        loot.add("progress handler") { try db.setProgressHandler { true } }
+        loot.add("progress handler") { try db.settings.setProgressHandler { true } }
         for (name, token) in [
             ("commit hook", try db.addCommitHook {}), ("rollback hook", try db.addRollbackHook {}),
             ("update hook", try db.addUpdateHook { _ in }), ("trace hook", try db.addTraceHook { _ in }),

@@ -112,7 +112,7 @@ import TestSupport
     }
 
     struct Shouting: FTS5TextTokenizer {
-        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5TokenizePurpose, into tokens: inout FTS5TokenSink) throws {
+        func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) throws {
             // The whole text is one word, in capitals.
             let word = String(decoding: text, as: UTF8.self).uppercased()
             tokens.add(word, range: 0..<text.count)

@@ -235,7 +235,10 @@ import TestSupport
             try db.execute("CREATE TABLE t(x)")
             throw Refusal()
         }
-        #expect(throws: Refusal.self) { try Connection(.file(path), key: .passphrase("k"), configuration: configuration) }
+        let error = #expect(throws: DatabaseError.self) {
+            try Connection(.file(path), key: .passphrase("k"), configuration: configuration)
+        }
+        #expect(error?.reason == .callback && error?.underlyingError is Refusal)
         #expect(try folder.names() == [])
     }
 

@@ -65,7 +65,9 @@ import TestSupport
         }
         #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
         let task = Task.detached { () -> Bool in
-            do { _ = try Connection(.file(path), configuration: .untrusted) } catch { return error is CancellationError }
+            do throws(DatabaseError) { _ = try Connection(.file(path), configuration: .untrusted) } catch {
+                return error.code == .interrupted && error.underlyingError is CancellationError
+            }
             return false
         }
         try await Task.sleep(for: .milliseconds(100))

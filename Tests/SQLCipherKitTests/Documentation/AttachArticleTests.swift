@@ -40,7 +40,7 @@ import TestSupport
             try db.main.finishMoves(to: archive)
             let count = try db.main.moveRows(
                 of: "note", to: archive, where: "year < \(2020)")
-            print(try db.isAtomicAcrossFiles, count)
+            print(try db.settings.isAtomicAcrossFiles, count)
             try archive.detach()
             #expect(count == 1)
         }

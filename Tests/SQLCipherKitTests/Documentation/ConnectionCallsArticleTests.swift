@@ -51,14 +51,14 @@ import TestSupport
         }
         #expect(try left == 2 && db.fetchOne(Int.self, "SELECT count(*) FROM note") == 3)
         let start = ContinuousClock.now
-        try db.setProgressHandler(every: 100_000) {
+        try db.settings.setProgressHandler(every: 100_000) {
             start.duration(to: .now) < .seconds(5)
         }
         try db.execute("DELETE FROM note WHERE title GLOB '*x*y*'")
-        try db.setProgressHandler(nil)
-        try db.setProgressHandler(every: 1) { throw CancellationError() }
+        try db.settings.setProgressHandler(nil)
+        try db.settings.setProgressHandler(every: 1) { throw CancellationError() }
         #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM note") }
-        try db.setProgressHandler(nil)
+        try db.settings.setProgressHandler(nil)
         let statement = try db.prepare(
             "SELECT title FROM note WHERE id = :id")
         print(statement.parameterNames, statement.columnNames)

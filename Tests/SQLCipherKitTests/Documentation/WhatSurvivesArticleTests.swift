@@ -31,19 +31,11 @@ import TestSupport
 
     @Test func theCode() async throws {
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { db in
-            try db.main.setSynchronous(.normal)
-        }
+        configuration.durability = .wholeFile
         let pool = try DatabasePool(
             .file(path), key: key, configuration: configuration)
         #expect(try await pool.withWriter { db in try db.main.synchronous } == .normal)
         #expect(try await pool.read { db in try db.main.synchronous } == .normal)
-
-        try await pool.write { db in try db.execute("CREATE TABLE note(title)") }
-        try await pool.withWriter { db in
-            try db.main.setSynchronous(.full)
-        }
-        #expect(try await pool.withWriter { db in try db.main.synchronous } == .normal)
         try await pool.close()
 
         configuration.prepare = { db in

@@ -80,7 +80,7 @@ import Testing
         let count = try db.main.updateJSON(
             "meta", in: "note", where: "id < \(4)", .set("city", to: "Roma"), .append("b", toArrayAt: "tags"),
             .remove("n"), .insert(["x": true], at: "new"), .insert(0, at: "city"), .replace("none", with: 1),
-            .insertElement("first", before: JSONPath("tags", 0)), .patch(["p": ["q": 1]]), .set("id", toSQL: "id * \(10)"))
+            .insertElement("first", before: JSONPath("tags", 0)), .patch(["p": ["q": 1]]), .set("id", to: .quote("id * \(10)")))
         #expect(count == 3)
         let expected = ["city": "Roma", "tags": ["first", "a", "b"], "new": ["x": true], "p": ["q": 1], "id": 10] as JSONValue
         let rows: [(String, JSONValue?)] = try db.fetchAll("SELECT typeof(meta), meta FROM note")

@@ -153,7 +153,7 @@ import TestSupport
         try store.set("a", to: 1)
         try other.set("a", to: 2)
         #expect(try store.get("a") == 1 && other.get("a") == 2)
-        #expect(try KeyValueStore.names(in: db) == ["odd \"name' é", "settings"])
+        #expect(try KeyValueStore.names(in: db.main) == ["odd \"name' é", "settings"])
         try other.removeAll()
         #expect(try store.count() == 1 && other.count() == 0)
         // Names that SQLite would take for the same.
@@ -266,7 +266,7 @@ import TestSupport
             for name in names + names {
                 try KeyValueStore(name, in: db).set("key", to: name, expires: .distantFuture)
             }
-            #expect(try KeyValueStore.names(in: db) == names.sorted())
+            #expect(try KeyValueStore.names(in: db.main) == names.sorted())
             for name in names { #expect(try KeyValueStore(name, in: db).get("key") == name) }
         }
     }

@@ -49,7 +49,8 @@ import TestSupport
         #expect(reason(Own(passphrase: nil)) == .keyProvider)
         #expect(reason(KeySource { try .passphrase("wrong") }) == .wrongKeyOrNotADatabase)
         struct Failure: Error {}
-        #expect(throws: Failure.self) { try opens(KeySource { throw Failure() }) }
+        let error = #expect(throws: DatabaseError.self) { try opens(KeySource { throw Failure() }) }
+        #expect(error?.reason == .keyProvider && error?.underlyingError is Failure)
     }
 
     @Test func theFirstThatAnswers() throws {

@@ -71,10 +71,10 @@ import Testing
 
     /// A user's authorizer goes on deciding.
     @Test func besideAnAuthorizer() throws {
-        try db.setAuthorizer { $0.action == .read && $0.second == "body" ? .deny : .allow }
+        try db.settings.setAuthorizer { $0.action == .read && $0.second == "body" ? .deny : .allow }
         #expect(try region("SELECT title FROM note") == "note(title)")
         #expect(throws: DatabaseError.self) { try region("SELECT body FROM note") }
-        try db.setAuthorizer(nil)
+        try db.settings.setAuthorizer(nil)
         #expect(try region("SELECT body FROM note") == "note(body)")
     }
 

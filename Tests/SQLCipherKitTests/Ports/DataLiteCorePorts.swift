@@ -99,7 +99,7 @@ import TestSupport
         let other = try desk.open()
         try other.begin()
         #expect(desk.reason { try db.begin() } == .busy)
-        try db.setBusyHandler { attempts in attempts < 2 }
+        try db.settings.setBusyHandler { attempts in attempts < 2 }
         #expect(desk.reason { try db.begin() } == .busy)
     }
 
@@ -130,8 +130,9 @@ import TestSupport
 
     /// D13 how safely it writes
     func d13() throws {
-        #expect(try db.main.setSynchronous(.normal) == .normal)
-        #expect(try db.main.synchronous == .normal)
+        var durable = DatabaseConfiguration()
+        durable.durability = .nothing
+        #expect(try Connection(.memory, configuration: durable).fetchOne(Int.self, "PRAGMA synchronous") == 0)
     }
 
     // MARK: Hooks

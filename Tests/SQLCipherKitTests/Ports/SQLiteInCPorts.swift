@@ -228,7 +228,7 @@ import TestSupport
         let db = try desk.open { $0.enforcesForeignKeys = false }
         try db.execute(SQLScript("CREATE TABLE tag(note REFERENCES note(id)); INSERT INTO tag VALUES (9);"))
         #expect(try db.main.foreignKeyViolations().map(\.parent) == ["note"])
-        #expect(try db.main.foreignKeys(of: "tag").map(\.from) == ["note"])
+        #expect(try db.main.foreignKeys(of: "tag").map(\.columns) == [["note"]])
     }
 
     /// B31 checking the file

@@ -326,16 +326,16 @@ import TestSupport
     func s42() throws {
         let titles = try db.cursor(String.self, "SELECT title FROM note")
         _ = try titles.next()
-        #expect(db.hasOpenCursors)
+        #expect(titles.isOpen)
         titles.close()
-        #expect(!db.hasOpenCursors)
+        #expect(!titles.isOpen)
     }
 
     /// S43 closing all results
     func s43() throws {
         let titles = try db.cursor(String.self, "SELECT title FROM note")
         _ = try titles.next()
-        db.closeCursors()
+        db.close()
         #expect(!titles.isOpen)
     }
 
@@ -348,9 +348,9 @@ import TestSupport
 
     /// S45 how many rows changed
     func s45() throws {
-        let before = db.totalChanges
+        let total = { try db.fetchOne(Int.self, "SELECT total_changes()") ?? 0 }, before = try total()
         try db.execute("UPDATE note SET stars = 1")
-        #expect(db.changes == 3 && db.totalChanges == before + 3)
+        #expect(try db.changes == 3 && total() == before + 3)
     }
 
     // MARK: Transactions
@@ -387,9 +387,9 @@ import TestSupport
     /// S50 the cache of statements
     func s50() throws {
         for id in 1...3 { _ = try db.fetchOne(String.self, "SELECT title FROM note WHERE id = \(id)") }
-        #expect(db.statementCache.hits >= 2)
-        db.statementCache.clear()
-        #expect(db.statementCache.count == 0)
+        #expect(db.settings.statementCache.hits >= 2)
+        db.settings.statementCache.clear()
+        #expect(db.settings.statementCache.count == 0)
     }
 
     /// S51 names in SQL
@@ -496,7 +496,7 @@ import TestSupport
     func s64() throws {
         try KeyValueStore("a", in: db).set("key", to: 1)
         try KeyValueStore("b", in: db).set("key", to: 2)
-        #expect(try KeyValueStore.names(in: db) == ["a", "b"])
+        #expect(try KeyValueStore.names(in: db.main) == ["a", "b"])
         #expect(try KeyValueStore("a", in: db).get("key") == 1)
     }
 
@@ -531,9 +531,9 @@ import TestSupport
     /// S68 a key-value store for several threads
     func s68() async throws {
         let settings = try SharedKeyValueStore("settings", in: DatabaseQueue(.file(desk.path), key: desk.key))
-        try await settings.setAll(["volume": 7, "theme": "dark"])
+        try await settings.write { store in try store.setAll(["volume": 7, "theme": "dark"]) }
         #expect(try await settings.get("volume", default: 0) == 7)
-        #expect(try await settings.keys() == ["theme", "volume"])
+        #expect(try await settings.read { store in try store.keys() } == ["theme", "volume"])
     }
 
     /// S69 a trace of statements

@@ -32,8 +32,8 @@ import TestSupport
             case .onConflict: try db.execute("INSERT INTO u VALUES (1)")
             case .raise: try db.execute("INSERT INTO t VALUES (99)")
             case .interrupt:
-                try db.setProgressHandler(every: 10) { false }
-                defer { try? db.setProgressHandler(nil) }
+                try db.settings.setProgressHandler(every: 10) { false }
+                defer { try? db.settings.setProgressHandler(nil) }
                 try db.execute("WITH n(x) AS (SELECT 1000 UNION ALL SELECT x + 1 FROM n LIMIT 1000) INSERT INTO t SELECT x FROM n")
             case .full:
                 try db.execute("PRAGMA max_page_count = 1")
@@ -206,7 +206,7 @@ import TestSupport
         let db = try Self.make()
         func refusing(_ db: Connection) throws {
             try db.execute("INSERT INTO t VALUES (5)")
-            try db.setAuthorizer { [.transaction, .savepoint].contains($0.action) ? .deny : .allow }
+            try db.settings.setAuthorizer { [.transaction, .savepoint].contains($0.action) ? .deny : .allow }
         }
         for run in [
             { try db.transaction { try refusing($0); throw Refusal() } },
@@ -221,20 +221,20 @@ import TestSupport
         ] as [() throws -> Void] {
             #expect(throws: (any Error).self) { try run() }
             #expect(!db.isInTransaction)
-            try db.setAuthorizer(nil)
+            try db.settings.setAuthorizer(nil)
             try expectUntouched(db)
         }
         try db.transaction { db in
             try refusing(db)
             return TransactionEnd.rollback(())
         }
-        try db.setAuthorizer(nil)
+        try db.settings.setAuthorizer(nil)
         try expectUntouched(db)
         let queue = try DatabaseQueue(.memory)
         try queue.barrier { try Self.fill($0) }
         #expect(throws: Refusal.self) { try queue.write { try refusing($0); throw Refusal() } }
         try queue.barrier {
-            try $0.setAuthorizer(nil)
+            try $0.settings.setAuthorizer(nil)
             try expectUntouched($0)
         }
     }

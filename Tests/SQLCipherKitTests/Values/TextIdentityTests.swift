@@ -58,9 +58,9 @@ import TestSupport
         for text in [a, b, a, b] {
             #expect(try db.fetchOne([UInt8].self, SQL(raw: "SELECT CAST('\(text)' AS BLOB)")) == Array(text.utf8))
         }
-        let before = db.statementCache.hits
+        let before = db.settings.statementCache.hits
         for text in [a, b] { _ = try db.fetchOne([UInt8].self, SQL(raw: "SELECT CAST('\(text)' AS BLOB)")) }
-        #expect(db.statementCache.hits == before + 2)
+        #expect(db.settings.statementCache.hits == before + 2)
         for (number, name) in [a, b].enumerated() {
             try db.execute("CREATE TABLE \(identifier: name)(n)")
             try db.execute("INSERT INTO \(identifier: name) VALUES (\(number))")

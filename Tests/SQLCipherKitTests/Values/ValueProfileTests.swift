@@ -41,8 +41,8 @@ import TestSupport
         var rawDate: Date { ValueProfileTests.date }
         var sqlValue: SQLValue { get throws(DatabaseError) { try rawDate.sqlValue } }
         func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try rawDate.sqlValue(in: profile) }
-        func bindSQL(to parameter: borrowing Statement.Parameter) throws(DatabaseError) {
-            try sqlValue(in: parameter.profile).bindSQL(to: parameter)
+        func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+            try sqlValue(in: parameter.profile)._bindSQL(to: parameter)
         }
     }
 

@@ -13,12 +13,15 @@ SHOWN = ["README.md", "Sources/SQLCipherKit/Documentation.docc", "Sources/SQLCip
 CONVENTIONAL = set("""== != < hash encode init description debugDescription customMirror makeIterator next startIndex endIndex index
                       makeAsyncIterator Iterator AsyncIterator Element rawValue hashValue id errorDescription stringLiteral intValue
                       stringValue StringInterpolation appendInterpolation appendLiteral buildArray buildBlock buildEither
-                      buildExpression buildOptional""".split())
+                      buildExpression buildOptional wrappedValue projectedValue sqlValue""".split())
 WORD = re.compile(r"\w+")
 
 
 # What a caller's own code is reached by: closures, records and rows that it declares, and values that hold such code.
-CALLERS_CODE = re.compile(r"\b(Encodable|Decodable|Codable|Encoder|Decoder|SQLRow|SQLRecord|SQLRequest|DatabaseConfiguration)\b")
+CALLERS_CODE = re.compile(
+    r"\b(Encodable|Decodable|Codable|Encoder|Decoder|SQLRow|SQLRecord|SQLRequest|DatabaseConfiguration|Policy)\b")
+# Types whose values hold such code, or that are made for a type which the caller declares.
+CALLERS_TYPES = {"KeySource", "Migrator", "Optional", "RowCursor"}
 
 
 class Symbol:
@@ -83,7 +86,10 @@ def untyped(symbols):
     closures = [s.name for s in symbols if s.kind == "typealias" and "throws" in s.declaration]
     for each in symbols:
         text = each.declaration
-        if not each.throws_anything or each.owner in protocols or CALLERS_CODE.search(text):
+        # A call that suspends can be cancelled, which is Swift's CancellationError.
+        if not each.throws_anything or each.owner in protocols or CALLERS_CODE.search(text) or " async " in text:
+            continue
+        if each.owner in CALLERS_TYPES:
             continue
         if not re.search(r"\((?:[^()]|\([^()]*\))*throws", text) and not any(closure in text for closure in closures):
             yield each

@@ -5,7 +5,7 @@ final class ViewModel {
     var labels: [Label] = []
     var query = Label.filter { $0.stars > 0 }.order { $0.name }
     let names = Label.select { $0.name }
-    let columns = Label.table.columns
+    let table = Label.table
     let orders = Shop.Order.all
     let coded = try? JSONEncoder().encode(Label(id: 1, name: "coded"))
     let store = Repository<Artist>()

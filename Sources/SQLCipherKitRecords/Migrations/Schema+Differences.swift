@@ -1,15 +1,17 @@
 import SQLCipherKitCore
 
-/// A difference between the description of a table and the table in a database; see ``Schema/differences(from:)``.
-///
-/// Its ``description`` is a sentence that says what differs, and often what to change.
-public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
-    /// The table.
-    public let table: String
-    /// The column; nil for a difference that does not concern a single column.
-    public let column: String?
-    /// The difference in English.
-    public let description: String
+extension Schema {
+    /// A difference between the description of a table and the table in a database; see ``differences(from:)``.
+    ///
+    /// Its ``description`` is a sentence that says what differs, and often what to change.
+    public struct Difference: Hashable, Sendable, CustomStringConvertible {
+        /// The table.
+        public let table: String
+        /// The column; nil for a difference that does not concern a single column.
+        public let column: String?
+        /// The difference in English.
+        public let description: String
+    }
 }
 
 extension Schema {
@@ -28,8 +30,12 @@ extension Schema {
     /// - Returns: the differences, table by table; empty if there are none.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description that cannot be made into a table, and other
     ///   ``DatabaseError``s that SQLite reports.
-    public func differences(from records: [any SQLRecord.Type]) throws -> [SchemaDifference] {
-        var differences: [SchemaDifference] = []
+    public func differences(from records: [any SQLRecord.Type]) throws(DatabaseError) -> [Difference] {
+        try DatabaseError.only("a comparison of tables") { try found(from: records) }
+    }
+
+    private func found(from records: [any SQLRecord.Type]) throws -> [Difference] {
+        var differences: [Schema.Difference] = []
         for record in records {
             let table = record.table
             if !table.columns.isEmpty {
@@ -45,7 +51,7 @@ extension Schema {
             let properties = PropertyProbe.names(of: record).map { record.columnNaming($0) }
             for name in properties where !names.contains(SQLName(name)) {
                 differences.append(
-                    SchemaDifference(
+                    Schema.Difference(
                         table: table.name, column: name,
                         description: "\(table.name) has no column \(name), and \(record) has a property of this name"))
             }
@@ -53,12 +59,12 @@ extension Schema {
         return differences
     }
 
-    private func differences(from tables: [SQLTable]) throws -> [SchemaDifference] {
+    private func differences(from tables: [SQLTable]) throws -> [Schema.Difference] {
         var configuration = connection.configuration
         (configuration.onCreate, configuration.journalMode, configuration.access) = (nil, nil, .readWriteCreate)
         let model = try Connection(.memory, configuration: configuration)
         defer { model.close() }
-        var differences: [SchemaDifference] = []
+        var differences: [Schema.Difference] = []
         for table in tables {
             var described = table
             described.schema = nil
@@ -78,8 +84,8 @@ extension Schema {
     }
 }
 
-extension SchemaDifference {
-    fileprivate static func missingTable(_ name: String) -> SchemaDifference {
-        SchemaDifference(table: name, column: nil, description: "there is no table \(name): create it in a migration")
+extension Schema.Difference {
+    fileprivate static func missingTable(_ name: String) -> Schema.Difference {
+        Schema.Difference(table: name, column: nil, description: "there is no table \(name): create it in a migration")
     }
 }

@@ -1,5 +1,4 @@
-/// What an index tells of its words: see ``FullTextIndex/terms(prefix:byColumn:orderedBy:limit:)``.
-public enum FTS5Vocabulary {
+extension FullTextIndex {
     /// A word of a full-text index, as the tokenizer formed it.
     public struct Term: Hashable, Sendable {
         /// The word.
@@ -14,23 +13,15 @@ public enum FTS5Vocabulary {
     }
 
     /// An occurrence of a word in a full-text index.
-    public struct Instance: Hashable, Sendable {
+    package struct Instance: Hashable, Sendable {
         /// The word.
-        public let term: String
+        package let term: String
         /// The row's id.
-        public let rowID: Int64
+        package let rowID: Int64
         /// The column; nil if the index does not record it (``FTS5Table/Detail/none``).
-        public let column: String?
+        package let column: String?
         /// The position in the column, in words counted from 0; nil if the index does not record it (``FTS5Table/Detail/column``
         /// and ``FTS5Table/Detail/none``).
-        public let position: Int?
-    }
-
-    /// How words of an index are sorted.
-    public enum Order: Hashable, Sendable {
-        /// By the bytes of the word.
-        case alphabetical
-        /// By the number of rows with the word, the highest first.
-        case frequency
+        package let position: Int?
     }
 }

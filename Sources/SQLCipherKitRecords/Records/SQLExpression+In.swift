@@ -1,0 +1,116 @@
+import SQLCipherKitCore
+
+/// What a value can be one of: an array, a set or a range of values that are not nil.
+public protocol _SQLValues<_Member> {
+    associatedtype _Member: SQLValueConvertible
+
+    func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate where Value._Plain == _Member
+}
+
+extension Array: _SQLValues where Element: SQLValueConvertible {
+    public typealias _Member = Element
+
+    public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
+        let present = filter { !$0.isSQLNull }
+        let found =
+            Element._isJSONDocument
+            ? expression.isDocument(in: present.map { "\($0)" }) : expression.among(present, expression.form)
+        return present.count == count ? found : found || expression.isNull
+    }
+}
+
+extension Set: _SQLValues where Element: SQLValueConvertible {
+    public typealias _Member = Element
+
+    public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
+        Array(self)._contains(expression)
+    }
+}
+
+extension ClosedRange: _SQLValues where Bound: SQLValueConvertible {
+    public typealias _Member = Bound
+
+    public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
+        expression.isBetween(lowerBound, upperBound)
+    }
+}
+
+extension Range: _SQLValues where Bound: SQLValueConvertible {
+    public typealias _Member = Bound
+
+    public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
+        expression.ordered(.greaterOrEqual, lowerBound) && expression.ordered(.less, upperBound)
+    }
+}
+
+extension PartialRangeFrom: _SQLValues where Bound: SQLValueConvertible {
+    public typealias _Member = Bound
+
+    public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
+        expression.ordered(.greaterOrEqual, lowerBound)
+    }
+}
+
+extension PartialRangeUpTo: _SQLValues where Bound: SQLValueConvertible {
+    public typealias _Member = Bound
+
+    public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
+        expression.ordered(.less, upperBound)
+    }
+}
+
+extension PartialRangeThrough: _SQLValues where Bound: SQLValueConvertible {
+    public typealias _Member = Bound
+
+    public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
+        expression.ordered(.lessOrEqual, upperBound)
+    }
+}
+
+extension SQLExpression where Value: SQLValueConvertible {
+    /// Whether the expression is one of some values: of an array or a set, or of a range of any kind. NULL is in none of them.
+    /// ```swift
+    /// Book.filter { $0.pages.in(100..<200) || $0.state.in([.draft, .done]) }
+    /// ```
+    public func `in`<Values: _SQLValues>(_ values: Values) -> SQLPredicate where Values._Member == Value._Plain {
+        values._contains(self)
+    }
+
+    /// Whether the expression is one of these values. NULL is if the array contains nil.
+    public func `in`<T: SQLValueConvertible>(_ values: [T?]) -> SQLPredicate where Value == T? { values._contains(self) }
+
+    /// Whether the expression is one of a query's values, among which nil equals nil.
+    /// ```swift
+    /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
+    /// ```
+    public func `in`<T: SQLValueConvertible>(_ selection: SQLSelection<T>) -> SQLPredicate where T._Plain == Value._Plain {
+        among(selection, hasNulls: T.self is any SQLNullable.Type)
+    }
+}
+
+extension SQLExpression {
+    /// Whether what codes itself is one of a query's values.
+    @_disfavoredOverload
+    public func `in`(_ selection: SQLSelection<Value>) -> SQLPredicate {
+        among(selection, hasNulls: Value.self is any SQLNullable.Type)
+    }
+
+    fileprivate func among<T>(_ selection: SQLSelection<T>, hasNulls: Bool) -> SQLPredicate {
+        let isDocument = DocumentTypes.contains(Value.self)
+        let isSame = SQLForm.isSame(form, selection.forms?.first?.profile, Value.self)
+        var (own, list) = (operand(.atom), selection.subquery)
+        if isDocument {
+            (own, list) = ("json(\(sql))", selection.mapped { sql, _ in "json(\(sql))" })
+        } else if !isSame {
+            let common = SQLForm.common(ordered: false), theirs = selection.forms?.first?.profile
+            (own, list) = (
+                converted(to: common).sql, selection.mapped { sql, _ in SQLForm.convert(sql, T.self, from: theirs, to: common) }
+            )
+        }
+        let found = SQLPredicate(.text("\(own) IN (\(list))", .comparison, isLoose: canBeNull || hasNulls))
+        guard hasNulls, canBeNull else { return found }
+        // NULL is in no list, but INTERSECT takes two of them for the same.
+        let hasNull: SQL = "EXISTS (SELECT NULL INTERSECT SELECT * FROM (\(selection.subquery)))"
+        return found || isNull && SQLPredicate(hasNull, .atom)
+    }
+}
