@@ -161,26 +161,28 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
     }
 }
 
+// A type with a raw value is stored as that. Where it says otherwise by a `sqlValue` of its own, this counts in every profile.
 extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueConvertible {
     public var sqlValue: SQLValue { get throws(DatabaseError) { try rawValue.sqlValue } }
 
-    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try rawValue.sqlValue(in: profile) }
+    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue {
+        let own = try sqlValue
+        if profile == .standard { return own }
+        return try own == rawValue.sqlValue ? rawValue.sqlValue(in: profile) : own
+    }
 
-    public init?(sqlValue: SQLValue) { self.init(sqlValue: sqlValue, in: .standard) }
-
-    public init?(sqlValue: SQLValue, in profile: ValueProfile) {
-        guard let rawValue = RawValue(sqlValue: sqlValue, in: profile) else { return nil }
+    public init?(sqlValue: SQLValue) {
+        guard let rawValue = RawValue(sqlValue: sqlValue) else { return nil }
         self.init(rawValue: rawValue)
     }
 
-    @inlinable
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Self {
-        guard let value = Self(rawValue: try column.read(as: RawValue.self)) else {
-            throw column.mismatch(String(describing: Self.self))
+    public init?(sqlValue: SQLValue, in profile: ValueProfile) {
+        if profile != .standard, let rawValue = RawValue(sqlValue: sqlValue, in: profile), let value = Self(rawValue: rawValue),
+            let own = try? value.sqlValue, let raw = try? rawValue.sqlValue, own == raw
+        {
+            self = value
+        } else {
+            self.init(sqlValue: sqlValue)
         }
-        return value
     }
-
-    @inlinable
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) { try parameter.put(rawValue) }
 }

@@ -49,6 +49,7 @@ extension SQLColumn.DeclaredType {
         case is Data.Type, is [UInt8].Type: .blob
         // Stored according to the connection's ValueProfile.
         case is Date.Type, is UUID.Type, is Decimal.Type: .any
+        case let type as any (RawRepresentable & SQLValueConvertible).Type: raw(type)
         case let type as any RawRepresentable.Type: rawValue(type)
         // A type that defines how it is stored may do so differently for each value.
         case is any SQLValueConvertible.Type: .any
@@ -70,11 +71,29 @@ extension SQLColumn.DeclaredType {
         guard let example = (try? PropertyProbe.value(type)) as? any Encodable,
             let stored = try? ColumnEncoder.encode(example, [])?.sqlValue
         else { return declared }
-        return switch (stored.storageClass, declared) {
-        case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob), (.null, _): declared
-        default: .any
-        }
+        return fits(stored.storageClass, declared) ? declared : .any
     }
 
     private static func rawValue<T: RawRepresentable>(_ type: T.Type) -> Self { of(T.RawValue.self) }
+
+    /// The column type for a type that is stored as its raw value, or says otherwise: its cases tell, or an invented value.
+    private static func raw<T: RawRepresentable & SQLValueConvertible>(_ type: T.Type) -> Self {
+        let declared = rawValue(type)
+        let own = examples(type).compactMap { (value: T) in try? value.sqlValue.storageClass }
+        return own.allSatisfy { fits($0, declared) } ? declared : .any
+    }
+
+    private static func examples<T>(_ type: T.Type) -> [T] {
+        func cases<E: CaseIterable>(_ type: E.Type) -> [T] { E.allCases.compactMap { $0 as? T } }
+        if let type = type as? any CaseIterable.Type { return cases(type) }
+        return (type as? any Decodable.Type).flatMap { try? PropertyProbe.value($0) as? T }.map { [$0] } ?? []
+    }
+
+    /// Whether values of a storage class stay as they are in a column of this type.
+    private static func fits(_ stored: StorageClass, _ declared: Self) -> Bool {
+        switch (stored, declared) {
+        case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob), (.null, _), (_, .any): true
+        default: false
+        }
+    }
 }

@@ -57,6 +57,30 @@ import TestSupport
         #expect(Level(sqlValue: .integer(10)) == .high && Level(sqlValue: .text("low")) == nil)
     }
 
+    /// A raw value that has several forms, and a form of one's own.
+    struct Day: RawRepresentable, SQLValueConvertible, Equatable {
+        var rawValue: Date
+        init(rawValue: Date) { self.rawValue = rawValue }
+        var sqlValue: SQLValue { .integer(Int64(rawValue.timeIntervalSince1970) / 86_400) }
+        init?(sqlValue: SQLValue) {
+            guard case .integer(let day) = sqlValue else { return nil }
+            self.init(rawValue: Date(timeIntervalSince1970: Double(day) * 86_400))
+        }
+    }
+    struct Moment: RawRepresentable, SQLValueConvertible, Equatable { var rawValue: Date }
+
+    @Test(arguments: [ValueProfile.standard, ValueProfile(dates: .realSeconds), ValueProfile(dates: .iso8601)])
+    func aFormOfOnesOwnStandsBeforeTheRawValue(profile: ValueProfile) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.values = profile
+        let db = try Connection(.memory, configuration: configuration)
+        let day = Day(rawValue: Date(timeIntervalSince1970: 86_400 * 7))
+        #expect(try db.fetchOne(SQLValue.self, "SELECT \(day)") == .integer(7))
+        #expect(try db.fetchOne(Day.self, "SELECT \(day)") == day)
+        #expect(try db.fetchOne(SQLValue.self, "SELECT \(Moment(rawValue: day.rawValue))") == day.rawValue.sqlValue(in: profile))
+        #expect(try db.fetchOne(Moment.self, "SELECT \(day.rawValue)") == Moment(rawValue: day.rawValue))
+    }
+
     struct Celsius: SQLValueConvertible, Equatable {
         var degrees: Double
         init(_ degrees: Double) { self.degrees = degrees }

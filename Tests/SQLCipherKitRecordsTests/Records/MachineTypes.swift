@@ -72,6 +72,19 @@ enum Colour: String, SQLValueConvertible, MachineValue, CaseIterable {
     static var isLess: (@Sendable (Colour, Colour) -> Bool)? { { $0.rawValue < $1.rawValue } }
 }
 
+/// An enumeration whose form is not its raw value, nor in its order. A column of the raw value's type would turn it into another.
+enum Grade: Int, SQLValueConvertible, MachineValue, CaseIterable {
+    case first, second, third
+    var sqlValue: SQLValue { .text("0\(2 - rawValue)") }
+    init?(sqlValue: SQLValue) {
+        guard let found = Self.allCases.first(where: { $0.sqlValue == sqlValue }) else { return nil }
+        self = found
+    }
+    static var values: [Grade] { allCases }
+    static func isEqual(_ a: Grade, _ b: Grade) -> Bool { a == b }
+    static var isLess: (@Sendable (Grade, Grade) -> Bool)? { { $0.rawValue > $1.rawValue } }
+}
+
 /// A type of the program's own around one that has several forms.
 struct MachineMoment: SQLValueConvertible, MachineValue {
     var date: Date

@@ -38,7 +38,7 @@ import TestSupport
         // The others have one form, whatever the profile.
         if named.name == "standard" {
             all += with(Int.self) + with(Int8.self) + with(UInt32.self) + with(Double.self) + with(Float.self) + with(Bool.self)
-            all += with(String.self) + with(Data.self) + with(URL.self) + with(Colour.self)
+            all += with(String.self) + with(Data.self) + with(URL.self) + with(Colour.self) + with(Grade.self)
             all += coded(Kind.self) + coded(MachineCelsius.self) + coded(Address.self)
         }
         return all

@@ -38,7 +38,7 @@ struct Moment: RawRepresentable, Codable, Equatable, SQLValueConvertible {
 struct Ways: SQLRecord, Equatable {
     var id: Int64
     var at: Date, maybe: Date?, key: UUID, price: Decimal, moment: Moment
-    var celsius: Celsius, stamp: Stamp, shade: Shade, rank: Rank, place: Place
+    var celsius: Celsius, stamp: Stamp, shade: Grade, rank: Rank, place: Place
     var own: Date, ownKey: UUID?
 
     static var columnProfiles: [String: ValueProfile] { ["own": OwnProfile.value, "ownKey": OwnProfile.value] }
@@ -73,7 +73,7 @@ struct Ways: SQLRecord, Equatable {
             id: .random(in: 2...1_000_000, using: &random), at: date(), maybe: .random(using: &random) ? date() : nil, key: uuid(),
             price: Decimal(Int.random(in: -999_999...999_999, using: &random)) / 8, moment: Moment(rawValue: date()),
             celsius: Celsius(Double(Int.random(in: -40...40, using: &random)) / 2), stamp: Stamp(date()),
-            shade: Shade.allCases.randomElement(using: &random) ?? .dark, rank: Rank.allCases.randomElement(using: &random) ?? .low,
+            shade: Grade.allCases.randomElement(using: &random) ?? .first, rank: Rank.allCases.randomElement(using: &random) ?? .low,
             place: Place(city: "Ä\"'", tags: ["t"]), own: date(), ownKey: .random(using: &random) ? uuid() : nil)
     }
 
@@ -104,7 +104,7 @@ struct PlacedWays: SQLPositionalRecord, Equatable {
     var moment: Moment { row.moment }
     var celsius: Celsius { row.celsius }
     var stamp: Stamp { row.stamp }
-    var shade: Shade { row.shade }
+    var shade: Grade { row.shade }
     var rank: Rank { row.rank }
     var place: Place { row.place }
     var own: Date { row.own }
@@ -141,7 +141,7 @@ struct PlacedWays: SQLPositionalRecord, Equatable {
         let own: Date = try columns.next(), at: Date = try columns.next(), id: Int64 = try columns.next()
         let maybe: Date? = try columns.next(), key: UUID = try columns.next(), price: Decimal = try columns.next()
         let moment: Moment = try columns.next(), celsius: Celsius = try columns.next(), stamp: Stamp = try columns.next()
-        let shade: Shade = try columns.next(), rank: Rank = try columns.next(), place: Place = try columns.next()
+        let shade: Grade = try columns.next(), rank: Rank = try columns.next(), place: Place = try columns.next()
         row = Ways(
             id: id, at: at, maybe: maybe, key: key, price: price, moment: moment, celsius: celsius, stamp: stamp, shade: shade,
             rank: rank, place: place, own: own, ownKey: try columns.next())
