@@ -43,7 +43,8 @@ extension Connection.Settings {
             connection.hooks?.busy = nil
             connection.hooks?.patience = nil
         }
-        return try busyTimeout
+        // Reading it again could fail after it has changed.
+        return .milliseconds(Int(timeout.clampedMilliseconds))
     }
 
     /// Whether an option is on.

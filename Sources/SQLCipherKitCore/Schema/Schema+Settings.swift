@@ -13,7 +13,7 @@ extension Schema {
 
     /// Sets the number that identifies the kind of the file.
     @discardableResult
-    public func setApplicationID(_ id: Int32) throws(DatabaseError) -> Int32 { try set("application_id", "\(id)") }
+    public func setApplicationID(_ id: Int32) throws(DatabaseError) -> Int32 { try set("application_id", Int(id)) }
 
     /// A number for an application's own use, often the version of its schema; 0 if none was set
     /// (<https://sqlite.org/pragma.html#pragma_user_version>).
@@ -21,7 +21,7 @@ extension Schema {
 
     /// Sets the number for the application's own use. It is part of the transaction.
     @discardableResult
-    public func setUserVersion(_ version: Int32) throws(DatabaseError) -> Int32 { try set("user_version", "\(version)") }
+    public func setUserVersion(_ version: Int32) throws(DatabaseError) -> Int32 { try set("user_version", Int(version)) }
 
     /// How transactions are made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
     public var journalMode: DatabaseConfiguration.JournalMode { get throws(DatabaseError) { try mode(value("journal_mode")) } }
@@ -54,7 +54,7 @@ extension Schema {
     /// Sets how much a commit waits for the disk.
     /// - Throws: SQLite's error inside a transaction.
     package func setSynchronous(_ level: Synchronous) throws(DatabaseError) {
-        _ = try set("synchronous", "\(level.rawValue)", Synchronous.self)
+        _ = try set("synchronous", level.rawValue, Synchronous.self)
     }
 
     /// Makes commits wait as the configuration asks. New databases of a connection begin with `extra` (`options.h`).
@@ -71,7 +71,7 @@ extension Schema {
 
     /// Sets the size of this connection's page cache for the database: pages if positive, KiB if negative.
     @discardableResult
-    public func setCacheSize(_ size: Int) throws(DatabaseError) -> Int { try set("cache_size", "\(size)") }
+    public func setCacheSize(_ size: Int) throws(DatabaseError) -> Int { try set("cache_size", size) }
 
     /// The size of a page in bytes.
     public var pageSize: Int {
@@ -107,9 +107,8 @@ extension Schema {
         return value
     }
 
-    private func set<T: SQLValueConvertible>(_ name: String, _ text: String, _ type: T.Type = T.self) throws(DatabaseError) -> T {
-        try live()
-        try connection.prepare(SQL(raw: "PRAGMA \(quotedName).\(name) = \(text)")).execute()
+    private func set<T: SQLValueConvertible>(_ name: String, _ number: Int, _ type: T.Type = T.self) throws(DatabaseError) -> T {
+        if let value = try setPragma(name, to: number, as: type) { return value }
         return try value(name)
     }
 }
