@@ -69,7 +69,7 @@ extension Connection {
                 var now: Int32 = 0
                 for change in options { _ = sqlcipherkit_db_config(handle, change.option, change.before, &now) }
                 for change in limits { sqlite3_limit(handle, change.limit, change.before) }
-                if !checksCells { restoring { try execute("PRAGMA cell_size_check = OFF") } }
+                if !checksCells { try? restoring { try execute("PRAGMA cell_size_check = OFF") } }
             }
             throw error
         }

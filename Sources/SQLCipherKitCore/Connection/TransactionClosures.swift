@@ -80,12 +80,17 @@ extension Connection {
         refusals |= Refusals.aborted
     }
 
-    /// Runs `body`, which resets a setting on the way out, even if no other statement may run.
-    package func restoring(_ body: () throws -> Void) {
-        let aborted = refusals & Refusals.aborted
+    /// Runs `body`, which puts something back on the way out, even if no other statement may run. Neither a handler nor an
+    /// authorizer of the caller's stops it, nor the end of a queue's call.
+    package func restoring<E>(_ body: () throws(E) -> Void) throws(E) {
+        let aborted = refusals & Refusals.aborted, hooks = hooks, before = hooks?.isRestoring ?? false
         refusals &= ~Refusals.aborted
-        defer { refusals |= aborted }
-        try? body()
+        hooks?.isRestoring = true
+        defer {
+            refusals |= aborted
+            hooks?.isRestoring = before
+        }
+        try body()
     }
 
     /// Runs SQL that begins or ends a transaction or a savepoint.

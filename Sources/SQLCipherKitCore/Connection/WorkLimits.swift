@@ -100,7 +100,7 @@ package final class WorkMeter {
         }
         defer {
             if connection.hasHandle {
-                connection.restoring { try connection.settings.setProgressHandler(every: before.interval, before.body) }
+                try? connection.restoring { try connection.settings.setProgressHandler(every: before.interval, before.body) }
             }
         }
         return try body()

@@ -111,6 +111,7 @@ extension ConnectionHooks {
         _ code: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?, _ schema: UnsafePointer<CChar>?,
         _ origin: UnsafePointer<CChar>?
     ) -> Int32 {
+        let gate = isRestoring ? .open : gate
         if case .access(let policy) = gate {
             guard let handle = connection.handle else { return SQLITE_DENY }
             let (first, second) = (first.map { String(cString: $0) } ?? "", second.map { String(cString: $0) } ?? "")

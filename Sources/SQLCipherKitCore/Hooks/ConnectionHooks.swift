@@ -51,6 +51,8 @@ package final class ConnectionHooks {
     /// Whether the progress handler checks whether the call of a queue or a pool must end.
     package var stopsLentWork = false
     var gate = Gate.open
+    /// Whether something is put back: see ``Connection/restoring(_:)``.
+    var isRestoring = false
     // These are here and not in the state of Observation, because SQLite's callbacks get a pointer to this object, for each row and
     // each column, and it outlives all of them.
     /// Collects changes while there is a change hook.

@@ -92,7 +92,9 @@ extension Connection {
         let leftOpen = isInTransaction
         abandon()
         let detach = { () throws(DatabaseError) in
-            try self.changingThisOneOnly { () throws(DatabaseError) in try schema.detach() }
+            try self.changingThisOneOnly { () throws(DatabaseError) in
+                try self.restoring { () throws(DatabaseError) in try schema.detach() }
+            }
         }
         do { try detach() } catch {
             // A cursor that outlives the closure keeps the database in use.

@@ -63,8 +63,8 @@ extension DatabaseDiff {
                     for index in options.indices { _ = sqlcipherkit_db_config(handle, options[index], before[index], &now) }
                 }
                 // Makes virtual tables read their tables again.
-                try? db.execute("PRAGMA writable_schema = RESET")
-                if !ignoresChecks { try? db.execute("PRAGMA ignore_check_constraints = OFF") }
+                try? db.restoring { try db.execute("PRAGMA writable_schema = RESET") }
+                if !ignoresChecks { try? db.restoring { try db.execute("PRAGMA ignore_check_constraints = OFF") } }
                 if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
             }
             try db.transaction { db in

@@ -26,7 +26,7 @@ extension Schema {
         }
         let old = try connection.fetchOne(Int.self, "PRAGMA analysis_limit") ?? 0
         try connection.execute(SQL(raw: "PRAGMA analysis_limit = \(Int32(clamping: limit ?? 0))"))
-        defer { connection.restoring { try connection.execute(SQL(raw: "PRAGMA analysis_limit = \(old)")) } }
+        defer { try? connection.restoring { try connection.execute(SQL(raw: "PRAGMA analysis_limit = \(old)")) } }
         try connection.execute(SQL(raw: "ANALYZE \(name.map(qualified) ?? quotedName)"))
     }
 

@@ -27,7 +27,7 @@ struct Erasure {
 
         let level = try schema.synchronous
         try schema.setSynchronous(.extra)
-        defer { connection.restoring { try schema.setSynchronous(level) } }
+        defer { try? connection.restoring { try schema.setSynchronous(level) } }
         let isLogged = try schema.hasWAL
         report.journalBytes = Self.size(path, "-journal") + (isLogged ? Self.size(path, "-wal") : 0)
         let journal = try isLogged ? nil : replaceJournal()

@@ -24,7 +24,7 @@ struct InPlaceKeyChange {
         // Callers may forget the old key when this returns, whatever a power failure does then.
         let level = try schema.synchronous
         try schema.setSynchronous(.extra)
-        defer { connection.restoring { try schema.setSynchronous(level) } }
+        defer { try? connection.restoring { try schema.setSynchronous(level) } }
         try schema.lockForRewrite(replacing: journal)
         let keyspec: Keyspec
         do throws(DatabaseError) {

@@ -78,7 +78,7 @@ extension Schema {
     /// Restores the journal mode that was replaced. The replacement is safe, so a failure here is ignored.
     func restoreJournal(_ mode: String?) {
         guard let mode, connection.isOpen else { return }
-        connection.restoring { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode)")) }
+        try? connection.restoring { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode)")) }
     }
 
     func setRollbackJournal() throws(DatabaseError) {

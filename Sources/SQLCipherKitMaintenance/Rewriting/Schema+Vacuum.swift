@@ -31,7 +31,7 @@ extension Schema {
         // The database and its copy each have a cache of this size; neither reads a page twice.
         let cacheSize = try self.cacheSize
         try setCacheSize(-8192)
-        defer { _ = try? setCacheSize(cacheSize) }
+        defer { try? connection.restoring { try setCacheSize(cacheSize) } }
         let handle = try live()
         sqlcipherkit_vacuum_begins(handle)
         defer { sqlcipherkit_vacuum_ended(handle) }

@@ -119,7 +119,7 @@ extension FullTextIndex {
             // `query_only` forbids temporary tables too, so turn it off for this statement.
             guard .readOnly ~= error.code, try connection.fetchOne(Bool.self, "PRAGMA query_only") == true else { throw error }
             try connection.execute("PRAGMA query_only = OFF")
-            defer { connection.restoring { try connection.execute("PRAGMA query_only = ON") } }
+            defer { try? connection.restoring { try connection.execute("PRAGMA query_only = ON") } }
             try connection.execute(sql)
         }
     }
