@@ -59,14 +59,15 @@ extension Schema {
     ///   - options: as for ``backup(toFileAt:key:options:progress:)``.
     ///   - progress: as for ``backup(toFileAt:key:options:progress:)``; it cannot use the target's connection either.
     /// - Throws: the same errors as ``backup(toFileAt:key:options:progress:)``; ``DatabaseError/Reason/misuse`` also if the target
-    ///   is in a transaction, is being read or is read-only. In all cases nothing has changed, unless the reason is
-    ///   ``DatabaseError/Reason/unknownOutcome``.
+    ///   is in a transaction, is being read or is read-only, or has tables and keeps its text in another encoding. In all cases
+    ///   nothing has changed, unless the reason is ``DatabaseError/Reason/unknownOutcome``.
     public func backup(
         to target: Schema, options: BackupOptions = BackupOptions(), progress: RewriteProgress.Handler? = nil
     ) throws {
         try live()
         try target.requireRewritable()
         if target.connection === connection { throw DatabaseError.misuse("a backup needs another connection for its target") }
+        try requireEncoding(of: target)
         try connection.usingExclusively(with: target.connection) {
             let journal = try target.replaceJournal()
             defer { target.restoreJournal(journal) }
@@ -75,6 +76,18 @@ extension Schema {
             try copy(to: target, options, progress)
             // If the process ends here, the next connection finds slots that are not the latest, which the caller can accept.
             if case .success(let mark) = mark { try? target.putBack(mark) }
+        }
+    }
+
+    /// A connection has one encoding, which is fixed by the first table that it reads, and a copy converts no text.
+    private func requireEncoding(of target: Schema) throws(DatabaseError) {
+        let isAttached = target.name != "main"
+        let tables: SQL = "SELECT 1 FROM \(identifier: target.name).sqlite_schema"
+        let ask: SQL = "SELECT encoding FROM pragma_encoding WHERE \(isAttached) OR EXISTS (\(tables))"
+        // A damaged database is replaced as well.
+        guard let encoding = try? target.connection.fetchOne(String.self, ask) else { return }
+        if try pragma("encoding", as: String.self) != encoding {
+            throw .misuse("the two databases keep their text in different encodings")
         }
     }
 
