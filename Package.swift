@@ -157,13 +157,20 @@ if isDevelopment {
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
+        .target(name: "Faults", dependencies: ["FaultMemory"], path: "Tests/Faults", exclude: ["shim.c"]),
         .target(
             name: "SweepScenarios", dependencies: ["KillPoints", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
             path: "Tests/SweepScenarios"),
         .executableTarget(
             name: "FaultDriver",
-            dependencies: ["CSQLCipher", "FaultMemory", "KillPoints", "SQLCipherKit", "SQLCipherKitReplication", "SweepScenarios"],
+            dependencies: ["CSQLCipher", "FaultMemory", "Faults", "KillPoints", "SQLCipherKit", "SQLCipherKitReplication", "SweepScenarios"],
             path: "Tests/FaultDriver"),
+        // The contract: every public call in every situation. Its tables say what holds each promise.
+        .executableTarget(
+            name: "Contract",
+            dependencies: ["FaultMemory", "Faults", "KillPoints", "KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "TestSupport"],
+            path: "Tests/Contract", exclude: ["Tables"]),
+        .testTarget(name: "ContractTests", dependencies: ["Contract", "TestSupport"]),
         .executableTarget(name: "Model", dependencies: ["CSQLCipher", "SQLCipherKit"], path: "Tests/Proofs/Model"),
         .executableTarget(
             name: "CrashStates", dependencies: ["KillPoints", "SQLCipherKit", "SweepScenarios", "TestSupport"],

@@ -1,4 +1,5 @@
 import FaultMemory
+import Faults
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication

@@ -1,3 +1,4 @@
+import Faults
 import Foundation
 import SQLCipherKit
 

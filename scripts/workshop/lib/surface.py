@@ -6,6 +6,8 @@ import os
 import re
 import sys
 
+import contract
+
 TYPES = {"struct", "class", "enum", "protocol", "typealias", "macro", "associatedtype"}
 # What a reader learns the interface from, or what stands for a user of it.
 SHOWN = ["README.md", "Sources/SQLCipherKit/Documentation.docc", "Sources/SQLCipherKitReplication/Documentation.docc", "Examples",
@@ -27,10 +29,14 @@ CALLERS_TYPES = {"KeySource", "Migrator", "Optional", "RowCursor"}
 class Symbol:
     def __init__(self, module, symbol):
         self.module = module
+        # Whether a type of the caller implements it.
+        self.is_requirement = False
         self.kind = symbol["kind"]["identifier"].removeprefix("swift.")
         self.path = symbol["pathComponents"]
         self.declaration = "".join(f["spelling"] for f in symbol.get("declarationFragments", []))
         location = symbol.get("location", {})
+        # What only names the right call, for a name of another library.
+        self.is_unavailable = any(a.get("isUnconditionallyUnavailable") for a in symbol.get("availability", []))
         self.file = location.get("uri", "").split("/Sources/")[-1]
         self.line = location.get("position", {}).get("line", -1) + 1
 
@@ -56,12 +62,15 @@ class Symbol:
 
 
 def read(folder):
-    found = {}
+    found, requirements = {}, set()
     for path in sorted(glob.glob(os.path.join(folder, "*.symbols.json"))):
         graph = json.load(open(path, encoding="utf-8"))
         for each in graph["symbols"]:
             if "/Sources/" in each.get("location", {}).get("uri", ""):
                 found.setdefault(each["identifier"]["precise"], Symbol(graph["module"]["name"], each))
+        requirements.update(each["source"] for each in graph["relationships"] if each["kind"].endswith("equirementOf"))
+    for name in requirements & found.keys():
+        found[name].is_requirement = True
     return list(found.values())
 
 
@@ -97,6 +106,17 @@ def untyped(symbols):
 
 def main(folder, choice):
     symbols = read(folder)
+    if choice == "--calls":
+        for module, names in sorted(contract.calls(symbols).items()):
+            for name in sorted(names):
+                print(module, name, sep="\t")
+        return
+    if choice in ("--untyped", "--contract"):
+        found = [f"{s.module}\t{'.'.join(s.path)}\t{s.file}:{s.line}" for s in untyped(symbols)]
+        if choice == "--contract":
+            found = [f"{each}\tthrows anything" for each in found] + contract.check(symbols)
+        print("\n".join(found))
+        sys.exit(1 if found else 0)
     shown = words_shown()
     unused = collections.defaultdict(set)
     for each in symbols:
@@ -106,11 +126,6 @@ def main(folder, choice):
         for each in sorted(symbols, key=lambda s: (s.module, s.path)):
             print(each.module, each.kind, ".".join(each.path), f"{each.file}:{each.line}", each.declaration, sep="\t")
         return
-    if choice == "--untyped":
-        found = list(untyped(symbols))
-        for each in found:
-            print(each.module, ".".join(each.path), f"{each.file}:{each.line}", sep="\t")
-        sys.exit(1 if found else 0)
     if choice == "--unused":
         for module, names in sorted(unused.items()):
             print(f"{module}: {len(names)}")

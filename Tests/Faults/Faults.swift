@@ -2,7 +2,7 @@ import FaultMemory
 import Foundation
 
 /// The calls that can be made to fail: allocations of the engine, and system calls by the library in LD_PRELOAD.
-enum Fault: Int32, CaseIterable {
+package enum Fault: Int32, CaseIterable, Sendable {
     case memory, open, read, write, sync, truncate, rename, unlink, stat
     /// A disk without room, and a process that may open no further file.
     case full, descriptors
@@ -10,18 +10,18 @@ enum Fault: Int32, CaseIterable {
     case thread, random, map, pin, lock
 
     /// Whether only one call fails, or all later calls of the kind as well.
-    enum Length: String, CaseIterable { case once, forGood }
+    package enum Length: String, CaseIterable, Sendable { case once, forGood }
 
     /// Whether the last choice was that all later allocations fail.
-    nonisolated(unsafe) private(set) static var endsAllMemory = false
+    nonisolated(unsafe) package private(set) static var endsAllMemory = false
 
-    init?(name: String) {
+    package init?(name: String) {
         guard let fault = Fault.allCases.first(where: { "\($0)" == name }) else { return nil }
         self = fault
     }
 
     /// Makes the calls from `number` on fail; number 0 only counts them.
-    func choose(_ number: Int, _ length: Length) {
+    package func choose(_ number: Int, _ length: Length) {
         Fault.none()
         Self.chosen = self
         Self.endsAllMemory = self == .memory && length == .forGood
@@ -30,11 +30,11 @@ enum Fault: Int32, CaseIterable {
     }
 
     /// The number of calls since the choice, until `none`.
-    var calls: Int { Self.chosen == nil ? Self.lastCalls : current }
+    package var calls: Int { Self.chosen == nil ? Self.lastCalls : current }
 
     private var current: Int { self == .memory ? faultmemory_calls() : Self.countCalls?() ?? 0 }
 
-    static func none() {
+    package static func none() {
         if let chosen { lastCalls = chosen.current }
         chosen = nil
         faultmemory_choose(0, 0)

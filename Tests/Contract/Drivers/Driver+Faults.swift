@@ -1,0 +1,70 @@
+import FaultMemory
+import Faults
+import Foundation
+import SQLCipherKit
+import TestSupport
+
+/// Promise 1: an allocation or a system call of the call fails, or it is interrupted at a step.
+extension Driver {
+    /// - Parameter faults: what fails; allocations need nothing, all others the library in LD_PRELOAD.
+    func runFaults(_ faults: [Fault]) {
+        for item in cases {
+            Isolated.run {
+                Isolated.cover([1], item.family)
+                for fault in LongTests.sample(2, of: faults.enumerated().map { ($0.offset, $0.element) }) { try strike(fault.1, item) }
+                if item.handle == .connection { try interrupt(item) }
+            }
+        }
+    }
+
+    private func strike(_ fault: Fault, _ item: ContractCase) throws {
+        Isolated.at("\(item.label) with each \(fault) counted")
+        var trial = try self.trial(item)
+        fault.choose(0, .once)
+        let usual = Result { try item.run(trial) }
+        Fault.none()
+        trial.subject.close()
+        guard case .success = usual else { return Isolated.fail("it threw \(usual)") }
+        let calls = fault.calls
+        for number in LongTests.steps(3, of: min(calls, 400)) {
+            let struck = calls <= 400 ? number + 1 : number * calls / 400 + 1
+            Isolated.at("\(item.label) with \(fault) \(struck) of \(calls) failing")
+            trial = try self.trial(item)
+            let before = Result { try State(trial.subject) }
+            fault.choose(struck, .once)
+            let result = Result { try item.run(trial) }
+            Fault.none()
+            judge(item, result, before, trial)
+        }
+    }
+
+    /// A progress handler ends it at the n-th step of SQLite's machine.
+    private func interrupt(_ item: ContractCase) throws {
+        for steps in LongTests.sample(2, of: [1, 2, 5, 12, 30, 70, 150, 400, 1000, 3000]) {
+            Isolated.at("\(item.label) interrupted after \(steps) steps")
+            let trial = try self.trial(item)
+            let before = Result { try State(trial.subject) }
+            var left = steps
+            try trial.db.settings.setProgressHandler(every: 1) {
+                left -= 1
+                return left > 0
+            }
+            let result = Result { try item.run(trial) }
+            if try trial.db.isOpen { try trial.db.settings.setProgressHandler(nil) }
+            judge(item, result, before, trial)
+        }
+    }
+
+    private func judge(_ item: ContractCase, _ result: Result<Any, any Error>, _ before: Result<State, any Error>, _ trial: Trial) {
+        if case .success = result { do { try trial.finish() } catch { Isolated.fail("\(error)") } }
+        if case .failure(let error) = result {
+            Isolated.countThrown()
+            // What was read through a failing system may be missing from an answer, but never another.
+            if let broken = error as? BrokenPromise { Isolated.fail(broken.description) }
+            if let secret = Secrets.told(by: error) { Isolated.fail("its error tells \(secret): \(error)") }
+            for change in trial.changedArguments { Isolated.fail("it threw, and an argument changed: \(change)") }
+            if !item.isStepwise { Self.compare(before, trial, error) }
+        }
+        Self.checkUsable(trial)
+    }
+}
