@@ -150,8 +150,11 @@ static void word_read_categories(WordCategories *categories) {
     categories->marks[0] = 0;
 }
 
+/* Whether a character is an ASCII letter or digit. */
+static int word_is_ascii(unsigned c) { return c - '0' < 10 || (c | 0x20) - 'a' < 26; }
+
 static int word_kind(const WordCategories *categories, int options, unsigned c) {
-    if (c < 0x80) return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ? word_letter : word_separator;
+    if (c < 0x80) return word_is_ascii(c) ? word_letter : word_separator;
     if (word_is_ignored(c, options)) return word_ignored;
     if (word_is_unspaced(c)) return word_unspaced;
     if ((c >= 0x1f1e6 && c <= 0x1faff) || (c >= 0x1f000 && c <= 0x1f0ff) || (c >= 0x2600 && c <= 0x2767)

@@ -149,6 +149,19 @@ static unsigned word_decode(const unsigned char *text, int count, int at, int *n
     return c;
 }
 
+/* Adds the ASCII letters and digits from an offset on, and returns the offset at which they end. Text in English is little else. */
+static int word_add_ascii(WordFinder *finder, const unsigned char *text, int count, int at) {
+    WordBytes *word = &finder->word.text;
+    word_end_run(finder);
+    if (word->size == 0) finder->word.start = at;
+    for (; at < count && word_is_ascii(text[at]); at++) {
+        /* Digits have this bit. */
+        word_append(word, text[at] | 0x20u);
+    }
+    finder->word.end = at;
+    return at;
+}
+
 static int word_find(int options, int purpose, const char *text, int count, void *context,
                      int (*token)(void *, int, const char *, int, int, int)) {
     WordFinder finder;
@@ -165,6 +178,10 @@ static int word_find(int options, int purpose, const char *text, int count, void
     finder.unit.text = unit;
     finder.before.text = before;
     for (int at = 0, next; at < count && finder.rc == SQLITE_OK; at = next) {
+        if (word_is_ascii((unsigned char)text[at])) {
+            next = word_add_ascii(&finder, (const unsigned char *)text, count, at);
+            continue;
+        }
         const unsigned c = word_decode((const unsigned char *)text, count, at, &next);
         word_add(&finder, word_widen(c), at, next);
     }
