@@ -17,7 +17,8 @@ ORDER = {
     "title": "two or three words that stand side by side in the targets' titles; at least five other documents have all of them",
     "title-typo": "the same with one letter inserted, deleted, replaced or swapped with the next, in a word of five or more",
     "title-letters": "the same typed letter by letter; each keystroke from the third letter on is a query",
-    "title-forms": "the same with a word in another form; at least three other documents have all words as they are typed",
+    "title-forms": "the same with a word in another form; targets are all titles with a form of each word side by side; at least "
+                   "three other documents have all words as they are typed",
     "title-extra": "the same and one word more, which no target has; no document has all",
     "title-joined": "two words that stand side by side in the targets, typed as one that no document has",
     "phrase": "three or four words that stand side by side in the targets' bodies; at least five other documents have all of them",
@@ -270,12 +271,23 @@ class Rules:
             others = [form for form in index.forms(run[at]) if form not in run]
             if others:
                 made.append((run, at, choice.choice(others), targets))
-        index.count_in(self.path, {form for _, _, form, _ in made})
-        for run, at, form, targets in made:
-            changed = run[:at] + [form] + run[at + 1:]
-            rivals = index.having(changed)
-            if len(rivals - targets) >= 3 and not rivals & targets:
-                yield changed, targets
+        changed = [(run[:at] + [form] + run[at + 1:], targets) for run, at, form, targets in made]
+        forms = {word: {word, *index.forms(word)} for words, _ in changed for word in words}
+        index.count_in(self.path, set().union(*forms.values()) if forms else set())
+        having = {word: set().union(*(index.rows[form] for form in forms[word])) for word in forms}
+        alike = [set.intersection(*(having[word] for word in words)) for words, _ in changed]
+        wanted = set().union(*alike) if alike else set()
+        titles = {row: search_corpus.words(title) for row, title, _, _ in search_corpus.read(self.path) if row in wanted}
+
+        def has_side_by_side(row, words):
+            return any(all(typed in forms[word] for typed, word in zip(titles[row][start:], words))
+                       for start in range(len(titles[row]) - len(words) + 1))
+
+        for (words, targets), rows in zip(changed, alike):
+            right = targets | {row for row in rows if has_side_by_side(row, words)}
+            rivals = index.having(words)
+            if len(right) <= 5 and len(rivals - right) >= 3 and not rivals & targets:
+                yield words, right
 
     def title_extra(self):
         index, choice = self.index, self.choice
