@@ -158,7 +158,7 @@ extension FaultScenario {
         room(
             "full-text rows", after: 61,
             agree: { db, isDone in
-                try db.fullText("search").isIntact() && db.fullText("search").search(.phrase("new")).total == (isDone ? 30 : 0)
+                try db.fullText("search").isIntact() && db.fullText("search").search(.phrase("new")).total.count == (isDone ? 30 : 0)
             }
         ) { db in
             try db.transaction { db -> Void in

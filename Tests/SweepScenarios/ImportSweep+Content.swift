@@ -59,7 +59,7 @@ extension ImportSweep {
     private func isIndexed(_ index: String, _ count: Int, _ db: Connection) throws -> Bool {
         guard try db.main.fullTextIndexes().contains(where: { $0.name == index }) else { return false }
         let index = try db.fullText(index)
-        return try index.isIntact() && index.search(.prefix(SweepScenario.marker)).total == count
+        return try index.isIntact() && index.search(.prefix(SweepScenario.marker)).total.count == count
     }
 
     /// The schema and the rows, but for those that a full-text index keeps for itself.

@@ -50,7 +50,7 @@ struct SearchCommand: FileCommand {
         let db = try attachments.open(file, .readOnly)
         let index = try SearchIndex(db, named: table, path: file.path)
         let result = try index.search(words, limit: limit)
-        let (hits, total) = (result.hits, result.total)
+        let (hits, total) = (result.hits, result.total.count)
         if let format = output.format, format != .table {
             try output.write(index.rowColumns, hits.map(\.row))
             if total == 0 { throw nothing(db) }
@@ -61,7 +61,7 @@ struct SearchCommand: FileCommand {
         for (index, hit) in hits.enumerated() {
             for line in hit.lines(index + 1, style) { Output.line(line) }
         }
-        let shown = hits.count < total ? "\(total.counted("hit")), the best \(hits.count.grouped) shown" : total.counted("hit")
+        let shown = hits.count < total ? "\(result.counted), the best \(hits.count.grouped) shown" : result.counted
         Output.line(style.dim([result.note, shown].compactMap(\.self).joined(separator: "; ")))
     }
 

@@ -58,7 +58,9 @@ struct SearchIndex {
     /// The result of a search.
     struct Result {
         let hits: [FoundText]
-        let total: Int
+        let total: FullTextSearch.Total
+        /// The number of hits, in words.
+        var counted: String { (total.isExact ? "" : "at least ") + total.count.counted("hit") }
         /// What was found instead of the typed words; nil if these were found.
         let note: String?
     }

@@ -49,9 +49,9 @@ struct Tour {
         guard !words.isEmpty else { return say("no document has a word of six letters or more, so there is nothing to search for") }
         let index = try SearchIndex(db, path: files.database)
         let result = try index.search(words, limit: 3)
-        let (hits, total) = (result.hits, result.total)
-        let best = hits.count < total ? ", the best \(hits.count)" : ""
-        say("“\(words.joined(separator: " ").onOneLine)”: \(total.counted("hit"))\(best)")
+        let hits = result.hits
+        let best = hits.count < result.total.count ? ", the best \(hits.count)" : ""
+        say("“\(words.joined(separator: " ").onOneLine)”: \(result.counted)\(best)")
         for (index, hit) in hits.enumerated() {
             for line in hit.lines(index + 1, style) { say(line) }
         }

@@ -7,18 +7,26 @@ extension FullTextSearch {
         public let hits: [Hit]
         /// How each word was understood, in the order of the text; empty for an ``FTS5Query``.
         public let words: [Word]
-        /// The number of rows found: exact if ``isExhaustive``, otherwise a lower bound. At most 200,000 rows are counted per
-        /// index. Rows with typing errors count only if the search looked for them, as it always does with
+        /// How many rows were found. Rows with typing errors count only if the search looked for them, as it always does with
         /// ``FullTextSearch/countsAll`` or facets.
-        public let total: Int
+        public let total: Total
         /// How many of these rows are in each group, by the names in ``FullTextSearch/facets``.
         public let facets: [String: [Facet]]
-        /// Whether the search looked at all rows and words of the index that could have led to a hit. It is false for one or two
-        /// letters in a large index, and if there were enough hits before typing errors, or rows with fewer words, were looked for.
-        public let isExhaustive: Bool
         /// Whether too few rows have all words (see ``FullTextSearch/fewerWordsBelow``), so that rows without one or more of them
         /// were looked for too.
         public let hasFewerWords: Bool
+    }
+
+    /// A number of rows found, or a lower bound of it. Its description is `17`, or `17+` for a lower bound.
+    public struct Total: Hashable, Sendable, CustomStringConvertible {
+        /// The number of rows that were counted, at most 200,000 of each index.
+        public let count: Int
+        /// Whether these are all, and counted in each facet: whether the search looked at all rows and words of the index that
+        /// could have led to a hit. It is false for one or two letters in a large index, and if there were enough hits before
+        /// typing errors, or rows with fewer words, were looked for.
+        public let isExact: Bool
+
+        public var description: String { isExact ? "\(count)" : "\(count)+" }
     }
 
     /// A row that a search found.

@@ -40,7 +40,8 @@ struct QuerySearch {
         }
         return FullTextSearch.Found(
             hits: try options.shown.hits(page.map { SearchHits.Row(row: $0.row, score: $0.score) }, marker: marker(), source: 0),
-            words: [], total: total, facets: facets, isExhaustive: search.facets.isEmpty || isComplete, hasFewerWords: false)
+            words: [], total: FullTextSearch.Total(count: total, isExact: search.facets.isEmpty || isComplete), facets: facets,
+            hasFewerWords: false)
     }
 
     /// The rows that match and their scores.

@@ -35,7 +35,7 @@ struct SearchRun {
     static func found(_ search: FullTextSearch, _ parts: [SearchPart]) throws -> FullTextSearch.Found {
         var run = SearchRun(search, parts)
         let found = try run.found()
-        guard found.total == 0 || found.hasFewerWords, parts.contains(where: \.slots.hasKeywords) else { return found }
+        guard found.total.count == 0 || found.hasFewerWords, parts.contains(where: \.slots.hasKeywords) else { return found }
         func asWords(_ search: FullTextSearch) -> FullTextSearch {
             var search = search
             search.readsKeywords = false
@@ -44,7 +44,7 @@ struct SearchRun {
         }
         var other = SearchRun(asWords(search), try parts.map { try SearchPart(asWords($0.search), $0.index) })
         let words = try other.found()
-        return words.total > 0 ? words : found
+        return words.total.count > 0 ? words : found
     }
 
     private mutating func found() throws -> FullTextSearch.Found {
@@ -69,8 +69,10 @@ struct SearchRun {
         let understood = understoodWords
         guard isCounting else {
             return FullTextSearch.Found(
-                hits: try hits(Self.page(of: ranking, search)), words: understood, total: parts.reduce(0) { $0 + $1.total },
-                facets: [:], isExhaustive: isEverything && parts.allSatisfy(\.isComplete), hasFewerWords: missing > 0)
+                hits: try hits(Self.page(of: ranking, search)), words: understood,
+                total: FullTextSearch.Total(
+                    count: parts.reduce(0) { $0 + $1.total }, isExact: isEverything && parts.allSatisfy(\.isComplete)),
+                facets: [:], hasFewerWords: missing > 0)
         }
         // Counting works on copies, so that it changes neither the hits nor their marks.
         var counting = self
@@ -79,7 +81,8 @@ struct SearchRun {
         let facets = try counting.facets(&isComplete)
         let hits = search.isSorted ? try counting.sortedHits() : try hits(Self.page(of: ranking, search))
         return FullTextSearch.Found(
-            hits: hits, words: understood, total: total, facets: facets, isExhaustive: isComplete, hasFewerWords: missing > 0)
+            hits: hits, words: understood, total: FullTextSearch.Total(count: total, isExact: isComplete), facets: facets,
+            hasFewerWords: missing > 0)
     }
 
     private static func page<Row>(of rows: [Row], _ search: FullTextSearch) -> [Row] {

@@ -32,7 +32,7 @@ extension SoakSite {
             let there = try db.fetchOne(
                 Int.self, "SELECT count(*) FROM note WHERE instr(' ' || title || ' ' || body || ' ', \(" \(word) ")) > 0")
             let found = try index.search(FTS5Query.phrase(word), limit: 10)
-            return (found.total, there, found.hits.count)
+            return (found.total.count, there, found.hits.count)
         }
         expect(found == there && hits == min(10, found), "the index finds \(found) notes, \(hits) hits, of \(there ?? 0)")
         if random(0..<200) == 0 { try await pool.write { db in try db.fullText("note_fts").optimize() } }

@@ -33,7 +33,7 @@ extension FullTextIndex {
     /// The number of rows that a query finds.
     func count(_ query: FTS5Query) throws -> Int { try count(FullTextSearch(exactly: query)) }
 
-    func count(_ search: FullTextSearch) throws -> Int { try self.search(search.with { $0.limit = 0 }).total }
+    func count(_ search: FullTextSearch) throws -> Int { try self.search(search.with { $0.limit = 0 }).total.count }
 
     func facets(_ search: FullTextSearch, by grouping: FullTextSearch.Grouping) throws -> [FullTextSearch.Facet] {
         try self.search(search.with { ($0.limit, $0.facets) = (0, ["facet": grouping]) }).facets["facet"] ?? []

@@ -17,7 +17,7 @@ import TestSupport
     private static func shown(_ found: FullTextSearch.Found) -> Shown {
         Shown(
             hits: found.hits.map { $0.highlights["title"]?.marked() ?? "" }, tags: (found.facets["tag"] ?? []).map(\.value),
-            total: found.total)
+            total: found.total.count)
     }
 
     @Test(arguments: Store.allCases) func aSearchFollowsWrites(_ store: Store) async throws {

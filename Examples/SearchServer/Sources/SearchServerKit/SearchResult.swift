@@ -20,7 +20,7 @@ struct SearchResult: ResponseCodable {
 
 extension SearchResult {
     init(_ found: FullTextSearch.Found) {
-        total = found.total
+        total = found.total.count
         hits = found.hits.map { hit in
             Hit(
                 id: hit.rowID, title: hit.highlights["title"]?.html ?? "", snippet: hit.snippet?.html ?? "",
