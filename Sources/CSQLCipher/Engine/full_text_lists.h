@@ -5,7 +5,7 @@
  *
  * They are walked from the highest row id downwards. All code here compares keys instead of row ids, which ascend on the way. */
 
-enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 2, sqlcipherkit_beside = 8, sqlcipherkit_batch = 256 };
+enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 2, sqlcipherkit_beside = 3, sqlcipherkit_batch = 256 };
 
 /* The list of rows of an alternative: a word, or several in sequence. */
 typedef struct {
@@ -42,6 +42,8 @@ typedef struct {
     int order[sqlcipherkit_max_slots];
     int slot_count;
     int wanted_slots;
+    /* Whether the index has the word of a slot as it was typed. */
+    u8 has_typed[sqlcipherkit_max_slots];
     i64 rows;
     double average;
     sqlite3_int64 steps;

@@ -115,6 +115,7 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
             if (a->slot != slot || a->count < 1 || a->count > sqlcipherkit_max_slots) continue;
             sqlcipherkit_source *s = &m->sources[source];
             s->alternative = a;
+            if (a->exactness == 0) m->has_typed[slot] = 1;
             s->words = &m->iterators[iterator];
             s->count = a->count;
             const double rows = (double)MAX(MAX(m->rows, q->rows), a->documents);

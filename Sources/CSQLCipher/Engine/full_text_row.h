@@ -268,13 +268,23 @@ static void sqlcipherkit_judge_pending(sqlcipherkit_matching *m) {
     }
 }
 
+/* Returns what a row pays for a word that it has only as another one: mistyped, longer, or in another form. Far from the others,
+ * that is as much as it would pay without it, had it the others together in the first column. Where the index lacks the typed
+ * word, another one is more likely to be meant. */
+static int sqlcipherkit_other_cost(const sqlcipherkit_matching *m, int slot, int exactness, int is_beside, int missing) {
+    const int cost = m->question->slots[slot].cost;
+    if (is_beside) return missing > 0 ? (cost + 9) / 10 : 0;
+    return exactness == 1 || m->has_typed[slot] ? (cost + 4) / 5 : (cost + 5) / 6;
+}
+
 static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int present) {
     const sqlcipherkit_question *q = m->question;
     sqlcipherkit_answer *answer = m->answer;
     const int has_places = m->words->config->eDetail == FTS5_DETAIL_FULL;
     sqlcipherkit_match match = {.row = sqlcipherkit_row_key(m, row), .present = present};
     int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, missing = 0, cost = 0, before = -1;
-    unsigned int mistyped = 0;
+    unsigned int other = 0;
+    int exact[sqlcipherkit_max_slots];
     for (int i = 0; i < m->slot_count; i++) {
         m->place_count[i] = 0;
         if (q->slots[i].excluded) continue;
@@ -291,7 +301,9 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
         exactness += found.exactness;
         m->frequency[i] = found.frequency;
         m->weight[i] = found.weight;
-        if (found.typos > 0) mistyped |= 1u << i;
+        exact[i] = found.exactness;
+        /* A word that is still being typed may be any longer one. */
+        if (found.exactness > 0 && !(found.typos == 0 && found.exactness == 2 && q->slots[i].is_open)) other |= 1u << i;
         if (before >= 0) proximity += sqlcipherkit_distance(m, before, i, sqlcipherkit_far);
         before = i;
     }
@@ -299,14 +311,14 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     if (sqlcipherkit_is_discounted(missing, words) && has_places && sqlcipherkit_is_together(m, present)) {
         cost = column == 0 ? (cost + 4) / 5 : (cost + 1) / 2;
     }
-    /* A word that only resembles a typed one counts in full beside another of the words. */
-    for (int i = 0; i < m->slot_count && mistyped != 0 && words > 1 && has_places; i++) {
-        if ((mistyped >> i & 1) == 0) continue;
+    /* A word that only resembles a typed one, or is another form of it, counts in full beside another of the words. */
+    for (int i = 0; i < m->slot_count && other != 0 && words > 1 && has_places; i++) {
+        if ((other >> i & 1) == 0) continue;
         int is_beside = 0;
         for (int j = 0; j < m->slot_count && !is_beside; j++) {
             is_beside = j != i && (present >> j & 1) && sqlcipherkit_distance(m, i, j, sqlcipherkit_beside) < sqlcipherkit_beside;
         }
-        if (!is_beside) cost += (q->slots[i].cost + 5) / 6;
+        cost += sqlcipherkit_other_cost(m, i, exact[i], is_beside, missing);
     }
     match.phrase = m->wanted_slots > 1 ? exactness == 0 ? 1 : 2 : 0;
     const int beside = m->wanted_slots > 1 && has_places ? sqlcipherkit_side_by_side(m, present, 1) : -1;

@@ -102,10 +102,10 @@ typedef struct {
 
 /* A typed word. `excluded` is 0 for a word that is searched for; otherwise it is the number of a group of words, from 1 to 31, and
  * rows with all words of a group are excluded. `cost` is what a row pays for not having it, a fifth or half of that if the
- * other words are together, and a sixth for having it only with a typing error and far from all other words. `is_open` is whether
- * the word is still being typed: longer words then continue a phrase. `documents` is the approximate number of rows that have it:
- * the rarest word is looked for first. `columns` restricts it to these columns, in ascending order; if `column_count` is 0, it may
- * be in any. */
+ * other words are together, and a part for having it only as another word, far from all others. `is_open` is whether the word is
+ * still being typed: longer words then continue a phrase. `documents` is the approximate number of rows that have it: the rarest
+ * word is looked for first. `columns` restricts it to these columns, in ascending order; if `column_count` is 0, it may be in
+ * any. */
 typedef struct {
     int excluded;
     int is_open;

@@ -30,13 +30,16 @@ enum EnglishEndings {
         return unique(words.compactMap { SearchIndex.stem($0) })
     }
 
-    /// Returns the stems of words with an ending that is mistyped by one letter.
+    /// Returns the stems of words with an ending that is mistyped by one letter, or swapped by one letter with what is before it.
     static func stems(mistyped typed: [UInt8]) -> [[UInt8]] {
         guard typed.count >= 4, typed.count <= 40, isLetters(typed) else { return [] }
         var words: [[UInt8]] = []
         for length in max(2, typed.count - 10)..<typed.count {
             let (base, tail) = (typed.prefix(length), Array(typed.dropFirst(length)))
             for ending in all where ending.count >= 2 && isOneEdit(tail, ending) { words.append(base + ending) }
+            var swapped = typed
+            swapped.swapAt(length - 1, length)
+            if all.contains(Array(swapped[length...])) { words.append(swapped) }
         }
         return unique(words.compactMap { SearchIndex.stem($0) })
     }
@@ -49,7 +52,7 @@ enum EnglishEndings {
     }
 
     /// Whether one letter is added, missing, wrong, or swapped with its neighbour.
-    private static func isOneEdit(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    static func isOneEdit(_ a: [UInt8], _ b: [UInt8]) -> Bool {
         guard abs(a.count - b.count) <= 1, a != b else { return false }
         let (short, long) = a.count <= b.count ? (a, b) : (b, a)
         var at = 0

@@ -58,7 +58,8 @@ extension FullTextSearch {
         /// ``FullTextSearch/Rule/column`` counts 0. If all words stand side by side, their column counts.
         public let column: Int
         /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
-        /// begins with it, and 3 for a word with a typing error; 1 more if they stand side by side only in other forms.
+        /// begins with it, 3 for a word with a typing error, and 4 for a longer word or another form of that; 1 more if they stand
+        /// side by side only in other forms.
         public let exactness: Int
         /// Whether the row has all of several words side by side, as they were typed or in other forms.
         public let isPhrase: Bool

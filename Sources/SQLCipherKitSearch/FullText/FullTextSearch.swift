@@ -26,7 +26,9 @@ public struct FullTextSearch: Sendable {
     public enum Rule: Int32, Hashable, Sendable {
         /// Rows that lack fewer of the words come first, each counted by its rarity. If all others stand side by side, in any
         /// order, and are at least twice as many, a missing word counts a fifth in the first column and half in any other. A word
-        /// that is only found with a typing error, more than 8 words away from all others, counts a sixth of a missing one.
+        /// that the row has only mistyped, longer or in another form, with three or more words between it and the others, counts a
+        /// fifth of a missing one (a sixth if it is mistyped and the index lacks the typed word), and nearer a tenth if the row
+        /// lacks words.
         case words = 1
         /// Rows with fewer typing errors come first.
         case typos = 2

@@ -5,6 +5,8 @@ extension SearchSlots {
         static let completions = 100
         static let forms = 24
         static let typos = 24
+        /// The number of words with a typing error whose other forms are looked for as well.
+        static let mistyped = 4
         static let splits = 4
         /// The maximum number of rows with the rarer part of a known word that is taken apart.
         static let splitRows = 2_000
@@ -50,6 +52,11 @@ extension SearchSlots {
             if slot.isPrefix { try findCompletions(word, typos: 0, &slot) }
             if slot.isPrefix, index.isStemmed {
                 for stem in EnglishEndings.stems(beginning: word) { try add(stem, .form, to: &slot) }
+            } else if slot.isPrefix, search.findsForms, slot.alternatives.isEmpty, !index.hasTrigrams {
+                // A form that the index lacks, half typed: `bakin`.
+                for form in try forms(of: Set(EnglishEndings.stems(beginning: word))) {
+                    slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
+                }
             }
             if !slot.isQuoted, !slot.isExcluded {
                 var others = OtherSpellings.words(for: word)
@@ -67,16 +74,28 @@ extension SearchSlots {
         slot.alternatives.append(Alternative(tokens: [word], kind: kind, typos: 0, documents: term.documents))
     }
 
-    /// Finds the words of the index with the same stem. They are among those that begin with most of the stem.
-    private mutating func findForms(_ word: [UInt8], _ stem: [UInt8], _ slot: inout Slot) throws {
-        var shared = stem
-        // The last letter of a stem such as those of `happy` and `hope` may be missing from other forms.
-        if shared.count > 3, shared.last.map({ "eiy".utf8.contains($0) }) == true { shared.removeLast() }
-        let found = try index.terms(beginning: shared, pages: Bound.formPages)
-        let forms = found.terms.filter { $0.bytes != word && SearchIndex.stem($0.bytes) == stem }
-        for form in forms.sorted(by: { $0.documents > $1.documents }).prefix(Bound.forms) {
+    /// Finds the words of the index with the same stem.
+    private func findForms(_ word: [UInt8], _ stem: [UInt8], _ slot: inout Slot) throws {
+        for form in try forms(of: [stem]) where form.bytes != word {
             slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
         }
+    }
+
+    /// Returns the words of the index with one of these stems, those in the most rows first.
+    private func forms(of stems: Set<[UInt8]>) throws -> [SearchIndex.Term] {
+        var found: [SearchIndex.Term] = [], beginnings: Set<[UInt8]> = []
+        for stem in stems {
+            // `hope` and `hoping`, `happi` and `happy`, `possibl` and `possibility`.
+            let isCut = stem.count > 3 && (stem.last == UInt8(ascii: "e") || stem.suffix(2).elementsEqual("bl".utf8))
+            beginnings.insert(isCut ? stem.dropLast() : stem)
+            if stem.last == UInt8(ascii: "i") { beginnings.insert(stem.dropLast() + [UInt8(ascii: "y")]) }
+        }
+        for beginning in beginnings.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+            found += try index.terms(beginning: beginning, pages: Bound.formPages).terms.filter { term in
+                SearchIndex.stem(term.bytes).map(stems.contains) ?? false && !found.contains { $0.bytes == term.bytes }
+            }
+        }
+        return Array(found.sorted { $0.documents > $1.documents }.prefix(Bound.forms))
     }
 
     private mutating func findCompletions(_ word: [UInt8], typos: Int, _ slot: inout Slot) throws {
@@ -225,14 +244,44 @@ extension SearchSlots {
             var taken: Set<[UInt8]> = []
             for term in found where taken.count < Bound.typos && taken.insert(term.bytes).inserted {
                 let isFirst = term.bytes.first == word.first
+                let isLonger = slot.isPrefix && TextWords.distance(word, term.bytes) > edits
                 slot.alternatives.append(
                     Alternative(
                         tokens: [term.bytes], kind: .typo, typos: max(1, term.distance) + (isFirst ? 0 : 1),
-                        documents: term.documents))
+                        documents: term.documents, isOther: isLonger))
             }
             if found.count > Bound.typos { isComplete = false }
+            let isUnknown = slot.alternatives.allSatisfy { $0.typos > 0 }
+            if edits == 1, isUnknown, search.findsForms, !index.isStemmed, !index.hasTrigrams {
+                try findForms(mistyped: word, near: found, &slot)
+            }
         }
         return slot.alternatives.count > before
+    }
+
+    /// Finds other forms of what a mistyped word may be: `bakign` finds `bake`, whether or not the index has `baking`.
+    private func findForms(mistyped word: [UInt8], near found: [SearchIndex.Term], _ slot: inout Slot) throws {
+        let stems = found.prefix(Bound.mistyped).compactMap { SearchIndex.stem($0.bytes) } + EnglishEndings.stems(mistyped: word)
+        var forms = try forms(of: Set(stems))
+        // An error before the ending.
+        for (base, ending) in EnglishEndings.bases(of: word).prefix(2) where base.count >= 4 {
+            let first = slot.letters >= 5 ? 1 : -1
+            let near = try index.terms(near: base, edits: 1, first: first, isPrefix: true, pages: Bound.formPages)
+            forms += near.terms.filter { term in
+                guard let stem = SearchIndex.stem(term.bytes) else { return false }
+                return (base.count - 1...base.count + 1).contains { length in
+                    let meant = Array(term.bytes.prefix(length))
+                    return EnglishEndings.isOneEdit(base, meant) && SearchIndex.stem(meant + ending) == stem
+                }
+            }
+        }
+        var known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
+        forms.sort { $0.documents > $1.documents }
+        for form in forms where known.count < Bound.typos * 2 && known.insert(form.bytes).inserted {
+            let typos = form.bytes.first == word.first ? 1 : 2
+            slot.alternatives.append(
+                Alternative(tokens: [form.bytes], kind: .typo, typos: typos, documents: form.documents, isOther: true))
+        }
     }
 }
 

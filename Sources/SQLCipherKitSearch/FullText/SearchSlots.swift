@@ -10,13 +10,15 @@ struct SearchSlots {
         var documents: Int
         /// About how many rows of all searched indexes have it; nil for a single index.
         var shared: Int?
+        /// Whether a word with a typing error is longer than what was typed, or another form of it.
+        var isOther = false
 
         var exactness: Int32 {
             switch kind {
             case .exact: 0
             case .form, .synonym: 1
             case .prefix: 2
-            case .typo: 3
+            case .typo: isOther ? 4 : 3
             }
         }
     }

@@ -96,6 +96,11 @@ struct TextWords {
             .allSatisfy { $0.properties.isAlphabetic || $0.properties.numericType != nil }
     }
 
+    static func distance(_ word: [UInt8], _ other: [UInt8]) -> Int {
+        let (typed, found) = (String(decoding: word, as: UTF8.self), String(decoding: other, as: UTF8.self))
+        return distance(Array(typed.unicodeScalars), Array(found.unicodeScalars), isPrefix: false)
+    }
+
     /// Returns the number of letters that are added, missing, wrong or swapped; with `isPrefix`, in the nearest beginning of
     /// `other`.
     static func distance(_ word: [Unicode.Scalar], _ other: [Unicode.Scalar], isPrefix: Bool) -> Int {

@@ -26,6 +26,10 @@ import Testing
         Case(typed: "plugin settings zebra ", rows: [("Plugin settings", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
         Case(typed: "zebra settings plugin ", rows: [("Plugin settings", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
         Case(typed: "settings zebra plugin ", rows: [("Settings plugin", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
+        // A word in another form, far from the others, is no more than a word too many.
+        Case(typed: "plugin settings zebras ", rows: [
+            ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a long text on settings and much later in it a zebra"),
+        ]),
         // All words are better than all but one, if each is a word and not only like one, far from the others.
         Case(typed: "plugin settings zebra ", rows: [("Page", "plugin of zebra and settings"), ("Plugin settings", "text")]),
     ]

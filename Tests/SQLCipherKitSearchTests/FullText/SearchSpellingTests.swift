@@ -150,6 +150,69 @@ import TestSupport
         #expect(missed.count <= (name.hasPrefix("porter") ? 30 : 0), "\(missed)")
     }
 
+    // MARK: Tiers together
+
+    /// Other forms of a word, with their ending.
+    private static let endings = ["s", "ed", "ing", "er", "ers", "ment", "able"]
+    private static func forms(_ word: String) -> [String] {
+        let stem = word.hasSuffix("e") ? String(word.dropLast()) : word
+        return endings.map { (ending: String) in
+            ending.hasPrefix("s") || ending.hasPrefix("m") ? word + ending : stem + ending
+        }
+    }
+
+    /// The word with each letter but the first left out, doubled, replaced, and swapped with the next.
+    private static func mistyped(_ word: String) -> [String] {
+        word.indices.dropFirst().flatMap { at -> [String] in
+            let (before, after) = (word[..<at], word[word.index(after: at)...])
+            let swapped = after.isEmpty ? [] : ["\(before)\(after.prefix(1))\(word[at])\(after.dropFirst())"]
+            return ["\(before)\(after)", "\(before)\(word[at])\(word[at])\(after)", "\(before)q\(after)"] + swapped
+        }
+    }
+
+    /// What the search finds by another form, a beginning or a typing error alone, it finds by two of them: the index has one form
+    /// of each word, and what is typed is another one, mistyped or not typed to its end.
+    @Test(arguments: [FTS5Tokenizer.multilingual(), .porter(.unicode61())]) func tiersAreCombined(_ tokenizer: FTS5Tokenizer) throws {
+        let words = ["paint", "adjust", "compare", "inspect", "measure", "refresh", "arrange", "bake"]
+        let index = try made(words.map { "they \($0) it here" } + (0..<60).map { "some other text \($0)" }, tokenizer)
+        var (missed, typed): ([String], Int) = ([], 0)
+        func look(_ text: String, for row: Int) throws {
+            typed += 1
+            var search = FullTextSearch(text)
+            search.snippet = nil
+            let hit = try index.search(search).hits.first
+            if hit?.rowID != Int64(row + 1) { missed.append("\(text) for \(words[row])") }
+        }
+        for (row, word) in words.enumerated() {
+            for form in Self.forms(word) {
+                guard Self.stem(form) == Self.stem(word) else { continue }
+                try look(form + " ", for: row)
+                for length in word.count..<form.count { try look(String(form.prefix(length)), for: row) }
+                // If the error is before the ending, four letters must be there.
+                for wrong in LongTests.sample(6, of: Self.mistyped(form)) where word != "bake" { try look(wrong + " ", for: row) }
+            }
+        }
+        for typed in ["bakign", "bakign ", "bakinng ", "baekd "] { try look(typed, for: words.count - 1) }
+        #expect(missed.isEmpty && typed > 150, "\(missed.count) of \(typed): \(missed)")
+    }
+
+    /// Words whose forms do not begin with their stems: `dai`, `kei`, `possibl`.
+    @Test func formsThatDoNotBeginWithTheStem() throws {
+        let pairs = [("days", "a day here"), ("keyed", "this key fits"), ("possibility", "it is possible"), ("happiest", "so happy now")]
+        let index = try made(pairs.map(\.1), .multilingual())
+        for (row, (typed, text)) in pairs.enumerated() {
+            #expect(try index.search(typed + " ").hits.map(\.rowID) == [Int64(row + 1)], "\(typed) in \(text)")
+        }
+    }
+
+    /// The Porter stem, as an index of stems has it.
+    private static func stem(_ word: String) -> String? {
+        guard let db = try? Connection(.memory), (try? db.create(FTS5Table("s", columns: ["a"], tokenizer: .porter(.ascii())))) != nil,
+            (try? db.execute("INSERT INTO s VALUES (\(word))")) != nil
+        else { return nil }
+        return try? db.fullText("s").terms().first?.term
+    }
+
     /// An index of trigrams has no words: other forms and mistyped words are those of its texts, in any script.
     @Test func trigramsFindOtherFormsAndMistypedWords() throws {
         let texts = ["the dog jumps over", "a jumper", "Ein Straßenbahnhof", "быстрая собака", "naïveté and more", "redemption song"]

@@ -26,7 +26,7 @@ import Testing
     private func rows(_ text: String) throws -> [Int64] { try notes.search(text).hits.map(\.rowID) }
 
     @Test(arguments: [
-        ("quick bro", [1]), ("quikc bro", [1]), ("universi", [2]), ("runnin", [2]), ("libary ", [2]), ("funtion", [4]), ("q", [1]),
+        ("quick bro", [1]), ("quikc bro", [1]), ("universi", [2]), ("runnin", [2]), ("libary ", [2, 4]), ("funtion", [4]), ("q", [1]),
         ("\"brown fox\"", [1]), ("\"brown foxes\"", []), ("\"fox brown\"", []), ("-dog fox", []), ("fox -cat", [1]), ("NOT dog fox", []),
         ("title:cook", [3]), ("body:cook", []), ("kitchen OR bread", [3, 5]), ("fox AND dog", [1]), ("", []), ("-", []),
         ("\"", []),
