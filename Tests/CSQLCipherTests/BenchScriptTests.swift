@@ -36,6 +36,28 @@ import Testing
         #expect(try run("replica", "--help").contains(listed.trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
+    /// What `--markdown` writes can be put into the article: it has the same tables with the same rows.
+    @Test func theReplicaSuiteWritesTheArticlesTables() throws {
+        let script = """
+            import sys
+            sys.path.insert(0, sys.argv[1])
+            import bench_replica as bench
+            print(bench.article({(store, name): [1.0] for store in ("none", "folder", "s3", "memory") for name in bench.FIGURES}))
+            """
+        let outcome = try Command.run("/usr/bin/env", ["python3", "-B", "-c", script, Repository.file("scripts/lib").path])
+        let page = try String(
+            contentsOf: Repository.file("Sources/SQLCipherKitReplication/Documentation.docc/Replication.md"), encoding: .utf8)
+        func rows(_ text: String) -> Set<String> {
+            Set(text.split(separator: "\n").filter { $0.hasPrefix("| ") }.map { line in
+                let cells = line.split(separator: "|").prefix(line.contains(#/[0-9]/#) ? 1 : 9).joined(separator: "|")
+                return cells.replacing(#/[0-9.,]*[0-9]/#, with: "0")
+            })
+        }
+        let written = rows(outcome.output)
+        #expect(outcome.status == 0 && written.count == 20, "\(outcome.errors)")
+        #expect(written.subtracting(rows(page)).sorted() == [])
+    }
+
     @Test func theSearchSuiteExplainsEachWorkloadClassAndVariant() throws {
         let source = try String(contentsOf: Repository.file("scripts/lib/bench_search.py"), encoding: .utf8)
         let listed = try run("search", "--list")

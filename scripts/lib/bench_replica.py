@@ -34,8 +34,8 @@ WORKLOADS = {
     "grow": "a database of 10 MB to 10 GB: its first snapshot, and commits that wait until they are stored; one round, 25 GB",
 }
 USES = {
-    "trickle": "two commits a second", "slow": "the same, interval 5 s", "notes": "a commit a minute", "bulk": "10 GB a day",
-    "quiet": "no commit",
+    "trickle": "two commits a second", "slow": "the same with an interval of five seconds", "notes": "a commit a minute",
+    "bulk": "10 GB a day", "quiet": "no commit",
 }
 SIZES = {10: "10 MB", 100: "100 MB", 1000: "1 GB", 10_000: "10 GB"}
 # Each figure: what it is, and how it is shown.
@@ -55,6 +55,14 @@ FIGURES = {
         ("log", "MB of log an hour", "{:,.1f}"), ("uploaded", "bytes stored for a byte of log", "{:.2f}")]},
     **{f"snapshot_{size}": (f"the first snapshot of {name}, MB/s", "{:,.0f}") for size, name in SIZES.items()},
     **{f"grown_waiting_{size}": (f"a commit in {name} that waits, median", "{:.1f} ms") for size, name in SIZES.items()},
+}
+# What is a month's use, with the hours of it; and Amazon's list prices, in dollars for 1,000 requests and for a gigabyte a month.
+DAYS, KEPT_DAYS, PRICE_OF_REQUESTS, PRICE_OF_STORAGE = 365 / 12, 8, 0.005, 0.023
+MONTHS = {
+    "notes": ("notes: a commit a minute, eight hours a day", DAYS * 8),
+    "trickle": ("a server: two commits a second, day and night", DAYS * 24),
+    "slow": ("the same with an interval of five seconds", DAYS * 24),
+    "bulk": ("{:.0f} GB of changes a day, day and night", DAYS * 24),
 }
 SHORT_SCALE = 50
 
@@ -132,8 +140,75 @@ def text_table(table):
 
 
 def markdown(table):
-    lines = ["| " + " | ".join(row) + " |" for row in table]
+    lines = ["|" + "".join(f" {cell} |" if cell else " |" for cell in row) for row in table]
     return "\n".join([lines[0], "|---" * len(table[0]) + "|", *lines[1:]]) + "\n"
+
+
+def article(figures):
+    """The tables of the article on replication, under the names of their sections, from what was measured of them."""
+    def find(store, figure):
+        return median(figures[store, figure]) if (store, figure) in figures else None
+
+    def show(form, *values):
+        return "" if None in values else form.format(*values)
+
+    places = {"folder": "folder", "server": "s3", "memory": "memory"}
+    figures, plain, tables = dict(figures), find("none", "commits_per_second"), {}
+
+    def across(title, form, *names, factor=1):
+        cells = []
+        for store in places.values():
+            values = [find(store, name) for name in names]
+            cells.append("" if None in values else form.format(*(value * factor for value in values)))
+        return [title, *cells]
+
+    # In turn with those without a replica in each round.
+    for store in places.values():
+        pairs = zip(figures.get((store, "commits_per_second"), []), figures.get(("none", "commits_per_second"), []))
+        ratios = [commits / alone for commits, alone in pairs]
+        if ratios:
+            figures[store, "commits_part"] = ratios
+    measured = [
+        across(f"commits of one row, {plain or 0:,.0f} a second without a replica", "{:,.0f} ({:.2f})", "commits_per_second",
+               "commits_part"),
+        across("bytes stored for a byte of changed pages", "{:.2f}", "bytes_per_page_byte"),
+        across("a commit that waits until it is stored: median, 99 of 100", "{:.1f}, {:.1f} ms", "waiting_p50", "waiting_p99",
+               factor=1000),
+        across("from a commit to its being stored: median, 99 of 100", "{:,.0f}, {:,.0f} ms", "passing_p50", "passing_p99",
+               factor=1000),
+        across("restoring 680 MB, MB/s, and as a part of copying and flushing the file", "{:,.0f} ({:.2f})",
+               "restore_mb_per_second", "restore_per_copy"),
+        across("a follower that is 200 MB behind, MB/s", "{:,.0f}", "follow_mb_per_second"),
+    ]
+    tables["Measured"] = [["", *places], *(row for row in measured if any(row[1:]))]
+    grown = [
+        ["the first snapshot into a folder, MB/s", *(show("{:,.0f}", find("folder", f"snapshot_{size}")) for size in SIZES)],
+        ["a commit that waits until it is stored",
+         *(show("{:.1f} ms", (find("folder", f"grown_waiting_{size}") or 0) * 1000 or None) for size in SIZES)],
+    ]
+    tables["Measured, sizes"] = [["database", *SIZES.values()], *(row for row in grown if any(row[1:]))]
+    # As on the server, if it was measured: the requests are the same into a folder.
+    store = "s3" if ("s3", "stores_trickle") in figures else "folder"
+    counts, prices = [], []
+    for use, title in USES.items():
+        stores, reads, log, factor = (find(store, f"{figure}_{use}") for figure in ("stores", "reads", "log", "uploaded"))
+        if stores is None:
+            continue
+        title = f"{log:,.0f} MB of changes, in four commits a second" if use == "bulk" else title
+        counts.append([title, f"{stores:,.0f}", f"{reads:,.0f}", f"{log:,.1f}" if 0 < log < 100 else f"{log:,.0f}",
+                       f"{factor:.2f}" if log > 0.01 else ""])
+    for use, (name, hours) in MONTHS.items():
+        stores, log = find(store, f"stores_{use}"), find(store, f"log_{use}")
+        if stores is None:
+            continue
+        requests, stored = stores * hours, log * hours / DAYS * KEPT_DAYS * 2 / 1000
+        dollars = requests / 1000 * PRICE_OF_REQUESTS + stored * PRICE_OF_STORAGE
+        prices.append([name.format(log * 24 / 1000), f"{round(requests, -3 if requests < 1e5 else -4):,.0f}",
+                       f"{stored:.1f} GB" if stored < 10 else f"{stored:,.0f} GB", f"{dollars:.2f}"])
+    tables["What it costs"] = [
+        ["use, in an hour", "requests that store", "that read", "MB of log", "bytes stored for a byte of log"], *counts]
+    tables["What it costs, a month"] = [["use", "requests a month", "stored", "dollars a month"], *prices]
+    return "\n".join(f"### {name}\n\n{markdown(table)}" for name, table in tables.items() if len(table) > 1)
 
 
 def listing():
@@ -155,7 +230,8 @@ def arguments():
     parser.add_argument("--only", metavar="WORKLOAD,…", help="only these workloads")
     parser.add_argument("--folder", metavar="FOLDER", help="where the data is (default: the system's temporary folder)")
     parser.add_argument("--json", metavar="FILE", help="write all figures of all rounds as JSON")
-    parser.add_argument("--markdown", metavar="FILE", help="write the table as the article on replication has it")
+    parser.add_argument("--markdown", metavar="FILE",
+                        help="write the tables as the article on replication has them, with those of what it costs")
     parser.add_argument("--list", action="store_true", help="print what there is, and build nothing")
     options = parser.parse_args()
     options.only = options.only.split(",") if options.only else list(WORKLOADS)
@@ -197,7 +273,7 @@ def main():
         found = [{"store": store, "figure": name, "rounds": values} for (store, name), values in figures.items()]
         Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
     if options.markdown:
-        Path(options.markdown).write_text(markdown(table))
+        Path(options.markdown).write_text(article(figures))
 
 
 if __name__ == "__main__":

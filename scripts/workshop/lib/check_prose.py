@@ -67,6 +67,7 @@ def claims():
             yield f"README.md does not link the article {path.name}"
     files = list((ROOT / "Tests").rglob("*.swift"))
     names = {name for path in files for name in (path.stem, *path.relative_to(ROOT).parts)}
+    functions = {name for path in files for name in re.findall(r"@Test\b[^{]*?\bfunc (\w+)", path.read_text())}
     tests = names | {name for path in files for name in re.findall(r"\b\w+Tests\b", path.read_text())}
     for page in [*ROOT.glob("*.md"), *ROOT.glob("Sources/*/Documentation.docc/*.md"), *ROOT.glob("Examples/*/README.md")]:
         prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
@@ -75,6 +76,13 @@ def claims():
                 yield f"{page.name}: there is no file {link}"
         for test in set(re.findall(r"`(\w+Tests)[`/]", prose)) - tests:
             yield f"{page.name}: there is no test {test}"
+        # Tables with a column of tests.
+        for table in re.findall(r"(?m)^\|.*\| test \|\n(?:\|.*\n)+", prose):
+            for row in table.splitlines()[2:]:
+                named = re.findall(r"`(?:\w+/)?(\w+)`", row.rsplit("|", 2)[1])
+                yield from (f"{page.name}: there is no test {test}" for test in named if test not in functions | tests)
+                if not named and table.startswith("| event |"):
+                    yield f"{page.name}: the row names no test: {row}"
 
 
 def main():
