@@ -145,6 +145,24 @@ final class CutStore: ReplicaStore {
         for log in [a, b, c] { #expect(try rows(log) == rows(a) && rows(log).count == 10) }
     }
 
+    /// A copy that was ended while it removed what all rows have replaced leaves the rest of its chain before them.
+    @Test func objectsBeforeAllRowsAreSkipped() async throws {
+        var store = store
+        store.largestCount = 3
+        let a = try peer("a")
+        var before: [String: [UInt8]] = [:]
+        for round in 0..<20 where before.keys.allSatisfy({ memory.objects[$0] != nil }) {
+            before = memory.objects
+            try set(a, "\(round)", "x")
+            try await a.synchronize(with: store)
+        }
+        let removed = before.filter { memory.objects[$0.key] == nil }
+        #expect(removed.count > 2)
+        memory.restore(removed.filter { !$0.key.hasSuffix("/0") }.merging(memory.objects) { $1 })
+        let b = try peer("b"), outcome = try await b.synchronize(with: store)
+        #expect(try outcome.isComplete && rows(b) == rows(a))
+    }
+
     // MARK: Copies that come back
 
     /// The others have pruned their logs meanwhile.
@@ -358,7 +376,11 @@ final class CutStore: ReplicaStore {
         for (log, id) in [(a, "1"), (b, "2")] { try set(log, id, "x") }
         try await settle(a, b)
         let before = memory.objects
-        for text in ["", "x", "{}"] {
+        let chain = #"{"next":1,"until":{"marks":{}},"wholeAt":0,"wholeSize":0,"size":0,"lastSize":0,"time":0}"#
+        let numbers = ["next", "wholeAt", "wholeSize", "size", "lastSize", "time"].flatMap { name in
+            ["\(Int64.max)", "\(Int64.min)"].map { chain.replacing("\"\(name)\":\(name == "next" ? 1 : 0)", with: "\"\(name)\":\($0)") }
+        }
+        for text in ["", "x", "{}"] + numbers {
             try await a.database.write { try $0.execute("UPDATE changelog_chain SET state = \(Data(text.utf8))") }
             try set(a, "3", text)
             await #expect { try await a.synchronize(with: store) } throws: { ($0 as? DatabaseError)?.code == .corrupt }
@@ -367,7 +389,7 @@ final class CutStore: ReplicaStore {
         // The message says what helps.
         try await a.database.write { try $0.execute("DELETE FROM changelog_chain") }
         try await settle(a, b)
-        for log in [a, b] { #expect(try rows(log) == ["1=x", "2=x", "3={}"]) }
+        for log in [a, b] { #expect(try rows(log) == ["1=x", "2=x", "3=\(numbers.last ?? "")"]) }
     }
 
     /// No head makes a copy take or store anything under another key or for another store.

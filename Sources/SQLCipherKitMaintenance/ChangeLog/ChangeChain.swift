@@ -32,8 +32,13 @@ extension ChangeLog {
             "SELECT chain, state FROM main.changelog_chain WHERE store = \(store)")
         var chains: [[UInt8]: ChangeChain] = [:]
         for (name, state) in rows {
-            chains[name] = try ChangeLogStore.decoded(
+            let chain: ChangeChain = try ChangeLogStore.decoded(
                 state, "changelog_chain do not say what was read of a store: without that table's rows, all is read again")
+            let numbers = [chain.next, chain.wholeAt, Int64(chain.wholeSize), Int64(chain.size), Int64(chain.lastSize)]
+            guard numbers.allSatisfy({ (0...1 << 50).contains($0) }), chain.time.magnitude < 1 << 50 else {
+                throw ChangeLogStore.outOfBounds("chain")
+            }
+            chains[name] = chain
         }
         return chains
     }

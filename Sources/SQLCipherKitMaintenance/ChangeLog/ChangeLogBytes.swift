@@ -158,7 +158,11 @@ struct ChangeLogReader {
         }
         switch first {
         case 0: return .null
-        case 4: return .real(Double(bitPattern: try blob(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }))
+        case 4:
+            let number = Double(bitPattern: try blob(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+            // It cannot be written, so a peer that has a later value would take it, and others not.
+            if number.isNaN { throw Self.malformed }
+            return .real(number)
         case 8: return .integer(try number())
         case 12, 16:
             let digits = Array((first == 16 ? "0123456789ABCDEF" : "0123456789abcdef").utf8)

@@ -50,6 +50,7 @@ struct ChangeLogEntry: Hashable {
         guard ChangeLog.Position.Mark.sequences.contains(sequence),
             changes.allSatisfy({
                 ($0.base.clock < clock || $0.base == stamp) && ($0.base.peer.isEmpty || $0.base.peer.isPeerName)
+                    && !$0.key.contains(.null)
             })
         else { throw ChangeLogReader.malformed }
     }

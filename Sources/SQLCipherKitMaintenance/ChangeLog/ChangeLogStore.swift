@@ -49,10 +49,21 @@ struct ChangeLogStore {
     }
 
     /// The last reading of the clock.
-    var clock: Int64 { get throws(DatabaseError) { try state("clock", as: Int64.self) ?? 0 } }
+    var clock: Int64 { get throws(DatabaseError) { try time("clock") } }
 
     /// All known peers have all entries up to this time, and deletes up to it are forgotten.
-    var horizon: Int64 { get throws(DatabaseError) { try state("horizon", as: Int64.self) ?? 0 } }
+    var horizon: Int64 { get throws(DatabaseError) { try time("horizon") } }
+
+    private func time(_ name: String) throws(DatabaseError) -> Int64 {
+        let time = try state(name, as: Int64.self) ?? 0
+        guard (0...ChangeStamp.latest).contains(time) else { throw Self.outOfBounds("state") }
+        return time
+    }
+
+    /// Numbers that no log writes.
+    static func outOfBounds(_ table: String) -> DatabaseError {
+        DatabaseError(code: .corrupt, message: "numbers in the change log's changelog_\(table) are out of bounds")
+    }
 
     func settle(upTo horizon: Int64) throws(DatabaseError) {
         guard horizon > (try self.horizon) else { return }
@@ -105,7 +116,12 @@ struct ChangeLogStore {
         let rows: [(String, Int64, Int64)] = try db.fetchAll(
             "SELECT origin, sequence, clock FROM main.changelog_peer WHERE peer = \(peer) AND origin <> ''")
         var position = ChangeLog.Position()
-        for row in rows { position.marks[row.0] = ChangeLog.Position.Mark(sequence: row.1, clock: row.2) }
+        for row in rows {
+            guard ChangeLog.Position.Mark.sequences.contains(row.1), (0...ChangeStamp.latest).contains(row.2) else {
+                throw Self.outOfBounds("peer")
+            }
+            position.marks[row.0] = ChangeLog.Position.Mark(sequence: row.1, clock: row.2)
+        }
         return position
     }
 
@@ -126,8 +142,9 @@ struct ChangeLogStore {
             try db.execute("INSERT INTO main.changelog_name(name) VALUES (\(name))")
             number = db.lastInsertedRowID
         }
+        guard let number, (1...Self.largestNumber).contains(number) else { throw Self.outOfBounds("name") }
         names.numbers[ExactText(name)] = number
-        return number ?? 0
+        return number
     }
 
     private func name(of number: UInt64) throws(DatabaseError) -> String {
@@ -152,6 +169,7 @@ struct ChangeLogStore {
     private func first(of peer: String) throws(DatabaseError) -> Int64 { try number(of: peer) << 40 }
 
     func insert(_ entry: ChangeLogEntry) throws(DatabaseError) {
+        guard ChangeLog.Position.Mark.sequences.contains(entry.sequence) else { throw Self.outOfBounds("peer") }
         let id = try first(of: entry.peer) + entry.sequence
         try db.execute("INSERT INTO main.changelog VALUES (\(id), \(entry.clock), \(entry.bytes))")
     }
@@ -172,6 +190,7 @@ struct ChangeLogStore {
     }
 
     static let perPeer: Int64 = 1 << 40
+    private static let largestNumber: Int64 = 1 << 22
 
     /// The entries of a peer after one of them, in order.
     func entries(of peer: String, after sequence: Int64) throws -> [ChangeLogEntry] {

@@ -38,7 +38,7 @@ extension ChangeLog {
         /// Whether the message has all rows of the sender's tables: see ``ChangeLog/wholeState()``.
         public var isWhole: Bool { state != nil }
 
-        private static let mark: [UInt8] = Array("SCKlog5".utf8)
+        private static let mark: [UInt8] = Array("SCKlog".utf8), version: [UInt8] = Array("5".utf8)
 
         init(
             sender: String, since: Position, until: Position, horizon: Int64, tables: [LoggedTable],
@@ -54,7 +54,11 @@ extension ChangeLog {
         /// - Throws: ``ResultCode/corrupt`` if the bytes are not a message.
         public init(data: Data) throws(DatabaseError) {
             guard data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
-            var reader = ChangeLogReader(data.dropFirst(Self.mark.count))
+            guard data.starts(with: Self.mark + Self.version) else {
+                throw DatabaseError(
+                    code: .corrupt, message: "the message is of another version of change logs: update the older program")
+            }
+            var reader = ChangeLogReader(data.dropFirst(Self.mark.count + Self.version.count))
             sender = try reader.peer()
             since = try reader.position()
             until = try reader.position()
@@ -104,7 +108,7 @@ extension ChangeLog {
             for entry in entries { entry.write(&writer) }
             writer.put(count: state == nil ? 0 : 1)
             state?.write(&writer)
-            return Data(Self.mark + writer.bytes)
+            return Data(Self.mark + Self.version + writer.bytes)
         }
     }
 }

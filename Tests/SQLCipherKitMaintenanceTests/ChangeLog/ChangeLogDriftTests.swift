@@ -81,6 +81,29 @@ import TestSupport
         #expect(taken > 0)
     }
 
+    /// Values that no copy can write, or not as the others do, are refused by all, whatever they have.
+    @Test func valuesThatCannotBeWrittenAreRefused() throws {
+        let a = try peer("a")
+        try a.write { try $0.execute("INSERT INTO pair VALUES (0, 'p', 1.5)") }
+        let data = try a.changes().data
+        for (old, new) in [([1, 6, 0x70], [0, 6, 0x70]), ([0, 0, 0xf8, 0x3f], [0, 0, 0xf8, 0x7f])] as [([UInt8], [UInt8])] {
+            var other = data
+            other.replaceSubrange(try #require(data.range(of: Data(old))), with: Data(new))
+            #expect(error { _ = try ChangeLog.Message(data: other) }?.code == .corrupt)
+        }
+    }
+
+    /// A message of a version before the first release, which fuzzing had found.
+    @Test func aMessageOfAnotherVersionIsRefused() throws {
+        let message = try peer("a").changes().data
+        for version in ["1", "4", "6"] {
+            let found = error { _ = try ChangeLog.Message(data: Data("SCKlog\(version)".utf8) + message.dropFirst(7)) }
+            #expect(found?.code == .corrupt && found?.message.contains("another version") == true)
+        }
+        #expect(error { _ = try ChangeLog.Message(data: Data("SCKlo".utf8)) }?.message.contains("not a message") == true)
+        #expect(try ChangeLog.Message(data: message).isEmpty)
+    }
+
     @Test func aPositionFromOutsideIsBounded() throws {
         for text in [#"{"marks":{"a":{"sequence":-9223372036854775808,"clock":1}}}"#, #"{"marks":{"a":{"sequence":1,"clock":-1}}}"#] {
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(ChangeLog.Position.self, from: Data(text.utf8)) }
@@ -104,6 +127,31 @@ import TestSupport
         let changes = db.totalChanges
         for _ in 0..<5 { _ = try ChangeLog(db, tables: ["note", "pair"], peer: "a", rules: rules) }
         #expect(try db.totalChanges == changes && ChangeLog.settings(in: db)?.rules == rules)
+    }
+
+    /// Numbers that no log writes are an error, whichever call meets them first.
+    @Test(arguments: [
+        "UPDATE changelog_peer SET sequence = ? WHERE origin <> ''", "UPDATE changelog_peer SET clock = ? WHERE origin <> ''",
+        "UPDATE changelog_state SET value = ? WHERE name = 'clock'", "INSERT OR REPLACE INTO changelog_state VALUES ('horizon', ?)",
+        "UPDATE changelog_name SET id = ? WHERE id = 1", "UPDATE changelog_name SET id = ? WHERE id = 2",
+    ], [Int64.min, -1, .max])
+    func numbersOutOfBoundsAreRefused(_ sql: String, _ number: Int64) throws {
+        let b = try peer("b")
+        try b.write { try $0.execute("INSERT INTO note VALUES ('b', 1, 1)") }
+        let calls: [(ChangeLog) throws -> Void] = [
+            { log in try log.write { try $0.execute("UPDATE note SET title = 2") } }, { _ = try $0.changes() }, { _ = try $0.wholeState() },
+            { try $0.receive(b.changes()) }, { try $0.receive(b.wholeState()) }, { try $0.prune(patience: .zero) }, { try $0.repairClock() },
+            { try $0.addExistingRows() },
+        ]
+        var errors: [DatabaseError] = []
+        for call in calls {
+            let a = try peer("a")
+            try exchange(a, try peer("c"))
+            try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
+            try a.connection.execute(SQL(raw: sql, [number]))
+            do { try call(a) } catch let error as DatabaseError { errors.append(error) }
+        }
+        #expect(errors.count { $0.code == .corrupt } > 1, "\(errors)")
     }
 
     /// Values of each form that the log's bytes have arrive as they were, in a key and beside it.
@@ -171,6 +219,19 @@ import TestSupport
         #expect(outcome["note"]?.applied == 3 && outcome.renewed == 0)
         for log in [b, c] { try log.receive(try a.wholeState()) }
         for log in [a, b, c] { #expect(try rows(log) == [["both", "a", "c"], ["n", 1, "a"], ["own", "c", "c"]]) }
+    }
+
+    /// A row that another copy has not seen is not taken for one that it has deleted.
+    @Test func whatAnotherCopyHasNotSeenIsNotMissing() throws {
+        let a = try peer("a"), b = try peer("b")
+        try write(a, at: 0, "INSERT INTO note VALUES ('both', 1, 1)")
+        try exchange(a, b)
+        try write(a, at: 10, "INSERT INTO note VALUES ('own', 1, 1)")
+        try write(b, at: 20, "INSERT INTO note VALUES ('other', 1, 1)")
+        try a.receive(try b.wholeState())
+        #expect(try rows(a) == [["both", 1, 1], ["other", 1, 1], ["own", 1, 1]])
+        try exchange(a, b)
+        #expect(try rows(b) == rows(a))
     }
 
     /// A row that is older than what a copy has forgotten is logged again there: another one may know that it was deleted.
