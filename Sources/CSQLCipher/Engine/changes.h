@@ -86,6 +86,9 @@ static int sessionSelectStmt(sqlite3 *db, int ignores, const char *schema, const
                              const char **names, u8 *is_key, sqlite3_stmt **statement, char **message) {
     int rc = upstream_sessionSelectStmt(db, ignores, schema, table, by_row_id, count, names, is_key, statement, message);
     if (rc != SQLITE_OK || sqlite3_stricmp(table, "sqlite_stat1") == 0) return rc;
+    const Table *found = sqlite3FindTable(db, table, schema);
+    /* A row id has one spelling. */
+    if (found != NULL && found->iPKey >= 0) return rc;
     sqlite3_str *sql = sqlite3_str_new(db);
     sqlite3_str_appendall(sql, sqlite3_sql(*statement));
     for (int i = 0; i < count; i++) {
@@ -155,6 +158,26 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
         if (sqlite3StrICmp(found->aCol[i].zCnName, column) == 0) result.column = i;
     }
     return result;
+}
+
+/* What no statement looks for. */
+#define SQLCIPHERKIT_RESTING 0x40
+_Static_assert(((TK_INSERT | TK_UPDATE | TK_DELETE) & SQLCIPHERKIT_RESTING) == 0, "the events of triggers");
+
+void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *prefix, int rest) {
+    sqlite3_mutex_enter(db->mutex);
+    int index = sqlite3FindDbName(db, schema);
+    if (index >= 0 && db->aDb[index].pSchema != NULL) {
+        int length = sqlite3Strlen30(prefix);
+        HashElem *each = sqliteHashFirst(&db->aDb[index].pSchema->trigHash);
+        for (; each != NULL; each = sqliteHashNext(each)) {
+            Trigger *trigger = sqliteHashData(each);
+            if (sqlite3_strnicmp(trigger->zName, prefix, length) != 0) continue;
+            trigger->op = (u8)(rest != 0 ? trigger->op | SQLCIPHERKIT_RESTING : trigger->op & ~SQLCIPHERKIT_RESTING);
+        }
+    }
+    sqlite3ExpirePreparedStatements(db, 1);
+    sqlite3_mutex_leave(db->mutex);
 }
 
 int sqlcipherkit_is_deferred(sqlite3 *db, const char *schema, const char *table, int foreign_key) {

@@ -1,3 +1,4 @@
+import CSQLCipher
 import SQLCipherKitCore
 
 extension ChangeLog {
@@ -137,9 +138,13 @@ extension ChangeLogStore {
         try db.execute(SQL(raw: "DELETE FROM \(outsideTable(table))"))
     }
 
-    /// Runs `body` in a transaction while the triggers note nothing.
+    /// Runs `body` in a transaction while the triggers note nothing: their conditions say so, and they are not even compiled, as
+    /// long as the schema stays in memory.
     func logging<R>(_ body: () throws -> R) throws -> R {
         try setState(Self.logging, to: .integer(1))
+        sqlcipherkit_rest_triggers(try db.liveForUse(), "main", Self.outside, 1)
+        // The body may have closed the connection.
+        defer { if let handle = db.handle { sqlcipherkit_rest_triggers(handle, "main", Self.outside, 0) } }
         let result = try body()
         try db.execute("DELETE FROM main.changelog_state WHERE name = \(Self.logging)")
         return result

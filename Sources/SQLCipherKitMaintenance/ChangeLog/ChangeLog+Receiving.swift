@@ -117,7 +117,7 @@ extension ChangeLog {
             try store.setPosition(position, of: peer)
             try store.setState("clock", to: .integer(clock))
         }
-        if !merge.repairs.isEmpty { try append(merge.repairs, at: merge.stamp.clock) }
+        if !merge.repairs.isEmpty { try append(ChangeLogEntry.coded(merge.repairs), at: merge.stamp.clock) }
     }
 
     /// Throws if the message cannot be received here.

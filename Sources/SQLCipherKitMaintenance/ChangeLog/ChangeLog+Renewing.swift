@@ -33,8 +33,7 @@ extension ChangeLog {
     private func takeBack(
         _ table: LoggedTable, _ key: [SQLValue], _ isTaken: (ChangeStamp) -> Bool, _ isTakenTime: (Int64) -> Bool
     ) throws -> [TakenRow] {
-        let bytes = try store.key(table, key)
-        var row = try store.row(bytes) ?? ChangeLogRow()
+        var row = try store.row(table, key)
         let now = try current(table, key)?.values
         let isInserted = isTaken(row.insert), isDeleted = row.gone.map { isTakenTime($0) } ?? false
         let columns = row.cells.filter { isTaken($0.value) }.map(\.key)
@@ -42,7 +41,7 @@ extension ChangeLog {
         if isInserted { row = ChangeLogRow() }
         if isDeleted { row.gone = nil }
         for column in columns { row.cells[column] = nil }
-        try store.save(row, bytes)
+        try store.save(row, table, key)
         return [
             TakenRow(
                 table: table, key: now.map { now in table.keyPlaces.map { now[$0] } } ?? key, values: now,

@@ -6,78 +6,89 @@ extension ChangeLog {
     func log(_ patchset: Changeset) throws {
         if patchset.isEmpty { return }
         let tables = try tables()
-        var changes: [LoggedChange] = [], last: LoggedTable?
-        try patchset.forEach { change in
-            if last.map({ !$0.name.isSameText(as: change.table) }) ?? true { last = tables[change.table] }
+        var draft = ChangeLogDraft(), keys = ChangeLogKeys(), last: LoggedTable?, number: Int64 = 0, former: [String] = []
+        try patchset.readPatchset { change in
+            if last.map({ !$0.name.isSameText(as: change.table) }) ?? true {
+                guard let table = tables[change.table] else { return }
+                (last, number) = (table, try store.number(of: table.name))
+            }
             guard let table = last else { return }
-            guard change.primaryKey == table.keyPlaces else { throw Changeset.failure(17) }
-            let values = change.kind == .insert ? change.new : change.old
-            let key = table.keyPlaces.map { (values[$0] ?? nil) ?? .null }
-            var columns: [String] = [], written: [SQLValue] = []
+            guard change.key == table.keyPlaces else { throw Changeset.failure(17) }
+            let key = try table.keyPlaces.map { try change[$0] }
+            var columns: [String] = [], row: [SQLValue]?
             if change.kind == .update, table.rule == .row {
-                guard let row = try current(table, key) else { return }
-                (columns, written) = (table.others, table.otherPlaces.map { row.values[$0] })
+                row = try current(table, key)?.values
+                if row == nil { return }
+                columns = table.others
             } else if change.kind != .delete {
-                for place in table.otherPlaces {
-                    guard let value = change.new[place] else { continue }
-                    columns.append(table.columns[place])
-                    written.append(value)
+                // One array for all is compared faster.
+                columns = table.others
+                if !table.otherPlaces.allSatisfy({ change.has($0) }) {
+                    columns = table.otherPlaces.filter { change.has($0) }.map { table.columns[$0] }
+                    if former.isSame(as: columns) { columns = former } else { former = columns }
                 }
             }
-            // One array for all is compared and coded faster.
-            if columns.count == table.others.count {
-                columns = table.others
-            } else if let former = changes.last?.columns, former.isSame(as: columns) {
-                columns = former
+            keys.append(number, table, key)
+            let form = ChangeLogDraft.Form(kind: change.kind, table: table.name, keyColumns: table.key, columns: columns)
+            try draft.add(form) { writer in
+                for place in table.keyPlaces { try change.copy(place, to: &writer) }
+                if change.kind == .delete { return }
+                for place in table.otherPlaces {
+                    if let row { writer.put(row[place]) } else if change.has(place) { try change.copy(place, to: &writer) }
+                }
             }
-            changes.append(
-                LoggedChange(
-                    kind: change.kind, table: table.name, keyColumns: table.key, key: key, columns: columns, values: written,
-                    base: .ancient))
         }
-        try append(changes)
+        try append(draft, keys)
     }
 
     /// Adds an entry of this peer, and stamps its rows.
-    /// - Parameter changes: their ``LoggedChange/base`` is filled in.
+    /// - Parameter changes: without their ``LoggedChange/base``.
     func append(_ changes: [LoggedChange]) throws {
-        if changes.isEmpty { return }
+        let tables = try tables()
+        var draft = ChangeLogDraft(), keys = ChangeLogKeys()
+        for change in changes {
+            guard let table = tables[change.table] else { throw ChangeLogReader.malformed }
+            keys.append(try store.number(of: table.name), table, change.key)
+            draft.add(change)
+        }
+        try append(draft, keys)
+    }
+
+    private func append(_ draft: ChangeLogDraft, _ keys: ChangeLogKeys) throws {
+        if draft.count == 0 { return }
         let tables = try tables()
         let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock, now: now()), peer: peer)
-        var changes = changes, keys: [(bytes: [UInt8], place: Int)] = []
-        keys.reserveCapacity(changes.count)
-        var last: LoggedTable?
-        for (place, change) in changes.enumerated() {
-            if last.map({ !$0.name.isSameText(as: change.table) }) ?? true { last = tables[change.table] }
-            if let last { keys.append((try store.key(last, change.key), place)) }
-        }
-        // In the order in which they are stored.
-        keys.sort { a, b in a.bytes.precedes(b.bytes) }
-        let inserted = try store.stamps(ChangeLogRow(insert: stamp))
-        for (bytes, place) in keys {
-            // Whatever is known of the row, its insert is later.
-            if changes[place].kind == .insert {
-                try store.save(inserted, gone: nil, bytes)
-                continue
+        // Whatever is known of an inserted row, its insert is later.
+        let inserted = try store.state(ChangeLogRow(insert: stamp))
+        var bases = draft.forms.allSatisfy { $0.kind == .insert } ? [] : Array(repeating: ChangeStamp.ancient, count: draft.count)
+        var known: [Int: (base: ChangeStamp, state: Int)] = [:]
+        try store.change(keys) { place, state in
+            let number = draft.form(of: place), form = draft.forms[number]
+            if form.kind == .insert { return inserted }
+            let question = number << 32 | state
+            if let known = known[question] {
+                bases[place] = known.base
+                return known.state
             }
-            var row = try store.row(bytes) ?? ChangeLogRow()
-            changes[place].base = row.insert
-            if changes[place].kind == .delete {
+            var row = try store.row(ofState: state)
+            bases[place] = row.insert
+            if form.kind == .delete {
                 _ = row.deleted(row.insert, stamp)
-            } else if tables[changes[place].table]?.rule == .row {
+            } else if tables[form.table]?.rule == .row {
                 _ = row.updated(ChangeLogRow.wholeRow, row.insert, stamp)
             } else {
-                for column in changes[place].columns { _ = row.updated(SQLName(column), row.insert, stamp) }
+                for column in form.columns { _ = row.updated(SQLName(column), row.insert, stamp) }
             }
-            try store.save(row, bytes)
+            let next = try store.state(row)
+            known[question] = (bases[place], next)
+            return next
         }
-        try append(changes, at: stamp.clock)
+        try append(draft.coded { bases[$0] }, at: stamp.clock)
     }
 
     /// Adds an entry of this peer. Its rows have been stamped already.
-    func append(_ changes: [LoggedChange], at clock: Int64) throws {
+    func append(_ bytes: Data, at clock: Int64) throws {
         let sequence = try store.position(of: peer).sequence(of: peer) + 1
-        let bytes = ChangeLogEntry.coded(changes)
         try store.insert(ChangeLogEntry(peer: peer, sequence: sequence, clock: clock, bytes: bytes))
         var position = Position()
         position.marks[peer] = Position.Mark(sequence: sequence, clock: clock)
@@ -93,18 +104,5 @@ extension ChangeLog {
             SQL(raw: "SELECT \(names) FROM main.\(table.quotedName) WHERE \(table.keyCondition)", StatementArguments(key)))
         guard var values = row?.values, let rowID = values.popLast() else { return nil }
         return (values, table.rowID == nil ? nil : rowID)
-    }
-}
-
-extension [UInt8] {
-    /// Whether these bytes come first, as SQLite orders blobs.
-    fileprivate func precedes(_ other: [UInt8]) -> Bool {
-        withUnsafeBytes { a in
-            other.withUnsafeBytes { b in
-                guard let first = a.baseAddress, let second = b.baseAddress else { return a.count < b.count }
-                let order = memcmp(first, second, Swift.min(a.count, b.count))
-                return order != 0 ? order < 0 : a.count < b.count
-            }
-        }
     }
 }

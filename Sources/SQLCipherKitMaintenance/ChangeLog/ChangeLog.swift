@@ -160,8 +160,8 @@ public final class ChangeLog {
                     let rows = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
                     for row in rows {
                         let key = table.keyPlaces.map { row.values[$0] }
-                        let known = try store.row(store.key(table, key))
-                        if let known, known.gone == nil, known.insert != .ancient { continue }
+                        let known = try store.row(table, key)
+                        if known.gone == nil, known.insert != .ancient { continue }
                         changes.append(
                             LoggedChange(
                                 kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,

@@ -20,6 +20,11 @@ struct ChangeLogWriter {
     /// A signed number, with its sign in the lowest bit.
     mutating func put(_ number: Int64) { put(UInt64(bitPattern: (number << 1) ^ (number >> 63))) }
 
+    mutating func append(_ more: some Collection<UInt8>) { bytes.append(contentsOf: more) }
+
+    /// Appends bytes that are there.
+    mutating func append(from place: Int, _ count: Int) { for place in place..<place + count { bytes.append(bytes[place]) } }
+
     mutating func put(_ text: String) { put(bytes: text.utf8) }
 
     mutating func put(bytes more: some Collection<UInt8>) {
@@ -38,22 +43,28 @@ struct ChangeLogWriter {
             if bits >> 62 == 0 { return put(bits << 2 | 1) }
             put(count: 8)
             put(bits)
-        case .text(let text):
-            if putUUID(text) { return }
-            put(count: text.utf8.count << 2 | 2)
-            bytes.append(contentsOf: text.utf8)
-        case .blob(let data):
-            put(count: data.count << 2 | 3)
-            bytes.append(contentsOf: data)
+        case .text(var text): text.withUTF8 { put(text: UnsafeRawBufferPointer($0)) }
+        case .blob(let data): data.withUnsafeBytes { put(blob: $0) }
         }
     }
 
+    mutating func put(text: UnsafeRawBufferPointer) {
+        if putUUID(text) { return }
+        put(count: text.count << 2 | 2)
+        bytes.append(contentsOf: text)
+    }
+
+    mutating func put(blob: UnsafeRawBufferPointer) {
+        put(count: blob.count << 2 | 3)
+        bytes.append(contentsOf: blob)
+    }
+
     /// A UUID, which is what most keys are, in 16 bytes: after 12 if it is in small letters, and after 16 if in capitals.
-    private mutating func putUUID(_ text: String) -> Bool {
-        guard text.utf8.count == 36 else { return false }
+    private mutating func putUUID(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard text.count == 36 else { return false }
         var digits: [UInt8] = [], hasSmall = false, hasCapital = false
         digits.reserveCapacity(32)
-        for (place, byte) in text.utf8.enumerated() {
+        for (place, byte) in text.enumerated() {
             let isDash = place == 8 || place == 13 || place == 18 || place == 23
             switch byte {
             case UInt8(ascii: "-") where isDash: continue
@@ -75,6 +86,20 @@ struct ChangeLogWriter {
         put(count: values.count)
         for value in values { put(value) }
     }
+
+    /// A value of a row's key. Numbers are in order, so that rows which are inserted after each other are so in `changelog_row`:
+    /// 24 and the number of bytes, or 23 less it for a negative number, and the bytes.
+    mutating func put(keyValue value: SQLValue) {
+        guard case .integer(let number) = value else {
+            put(count: Self.otherKeyValue)
+            return put(value)
+        }
+        let count = (71 - (number < 0 ? ~number : number).leadingZeroBitCount) / 8
+        put(count: number < 0 ? 23 - count : 24 + count)
+        for place in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * Int64(place)))) }
+    }
+
+    fileprivate static let otherKeyValue = 40
 
     mutating func put(_ names: [String]) {
         put(count: names.count)
@@ -133,7 +158,7 @@ struct ChangeLogReader {
 
     mutating func blob() throws(DatabaseError) -> ArraySlice<UInt8> { try blob(unsigned()) }
 
-    private mutating func blob(_ count: UInt64) throws(DatabaseError) -> ArraySlice<UInt8> {
+    mutating func blob(_ count: UInt64) throws(DatabaseError) -> ArraySlice<UInt8> {
         guard count <= UInt64(bytes.count - place) else { throw Self.malformed }
         defer { place += Int(count) }
         return bytes[place..<place + Int(count)]
@@ -174,6 +199,13 @@ struct ChangeLogReader {
             return .text(String(decoding: text, as: UTF8.self))
         default: throw Self.malformed
         }
+    }
+
+    mutating func keyValue() throws(DatabaseError) -> SQLValue {
+        let first = try unsigned()
+        if first == UInt64(ChangeLogWriter.otherKeyValue) { return try value() }
+        guard (15...32).contains(first) else { throw Self.malformed }
+        return .integer(try blob(first < 24 ? 23 - first : first - 24).reduce(first < 24 ? -1 : 0) { $0 << 8 | Int64($1) })
     }
 
     mutating func list<T>(_ read: (inout ChangeLogReader) throws(DatabaseError) -> T) throws(DatabaseError) -> [T] {

@@ -15,14 +15,58 @@ struct LoggedChange: Hashable {
     /// The insert that the updated or deleted row comes from.
     var base: ChangeStamp
 
-    func hasNames(of other: LoggedChange) -> Bool {
-        table.isSameText(as: other.table) && keyColumns.isSame(as: other.keyColumns) && columns.isSame(as: other.columns)
+}
+
+/// The changes of an entry that is being made, as bytes.
+struct ChangeLogDraft {
+    /// What changes have in common.
+    struct Form {
+        let kind: Changeset.Change.Kind
+        let table: String, keyColumns: [String], columns: [String]
+
+        func isSame(as other: Form) -> Bool { kind == other.kind && hasNames(of: other) }
+
+        func hasNames(of other: Form) -> Bool {
+            table.isSameText(as: other.table) && keyColumns.isSame(as: other.keyColumns) && columns.isSame(as: other.columns)
+        }
+    }
+
+    private(set) var forms: [Form] = []
+    /// For each change, its form, and the end of its values.
+    private var changes: [(form: Int, end: Int)] = []
+    private var values = ChangeLogWriter()
+
+    var count: Int { changes.count }
+
+    func form(of change: Int) -> Int { changes[change].form }
+
+    /// Adds a change.
+    /// - Parameter write: writes the values of the key and of the columns.
+    mutating func add(_ form: Form, _ write: (inout ChangeLogWriter) throws -> Void) rethrows {
+        var number = changes.last?.form ?? 0
+        if number >= forms.count || !forms[number].isSame(as: form) {
+            number = forms.firstIndex { $0.isSame(as: form) } ?? forms.count
+            if number == forms.count { forms.append(form) }
+        }
+        try write(&values)
+        changes.append((number, values.bytes.count))
+    }
+
+    mutating func add(_ change: LoggedChange) {
+        add(Form(kind: change.kind, table: change.table, keyColumns: change.keyColumns, columns: change.columns)) { writer in
+            for value in change.key { writer.put(value) }
+            for value in change.values { writer.put(value) }
+        }
     }
 }
 
 extension [String] {
     /// Whether all texts have the same bytes.
-    func isSame(as other: [String]) -> Bool { count == other.count && zip(self, other).allSatisfy { $0.isSameText(as: $1) } }
+    func isSame(as other: [String]) -> Bool {
+        guard count == other.count else { return false }
+        let areOne = withUnsafeBufferPointer { a in other.withUnsafeBufferPointer { a.baseAddress == $0.baseAddress } }
+        return areOne || zip(self, other).allSatisfy { $0.isSameText(as: $1) }
+    }
 }
 
 /// One transaction of one peer.
@@ -65,38 +109,12 @@ struct ChangeLogEntry: Hashable {
     // MARK: The changes
 
     /// What the first number of a change has in its upper bits: that it has the names of the change before it, and its insert.
-    private static let sameNames = 4, sameBase = 8
+    fileprivate static let sameNames = 4, sameBase = 8
 
-    /// The bytes of changes. Each name is written once.
     static func coded(_ changes: [LoggedChange]) -> Data {
-        var names = ChangeLogNames()
-        var body = ChangeLogWriter()
-        body.put(count: changes.count)
-        var last: LoggedChange?, base = ChangeStamp.ancient
-        for change in changes {
-            let isSame = last?.hasNames(of: change) ?? false, kind = change.kind == .insert ? 0 : change.kind == .update ? 1 : 2
-            let isSameBase = kind == 0 || change.base == base
-            body.put(count: kind | (isSame ? sameNames : 0) | (isSameBase ? sameBase : 0))
-            if !isSame {
-                body.put(count: names.place(change.table))
-                for columns in [change.keyColumns, change.columns] {
-                    body.put(count: columns.count)
-                    for column in columns { body.put(count: names.place(column)) }
-                }
-            }
-            for value in change.key { body.put(value) }
-            for value in change.values { body.put(value) }
-            if !isSameBase {
-                body.put(clock: change.base.clock)
-                body.put(count: names.place(change.base.peer))
-                base = change.base
-            }
-            last = change
-        }
-        var writer = ChangeLogWriter()
-        writer.put(names.list)
-        writer.put(bytes: body.bytes)
-        return Data(writer.bytes)
+        var draft = ChangeLogDraft()
+        for change in changes { draft.add(change) }
+        return draft.coded { changes[$0].base }
     }
 
     func changes() throws(DatabaseError) -> [LoggedChange] {
@@ -128,5 +146,39 @@ struct ChangeLogEntry: Hashable {
         }
         try body.end()
         return changes
+    }
+}
+
+extension ChangeLogDraft {
+    /// The bytes of the entry. Each name is written once.
+    /// - Parameter base: the insert that a row comes from which is updated or deleted.
+    func coded(_ base: (Int) -> ChangeStamp) -> Data {
+        var names = ChangeLogNames(), body = ChangeLogWriter(), last = ChangeStamp.ancient, start = 0, lastForm = -1
+        body.put(count: changes.count)
+        for (place, change) in changes.enumerated() {
+            let form = forms[change.form], kind = form.kind == .insert ? 0 : form.kind == .update ? 1 : 2
+            let isSame = change.form == lastForm || lastForm >= 0 && forms[lastForm].hasNames(of: form)
+            let own = kind == 0 ? last : base(place), isSameBase = own == last
+            body.put(
+                count: kind | (isSame ? ChangeLogEntry.sameNames : 0) | (isSameBase ? ChangeLogEntry.sameBase : 0))
+            if !isSame {
+                body.put(count: names.place(form.table))
+                for columns in [form.keyColumns, form.columns] {
+                    body.put(count: columns.count)
+                    for column in columns { body.put(count: names.place(column)) }
+                }
+            }
+            body.append(values.bytes[start..<change.end])
+            if !isSameBase {
+                body.put(clock: own.clock)
+                body.put(count: names.place(own.peer))
+                last = own
+            }
+            (start, lastForm) = (change.end, change.form)
+        }
+        var writer = ChangeLogWriter()
+        writer.put(names.list)
+        writer.put(bytes: body.bytes)
+        return Data(writer.bytes)
     }
 }

@@ -127,7 +127,7 @@ struct ChangeLogMerge {
         return table
     }
 
-    mutating func work(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> Work {
+    mutating func work(_ table: LoggedTable, _ key: [SQLValue]) throws -> Work {
         let place = Place(table: table.name, key: table.bytes(key))
         if let found = places[place] { return works[found] }
         let work = Work(table, key, try log.store.row(table, key))
@@ -146,7 +146,7 @@ struct ChangeLogMerge {
         try write(&keys)
         if enforces { try repairReferences(&keys) }
         for work in works where work.isOld { try asserted(work.table, work.key, isInsert: true) }
-        for work in works where work.row != work.saved { try log.store.save(work.row, work.table, work.key) }
+        try log.store.save(works.filter { $0.row != $0.saved }.map { ($0.row, $0.table, $0.key) })
     }
 
     /// Logs, as a change of this peer, that it has just deleted a row.

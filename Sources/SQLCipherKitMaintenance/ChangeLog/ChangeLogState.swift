@@ -131,7 +131,7 @@ extension ChangeLog {
                         let values = try RowCopy(row: row).values
                         let key = Array(values.prefix(table.key.count))
                         if key.contains(.null) { return }
-                        var known = try store.row(store.key(table, key)) ?? ChangeLogRow()
+                        var known = try store.row(table, key)
                         known.gone = nil
                         part.rows.append(ChangeLogState.Row(key: key, values: Array(values.dropFirst(table.key.count)), row: known))
                     }
@@ -156,20 +156,5 @@ extension ChangeLog {
         return Message(
             sender: peer, since: since, until: until, horizon: try store.horizon, tables: try tables().all, peers: peers,
             removed: Set(members.filter(\.value).keys), entries: entries, state: state)
-    }
-}
-
-extension ChangeLogStore {
-    /// The rows of a table of which something is known, or those that are known to be deleted.
-    func rows(of table: LoggedTable, areGone: Bool = false) throws -> [(key: [SQLValue], row: ChangeLogRow)] {
-        let number = UInt64(try number(of: table.name))
-        let found: [[UInt8]] = try db.fetchAll("SELECT key FROM main.changelog_row WHERE gone IS NOT NULL OR NOT \(areGone)")
-        var rows: [(key: [SQLValue], row: ChangeLogRow)] = []
-        for key in found {
-            var reader = ChangeLogReader(key)
-            guard try reader.unsigned() == number, let row = try row(key) else { continue }
-            rows.append((try reader.values(), row))
-        }
-        return rows
     }
 }

@@ -7,6 +7,8 @@ struct ChangeLogStore {
 
     let db: Connection
     private let names = Names()
+    /// What was read of `changelog_row` in this operation.
+    let states = ChangeLogStates()
 
     init(db: Connection) { self.db = db }
 
@@ -16,10 +18,10 @@ struct ChangeLogStore {
             "changelog(id INTEGER PRIMARY KEY, clock INTEGER NOT NULL, changes BLOB NOT NULL)",
             // Numbers for the names of peers, tables and columns.
             "changelog_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-            // When and where a row and its values were last written, and, for a row that is gone, the last of these times; less
-            // than 0 if the row was older than the log: those records are kept for good. Rows without a record are older than the
-            // log.
-            "changelog_row(key BLOB PRIMARY KEY, gone INTEGER, stamps BLOB NOT NULL) WITHOUT ROWID",
+            // When and where rows and their values were last written, from one key up to that of the next record. Of rows that
+            // are gone, the first time until which that is needed; it is needed for good if the row was older than the log. Rows
+            // of which nothing is known are older than the log.
+            "changelog_row(first BLOB PRIMARY KEY, gone INTEGER, rows BLOB NOT NULL) WITHOUT ROWID",
             // For each peer, the last entry of each peer that it is known to have. The row with the origin '' stands for the peer
             // itself: with the sequence -1 if it was removed, and the time when something was last known of it.
             """
@@ -65,9 +67,9 @@ struct ChangeLogStore {
         DatabaseError(code: .corrupt, message: "numbers in the change log's changelog_\(table) are out of bounds")
     }
 
-    func settle(upTo horizon: Int64) throws(DatabaseError) {
+    func settle(upTo horizon: Int64) throws {
         guard horizon > (try self.horizon) else { return }
-        try db.execute("DELETE FROM main.changelog_row WHERE gone > 0 AND gone <= \(horizon)")
+        try forgetDeletes(upTo: horizon)
         try setState("horizon", to: .integer(horizon))
     }
 
@@ -142,7 +144,9 @@ struct ChangeLogStore {
             try db.execute("INSERT INTO main.changelog_name(name) VALUES (\(name))")
             number = db.lastInsertedRowID
         }
-        guard let number, (1...Self.largestNumber).contains(number) else { throw Self.outOfBounds("name") }
+        guard let number, (1...Self.largestNumber).contains(number) else {
+            throw Self.outOfBounds("name")
+        }
         names.numbers[ExactText(name)] = number
         return number
     }
@@ -162,7 +166,10 @@ struct ChangeLogStore {
     }
 
     /// Forgets names, which a rollback may have undone.
-    func begin() { (names.numbers, names.texts) = ([:], [:]) }
+    func begin() {
+        (names.numbers, names.texts) = ([:], [:])
+        states.removeAll()
+    }
 
     // MARK: Entries
 
@@ -227,23 +234,10 @@ struct ChangeLogStore {
 
     // MARK: Rows
 
-    /// A row's key in `changelog_row`.
-    func key(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> [UInt8] {
-        var writer = ChangeLogWriter()
-        writer.put(UInt64(try number(of: table.name)))
-        table.write(key, &writer)
-        return writer.bytes
-    }
-
-    func row(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> ChangeLogRow {
-        try row(self.key(table, key)) ?? ChangeLogRow()
-    }
-
-    /// - Returns: nil for a row without a record.
-    func row(_ key: [UInt8]) throws(DatabaseError) -> ChangeLogRow? {
-        let bytes = try db.cached("SELECT stamps FROM main.changelog_row WHERE key = ?").fetchOne([UInt8].self, binding: key)
-        guard let bytes else { return nil }
-        var reader = ChangeLogReader(bytes), row = ChangeLogRow()
+    /// What a state of ``ChangeLogStates`` says.
+    func row(ofState number: Int) throws(DatabaseError) -> ChangeLogRow {
+        if let row = states.rows[number] { return row }
+        var reader = ChangeLogReader(states.bytes[number]), row = ChangeLogRow()
         row.insert = try stamp(&reader)
         if try reader.unsigned() > 0 { row.gone = try reader.clock() }
         while !reader.isAtEnd {
@@ -253,6 +247,7 @@ struct ChangeLogStore {
                 row.cells[column == 0 ? ChangeLogRow.wholeRow : SQLName(try name(of: column))] = stamp
             }
         }
+        states.rows[number] = row
         return row
     }
 
@@ -266,24 +261,9 @@ struct ChangeLogStore {
         writer.put(stamp.peer.isEmpty ? 0 : UInt64(try number(of: stamp.peer)))
     }
 
-    func save(_ row: ChangeLogRow, _ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) {
-        try save(row, self.key(table, key))
-    }
-
-    func save(_ row: ChangeLogRow, _ key: [UInt8]) throws(DatabaseError) {
-        if row == ChangeLogRow() {
-            return try db.cached("DELETE FROM main.changelog_row WHERE key = ?").execute(binding: key)
-        }
-        let gone = row.gone.map { max($0, row.insert.clock) * (row.insert == .ancient ? -1 : 1) }
-        try save(try stamps(row), gone: gone, key)
-    }
-
-    func save(_ stamps: [UInt8], gone: Int64?, _ key: [UInt8]) throws(DatabaseError) {
-        try db.cached("INSERT OR REPLACE INTO main.changelog_row VALUES (?, ?, ?)").execute(binding: key, gone, stamps)
-    }
-
-    /// What is stored of a row: its insert, its delete, and for each time of a change the columns.
-    func stamps(_ row: ChangeLogRow) throws(DatabaseError) -> [UInt8] {
+    /// The state of a row: its insert, its delete, and for each time of a change the columns.
+    func state(_ row: ChangeLogRow) throws(DatabaseError) -> Int {
+        if row == ChangeLogRow() { return ChangeLogStates.none }
         var writer = ChangeLogWriter()
         try put(row.insert, &writer)
         writer.put(count: row.gone == nil ? 0 : 1)
@@ -296,6 +276,6 @@ struct ChangeLogStore {
             for (column, _) in columns { writer.put(column == ChangeLogRow.wholeRow ? 0 : UInt64(try number(of: column.text))) }
             cells = cells[columns.endIndex...]
         }
-        return writer.bytes
+        return try states.number(of: writer.bytes)
     }
 }

@@ -50,7 +50,9 @@ final class LoggedTable {
         return writer.bytes
     }
 
-    func write(_ key: [SQLValue], _ writer: inout ChangeLogWriter) { writer.put(identity.canonical(key)) }
+    func write(_ key: [SQLValue], _ writer: inout ChangeLogWriter) {
+        for (column, value) in zip(identity.columns, key) { writer.put(keyValue: RowKey.canonical(value, column.collation)) }
+    }
 }
 
 /// The tables of a change log.

@@ -358,6 +358,31 @@ import TestSupport
         #expect(try a.connection.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'changelog%'") == 0)
     }
 
+    /// A statement that was compiled while the log wrote, and triggers that were made then.
+    @Test func statementsOfTheLogAreNoticedOutsideOfIt() throws {
+        let a = try peer("a"), sql: SQL = "INSERT OR REPLACE INTO note VALUES ('n', 1, 1)"
+        let statement = try a.connection.prepare("UPDATE note SET title = title + 1")
+        try a.connection.execute("CREATE TABLE seen(id)")
+        try a.write { db in
+            try db.execute(sql)
+            try db.execute("CREATE TRIGGER see AFTER INSERT ON note BEGIN INSERT INTO seen VALUES (new.id); END")
+            try db.execute(sql)
+            try statement.execute()
+        }
+        #expect(try a.connection.fetchOne(Int.self, "SELECT count(*) FROM seen") == 1)
+        #expect(try a.logOutsideChanges() == 0)
+        try a.connection.execute(sql)
+        #expect(try a.logOutsideChanges() == 1)
+        try statement.execute()
+        #expect(try a.logOutsideChanges() == 1)
+        _ = try? a.write { _ in
+            try statement.execute()
+            throw CancellationError()
+        }
+        try statement.execute()
+        #expect(try a.logOutsideChanges() == 1)
+    }
+
     // MARK: Triggers
 
     /// The triggers of a full-text index run, and those of the user do not, with or without the others.
