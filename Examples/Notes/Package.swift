@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 let package = Package(
@@ -6,7 +6,11 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         // In a package of your own: .package(url: "<this repository>", from: "1.0.0", traits: ["Macros", .defaults])
-        .package(name: "SQLCipherKit", path: "../..", traits: ["Macros", .defaults])
+        .package(name: "SQLCipherKit", path: "../..", traits: ["Macros", .defaults]),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
         .target(
@@ -15,8 +19,25 @@ let package = Package(
                 .product(name: "SQLCipherKit", package: "SQLCipherKit"),
                 .product(name: "SQLCipherKitReplication", package: "SQLCipherKit"),
             ]),
-        .executableTarget(name: "notes", dependencies: ["NotesKit"]),
+        .target(
+            name: "NotesWeb",
+            dependencies: [
+                "NotesKit",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            resources: ["index.html", "notes.css", "notes.js"].map { .embedInCode("Page/\($0)") }),
+        .executableTarget(name: "notes", dependencies: ["NotesKit", "NotesWeb"]),
         .testTarget(name: "NotesTests", dependencies: ["NotesKit", "notes"]),
+        .testTarget(
+            name: "NotesWebTests",
+            dependencies: [
+                "NotesWeb", "notes",
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

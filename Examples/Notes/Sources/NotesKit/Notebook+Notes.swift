@@ -17,6 +17,42 @@ extension Notebook {
         }
     }
 
+    /// Adds the text files below a folder, all in one transaction: a note for each, or for each section of a Markdown file.
+    /// - Returns: the number of notes.
+    @discardableResult
+    public func importFiles(below path: String, into folder: String) throws -> Int {
+        let root = URL(fileURLWithPath: path)
+        let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+        return try write { db in
+            try db.insert(Folder(name: folder), onConflict: .ignore)
+            var count = 0
+            for name in names.sorted() where name.hasSuffix(".md") || name.hasSuffix(".txt") {
+                let text = try String(contentsOf: root.appendingPathComponent(name), encoding: .utf8)
+                let sections = name.hasSuffix(".md") ? Self.sections(of: text) : [(title: name, body: text)]
+                for section in sections {
+                    try db.insert(Note(id: .new, folder: folder, title: section.title, body: section.body, changed: .now))
+                }
+                count += sections.count
+            }
+            return count
+        }
+    }
+
+    /// The parts of a Markdown text that have a heading and a text. The first heading is that of the whole.
+    private static func sections(of text: String) -> [(title: String, body: String)] {
+        var sections: [(title: String, body: String)] = [], isCode = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("```") { isCode.toggle() }
+            if !isCode, let heading = line.firstMatch(of: #/^#+ (.+)/#) {
+                let title = String(heading.1.filter { $0 != "`" })
+                sections.append((title: sections.first.map { "\($0.title): \(title)" } ?? title, body: ""))
+            } else if !sections.isEmpty {
+                sections[sections.count - 1].body += line + "\n"
+            }
+        }
+        return sections.filter { $0.body.contains { !$0.isWhitespace } }
+    }
+
     /// Changes a note's text: only the columns that differ are written.
     public func change(_ note: Note, title: String? = nil, body: String? = nil) throws {
         try write { db in
@@ -29,8 +65,8 @@ extension Notebook {
     }
 
     /// Pinned notes come first.
-    public func pin(_ id: ID) throws {
-        try write { db in _ = try db.updateAll(Note.filter { $0.id == id }) { _, set in set(\.pinned, to: true) } }
+    public func pin(_ id: ID, _ pinned: Bool = true) throws {
+        try write { db in _ = try db.updateAll(Note.filter { $0.id == id }) { _, set in set(\.pinned, to: pinned) } }
     }
 
     public func delete(_ id: ID) throws {

@@ -3,6 +3,7 @@ import SQLCipherKit
 
 /// Notes in one encrypted file.
 public struct Notebook: Sendable {
+    let path: String
     let pool: DatabasePool
     /// The log of changes, through which all writing goes.
     let log: SharedChangeLog
@@ -14,7 +15,7 @@ public struct Notebook: Sendable {
 
     /// - Parameter last: the last migration that the application has. Tests are former versions of it with that.
     init(at path: String, key: Encryption, migratedThrough last: String?) throws {
-        self.key = key
+        (self.path, self.key) = (path, key)
         pool = try DatabasePool(.file(path), key: key)
         try Self.migrator.migrate(pool, through: last)
         // The name of this copy. It is not synchronised, as it is in none of the logged tables.

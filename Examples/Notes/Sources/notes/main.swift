@@ -1,5 +1,6 @@
 import Foundation
 import NotesKit
+import NotesWeb
 import SQLCipherKit
 
 let usage = """
@@ -14,6 +15,10 @@ let usage = """
       delete ID                                 deletes a note
       sync FOLDER                               exchanges changes with other copies through a folder
       watch                                     the folders, now and after each change
+      import PATH [--in FOLDER]                 adds the Markdown and text files of a folder
+      serve [--port PORT] [--replica PATH] [--sync PATH]
+                                                the notebook in a browser, on this machine alone; with an encrypted
+                                                replica, and a folder through which copies exchange changes
 
     The key is in the file that NOTES_KEY_FILE names.
     """
@@ -29,7 +34,8 @@ struct Words {
         var arguments = arguments.makeIterator()
         while let argument = arguments.next() {
             if argument.hasPrefix("--") {
-                guard ["--in", "--tag"].contains(argument), let value = arguments.next() else { throw Usage() }
+                let known = ["--in", "--tag", "--port", "--replica", "--sync"]
+                guard known.contains(argument), let value = arguments.next() else { throw Usage() }
                 options[argument, default: []].append(value)
             } else {
                 words.append(argument)
@@ -48,9 +54,9 @@ struct Words {
     }
 }
 
-func open(_ path: String) throws -> Notebook {
+func key() throws -> Encryption {
     guard let file = ProcessInfo.processInfo.environment["NOTES_KEY_FILE"] else { throw Usage() }
-    return try Notebook(at: path, key: .passphrase(Data(contentsOf: URL(fileURLWithPath: file))))
+    return try .passphrase(Data(contentsOf: URL(fileURLWithPath: file)))
 }
 
 func show(_ shelves: [Notebook.Shelf]) {
@@ -60,11 +66,24 @@ func show(_ shelves: [Notebook.Shelf]) {
     }
 }
 
+func serve(_ path: String, _ words: Words) async throws {
+    var settings = NotesServer.Settings(path: path, key: try key())
+    if let port = words.options["--port"]?.last {
+        guard let number = Int(port), 0...65535 ~= number else { throw Usage() }
+        settings.port = number
+    }
+    settings.replica = words.options["--replica"]?.last
+    settings.shared = words.options["--sync"]?.last
+    try await NotesServer.run(settings)
+}
+
 func run() async throws {
     var words = try Words(CommandLine.arguments.dropFirst())
-    let notebook = try open(try words.next())
+    let path = try words.next(), command = try words.next()
+    if command == "serve" { return try await serve(path, words) }
+    let notebook = try Notebook(at: path, key: key())
     defer { try? notebook.close() }
-    switch try words.next() {
+    switch command {
     case "add":
         let text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
         let note = try notebook.add(
@@ -88,6 +107,9 @@ func run() async throws {
     case "sync":
         let changes = try await notebook.synchronize(through: try words.next())
         print("\(changes.received) changes received, \(changes.sent) sent")
+    case "import":
+        let count = try notebook.importFiles(below: try words.next(), into: words.options["--in"]?.last ?? "Imported")
+        print("\(count) notes imported")
     case "watch":
         for try await shelves in notebook.shelfChanges() {
             print("---")

@@ -19,7 +19,7 @@ import Testing
         try notes.attach(Data([1, 2, 3]), named: "crumb.jpg", to: note.id)
         #expect(try notes.attachments(of: note).map(\.content) == [Data([1, 2, 3])])
         #expect(try notes.search("sourdogh bakign").map(\.note.title) == ["Sourdough"])
-        #expect(try notes.search("baking").first?.excerpt.contains("[bake]") == true)
+        #expect(try notes.search("baking").first?.excerpt.description.contains("[bake]") == true)
         #expect(try notes.search("bake", in: "Garage").isEmpty)
         try notes.change(note, body: "Feed the starter, then wait.")
         #expect(try notes.note(note.id)?.body.hasSuffix("wait.") == true)
@@ -135,6 +135,45 @@ import Testing
             try notes.add("Another", "", folder: "Inbox")
         }
         #expect(counts == [0, 1, 2])
+    }
+
+    @Test func `a screen has what was typed, and follows each change`() async throws {
+        let notes = try open("a.db")
+        let note = try notes.add("Sourdough", "Feed the starter, then bake.", folder: "Kitchen", tags: ["weekend", "bread"])
+        try notes.add("Bicycle", "Oil the chain.", folder: "Garage")
+        var seen: [[String]] = []
+        for try await screen in notes.screens("baking") {
+            seen.append(screen.rows.map { "\($0.title) \($0.tags)" })
+            if seen.count == 1 { try notes.add("Pies", "Bake them for an hour.", folder: "Kitchen") }
+            if seen.count == 2 { try notes.change(note, title: "Sourdough bread") }
+            if seen.count == 3 { break }
+        }
+        #expect(seen.map(\.count) == [1, 2, 2])
+        #expect(seen[0] == ["Sourdough [\"bread\", \"weekend\"]"])
+        #expect(seen[2].contains("Sourdough bread [\"bread\", \"weekend\"]"))
+        // Without a text, the pinned and the newest notes.
+        try notes.pin(note.id)
+        var newest = notes.screens().makeAsyncIterator(), kitchen = notes.screens("", in: "Kitchen").makeAsyncIterator()
+        #expect(try await newest.next()?.rows.map(\.note.title) == ["Sourdough bread", "Pies", "Bicycle"])
+        #expect(try await kitchen.next()?.rows.map(\.note.title) == ["Sourdough bread", "Pies"])
+        #expect(try await notes.screens("", in: "Nowhere").first { _ in true }?.folders == ["Garage", "Kitchen"])
+    }
+
+    @Test func `files are imported, all or none`() throws {
+        let notes = try open("a.db"), files = folder.appendingPathComponent("files")
+        try FileManager.default.createDirectory(at: files.appendingPathComponent("more"), withIntermediateDirectories: true)
+        let text = "# ``Keys``\n\nA key.\n\n## Empty\n\n## A script\n\n```sh\n# No heading\nrun\n```\n"
+        try Data(text.utf8).write(to: files.appendingPathComponent("keys.md"))
+        try Data("No heading".utf8).write(to: files.appendingPathComponent("more/plain.txt"))
+        try Data([0xff]).write(to: files.appendingPathComponent("picture.png"))
+        #expect(try notes.importFiles(below: files.path, into: "Guide") == 3)
+        #expect(try Set(notes.search("key").map(\.note.title)) == ["Keys", "Keys: A script"])
+        let script = try #require(try notes.search("run").first?.note)
+        #expect(script.title == "Keys: A script" && script.body.contains("# No heading\nrun"))
+        #expect(try Set(notes.search("heading").map(\.note.title)) == ["Keys: A script", "more/plain.txt"])
+        try Data([0xff]).write(to: files.appendingPathComponent("broken.txt"))
+        #expect(throws: (any Error).self) { try notes.importFiles(below: files.path, into: "Other") }
+        #expect(try notes.shelves().map { "\($0.folder.name) \($0.count)" } == ["Guide 3"])
     }
 
     @Test func `the records describe the tables that the migrations make`() throws {

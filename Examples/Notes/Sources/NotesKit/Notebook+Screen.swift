@@ -1,0 +1,47 @@
+import Foundation
+import SQLCipherKit
+
+extension Notebook {
+    /// What a screen shows: the folders, and the notes that were searched for, or the newest.
+    public struct Screen: Hashable, Sendable {
+        public struct Row: Hashable, Sendable {
+            public let note: Note
+            public let tags: [String]
+            public let title, excerpt: HighlightedText
+        }
+
+        public let folders: [String]
+        public let rows: [Row]
+    }
+
+    /// The screen now and after each change, whatever makes it: this program, another one, or another copy.
+    /// - Parameter text: what has been typed so far. Without any, the pinned and the newest notes are shown.
+    public func screens(_ text: String = "", in folder: String? = nil, limit: Int = 50) -> DatabaseObservation<Screen> {
+        pool.observe { db in try Self.screen(db, text, folder, limit) }
+            .includingOtherProcesses(every: .seconds(1))
+            .removingDuplicates()
+    }
+
+    private static func screen(_ db: Connection, _ text: String, _ folder: String?, _ limit: Int) throws -> Screen {
+        let hits = text.isEmpty ? try newest(db, folder, limit) : try search(db, text, folder, limit)
+        let tags = try db.fetchAll(NoteTag.filter { $0.note.in(hits.map(\.note.id)) }.order { $0.tag })
+        let byNote = Dictionary(grouping: tags, by: \.note)
+        return Screen(
+            folders: try db.fetchAll(Folder.order { $0.name }.select { $0.name }),
+            rows: hits.map { hit in
+                let tags = byNote[hit.note.id, default: []].map(\.tag)
+                return Screen.Row(note: hit.note, tags: tags, title: hit.title, excerpt: hit.excerpt)
+            })
+    }
+
+    private static func newest(_ db: Connection, _ folder: String?, _ limit: Int) throws -> [Hit] {
+        let notes = folder.map { folder in Note.filter { $0.folder == folder } } ?? Note.all
+        let newest = notes.order { note in
+            note.pinned.descending
+            note.changed.descending
+        }.limit(limit)
+        return try db.fetchAll(newest).map { note in
+            Hit(note: note, title: HighlightedText(note.title), excerpt: HighlightedText(String(note.body.prefix(160))))
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import Hummingbird
+
+extension Router {
+    /// The page, which is in the program: it loads nothing from elsewhere, and what a note contains cannot become a script.
+    func addPage() {
+        let files: [(path: RouterPath, type: String, bytes: [UInt8])] = [
+            ("/", "text/html", PackageResources.index_html), ("/notes.css", "text/css", PackageResources.notes_css),
+            ("/notes.js", "text/javascript", PackageResources.notes_js),
+        ]
+        for file in files {
+            let headers: HTTPFields = [
+                .contentType: "\(file.type); charset=utf-8", .contentSecurityPolicy: "default-src 'self'; img-src data:",
+                .cacheControl: "no-cache", .xContentTypeOptions: "nosniff",
+            ]
+            let body = ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes))
+            get(file.path) { _, _ in Response(status: .ok, headers: headers, body: body) }
+        }
+    }
+}

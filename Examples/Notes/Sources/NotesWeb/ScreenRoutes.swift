@@ -1,0 +1,99 @@
+import Foundation
+import Hummingbird
+import NotesKit
+import ServiceLifecycle
+import SQLCipherKit
+import SQLCipherKitReplication
+
+/// A screen as the page gets it. Text is in parts, every second one marked: the page makes no HTML of it.
+struct ScreenMessage: Codable, Equatable {
+    struct Row: Codable, Equatable {
+        var id: ID
+        var folder: String?
+        var title: [String]
+        var excerpt: [String]
+        var tags: [String]
+        var pinned: Bool
+    }
+
+    var folders: [String]
+    var rows: [Row]
+
+    init(_ screen: Notebook.Screen) {
+        folders = screen.folders
+        rows = screen.rows.map { row in
+            Row(
+                id: row.note.id, folder: row.note.folder, title: Self.parts(row.title), excerpt: Self.parts(row.excerpt),
+                tags: row.tags, pinned: row.note.pinned)
+        }
+    }
+
+    /// Begins with a part that is not marked, which may be empty.
+    private static func parts(_ text: HighlightedText) -> [String] {
+        text.parts.reduce(into: []) { parts, part in
+            if part.isHighlighted != (parts.count % 2 == 1) { parts.append("") }
+            parts.append(String(part.text))
+        }
+    }
+}
+
+/// What the page shows, and where it is kept.
+struct ScreenRoutes {
+    let notebook: Notebook
+    let replica: Replica?
+
+    var endpoints: RouteCollection<BasicRequestContext> {
+        RouteCollection(context: BasicRequestContext.self).get("events", use: events).get("status", use: status)
+    }
+
+    /// Server-sent events: the screen for what has been typed, now and after each change. The page asks again when more is typed.
+    @Sendable func events(_ request: Request, context: BasicRequestContext) async throws -> Response {
+        let query = request.uri.queryParameters
+        guard let text = query.get("text"), text.count <= 1000 else {
+            throw HTTPError(.badRequest, message: "text is what has been typed, of at most 1000 characters")
+        }
+        let screens = notebook.screens(text, in: query.get("folder"))
+        // A page that is slower than the changes gets the newest screen, as the observation itself works.
+        let (events, sender) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        return Response(
+            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: .init { writer in
+                let observing = Task {
+                    do {
+                        for try await screen in screens {
+                            let json = try JSONEncoder().encode(ScreenMessage(screen))
+                            sender.yield(ByteBuffer(string: "data: \(String(decoding: json, as: UTF8.self))\n\n"))
+                        }
+                        sender.finish()
+                    } catch { sender.finish(throwing: error) }
+                }
+                defer { observing.cancel() }
+                try await withGracefulShutdownHandler {
+                    try await request.body.consumeWithInboundCloseHandler { _ in
+                        for try await event in events { try await writer.write(event) }
+                    } onInboundClosed: {
+                        sender.finish()
+                    }
+                } onGracefulShutdown: {
+                    sender.finish()
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    struct Status: ResponseEncodable {
+        /// The size of the file, and its first bytes as hexadecimal digits.
+        var bytes: UInt64
+        var beginning: String
+        /// The newest state in the replica, and for how long it has not had all changes. Missing without a replica.
+        var replica: String?
+        var secondsBehind: Double?
+    }
+
+    @Sendable func status(_ request: Request, context: BasicRequestContext) async throws -> Status {
+        let file = try notebook.fileOnDisk(), status = await replica?.currentStatus
+        return Status(
+            bytes: file.size, beginning: file.beginning.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
+            replica: status?.stored?.description, secondsBehind: status?.upToDateAt.map { -$0.timeIntervalSinceNow })
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import NotesKit
+import SQLCipherKit
+import Testing
+@testable import NotesWeb
+
+@Suite struct NotesServerTests {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("notes-web-\(UUID().uuidString)")
+
+    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+
+    private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+    private func settings(_ name: String) throws -> NotesServer.Settings {
+        var settings = NotesServer.Settings(path: path(name), key: try .passphrase("correct horse"))
+        settings.logger.logLevel = .critical
+        settings.port = 0
+        settings.shared = path("shared")
+        return settings
+    }
+
+    /// The status and the body of an answer, to a request as the server's own page sends it.
+    private func ask(
+        _ client: any TestClientProtocol, _ method: HTTPRequest.Method, _ uri: String, _ body: String? = nil,
+        site: String = "same-origin"
+    ) async throws -> (status: Int, body: String) {
+        var headers: HTTPFields = [.contentType: "application/json"]
+        headers.append(.init(name: .init("Sec-Fetch-Site")!, value: site))
+        return try await client.execute(uri: uri, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) }) {
+            ($0.status.code, String(buffer: $0.body))
+        }
+    }
+
+    private func id(_ json: String) throws -> String {
+        String(try #require(json.firstMatch(of: #/"id":(\d+)/#)).1)
+    }
+
+    @Test func `the page and what it loads are there`() async throws {
+        try await NotesServer.application(settings("a.db")).test(.live) { client in
+            let page = try await ask(client, .get, "/")
+            #expect(page.status == 200)
+            for file in page.body.matches(of: #/(?:src|href)="([\w.]+)"/#) {
+                #expect(try await ask(client, .get, "/\(file.1)").status == 200, "\(file.1)")
+            }
+            try await client.execute(uri: "/", method: .get) { answer in
+                #expect(answer.headers[.contentSecurityPolicy] == "default-src 'self'; img-src data:")
+            }
+        }
+    }
+
+    @Test func `a search is drawn again at each change`() async throws {
+        try await NotesServer.application(settings("a.db")).test(.live) { client in
+            let first = try await ask(client, .post, "/notes", #"{"title": "Sourdough", "body": "Bake it.", "folder": "Kitchen"}"#)
+            #expect(first.status == 201)
+            let port = try #require(client.port)
+            let id = try id(first.body)
+            try await EventReader.read(port: port, text: "sourdogh") { events async throws in
+                #expect(try await events.next().shown == ["[Sourdough]"])
+                _ = try await ask(client, .post, "/notes", #"{"title": "Sourdough <b>bread</b>", "body": ""}"#)
+                #expect(try await Set(events.next().shown) == ["[Sourdough]", "[Sourdough] <b>bread</b>"])
+                #expect(try await ask(client, .put, "/notes/\(id)/pinned", "true").status == 204)
+                #expect(try await events.next().rows.first { $0.pinned }?.folder == "Kitchen")
+                #expect(try await ask(client, .put, "/notes/\(id)", #"{"title": "Rye", "body": "Bake it."}"#).status == 204)
+                #expect(try await events.next().shown == ["[Sourdough] <b>bread</b>"])
+            }
+            #expect(try await ask(client, .get, "/notes/\(id)").body.contains(#""title":"Rye""#))
+            #expect(try await ask(client, .delete, "/notes/\(id)").status == 204)
+            #expect(try await ask(client, .get, "/notes/\(id)").status == 404)
+        }
+    }
+
+    @Test func `what another copy has left is shown when it arrives`() async throws {
+        let phone = try Notebook(at: path("phone.db"), key: .passphrase("correct horse"))
+        try phone.add("Fox", "Seen in the garden.")
+        try await phone.synchronize(through: path("shared"))
+        try await NotesServer.application(settings("laptop.db")).test(.live) { client in
+            let port = try #require(client.port)
+            try await EventReader.read(port: port, text: "garden") { events async throws in
+                #expect(try await events.next().shown == [])
+                #expect(try await ask(client, .post, "/synchronize").body.contains(#""received":1"#))
+                #expect(try await events.next().shown == ["Fox"])
+            }
+        }
+    }
+
+    @Test func `a lost file comes back from its replica, and neither can be read`() async throws {
+        var settings = try settings("a.db")
+        settings.replica = path("replica")
+        try await NotesServer.application(settings).test(.live) { client in
+            _ = try await ask(client, .post, "/notes", #"{"title": "Quartz", "body": "In the cellar."}"#)
+            let status = try await ask(client, .get, "/status").body
+            #expect(status.contains("bytes") && !status.contains("53514c697465"))    // "SQLite"
+        }
+        let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+        #expect(files.contains { $0.hasPrefix("replica/") })
+        for file in files {
+            #expect(FileManager.default.contents(atPath: path(file))?.range(of: Data("Quartz".utf8)) == nil, "\(file)")
+        }
+        for file in files where file.hasPrefix("a.db") { try FileManager.default.removeItem(atPath: path(file)) }
+        try await NotesServer.application(settings).test(.live) { client in
+            try await EventReader.read(port: #require(client.port), text: "cellar") { events async throws in
+                #expect(try await events.next().shown == ["Quartz"])
+            }
+        }
+    }
+
+    @Test func `other pages and bad requests are refused`() async throws {
+        try await NotesServer.application(settings("a.db")).test(.live) { client in
+            let note = #"{"title": "Fox", "body": ""}"#
+            #expect(try await ask(client, .post, "/notes", note, site: "cross-site").status == 403)
+            let port = try #require(client.port)
+            await #expect {
+                try await EventReader.read(port: port, text: "", host: "example.com") { try await $0.next() }
+            } throws: { error in
+                (error as? EventReader.Ended)?.text.hasPrefix("HTTP/1.1 403 ") == true
+            }
+            let title = String(repeating: "x", count: 301)
+            for json in ["", "{", "[]", "{}", #"{"title": "", "body": ""}"#, #"{"title": "\#(title)", "body": ""}"#] {
+                #expect(try await ask(client, .post, "/notes", json).status == 400, "\(json)")
+            }
+            for uri in ["/events", "/events?text=\(String(repeating: "x", count: 1001))", "/notes/fox"] {
+                #expect(try await ask(client, .get, uri).status == 400, "\(uri)")
+            }
+            try await EventReader.read(port: port, text: "") { events async throws in
+                #expect(try await events.next().rows == [])
+            }
+        }
+    }
+
+    /// The program ends when it is told to, though a page is open.
+    @Test func `the program serves, and ends`() async throws {
+        let key = path("key"), log = path("log")
+        try Data("correct horse".utf8).write(to: URL(fileURLWithPath: key))
+        try Data().write(to: URL(fileURLWithPath: log))
+        let process = Process(), output = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+        let tests = bundle?.bundleURL ?? Bundle.main.executableURL
+        process.executableURL = tests?.deletingLastPathComponent().appendingPathComponent("notes")
+        process.arguments = [path("a.db"), "serve", "--port", "0", "--replica", path("replica")]
+        process.environment = ["NOTES_KEY_FILE": key]
+        (process.standardOutput, process.standardError) = (output, output)
+        try process.run()
+        defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+        var port: Int?
+        try await eventually {
+            let said = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
+            port = said.firstMatch(of: #/listening on 127.0.0.1:(\d+)/#).flatMap { Int($0.1) }
+            return port != nil
+        }
+        try await EventReader.read(port: #require(port), text: "") { events async throws in
+            #expect(try await events.next().rows == [])
+            process.terminate()
+            try await eventually { !process.isRunning }
+        }
+        #expect(process.terminationStatus == 0)
+        #expect(FileManager.default.fileExists(atPath: path("replica/head")))
+    }
+}
+
+/// Waits until something holds.
+func eventually(_ body: () throws -> Bool) async throws {
+    let start = ContinuousClock.now
+    while try !body() {
+        guard .now - start < .seconds(60) else { throw NeverHeld() }
+        try await Task.sleep(for: .milliseconds(50))
+    }
+}
+
+struct NeverHeld: Error {}
