@@ -13,7 +13,7 @@ import Testing
 
     /// What is not for users of the package is in the workshop, whose page names each machine.
     @Test func eachIsWhereItIsLookedFor() throws {
-        #expect(Self.programs(in: "") == ["bench", "docs", "quickstart", "release", "setup", "test", "try", "vendor"])
+        #expect(Self.programs(in: "") == ["bench", "docs", "grdb", "quickstart", "release", "setup", "test", "try", "vendor"])
         let page = try String(contentsOf: Repository.file("scripts/workshop/README.md"), encoding: .utf8)
         let listed = page.matches(of: /\n\| `([a-z0-9-]+)/).map { String($0.output.1) }
         #expect(listed.sorted() == Self.programs(in: "workshop/").map { String($0.dropFirst("workshop/".count)) })

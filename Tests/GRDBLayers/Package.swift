@@ -7,14 +7,16 @@ let package = Package(
     name: "GRDBLayers",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "GRDB", path: "../../.build/check-grdb/GRDB.swift"),
+        .package(path: "../../.build/check-grdb/GRDB.swift"),
+        .package(path: "Companion"),
         .package(name: "SQLCipherKit", path: "../.."),
     ],
     targets: [
         .executableTarget(
             name: "GRDBLayers",
             dependencies: [
-                .product(name: "GRDB", package: "GRDB"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Companion", package: "Companion"),
                 .product(name: "SQLCipher", package: "SQLCipherKit"),
                 .product(name: "SQLCipherKit", package: "SQLCipherKit"),
             ]),

@@ -1,6 +1,8 @@
 """Builds the Swift layers that are compared, runs their workloads in turn, and shows the figures. Run through scripts/bench."""
 
 import argparse
+import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -104,13 +106,13 @@ def fetch_grdb(graph):
     folder = WORK / graph / "GRDB.swift"
     stamp = WORK / graph / "GRDB.stamp"
     # The stamp is written last. A copy that was made for other swaps is made again.
-    wanted = repr((grdb.VERSION, grdb.SWAPS if graph == "engine" else ()))
+    wanted = f"{grdb.VERSION} {hashlib.sha256(Path(grdb.__file__).read_bytes()).hexdigest() if graph == 'engine' else ''}"
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     say(f"fetching GRDB {grdb.VERSION} ({graph})")
     try:
         if graph == "engine":
-            grdb.on_engine(folder, "../../../..")
+            grdb.on_engine(folder, grdb.by_path("../../../.."))
         else:
             grdb.clone(folder)
     except grdb.Unexpected as problem:
@@ -178,9 +180,9 @@ def data_folder():
     return tempfile.TemporaryDirectory(prefix="sqlcipherkit-bench-", dir=folder)
 
 
-def measure(executables, workload, rounds, scale):
-    """The seconds of each round: {variant: [seconds, …]}."""
-    with data_folder() as folder:
+def measure(executables, workload, rounds, scale, place=None):
+    """The seconds of each round: {variant: [seconds, …]}. The files are in memory, or in an empty folder."""
+    with contextlib.nullcontext(place) if place else data_folder() as folder:
         runners = {}
         try:
             for variant, executable in executables.items():
@@ -256,7 +258,8 @@ def main():
         raise Stop("the engine's source is missing: run ./scripts/setup first")
     executables = build(options.variants)
     offers = {variant: command([executable]).split() for variant, executable in executables.items()}
-    workloads = list(dict.fromkeys(name for names in offers.values() for name in names))
+    # Those on a disk are a suite of their own.
+    workloads = list(dict.fromkeys(name for names in offers.values() for name in names if not name.startswith("disk-")))
     unexplained = [name for name in workloads if name not in WORKLOADS]
     if unexplained:
         raise Stop(f"scripts/lib/bench_swift.py does not say what these do: {', '.join(unexplained)}")

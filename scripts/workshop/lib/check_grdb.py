@@ -30,7 +30,8 @@ EXPECTED = {
 HELP = """\
 Fetches GRDB as it is published, switches on its SQLCipher option as its README says, with this package's product SQLCipher, and
 runs GRDB's own tests with every database encrypted. It fails if a test fails that is not known to differ, or if one that is known
-to differ passes. Then GRDB and SQLCipherKit write to one file, first in turns, then at the same time in two processes."""
+to differ passes. Then GRDB and SQLCipherKit write to one file, first in turns, then at the same time in two processes. The program
+that does so has a library that depends on GRDB by its URL, and gets the same GRDB."""
 
 
 class Stop(Exception):
@@ -56,7 +57,7 @@ def run(arguments, what, **options):
 
 def prepare():
     try:
-        grdb.on_engine(GRDB, str(ROOT))
+        grdb.on_engine(GRDB, grdb.by_path(ROOT))
     except grdb.Unexpected as problem:
         raise Stop(str(problem)) from problem
 

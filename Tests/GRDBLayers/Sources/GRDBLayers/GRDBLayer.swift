@@ -1,3 +1,4 @@
+import Companion
 import Foundation
 import GRDB
 
@@ -43,6 +44,9 @@ struct GRDBLayer {
     func search(_ word: String) throws -> [String] {
         try pool.read { try String.fetchAll($0, sql: "SELECT title FROM note_fts WHERE note_fts MATCH ?", arguments: [word]) }
     }
+
+    /// By a library that depends on GRDB as it is published.
+    func titles() throws -> [String] { try texts(pool, "SELECT title FROM note ORDER BY created") }
 
     func fill(_ rows: Int) throws {
         for value in 1...rows { try pool.write { try $0.execute(sql: "INSERT INTO tally VALUES ('grdb', ?)", arguments: [value]) } }

@@ -43,7 +43,8 @@ import Foundation
         let grdb = try GRDBLayer(path)
         try expect(grdb.notes(), [Note(title: "GRDB", created: date), Note(title: "SQLCipherKit", created: date + 1)], "GRDB reads")
         try expect(grdb.search("sqlcipherkit"), ["SQLCipherKit"], "GRDB finds")
-        print("GRDB and SQLCipherKit read what the other has written")
+        try expect(grdb.titles(), ["GRDB", "SQLCipherKit"], "a library over GRDB reads")
+        print("GRDB, a library over it, and SQLCipherKit read what the other has written")
     }
 
     /// What two processes have written, by both.
