@@ -29,15 +29,57 @@ def files():
 
 
 ARTICLES = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc"
-# What is said in several places, by the file that decides: the words there, and each page that says the same in other words.
+NUMBERS = {"4": "four", "5": "five", "6": "six"}
+# What is said in several places, by the file that decides: what to find there, each page that says the same, and in which words.
 SAME = (
-    ("scripts/quickstart", r"takes (six to nine) minutes", ("README.md", "ARTICLES/CommandLineTool.md")),
-    ("scripts/test", r"takes about (nine) minutes", ("README.md", "CONTRIBUTING.md")),
+    ("scripts/quickstart", r"takes (six to nine) minutes", ("README.md", "ARTICLES/CommandLineTool.md"), "{}"),
+    ("scripts/test", r"takes about (nine) minutes", ("README.md", "CONTRIBUTING.md"), "{}"),
+    ("Examples/Notes/run", r"takes (ten to fifteen) minutes", ("Examples/Notes/README.md",), "{}"),
+    ("README.md", r"debug build takes (two to four) minutes", ("ARTICLES/AddingThePackage.md", "ARTICLES/GettingStarted.md"), "{}"),
     ("Package.swift", r"swift-tools-version: ([\d.]+)", ("README.md", *(
-        f"ARTICLES/{name}.md" for name in ("AddingThePackage", "CommandLineTool", "GettingStarted", "Platforms")))),
-    *(("Package.swift", rf"\.{name}\(\.v(\d+)\)", ("README.md", "ARTICLES/Platforms.md"))
+        f"ARTICLES/{name}.md" for name in ("AddingThePackage", "CommandLineTool", "GettingStarted", "Platforms"))), "{}"),
+    *(("Package.swift", rf"\.{name}\(\.v(\d+)\)", ("README.md", "ARTICLES/Platforms.md"), name + " {}")
       for name in ("macOS", "iOS", "tvOS", "watchOS", "visionOS")),
+    ("scripts/lib/grdb.py", r'VERSION = "(\d+\.\d+)',
+     tuple(f"ARTICLES/{name}.md" for name in ("EngineUnderGRDB", "OtherPackages")), "GRDB {}"),
+    ("Sources/CSQLCipher/Engine/options.h", r"SQLITE_MAX_ATTACHED (\d+)",
+     ("ARTICLES/AttachedDatabases.md", "ARTICLES/Platforms.md"), "Up to {}"),
+    ("Sources/SQLCipherKitCore/Keys/CipherConfiguration.swift", r"kdfIterations = (\d+_\d+)",
+     tuple(f"ARTICLES/{name}.md" for name in ("FormatCompatibility", "Keys", "Performance", "Security")), "{} rounds"),
+    ("Sources/SQLCipherKitCore/Connection/DatabaseConfiguration.swift", r"busyTimeout: Duration = \.seconds\((\d)\)",
+     ("ARTICLES/Concurrency.md",), "{} seconds by default"),
+    ("Sources/SQLCipherKitCore/Connection/DatabaseConfiguration.swift", r"maximumReaders = (\d)",
+     ("ARTICLES/Concurrency.md",), "up to {} that read"),
+    ("Sources/SQLCipherKitConcurrency/Observation/LiveQuery.swift", r"pause: Duration = \.milliseconds\((\d+)\)",
+     ("ARTICLES/InAnApp.md", "ARTICLES/Observation.md"), "{} ms"),
+    ("Sources/SQLCipherKitConcurrency/Observation/LiveQuery.swift", r"pageSize: Int = (\d+)",
+     ("ARTICLES/InAnApp.md",), "rows: {}, and {} more"),
 )
+
+
+def performance():
+    """The table of what encryption costs: each work with how many times as long it takes as without."""
+    text = (ARTICLES / "Performance.md").read_text()
+    return dict(re.findall(r"^\| ([^|]+) \| ([\d.]+) \| [\d.–]+ \| [\d.–]+ \|$", text, re.M))
+
+
+def figures():
+    """What the questions and answers repeat of that table."""
+    times, answer = performance(), (ARTICLES / "FAQ.md").read_text()
+    for work, words in (("look-ups by key, default cache", "{} times for look-ups by key"),
+                        ("insert 300,000 rows, write-ahead log", "{} for inserts"),
+                        ("look-ups by key, cache of 100 pages", "Up to {} times")):
+        if words.format(times.get(work, "?")) not in answer:
+            yield f"FAQ.md does not say '{words.format(times.get(work, '?'))}', as Performance.md does"
+
+
+def commands():
+    """The tool's commands that its article does not name."""
+    article = (ARTICLES / "CommandLineTool.md").read_text()
+    for path in sorted((ROOT / "Sources" / "SQLCipherKitCLI").rglob("*.swift")):
+        for name in re.findall(r'commandName: "([a-z-]+)"', path.read_text()):
+            if not re.search(rf"`[^`\n]*\b{name}\b[^`\n]*`", article):
+                yield f"CommandLineTool.md does not name the command {name}"
 
 
 def articles():
@@ -47,18 +89,18 @@ def articles():
 
 def claims():
     """What the pages claim and is not so."""
-    for source, pattern, pages in SAME:
-        text = (ROOT / source).read_text()
-        found = re.search(pattern, text)
+    for source, pattern, pages, form in SAME:
+        found = re.search(pattern, (ROOT / source).read_text())
         if not found:
             yield f"{source} does not say what {pattern!r} finds"
             continue
-        name = re.search(r"\.(\w+OS)", pattern)
-        words = f"{name[1]} {found[1]}" if name else found[1]
+        words = form.replace("{}", NUMBERS.get(found[1], found[1]).replace("_", ","))
         for page in pages:
             path = Path(page.replace("ARTICLES", str(ARTICLES)))
-            if words not in (ROOT / path).read_text():
+            if words not in re.sub(r"\s+", " ", (ROOT / path).read_text()):
                 yield f"{path.name} does not say '{words}', as {source} does"
+    yield from figures()
+    yield from commands()
     readme = (ROOT / "README.md").read_text()
     if readme.count("\n") > 150:
         yield f"README.md has {readme.count(chr(10))} lines, and 150 are the most: move what is less than essential into an article"
