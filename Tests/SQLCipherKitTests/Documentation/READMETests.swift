@@ -25,8 +25,7 @@ import TestSupport
         // 2. Store a record, and index its text. A closure is a transaction.
         try await pool.write { db in
             try db.create(Note.table)
-            try db.create(FTS5Table(
-                "note_fts", columns: ["title", "body"],
+            try db.create(FTS5Table("note_fts", columns: ["title", "body"],
                 content: .external(table: "note")))
             try db.insert(Note(
                 title: "Bakery", body: "First we bake, then we sell."))
@@ -56,7 +55,15 @@ import TestSupport
             try await pool.write { db in try db.insert(Note(title: "Mill", body: "")) }
         }
         try await pool.close()
-        #expect(throws: DatabaseError.self) { try DatabasePool(.file(path), key: .passphrase("battery staple")) }
+
+        // 6. Errors have a reason, and the compiler knows their type.
+        do {
+            _ = try Connection(.file(path), key: .passphrase("wrong"))
+            Issue.record("a wrong key opens the file")
+        } catch {
+            print(error.reason == .wrongKeyOrNotADatabase)   // true
+            #expect(error.reason == .wrongKeyOrNotADatabase)
+        }
     }
 
     /// Both commands at the top exist, and the versions that the README tells are those of the engine.
