@@ -235,6 +235,14 @@ if Context.environment["SQLCIPHERKIT_FUZZING"] != nil {
     }
 }
 
+// Each compiler process reads all that a module imports and names. By default one has 25 files, here as many as make two processes.
+if isDevelopment {
+    for target in package.targets where target.type != .system {
+        let settings = ["-driver-batch-size-limit", "1000"]
+        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(settings, .when(configuration: .debug))]
+    }
+}
+
 // As in the product: who names SQLCipherKit names what it re-exports.
 for target in package.targets where target.name != "SQLCipherKit" {
     let names = target.dependencies.compactMap { if case .byNameItem(let name, _) = $0 { name } else { nil } }
