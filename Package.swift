@@ -220,6 +220,8 @@ if !hasAll {
         .executableTarget(name: "BothEngines", dependencies: ["SQLCipher", "SQLCipherKit"], path: "Tests/BothEngines"),
         .executableTarget(name: "PlainSweep", dependencies: ["KillPoints", "SQLCipher"], path: "Tests/PlainSweep"),
         .executableTarget(name: "Soak", dependencies: ["SQLCipherKit"], path: "Tests/Proofs/Soak"),
+        // What users of other libraries do, one program for each row of the articles on moving here.
+        .testTarget(name: "PortTests", dependencies: ["KitSupport", "SQLCipherKit", "TestSupport"]),
     ]
 }
 

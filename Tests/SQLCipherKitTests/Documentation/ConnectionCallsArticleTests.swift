@@ -7,7 +7,7 @@ import TestSupport
 /// The examples of the article "Opening, limits, scripts and statements", in its order.
 @Suite struct ConnectionCallsArticleTests {
     @Test func codeOfTheArticleWorks() throws {
-        let desk = try PortDesk()
+        let desk = try ExampleDesk()
         let (db, path, key) = (desk.db, desk.path, desk.key)
         let scriptURL = URL(fileURLWithPath: desk.file("setup.sql"))
         try "CREATE TABLE made(x); -- and nothing else".write(to: scriptURL, atomically: true, encoding: .utf8)

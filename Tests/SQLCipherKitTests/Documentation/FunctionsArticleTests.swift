@@ -7,7 +7,7 @@ import TestSupport
 /// The examples of the article "Functions and collations", in its order.
 @Suite struct FunctionsArticleTests {
     @Test func codeOfTheArticleWorks() throws {
-        let desk = try PortDesk()
+        let desk = try ExampleDesk()
         let (db, path, key) = (desk.db, desk.path, desk.key)
         try db.register(.function("shout", .deterministic) { (text: String) in
             text.uppercased() + "!"

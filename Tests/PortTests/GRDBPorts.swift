@@ -18,11 +18,11 @@ import TestSupport
 
     @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
 
-    let desk: PortDesk
+    let desk: ExampleDesk
     var db: Connection { desk.db }
 
     init() throws {
-        desk = try PortDesk()
+        desk = try ExampleDesk()
         try db.create(Team.table)
         try db.create(Player.table)
         try db.insertAll([Team(name: "Red"), Team(name: "Blue")])

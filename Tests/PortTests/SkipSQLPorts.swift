@@ -20,11 +20,11 @@ import TestSupport
 
     @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
 
-    let desk: PortDesk
+    let desk: ExampleDesk
     var db: Connection { desk.db }
 
     init() throws {
-        desk = try PortDesk()
+        desk = try ExampleDesk()
         try db.create(Author.table)
         try db.create(Book.table)
         try db.insertAll([Author(name: "Lem", born: 1921), Author(name: "Eco", born: 1932), Author(name: "Anon")])

@@ -21,10 +21,10 @@ import TestSupport
 
     @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
 
-    let desk: PortDesk
+    let desk: ExampleDesk
     var db: Connection { desk.db }
 
-    init() throws { desk = try PortDesk() }
+    init() throws { desk = try ExampleDesk() }
 
     struct Product: SQLAggregate {
         var product = 1

@@ -19,10 +19,10 @@ import TestSupport
 
     @Test(arguments: programs) func runs(_ program: Port) async throws { try await program.run() }
 
-    let desk: PortDesk
+    let desk: ExampleDesk
     var db: Connection { desk.db }
 
-    init() throws { desk = try PortDesk() }
+    init() throws { desk = try ExampleDesk() }
 
     // MARK: The first steps
 

@@ -51,7 +51,7 @@ import TestSupport
     @Test(arguments: listings) func eachRowHasAProgramAndASentence(_ listing: Listing) throws {
         let articles = "Sources/SQLCipherKit/Documentation.docc"
         let rows = Self.rows(in: try String(contentsOf: Repository.file("\(articles)/\(listing.article).md"), encoding: .utf8))
-        let source = try String(contentsOf: Repository.file("Tests/SQLCipherKitTests/Ports/\(listing.suite).swift"), encoding: .utf8)
+        let source = try String(contentsOf: Repository.file("Tests/PortTests/\(listing.suite).swift"), encoding: .utf8)
         let programs = Self.programs(in: source)
         #expect(listing.numbers.subtracting(programs.keys).sorted() == [], "without a program")
         #expect(listing.run.map(\.number).sorted() == programs.keys.sorted(), "each runs once")
