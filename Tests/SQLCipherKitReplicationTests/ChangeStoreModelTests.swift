@@ -178,4 +178,103 @@ import TestSupport
         if seeds.count < 3 { return }
         #expect(seen.cuts + seen.refused > 2 && seen.restored + seen.renewed > 0 && seen.pruned > 10, "\(seen)")
     }
+
+    // MARK: A copy that writes nonsense
+
+    /// Puts a value at its bounds, or at random, into what a copy's log keeps: its messages have it then, validly sealed. What
+    /// it says of others stays, as does what leads to a message with all rows: whoever has the key can write in another's name.
+    /// - Returns: what was done.
+    private static func spoil(_ db: Connection, _ random: inout SeededGenerator, _ now: Date) throws -> String {
+        let clock = Int64(now.timeIntervalSince1970 * 1000) << 16, day: Int64 = 86_400_000 << 16
+        let bounds: [Int64] = [
+            0, 1, -1, .min, .max, .max - (1 << 32), .max - (1 << 32) + 1, 1 << 40, (1 << 40) - 1, clock, clock + day, clock + day + 1,
+            clock + day - (1 << 20), clock - 400 * day, 1 << 16,
+        ]
+        let number = bounds.randomElement(using: &random) ?? 0
+        let kind = Int.random(in: 0..<8, using: &random)
+        switch kind {
+        case 0: try db.execute("UPDATE changelog SET clock = \(number) WHERE id = (SELECT max(id) FROM changelog)")
+        case 1: try db.execute("UPDATE changelog SET clock = \(number) WHERE id = (SELECT min(id) FROM changelog)")
+        case 2, 3:
+            let entries: [(Int64, Data)] = try db.fetchAll("SELECT id, changes FROM changelog ORDER BY id")
+            guard let (id, entry) = entries.randomElement(using: &random) else { break }
+            var bytes = entry
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            if Int.random(in: 0..<8, using: &random) == 0 { bytes = bytes.dropLast(1 + bytes.count / 9) }
+            try db.execute("UPDATE changelog SET changes = \(bytes) WHERE id = \(id)")
+        case 4: try db.execute("UPDATE changelog_peer SET clock = \(number) WHERE peer = 'h' AND origin = 'h'")
+        case 5: try db.execute("UPDATE changelog_peer SET sequence = \(number) WHERE peer = 'h' AND origin = 'h'")
+        case 6: try db.execute("UPDATE changelog_state SET value = \(number) WHERE name IN ('clock', 'horizon')")
+        default: try db.execute("INSERT OR REPLACE INTO changelog_state VALUES ('horizon', \(number))")
+        }
+        return "\(kind) \(number)"
+    }
+
+    private static func chains(_ store: MemoryStore) -> Set<String> {
+        Set(store.objects.keys.map { $0.split(separator: "/").dropLast().joined(separator: "/") })
+    }
+
+    /// What one copy takes, all take, and when the nonsense is gone, all go on and are equal.
+    private static func runWithNonsense(_ seed: UInt64, _ seen: inout Seen) async throws {
+        var random = SeededGenerator(state: seed)
+        let folder = try TemporaryFolder(), time = Time(), memory = MemoryStore()
+        var store = ChangeStore(memory, key: try .raw([UInt8](repeating: 2, count: 32)))
+        store.partSize = 700
+        store.largestCount = seed % 2 == 0 ? 2 : 256
+        var peers: [Peer] = []
+        for name in ["a", "b", "c", "h"] { peers.append(try Peer(name, folder.path(name), time, triggers: .quiet)) }
+        func edit(_ peer: Peer) async throws {
+            let statements = (0..<3).map { _ in statement(&random) }
+            try await peer.log.write { db in for statement in statements { try db.execute(statement) } }
+            time.pass(1)
+        }
+        var others: Set<String> = [], own: Set<String> = [], done: [String] = []
+        for (number, peer) in (peers + peers).enumerated() {
+            try await edit(peer)
+            try await peer.log.synchronize(with: store)
+            if number == 2 { others = chains(memory) }
+            if number == 3 { own = chains(memory).subtracting(others) }
+        }
+        for _ in 0..<3 {
+            for place in [0, 1, 2, 3].shuffled(using: &random) {
+                let peer = peers[place], now = time.now
+                if place == 3 {
+                    let statements = (0..<3).map { _ in statement(&random) }
+                    let state = random.next()
+                    done += try await peer.log.database.write { db in
+                        var random = SeededGenerator(state: state)
+                        for statement in statements { try db.execute(statement) }
+                        return try (0..<2).map { _ in try spoil(db, &random, now) }
+                    }
+                } else {
+                    try await edit(peer)
+                }
+                do { try await peer.log.synchronize(with: store) } catch is DatabaseError { seen.refused += 1 }
+            }
+        }
+        // It was noticed: its objects are removed, and the others go on.
+        memory.restore(memory.objects.filter { object in !own.contains { object.key.hasPrefix($0 + "/") } })
+        peers.removeLast()
+        for round in 0..<6 {
+            for peer in peers {
+                if round < 3 { try await edit(peer) }
+                try await peer.log.synchronize(with: store)
+            }
+        }
+        let expected = try peers[0].rows()
+        for peer in peers {
+            let rows = try peer.rows()
+            #expect(Set(rows).symmetricDifference(expected).sorted() == [], "seed \(seed) \(peer.name): \(done)")
+        }
+    }
+
+    @Test func whatOneCopyTakesOfNonsenseAllTake() async throws {
+        var seen = Seen()
+        for seed in LongTests.seeds(2, of: 600) {
+            do { try await Self.runWithNonsense(seed, &seen) } catch { Issue.record(error, "seed \(seed)") }
+        }
+        #expect(seen.refused > 0, "\(seen)")
+    }
 }
