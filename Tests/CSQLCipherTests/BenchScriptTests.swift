@@ -19,6 +19,35 @@ import Testing
         #expect(try run("swift", "--help").contains("open a database through its key slots"))
     }
 
+    @Test func theDiskSuiteExplainsEachWorkload() throws {
+        for layer in ["BenchOurs", "BenchGRDB"] {
+            let source = try String(contentsOf: Repository.file("Tests/Benchmarks/Sources/\(layer)/Disk.swift"), encoding: .utf8)
+            let names = source.matches(of: #/\n +\("(disk-[a-z-]+)", /#).map { String($0.1) }
+            let listed = try run("disk", "--list").split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1) }
+            #expect(names.count == 6 && names == listed.map { String($0[0]) } && listed.allSatisfy { $0.count == 2 })
+        }
+        #expect(try run("disk", "--help").contains("each on the disk"))
+    }
+
+    /// What `disk --article` writes takes the place of its paragraph and its table, and of nothing else, as often as it is run.
+    @Test func newFiguresReplaceTheirTableAlone() throws {
+        let program = """
+            import sys
+            sys.path.insert(0, "scripts/lib")
+            import bench_disk
+            times = {work: {name: [1] for name in bench_disk.VARIANTS} for work in bench_disk.WORKLOADS}
+            text = bench_disk.article(bench_disk.ARTICLE.read_text(), bench_disk.table(times, 10), "the first machine", 0.5)
+            new = bench_disk.article(text, bench_disk.table(times, 1), "a machine", 0.5)
+            again = bench_disk.article(new, bench_disk.table(times, 20), "another machine", 0.5)
+            kept = text.split("\\n\\n")
+            changed = [i for i, (a, b) in enumerate(zip(kept, new.split("\\n\\n"), strict=True)) if a != b]
+            print("(on-a-disk)" in text, len(changed), changed[1] - changed[0], "200,000 |" in new, "10,000 |" in again, "a machine" in again)
+            """
+        let arguments = ["-c", "cd \"$0\" && exec python3 -B -c \"$1\"", Repository.file("").path, program]
+        let outcome = try Command.run("bash", arguments)
+        #expect(outcome.output == "True 2 1 True True False\n", "\(outcome)")
+    }
+
     @Test func theEngineSuiteExplainsEachWorkload() throws {
         let help = try run("engine", "--help")
         let source = try String(contentsOf: Repository.file("scripts/lib/bench_engine.py"), encoding: .utf8)

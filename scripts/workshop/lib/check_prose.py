@@ -41,7 +41,7 @@ SAME = (
     *(("Package.swift", rf"\.{name}\(\.v(\d+)\)", ("README.md", "ARTICLES/Platforms.md"), name + " {}")
       for name in ("macOS", "iOS", "tvOS", "watchOS", "visionOS")),
     ("scripts/lib/grdb.py", r'VERSION = "(\d+\.\d+)',
-     tuple(f"ARTICLES/{name}.md" for name in ("EngineUnderGRDB", "OtherPackages")), "GRDB {}"),
+     tuple(f"ARTICLES/{name}.md" for name in ("EngineUnderGRDB", "OtherPackages", "Performance")), "GRDB {}"),
     ("Sources/CSQLCipher/Engine/options.h", r"SQLITE_MAX_ATTACHED (\d+)",
      ("ARTICLES/AttachedDatabases.md", "ARTICLES/Platforms.md"), "Up to {}"),
     ("Sources/SQLCipherKitCore/Keys/CipherConfiguration.swift", r"kdfIterations = (\d+_\d+)",

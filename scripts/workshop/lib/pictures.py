@@ -225,6 +225,35 @@ def chart(colours, title, unit, label, column):
     return p
 
 
+def disk(colours):
+    """The table of the article on performance whose figures are absolute, as bars for each row; None as long as it has none."""
+    text = (ARTICLES / "Performance.md").read_text()
+    found = re.search(r"\n\| a second \|(.*)\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text)
+    if not found:
+        return None
+    variants = [name.strip() for name in found[1].split("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[2].splitlines()]
+    fills = ["grid", "other", "soft", "bar"]
+    left, top, width, bar = 10, 128, 290, 16
+    height = 30 + len(variants) * bar + 10
+    p = Picture(440, top + len(rows) * height, "What gets done in a second, on a disk", colours)
+    p.text(left, 24, "In a second, on a disk", 16, anchor="start", weight="bold")
+    p.text(left, 46, "More is better.", 13, "soft", "start")
+    for index, (name, fill) in enumerate(zip(variants, fills, strict=True)):
+        x, y = left + index % 2 * 200, 60 + index // 2 * 22
+        p.parts.append(f'<rect x="{x}" y="{y}" width="14" height="14" rx="2" fill="{colours[fill]}"/>')
+        p.text(x + 20, y + 12, name, 13, anchor="start")
+    for index, (what, *cells) in enumerate(rows):
+        y = top + index * height
+        values = [float(re.match(r"[\d.,]+", cell)[0].replace(",", "")) for cell in cells]
+        p.text(left, y + 14, what, 13, anchor="start")
+        for number, (cell, value, fill) in enumerate(zip(cells, values, fills, strict=True)):
+            length, line = value / max(values) * width, y + 22 + number * bar
+            p.parts.append(f'<rect x="{left}" y="{line}" width="{length:.1f}" height="{bar - 3}" rx="2" fill="{colours[fill]}"/>')
+            p.text(left + length + 6, line + 11, cell, 12, "text", "start")
+    return p
+
+
 PICTURES = {
     "page-encryption": page_encryption,
     "key-slots": key_slots,
@@ -232,6 +261,7 @@ PICTURES = {
     "search-ranking": ranking,
     "replication": replication,
     "replica-objects": replica_objects,
+    "on-a-disk": disk,
     "cost-of-encryption": lambda colours: chart(
         colours, "The cost of encryption", "Time with encryption over time without it", "× plain SQLite", 1),
     "beside-openssl": lambda colours: chart(
@@ -256,7 +286,10 @@ def main():
     for name, draw in PICTURES.items():
         for suffix, colours in (("", LIGHT), ("~dark", DARK)):
             path = ELSEWHERE.get(name, FOLDER) / f"{name}{suffix}.svg"
-            text = draw(colours).svg()
+            picture = draw(colours)
+            if picture is None:
+                continue
+            text = picture.svg()
             if path.exists() and path.read_text() == text:
                 continue
             stale.append(path.name)

@@ -35,6 +35,8 @@ void execute(const char *sql);
 sqlite3_stmt *prepare(const char *sql);
 /* A number of rows at this scale. */
 long long rows(long long full);
+/* Another database in the folder, without a key. */
+sqlite3 *open_file(const char *name);
 /* Makes a table and fills it. */
 void fill(const char *create, const char *insert, long long count);
 /* The first value of the first row. */

@@ -6,7 +6,7 @@
 
 static sqlite3_stmt *begin, *one, *commit;
 
-static sqlite3 *open_file(const char *name) {
+sqlite3 *open_file(const char *name) {
     char path[4096];
     sqlite3 *opened;
     snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -141,17 +141,19 @@ static void create_mixed(void) {
     statement = prepare(INSERT_MIXED);
 }
 
-static long long insert_mixed_rows(long long count) {
+static void insert_mixed_row(long long n) {
     static const unsigned char body[40] = {1, 2, 3};
+    check(sqlite3_bind_int64(statement, 1, n));
+    check(sqlite3_bind_double(statement, 2, (double)n * 0.5));
+    check(sqlite3_bind_text(statement, 3, TITLE_TEXT, sizeof TITLE_TEXT - 1, SQLITE_TRANSIENT));
+    check(sqlite3_bind_blob(statement, 4, body, sizeof body, SQLITE_TRANSIENT));
+    check(sqlite3_step(statement));
+    check(sqlite3_reset(statement));
+}
+
+static long long insert_mixed_rows(long long count) {
     execute("BEGIN");
-    for (long long n = 0; n < count; n++) {
-        check(sqlite3_bind_int64(statement, 1, n));
-        check(sqlite3_bind_double(statement, 2, (double)n * 0.5));
-        check(sqlite3_bind_text(statement, 3, TITLE_TEXT, sizeof TITLE_TEXT - 1, SQLITE_TRANSIENT));
-        check(sqlite3_bind_blob(statement, 4, body, sizeof body, SQLITE_TRANSIENT));
-        check(sqlite3_step(statement));
-        check(sqlite3_reset(statement));
-    }
+    for (long long n = 0; n < count; n++) insert_mixed_row(n);
     execute("COMMIT");
     return 0;
 }
@@ -291,6 +293,64 @@ static long long json_extract(void) {
     return sum;
 }
 
+/* --- A file on a disk, without a key --- */
+
+static void open_disk(void) {
+    db = open_file("disk.db");
+    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+}
+
+static void create_disk(void) {
+    open_disk();
+    create_mixed();
+}
+
+static void create_disk_whole(void) {
+    open_disk();
+    execute("PRAGMA synchronous = NORMAL");
+    create_mixed();
+}
+
+static long long commits(long long count) {
+    for (long long n = 0; n < count; n++) {
+        execute("BEGIN IMMEDIATE");
+        insert_mixed_row(n);
+        execute("COMMIT");
+    }
+    return 0;
+}
+
+static long long disk_commits(void) { return commits(rows(DISK_COMMITS)); }
+static long long disk_quick_commits(void) { return commits(rows(DISK_QUICK_COMMITS)); }
+
+static void fill_disk(void) {
+    open_disk();
+    fill(CREATE_MIXED, FILL_MIXED, rows(FETCH_ROWS));
+    check(sqlite3_close(db));
+    db = 0;
+}
+
+/* Opening included. */
+static long long read_disk(void) {
+    open_disk();
+    statement = prepare(SELECT_MIXED);
+    long long sum = fetch_mixed();
+    check(sqlite3_finalize(statement));
+    check(sqlite3_close(db));
+    db = 0;
+    return sum;
+}
+
+static void fill_disk_lookup(void) {
+    open_disk();
+    fill_lookup();
+}
+
+static void fill_disk_texts(void) {
+    open_disk();
+    fill_texts();
+}
+
 const struct workload workloads[] = {
     {"fetch-ints-index", fill_ints, fetch_ints, 0},
     {"fetch-ints-name", fill_ints, fetch_ints_name, 0},
@@ -337,5 +397,11 @@ const struct workload workloads[] = {
     {"pool-2-readers-writer", open_shared, two_readers_and_a_writer, finish_shared},
     {"pool-open-second", open_keyed_twice, open_second, 0},
     {"open-slots", make_passphrase, open_passphrase, 0},
+    {"disk-insert", create_disk, insert_mixed, finish_insert_mixed},
+    {"disk-commit", create_disk, disk_commits, finish_insert_mixed},
+    {"disk-commit-whole", create_disk_whole, disk_quick_commits, finish_insert_mixed},
+    {"disk-read", fill_disk, read_disk, 0},
+    {"disk-lookup", fill_disk_lookup, lookup_pk, 0},
+    {"disk-search", fill_disk_texts, fts_search, 0},
     {0, 0, 0, 0},
 };

@@ -39,7 +39,7 @@ enum BenchGRDB {
                 ("keyed-insert-mixed", { try insertMixed(openKeyed($0), $0.rows(KEYED_INSERT_ROWS)) }),
             ]
         #endif
-        try serve(workloads)
+        try serve(workloads + diskWorkloads())
     }
 }
 

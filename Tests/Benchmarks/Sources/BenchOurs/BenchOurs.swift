@@ -61,7 +61,7 @@ enum BenchOurs {
             ("json-codable", decodeJSON),
             ("keyed-fetch-mixed", { try fetchMixed(openKeyed($0), [UInt8].self, $0) }),
             ("keyed-insert-mixed", { try insertMixed(openKeyed($0), mixedBody, $0.rows(KEYED_INSERT_ROWS)) }),
-        ])
+        ] + diskWorkloads())
     }
 }
 
