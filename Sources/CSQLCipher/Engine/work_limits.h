@@ -67,3 +67,12 @@ i64 sqlcipherkit_rows_stepped(sqlite3 *db) {
     }
     return rows;
 }
+
+int sqlcipherkit_has_ended(sqlite3 *db) {
+    int running = 0, ended = 0;
+    for (const Vdbe *statement = db->pVdbe; statement != NULL; statement = statement->pVNext) {
+        running += statement->eVdbeState == VDBE_RUN_STATE && statement->pResultRow == NULL;
+        ended |= statement->eVdbeState == VDBE_HALT_STATE;
+    }
+    return ended && running < db->nVdbeExec;
+}

@@ -58,7 +58,7 @@ extension ConnectionHooks {
     }
 
     func progressed() -> Int32 {
-        if isRestoring { return 0 }
+        if isRestoring || sqlcipherkit_has_ended(connection.handle) != 0 { return 0 }
         if stopsLentWork, connection.mustStop { return 1 }
         guard let progress else { return 0 }
         return connection.inHook {
