@@ -14,11 +14,7 @@ package enum DatabaseFile {
         _ = try location.name.cName("the path of the database")
         guard let path = location.path else { return false }
         if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
-        // SQLite would drop such an ending, and create another file.
-        let end = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map { String($0) ?? "" }
-        if ["", ".", ".."].contains(end) {
-            throw cannotOpen(path, "it is a folder's path")
-        }
+        try refuseFolder(path)
         var info = stat()
         if stat(path, &info) == 0 {
             if info.st_mode & S_IFMT == S_IFDIR { throw cannotOpen(path, "it is a folder") }
@@ -39,6 +35,22 @@ package enum DatabaseFile {
             throw cannotOpen(path, "the folder \(folder) cannot be made")
         }
         return true
+    }
+
+    /// The absolute path of a new file, which holds if the working folder changes.
+    /// - Parameter what: what the file is, for the error.
+    package static func newPath(_ path: String, of what: String) throws(DatabaseError) -> String {
+        if path.isEmpty || path.utf8.contains(0) {
+            throw .invalidArgument("the path of \(what) is empty or contains a NUL character")
+        }
+        try refuseFolder(path)
+        return URL(fileURLWithPath: path).path
+    }
+
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` for an ending that SQLite and Foundation would drop, to make another file.
+    private static func refuseFolder(_ path: String) throws(DatabaseError) {
+        let end = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map { String($0) ?? "" }
+        if ["", ".", ".."].contains(end) { throw cannotOpen(path, "it is a folder's path") }
     }
 
     /// Removes a file that an opening has created and left empty. It holds SQLite's lock, so that no process writes to the file in

@@ -43,10 +43,7 @@ extension DatabaseConverter {
         fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil, recoveryCopy: String? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgress.Handler? = nil
     ) throws -> SalvageReport {
-        if newPath.isEmpty || newPath.utf8.contains(0) {
-            throw DatabaseError.invalidArgument("the path of the new file is empty or contains a NUL character")
-        }
-        let newPath = URL(fileURLWithPath: newPath).path
+        let newPath = try DatabaseFile.newPath(newPath, of: "the new file")
         for suffix in ["", "-journal", "-wal"] where DatabaseFile.exists(newPath + suffix) {
             throw DatabaseFile.cannotOpen(newPath, "there is a file \(newPath + suffix) already")
         }

@@ -13,11 +13,8 @@ struct FileBackup {
         of source: Schema, to path: String, key: Encryption, _ options: Schema.BackupOptions, _ progress: RewriteProgress.Handler?
     ) throws {
         try source.live()
-        if path.isEmpty || path.utf8.contains(0) {
-            throw DatabaseError.invalidArgument("the path of the backup is empty or contains a NUL character")
-        }
         self.source = source
-        self.path = URL(fileURLWithPath: path).path
+        self.path = try DatabaseFile.newPath(path, of: "the backup")
         encryption = try key.resolvedForNewFile()
         self.options = options
         self.progress = progress

@@ -61,10 +61,7 @@ extension Schema {
             guard let own = try self.path else {
                 throw DatabaseError.misuse("the database \(name) has no file, and so no recovery copy")
             }
-            if path?.isEmpty == true || path?.utf8.contains(0) == true {
-                throw DatabaseError.invalidArgument("the path of the recovery copy is empty or contains a NUL character")
-            }
-            let path = path.map { URL(fileURLWithPath: $0).path } ?? own + RecoveryCopy.suffix
+            let path = try path.map { try DatabaseFile.newPath($0, of: "the recovery copy") } ?? own + RecoveryCopy.suffix
             let key = try encryptionOrPlaintext
             if DatabaseFile.exists(path) { _ = try RecoveryCopy(atPath: path, key: key) }
             var original = stat()
