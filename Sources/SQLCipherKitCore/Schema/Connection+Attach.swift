@@ -59,7 +59,7 @@ extension Connection {
             } catch {
                 // A database that the open transaction has read cannot be detached.
                 sqlcipherkit_leave_transaction(handle, name)
-                try? schema.detach()
+                try? restoring { () throws(DatabaseError) in try schema.detach() }
                 // Damage in a database that is not attached is no reason for a transaction to lose what it has changed in others.
                 if !refusesCommit { sqlcipherkit_allow_commit(handle) }
                 throw error

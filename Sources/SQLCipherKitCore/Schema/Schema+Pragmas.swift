@@ -53,7 +53,9 @@ extension Schema {
             if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
             return try pragma(name, as: type)
         } catch {
-            if let literal = before?.pragmaLiteral { let _: SQLValue? = try? answer(to: "\(text) = \(literal)") }
+            if let literal = before?.pragmaLiteral {
+                try? connection.restoring { let _: SQLValue? = try answer(to: "\(text) = \(literal)") }
+            }
             throw error
         }
     }

@@ -32,10 +32,8 @@ extension Schema {
     public func setJournalMode(
         _ mode: DatabaseConfiguration.JournalMode
     ) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
-        try live()
-        // The pragma returns the new mode; reading it again would be a second transaction.
-        let statement = try connection.prepare(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode.rawValue)"))
-        let result = try self.mode(try statement.fetchOne(String.self) ?? "")
+        // The pragma returns the new mode.
+        let result = try self.mode(setPragma("journal_mode", to: mode.rawValue) ?? "")
         // What keeps the file whole depends on the mode.
         if connection.configuration.durability == .wholeFile { try applyDurability() }
         return result

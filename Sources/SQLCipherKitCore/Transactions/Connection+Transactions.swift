@@ -192,14 +192,14 @@ extension Connection {
     /// refused by an authorizer, it rolls back without a statement.
     package func abandon() {
         guard isInTransaction else { return }
-        if (try? control("ROLLBACK")) == nil, isInTransaction, let handle { sqlcipherkit_roll_back(handle) }
+        if (try? restoring { try control("ROLLBACK") }) == nil, isInTransaction, let handle { sqlcipherkit_roll_back(handle) }
     }
 
     /// Undoes a savepoint. If that fails, rolls back the whole transaction, which would otherwise keep the changes to be undone.
     private func abandon(savepoint name: String, _ changes: ChangeTracker.Mark?) {
         guard isInTransaction else { return }
         do throws(DatabaseError) {
-            try control("ROLLBACK TO \(name)")
+            try restoring { () throws(DatabaseError) in try control("ROLLBACK TO \(name)") }
             if let changes { hooks?.tracker?.rollBack(to: changes) }
             try control("RELEASE \(name)")
         } catch {

@@ -133,8 +133,13 @@ extension Changeset {
         if !options.runsForeignKeyActions { flags |= SQLITE_CHANGESETAPPLY_FKNOACTION }
         if !options.reportsChangesThatAreMade { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
         // The conflict handler may use the connection, but must not end the savepoint that the changeset is applied in.
+        let isNested = db.isInTransaction
         db.enterTransaction()
-        defer { db.leaveTransaction() }
+        // What ends every statement ends as well those with which SQLite undoes the changes.
+        defer {
+            db.leaveTransaction()
+            if !isNested { db.abandon() }
+        }
         let rc = try withBytes { bytes, count throws(DatabaseError) in
             withExtendedLifetime(application) {
                 sqlite3changeset_apply_v2(
