@@ -6,7 +6,7 @@ import SQLCipherKit
 /// Runs the drivers over the cases of all families, each case in a process of its own. Prints what is wrong and what was covered.
 ///
 /// `Contract FOLDER DRIVER [FAMILY/NAME]…`: the driver `texts`, `kinds`, `situations`, `memory`, `calls` or `kills`; all cases, or
-/// those whose labels begin with one of the names.
+/// those whose labels begin with one of the names. With `CONTRACT_SHOWS` in the environment, it prints the answer of each call.
 @main
 struct Contract {
     static func main() {

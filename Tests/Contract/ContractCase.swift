@@ -120,6 +120,9 @@ final class Trial {
         return usual
     }
 
+    /// Whether the argument has its usual text.
+    func isUsual(_ argument: String) -> Bool { hostile?.argument != argument }
+
     /// The path of a file in the folder, of which the text is the name.
     func file(_ argument: String, _ usual: String) -> String { inFolder(text(argument, usual, .path)) }
 

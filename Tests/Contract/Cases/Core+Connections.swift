@@ -78,7 +78,7 @@ extension Cases {
             call("limits", .settles) { t in
                 try Connection.Settings.Limit.allCases.map { limit in try t.db.settings.setLimit(limit, to: t.db.settings.limit(limit)) }
             },
-            call("statement cache", .settles, differs: [.memory, .attached, .slots]) { t in
+            call("statement cache", .settles, differs: [.memory, .attached, .slots], worksClosed: true) { t in
                 let cache = try t.db.settings.statementCache
                 cache.capacity = 3
                 cache.clear()
@@ -216,7 +216,7 @@ extension Cases {
                 chmod(t.inFolder("key"), 0o600)
             }) { t in try KeySource.file(t.file("path", "key"), as: .passphrase).key().map { "\($0)" } ?? "" },
             call("a provider's variable", on: .nothing) { t in
-                do { return try KeySource.environment(t.text("name", "NO_SUCH_VARIABLE", .name)).key().map { "\($0)" } ?? "none" } catch {
+                do { return try KeySource.environment("CONTRACT_" + t.text("name", "NO_SUCH_VARIABLE", .name)).key().map { "\($0)" } ?? "none" } catch {
                     return "none"
                 }
             },

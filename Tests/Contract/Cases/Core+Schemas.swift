@@ -41,7 +41,7 @@ extension Cases {
                     .set(JSONPath(key), to: value), .append(value, toArrayAt: "tags"))
                 t.then {
                     let meta = try t.db.fetchOne(JSONValue.self, "SELECT meta FROM note WHERE id = 1")
-                    if let back = meta?[key] { try t.same(JSONValue.string(value), back) }
+                    if t.isUsual("column"), let back = meta?[key] { try t.same(JSONValue.string(value), back) }
                 }
                 return count
             },
@@ -69,7 +69,7 @@ extension Cases {
             call("insert", .writes) { t in
                 let record = Plain(title: t.text("title", Secrets.value), body: nil)
                 try t.db.insert(record, into: t.text("table", "note", .name), in: t.schema)
-                t.then { try t.same(record.title, t.db.fetchOne(String.self, "SELECT title FROM note ORDER BY id DESC LIMIT 1")) }
+                t.then { if t.isUsual("table") { try t.same(record.title, t.db.fetchOne(String.self, "SELECT title FROM note ORDER BY id DESC LIMIT 1")) } }
                 return try t.db.changes
             })
         + family("values",

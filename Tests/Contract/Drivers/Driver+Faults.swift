@@ -63,7 +63,7 @@ extension Driver {
             if let broken = error as? BrokenPromise { Isolated.fail(broken.description) }
             if let secret = Secrets.told(by: error) { Isolated.fail("its error tells \(secret): \(error)") }
             for change in trial.changedArguments { Isolated.fail("it threw, and an argument changed: \(change)") }
-            if !item.isStepwise { Self.compare(before, trial, error) }
+            if !item.isStepwise { Self.compare(before, trial, error, isFaulty: true) }
         }
         Self.checkUsable(trial)
     }

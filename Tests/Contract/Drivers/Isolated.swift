@@ -37,6 +37,9 @@ enum Isolated {
         FileHandle.standardOutput.write(Data("FAILED \(label): \(problem)\n".utf8))
     }
 
+    /// Prints what a call has answered, for a look at it.
+    static func show(_ result: String) { FileHandle.standardOutput.write(Data("\(label): \(result.prefix(300))\n".utf8)) }
+
     static func cover(_ promises: [Int], _ family: String) {
         FileHandle.standardOutput.write(Data("covered \(promises.map(String.init).joined(separator: " ")) \(family)\n".utf8))
     }
