@@ -52,7 +52,7 @@ struct Driver {
         return result
     }
 
-    /// - Parameter isFaulty: whether a file that cannot be removed, or not be told from another process's, is left for the next process.
+    /// - Parameter isFaulty: whether a file that could not be removed, or be told from another's, is left for the next process.
     static func compare(_ before: Result<State, any Error>, _ trial: Trial, _ error: any Error, isFaulty: Bool = false) {
         if let error = error as? DatabaseError, error.reason == .unknownOutcome || error.workingKey != nil { return }
         do {
