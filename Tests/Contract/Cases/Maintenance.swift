@@ -146,7 +146,7 @@ extension Cases {
 
     private static var changes: [ContractCase] {
         family("changeset",
-            call("recorded and applied") { t in
+            call("recorded and applied", refusing: [.readOnly]) { t in
                 var changes: Changeset?
                 try t.db.transaction { db -> TransactionEnd<Void> in
                     changes = try t.schema.recordingChanges(tables: [t.text("table", "note", .name)]) { db in
