@@ -7,11 +7,12 @@ static const char sqlcipherkit_schema_refusal[] =
 
 int sqlcipherkit_is_slot_mark(const char *name) { return name != NULL && sqlite3_stricmp(name, SQLCIPHERKIT_SLOT_MARK) == 0; }
 
-/* Whether a statement of this connection must not touch the table of that name. Reading a schema, and VACUUM, which copies all
- * tables, may name it. */
+/* Whether a statement of this connection must not touch the table of that name. Reading a schema, which ALTER TABLE does for all of
+ * its entries, and VACUUM, which copies all tables, may name it. */
 static int sqlcipherkit_is_kept(Parse *parse, const char *name) {
     sqlite3 *db = parse->db;
-    if (db->init.busy || (db->mDbFlags & DBFLAG_Vacuum) != 0 || !sqlcipherkit_is_slot_mark(name)) return 0;
+    if (db->init.busy || parse->eParseMode != PARSE_MODE_NORMAL || (db->mDbFlags & DBFLAG_Vacuum) != 0) return 0;
+    if (!sqlcipherkit_is_slot_mark(name)) return 0;
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     return guard != NULL && guard->mark_writers == 0;
 }
