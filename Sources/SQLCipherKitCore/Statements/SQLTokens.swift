@@ -2,12 +2,12 @@ import CSQLCipher
 
 /// The tokens of SQL text as the engine's own parser reads them, without blanks and comments.
 package struct SQLTokens {
-    enum Kind { case word, quoted, semicolon, opening, closing, other, unreadable }
+    package enum Kind { case word, quoted, semicolon, opening, closing, other, unreadable }
 
     package struct Token {
-        let kind: Kind
+        package let kind: Kind
         /// The token's position in bytes of UTF-8.
-        let range: Range<Int>
+        package let range: Range<Int>
     }
 
     private let bytes: ContiguousArray<CChar>

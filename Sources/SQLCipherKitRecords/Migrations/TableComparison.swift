@@ -154,8 +154,16 @@ struct TableComparison {
                 [TableComparison.folded($0.column ?? ""), $0.isDescending ? "-" : "", TableComparison.folded($0.collation)]
             }
             let isPlain = !index.isPartial && !index.terms.contains(where: \.isExpression)
-            let tail = index.sql.flatMap { sql in sql.firstIndex(of: "(").map { String(sql[$0...]) } }
-            text = isPlain ? nil : TableComparison.expression(tail)
+            text = isPlain ? nil : TableComparison.expression(index.sql.map(Self.tail))
+        }
+
+        /// From the parenthesis that begins the terms: a name or a comment may have one too.
+        private static func tail(of sql: String) -> String {
+            var tokens = SQLTokens(sql)
+            while let token = tokens.next() {
+                if token.kind == .opening { return String(decoding: sql.utf8.dropFirst(token.range.lowerBound), as: UTF8.self) }
+            }
+            return sql
         }
     }
 

@@ -74,13 +74,17 @@ extension FullTextIndex {
 /// Parses a `CREATE VIRTUAL TABLE … USING fts5(…)` statement by bytes, as FTS5 does.
 package enum FTS5Declaration {
     package static func options(in sql: String) -> [String: String] {
+        // A name or a comment may have parentheses too.
+        var (tokens, opening, closing) = (SQLTokens(sql), nil as Int?, 0)
+        while let token = tokens.next() {
+            if token.kind == .opening, opening == nil { opening = token.range.upperBound }
+            if token.kind == .closing { closing = token.range.lowerBound }
+        }
         let sql = Array(sql.utf8)
-        guard let opening = sql.firstIndex(of: UInt8(ascii: "(")), let closing = sql.lastIndex(of: UInt8(ascii: ")")),
-            opening < closing
-        else { return [:] }
+        guard let opening, opening <= closing else { return [:] }
         var arguments: [[UInt8]] = [[]]
         var quote: UInt8?
-        for byte in sql[(opening + 1)..<closing] {
+        for byte in sql[opening..<closing] {
             if let open = quote {
                 if byte == open { quote = nil }
             } else if byte == UInt8(ascii: "[") {
