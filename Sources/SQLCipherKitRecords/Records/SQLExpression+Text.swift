@@ -16,8 +16,13 @@ extension SQLExpression where Value: SQLValueConvertible, Value._Plain == String
         return call("substr", "\(sql), 1, \(count)")
     }
 
-    /// Every place of one text replaced by another.
-    public func replacing(_ text: String, with other: String) -> Self { call("replace", "\(sql), \(text), \(other)") }
+    /// Every place of one text replaced by another. A text that begins with a NUL character is an error, because SQLite would
+    /// replace nothing.
+    public func replacing(_ text: String, with other: String) -> Self {
+        let isCut = text.utf8.first == 0
+        let place: SQL = isCut ? "\(RefusedValue(.invalidArgument("the text to replace begins with a NUL character")))" : "\(text)"
+        return call("replace", "\(sql), \(place), \(other)")
+    }
 }
 
 extension SQLExpression where Value == String {
