@@ -34,5 +34,5 @@ struct Contract {
 }
 
 extension Cases {
-    static var all: [ContractCase] { core + concurrency + maintenance + records + search }
+    static var all: [ContractCase] { core + concurrency + maintenance + records + search + replication }
 }
