@@ -17,8 +17,10 @@ public struct FolderStore: ReplicaStore {
     private static let lockName = "~lock", newName = "~new"
 
     /// - Parameter path: the folder; created with permissions 0700 if it is missing.
-    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there is no such folder and it cannot be created.
+    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there is no such folder and it cannot be created: folders above it
+    ///   that were created stay. ``DatabaseError/Reason/invalidArgument`` for a path with a NUL character.
     public init(_ path: String) throws(DatabaseError) {
+        _ = try path.cName("the path of the store")
         self.path = path
         do {
             try FileManager.default.createDirectory(

@@ -72,6 +72,7 @@ public actor ReplicaFollower {
         at path: String, following store: any ReplicaStore, key: Encryption, every interval: Duration = .seconds(1),
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) async throws {
+        let path = try DatabaseFile.newPath(path, of: "the copy")
         self.path = path
         let interval = interval.betweenPolls, store = CheckedStore(store), lock = try FollowerState.lock(path)
         self.lock = lock

@@ -22,6 +22,7 @@ extension Replica {
         _ path: String, from store: any ReplicaStore, key: Encryption,
         progress: (@Sendable (RewriteProgress) throws -> Void)? = nil
     ) async throws -> Position? {
+        let path = try DatabaseFile.newPath(path, of: "the restored database")
         if FileManager.default.fileExists(atPath: path) { return nil }
         let store = CheckedStore(store)
         guard let (head, _) = try await ReplicaHead.read(store) else {

@@ -59,6 +59,7 @@ extension Replica {
         _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
         _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration
     ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, held: FollowerState.Held) {
+        let path = try DatabaseFile.newPath(path, of: "the restored database")
         var reader = try await ReplicaReader(store, key: key), attempts = 0
         while true {
             var goesOn = false
