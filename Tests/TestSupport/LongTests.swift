@@ -10,9 +10,10 @@ public enum LongTests {
 
     /// A sample of the cases of a sweep, which ``Seed`` decides and which keeps their order; all of them with long tests.
     /// - Parameter count: how many cases the gate takes.
-    public static func sample<Case>(_ count: Int, of cases: [Case]) -> [Case] {
+    /// - Parameter name: what the sample is for, so that several of the same cases differ.
+    public static func sample<Case>(_ count: Int, of cases: [Case], for name: String = "") -> [Case] {
         if areOn { return cases }
-        var random = SeededGenerator(state: Seed.value)
+        var random = SeededGenerator(state: name.utf8.reduce(Seed.value) { $0 &* 31 &+ UInt64($1) })
         return cases.indices.shuffled(using: &random).prefix(count).sorted().map { cases[$0] }
     }
 

@@ -210,6 +210,34 @@ extension Cases {
                 try log.remove(peer: name)
                 return try log.position(of: name) == nil
             })
+        + family("shared-change-log",
+            call("written and sent", .writes, on: .shared, refusing: [.readOnly], isStepwise: true) { t in
+                let log = try SharedChangeLog(t.shared, tables: ["note"], peer: t.text("peer", "here")), title = t.text("title", Secrets.value)
+                try log.write { db -> Void in try db.execute("INSERT INTO note(id, title) VALUES (60, \(title))") }
+                let message = try log.changes()
+                t.then { try t.same(title, t.shared.read { try $0.fetchOne(String.self, "SELECT title FROM note WHERE id = 60") }) }
+                return message.count
+            },
+            call("received", .writes, on: .shared, refusing: [.readOnly], isStepwise: true) { t in
+                let message = try message(t.text("title", Secrets.value))
+                let log = try SharedChangeLog(t.shared, tables: ["note"], peer: "here")
+                let count = try log.receive(message).received
+                t.then {
+                    let title = try t.shared.read { try $0.fetchOne(String.self, "SELECT title FROM note WHERE id = 61") }
+                    try t.same(t.text("title", Secrets.value), title)
+                }
+                return count
+            })
+    }
+
+    /// A row of another copy.
+    private static func message(_ title: String) throws -> ChangeLog.Message {
+        let other = try Connection(.memory)
+        defer { other.close() }
+        try other.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, n REAL, meta BLOB)")
+        let log = try ChangeLog(other, tables: ["note"], peer: "there")
+        try log.write { db in try db.execute("INSERT INTO note(id, title) VALUES (61, \(title))") }
+        return try log.changes()
     }
 
     private static var reports: [ContractCase] {

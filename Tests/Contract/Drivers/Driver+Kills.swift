@@ -52,7 +52,7 @@ extension Driver {
             if !item.isStepwise, now != before, now != after {
                 Isolated.fail("there is neither what was before nor what is after: \(now.filter { !before.contains($0) && !after.contains($0) }.prefix(3))")
             }
-            number += LongTests.areOn ? (number < most ? 1 : number / 20) : Int.random(in: 1...4, using: &random) * max(1, number / 3)
+            number += LongTests.areOn ? (number < most ? 1 : number / 20) : Int.random(in: 1...4, using: &random) * number
         }
     }
 

@@ -6,7 +6,8 @@ import TestSupport
 extension Driver {
     func runSituations() {
         for item in cases {
-            let situations = LongTests.sample(7, of: Situation.all(for: item.handle).filter { !item.waits || !$0.isInside }.enumerated().map { ($0.offset, $0.element) })
+            let all = Situation.all(for: item.handle).filter { !item.waits || !$0.isInside }
+            let situations = LongTests.sample(4, of: all.enumerated().map { ($0.offset, $0.element) }, for: item.label)
             Isolated.run {
                 Isolated.cover([1, 5, 6], item.family)
                 for (_, situation) in situations {

@@ -23,7 +23,7 @@ extension Driver {
         for argument in arguments {
             var texts = HostileText.list(for: argument.role)
             if argument.role == .path { texts.removeAll { $0.contains("..") || $0 == "." } }
-            for (number, text) in LongTests.sample(5, of: Array(texts.enumerated())) {
+            for (number, text) in LongTests.sample(3, of: Array(texts.enumerated()), for: item.label) {
                 Isolated.at("\(item.label), \(argument.name) = text \(number) \(text.debugDescription.prefix(60))")
                 if !isFresh { trial = try self.trial(item) }
                 trial.hostile = (argument.name, text)
