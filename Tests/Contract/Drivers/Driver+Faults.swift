@@ -40,7 +40,7 @@ extension Driver {
 
     /// A progress handler ends it at the n-th step of SQLite's machine.
     private func interrupt(_ item: ContractCase) throws {
-        for steps in LongTests.sample(2, of: [1, 2, 5, 12, 30, 70, 150, 400, 1000, 3000]) {
+        for steps in LongTests.sample(2, of: [1, 2, 5, 12, 30, 70, 150, 400, 1000, 3000], for: item.label) {
             Isolated.at("\(item.label) interrupted after \(steps) steps")
             let trial = try self.trial(item)
             let before = Result { try State(trial.subject) }

@@ -40,8 +40,8 @@ extension Driver {
             guard ready == 0 else { return Isolated.fail("it could not be prepared: \(ready)") }
             // Only the call itself is counted: what it needs is there.
             let status = Isolated.child(struckAt: number) {
-                let trial = Trial(try Subject(reopening: kind, folder: folder + "/work"))
-                setenv("TMPDIR", folder + "/work/temporary", 1)
+                let trial = Trial(try Subject(reopening: kind, folder: folder + "/place"))
+                setenv("TMPDIR", folder + "/place/temporary", 1)
                 _ = try item.run(trial)
             }
             if status != 128 + SIGKILL {
@@ -60,7 +60,7 @@ extension Driver {
     private func contents(_ item: ContractCase, _ kind: Subject.Kind) -> [String]? {
         let list = folder + "/contents"
         try? FileManager.default.removeItem(atPath: list)
-        let work = folder + "/work"
+        let work = folder + "/place"
         let status = Isolated.child {
             var lines: [String] = []
             for name in try FileManager.default.contentsOfDirectory(atPath: work).sorted() where name.hasSuffix(".db") {

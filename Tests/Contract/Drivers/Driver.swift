@@ -18,7 +18,7 @@ struct Driver {
 
     /// A subject in which the case can run.
     func trial(_ item: ContractCase, _ kind: Subject.Kind = .passphrase, _ sharing: Subject.Sharing = .queue) throws -> Trial {
-        let work = folder + "/work"
+        let work = folder + "/place"
         let subject = try Subject(kind, template: template(kind), folder: work, sharing: sharing)
         setenv("TMPDIR", work + "/temporary", 1)
         let trial = Trial(subject)
