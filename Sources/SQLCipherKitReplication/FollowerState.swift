@@ -70,18 +70,19 @@ struct FollowerState: Codable {
                 code: .cannotOpen, reason: .cannotOpen, message: "there is a file \(path) already, which no follower has made",
                 path: path)
         }
-        // If the process ends between the two, the copy has no known state, and the next follower replaces its content.
-        try unknown().write(for: path)
+        // A state without a copy counts for nothing.
+        let former = try OwnFile.contents(of: Self.path(for: path))
         do {
-            let (plan, place, held) = try await Replica.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5))
-            let state = FollowerState(generation: plan.generation, place: place, held: held)
-            try state.write(for: path)
+            var state = unknown()
+            try await Replica.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5)) {
+                state = $0
+                try state.write(for: path)
+            }
             return state
         } catch {
-            if !FileManager.default.fileExists(atPath: path) {
-                unlink(Self.path(for: path))
-                unlink(Self.path(for: path) + "-lock")
-            }
+            // What has taken the name in the meantime is no copy.
+            if let former { try? OwnFile.replace(Self.path(for: path), with: former) } else { unlink(Self.path(for: path)) }
+            if !FileManager.default.fileExists(atPath: path) { unlink(Self.path(for: path) + "-lock") }
             throw error
         }
     }

@@ -29,7 +29,7 @@ extension Replica {
             try await tail.extend(store, names, key)
             let opening = try await TermOpening.read(contents.place.term, store, names, key)
             former = Former(contents: contents, tail: tail, opening: opening, version: present?.object.version ?? "")
-            let known = try ReplicaMemory(of: source.path, section: section.id).read(section.id)
+            let known = try ReplicaMemory(of: source.path, section: section.id).read()
             held =
                 known.first { $0.place.tag == tail.end.tag } ?? known.last { $0.place.term == contents.place.term } ?? held
                 ?? known.first { !$0.place.isNone }
@@ -86,7 +86,7 @@ extension Replica {
         try head.sections[head.sections.count - 1].seal(next, with: key)
         // The answer may be lost: then the store has a term that is this database's all the same.
         let memory = ReplicaMemory(of: source.path, section: names.section), claiming = self.held(next.place, next.generation)
-        var known = try memory.read(names.section)
+        var known = try memory.read()
         if known.isEmpty { known = [FollowerState.Held()] }
         try memory.write(known + [claiming], isDurable: true)
         version = try await replaceHead(head.bytes, touched)
@@ -156,7 +156,7 @@ extension Replica {
         guard let source, isClaimed else { return }
         // Another replica of this database may have taken over.
         let memory = ReplicaMemory(of: source.path, section: names.section)
-        if let last = try memory.read(names.section).last, last.place.term != term { return }
+        if let last = try memory.read().last, last.place.term != term { return }
         var all = [held(contents.place, contents.generation)]
         // The link that is being stored may be in the store. The database has it in either case.
         if let bytes = pendingLink?.bytes {

@@ -33,7 +33,7 @@ extension Replica {
         }
         // What this machine has stored or restored before must be there.
         for section in head.sections.suffix(1) {
-            guard let held = try ReplicaMemory(of: path, section: section.id).read(section.id).first else { continue }
+            guard let held = try ReplicaMemory(of: path, section: section.id).read().first else { continue }
             _ = try await ReplicaReader(store, key: key, holding: held)
         }
         // Without a complete snapshot there is nothing to lose. With several keys, a former one may open something.

@@ -41,7 +41,7 @@ extension Replica {
         _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
     ) async throws -> Position {
         try await withTaskExecutorPreference(BlockingExecutor.shared) {
-            try await start(path, store, key, moment, replacing, progress, recordEvery: interval).plan.position
+            try await start(path, store, key, moment, replacing, progress, recordEvery: interval) { _ in }
         }
     }
 
@@ -54,17 +54,19 @@ extension Replica {
         try await restored(path, CheckedStore(store), key, moment, replacing, nil, recordEvery: interval)
     }
 
-    /// Restores, and says where the log continues.
+    /// - Parameter announce: is told what the file holds before it has its name.
+    @discardableResult
     static func start(
         _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
-        _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration
-    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, held: FollowerState.Held) {
+        _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration,
+        _ announce: (FollowerState) throws -> Void
+    ) async throws -> Position {
         let path = try DatabaseFile.newPath(path, of: "the restored database")
         var reader = try await ReplicaReader(store, key: key), attempts = 0
         while true {
             var goesOn = false
             do {
-                return try await run(path, reader, key, moment, replacing, progress, interval, &goesOn)
+                return try await run(path, reader, key, moment, replacing, progress, interval, announce, &goesOn)
             } catch let error as DatabaseError where error.underlyingError is ReplicaReader.Missing {
                 // Upkeep may have removed it since the head was read.
                 attempts += 1
@@ -79,8 +81,9 @@ extension Replica {
 
     private static func run(
         _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
-        _ report: (@Sendable (RewriteProgress) throws -> Void)?, _ recordInterval: Duration, _ goesOn: inout Bool
-    ) async throws -> (plan: ReplicaReader.Plan, place: ReplicaReader.Place, held: FollowerState.Held) {
+        _ report: (@Sendable (RewriteProgress) throws -> Void)?, _ recordInterval: Duration,
+        _ announce: (FollowerState) throws -> Void, _ goesOn: inout Bool
+    ) async throws -> Position {
         guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
         let plan = try await reader.plan(for: moment), pageSize = plan.pageSize
         let file = try RestoredFile(at: path, replacing: replacing)
@@ -135,16 +138,16 @@ extension Replica {
         }
         try file.truncate(to: Int(progress.pages) * pageSize)
         try report?(RewriteProgress(done: total, total: total))
-        try await file.publish(key: key, replacing: replacing)
+        let held = reader.held(by: plan)
+        try announce(FollowerState(generation: plan.generation, place: progress.place, held: held))
         // An earlier state begins another history, should a replica go on with it. So does what is left in a store that has gone
         // back, until its writer has stored again what is missing.
-        let memory = ReplicaMemory(of: path, section: reader.section)
-        if case .newest = moment, plan.generation >= reader.opening.first {
-            try memory.write([reader.held(by: plan)], isDurable: true)
-        } else {
-            unlink(memory.path)
+        var isNewest = false
+        if case .newest = moment { isNewest = plan.generation >= reader.opening.first }
+        try await ReplicaMemory(of: path, section: reader.section).replace(with: file.pagesPath, holding: isNewest ? [held] : []) {
+            try await file.publish(key: key, replacing: replacing)
         }
-        return (plan, progress.place, reader.held(by: plan))
+        return plan.position
     }
 }
 

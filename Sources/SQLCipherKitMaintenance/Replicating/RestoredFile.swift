@@ -9,7 +9,7 @@ import SQLCipherKitCore
 /// they have come, so that a restore that was interrupted goes on from there. Without a record, the pages go with this object.
 package final class RestoredFile {
     private let file: AtomicFile
-    private let pagesPath: String
+    package let pagesPath: String
     private var pages: OwnFile?
     private var hasRecord: Bool
     /// What the last record says; nil if the file is empty.

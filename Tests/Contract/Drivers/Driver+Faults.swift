@@ -11,7 +11,7 @@ extension Driver {
         for item in cases {
             Isolated.run {
                 Isolated.cover([1], item.family)
-                for fault in LongTests.sample(2, of: faults.enumerated().map { ($0.offset, $0.element) }) { try strike(fault.1, item) }
+                for fault in LongTests.sample(2, of: faults, for: item.label) { try strike(fault, item) }
                 if item.handle == .connection { try interrupt(item) }
             }
         }
