@@ -164,7 +164,26 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
 #define SQLCIPHERKIT_RESTING 0x40
 _Static_assert(((TK_INSERT | TK_UPDATE | TK_DELETE) & SQLCIPHERKIT_RESTING) == 0, "the events of triggers");
 
+/* Whether a program writes to one of the b-trees that begin on these pages. */
+static int sqlcipherkit_writes_to(const VdbeOp *operations, int count, int index, const Pgno *roots, int root_count) {
+    for (int i = 0; i < count; i++) {
+        const VdbeOp *operation = &operations[i];
+        Pgno root = 0;
+        if (operation->opcode == OP_OpenWrite && operation->p3 == index) root = (Pgno)operation->p2;
+        if (operation->opcode == OP_Clear && operation->p2 == index) root = (Pgno)operation->p1;
+        for (int j = 0; root != 0 && j < root_count; j++) {
+            if (roots[j] == root) return 1;
+        }
+    }
+    return 0;
+}
+
+/* Only what writes to the tables of these triggers is compiled with them or without: all else goes on as it is, which is most of
+ * what a commit of one row runs. */
 void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *prefix, int rest) {
+    enum { most = 64 };
+    Pgno roots[most];
+    int count = 0;
     sqlite3_mutex_enter(db->mutex);
     int index = sqlite3FindDbName(db, schema);
     if (index >= 0 && db->aDb[index].pSchema != NULL) {
@@ -174,9 +193,23 @@ void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *pre
             Trigger *trigger = sqliteHashData(each);
             if (sqlite3_strnicmp(trigger->zName, prefix, length) != 0) continue;
             trigger->op = (u8)(rest != 0 ? trigger->op | SQLCIPHERKIT_RESTING : trigger->op & ~SQLCIPHERKIT_RESTING);
+            const Table *table = sqlite3FindTable(db, trigger->table, db->aDb[index].zDbSName);
+            int place = 0;
+            while (table != NULL && place < count && place < most && roots[place] != table->tnum) place++;
+            if (table == NULL || place < count) continue;
+            if (count < most) roots[count] = table->tnum;
+            count++;
         }
     }
-    sqlite3ExpirePreparedStatements(db, 1);
+    for (Vdbe *each = db->pVdbe; each != NULL; each = each->pVNext) {
+        if (each->readOnly || each->expired) continue;
+        int writes = count > most || sqlcipherkit_writes_to(each->aOp, each->nOp, index, roots, count);
+        /* The triggers and the foreign keys of the statement. */
+        for (SubProgram *program = each->pProgram; program != NULL && !writes; program = program->pNext) {
+            writes = sqlcipherkit_writes_to(program->aOp, program->nOp, index, roots, count);
+        }
+        if (writes) each->expired = 2;
+    }
     sqlite3_mutex_leave(db->mutex);
 }
 

@@ -61,7 +61,7 @@ int sqlcipherkit_key_column(sqlite3 *db, const char *schema, const char *table, 
 int sqlcipherkit_is_deferred(sqlite3 *db, const char *schema, const char *table, int foreign_key);
 
 /* Lets the triggers of a database whose names begin with a prefix rest: statements that are compiled from now on do not run them,
- * those compiled before are compiled again. rest: 0 wakes them. It lasts as long as the schema stays in memory. */
+ * and those that write to their tables are compiled again. rest: 0 wakes them. It lasts as long as the schema stays in memory. */
 void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *prefix, int rest);
 
 /* A number that changes when the schema of one of the connection's databases changes, or when the set of databases does. 0

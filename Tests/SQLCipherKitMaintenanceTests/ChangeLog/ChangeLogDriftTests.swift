@@ -383,6 +383,51 @@ import TestSupport
         #expect(try a.logOutsideChanges() == 1)
     }
 
+    private static let writers = [
+        "INSERT INTO child VALUES (7, 1, 7)", "INSERT INTO child SELECT * FROM spare", "REPLACE INTO child VALUES (1, 1, 8)",
+        "INSERT INTO child VALUES (1, 1, 1) ON CONFLICT DO UPDATE SET x = x + 1", "UPDATE child SET x = x + 1", "DELETE FROM child",
+        "DELETE FROM child WHERE id = 1", "DELETE FROM parent", "UPDATE parent SET id = id + 10", "INSERT INTO source VALUES (9)",
+        "WITH new(x) AS (SELECT 5) UPDATE child SET x = new.x FROM new RETURNING id", "INSERT INTO view_of_child VALUES (9)",
+        "UPDATE OR REPLACE child SET id = 2 WHERE id = 1",
+    ]
+
+    /// Each kind of statement that writes to a logged table, compiled while the log wrote or not: the triggers run only outside.
+    @Test(arguments: writers, [false, true]) func eachStatementIsNoticedOutsideOfTheLog(_ sql: String, isMadeInside: Bool) throws {
+        for isWithoutRowID in [false, true] {
+            let db = try Connection(.memory)
+            try db.execute("CREATE TABLE parent(id INTEGER PRIMARY KEY)")
+            let columns = "(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE, x)"
+            for name in ["child", "spare"] {
+                try db.execute("CREATE TABLE \(raw: name)\(raw: columns) \(raw: isWithoutRowID ? "WITHOUT ROWID" : "")")
+            }
+            try db.execute(SQLScript("""
+                CREATE TABLE source(x); CREATE TRIGGER spread AFTER INSERT ON source BEGIN UPDATE child SET x = new.x; END;
+                CREATE VIEW view_of_child AS SELECT x FROM child;
+                CREATE TRIGGER view_insert INSTEAD OF INSERT ON view_of_child BEGIN DELETE FROM child WHERE id = 1; END;
+                """))
+            let log = try ChangeLog(db, tables: ["parent", "child"], peer: "a")
+            func begin() throws {
+                try db.execute(SQLScript("""
+                    DELETE FROM spare; DELETE FROM child; DELETE FROM parent; INSERT INTO parent VALUES (1);
+                    INSERT INTO child VALUES (1, 1, 1), (2, 1, 2); INSERT INTO spare VALUES (5, 1, 5);
+                    """))
+                try log.logOutsideChanges()
+            }
+            try begin()
+            var made: Statement?
+            if isMadeInside { try log.write { made = try $0.prepare(SQL(raw: sql)) } } else { made = try db.prepare(SQL(raw: sql)) }
+            let statement = try #require(made)
+            for _ in 0..<2 {
+                try statement.execute()
+                #expect(try log.logOutsideChanges() > 0, "\(sql)")
+                try begin()
+                try log.write { _ in try statement.execute() }
+                #expect(try log.logOutsideChanges() == 0, "\(sql)")
+                try begin()
+            }
+        }
+    }
+
     // MARK: Triggers
 
     /// The triggers of a full-text index run, and those of the user do not, with or without the others.
