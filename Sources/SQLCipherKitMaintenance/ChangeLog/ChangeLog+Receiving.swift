@@ -113,7 +113,7 @@ extension ChangeLog {
         if !new.isEmpty {
             for entry in new { try store.insert(entry) }
             var position = Position()
-            for entry in new { position.marks[entry.peer] = Position.Mark(sequence: entry.sequence, clock: entry.clock) }
+            for entry in new { position.marks[entry.peer] = entry.mark }
             try store.setPosition(position, of: peer)
             try store.setState("clock", to: .integer(clock))
         }
@@ -157,7 +157,10 @@ extension ChangeLog {
         }
         try checkTime(message.horizon, "the log of the peer \(message.sender)")
         if message.isWhole {
-            for (name, mark) in message.until.marks { try checkTime(mark.clock, "the last entry of the peer \(name)") }
+            for (name, mark) in message.until.marks {
+                try checkTime(mark.clock, "the last entry of the peer \(name)")
+                if mark.sequence <= own.sequence(of: name), !resolvesForks || name != peer { try check(name, mark, own) }
+            }
         }
     }
 
@@ -169,7 +172,7 @@ extension ChangeLog {
         for entry in message.entries {
             let mark = marks[entry.peer]
             if entry.sequence <= mark?.sequence ?? 0 {
-                try check(entry.peer, Position.Mark(sequence: entry.sequence, clock: entry.clock), own)
+                try check(entry.peer, entry.mark, own)
                 outcome.repeated += 1
                 continue
             }
@@ -177,7 +180,7 @@ extension ChangeLog {
                 throw ChangeLogReader.malformed
             }
             try checkTime(entry.clock, "the entry \(entry.sequence) of the peer \(entry.peer)")
-            marks[entry.peer] = Position.Mark(sequence: entry.sequence, clock: entry.clock)
+            marks[entry.peer] = entry.mark
             new.append(entry)
         }
         outcome.received = new.count

@@ -93,15 +93,13 @@ extension ChangeLog {
         if message.isWhole {
             // It does not say which of the entries that no other peer is known to have are the same.
             if let theirs = message.until.marks[peer], let mark,
-                try theirs.sequence > mark.sequence
-                    || store.clock(ofEntry: theirs.sequence, of: peer).map({ $0 != theirs.clock }) ?? false
+                try theirs.sequence > mark.sequence || !isSame(peer, theirs, own)
             { last = try published() }
         } else {
             var same = message.since.marks[peer] ?? .none
             for entry in message.entries where entry.peer == peer && last == nil {
-                let clock = entry.sequence == mark?.sequence ? mark?.clock : try store.clock(ofEntry: entry.sequence, of: peer)
-                if let clock, clock != entry.clock { last = same }
-                same = Position.Mark(sequence: entry.sequence, clock: entry.clock)
+                if entry.sequence <= mark?.sequence ?? 0, try !isSame(peer, entry.mark, own) { last = same }
+                same = entry.mark
             }
         }
         guard let last, last.sequence < mark?.sequence ?? 0 else { return nil }
@@ -111,13 +109,13 @@ extension ChangeLog {
 
     /// The last entry of this peer that another one is known to have.
     private func published() throws -> Position.Mark {
-        let marks: [(Int64, Int64)] = try connection.fetchAll(
-            "SELECT sequence, clock FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
+        let marks: [(Int64, Int64, Int64)] = try connection.fetchAll(
+            "SELECT sequence, clock, identity FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
         // Others may have entries of another copy.
-        let own = try position.sequence(of: peer)
-        return try marks.filter { $0.0 <= own }.reduce(.none) { last, mark in
-            let isSame = try store.clock(ofEntry: mark.0, of: peer).map { $0 == mark.1 } ?? true
-            return isSame && mark.0 > last.sequence ? Position.Mark(sequence: mark.0, clock: mark.1) : last
+        let own = try position
+        return try marks.filter { $0.0 <= own.sequence(of: peer) }.reduce(.none) { last, row in
+            let mark = Position.Mark(sequence: row.0, clock: row.1, identity: row.2)
+            return try mark.sequence > last.sequence && isSame(peer, mark, own) ? mark : last
         }
     }
 
@@ -140,8 +138,9 @@ extension ChangeLog {
                 for (origin, mark) in try position.marks where mark.clock > limit {
                     // The times of a peer grow, so they are its last ones. Those before them may have been pruned.
                     let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
-                    let clock = try store.clock(ofEntry: late - 1, of: origin) ?? limit
-                    try store.removeEntries(of: origin, after: Position.Mark(sequence: late - 1, clock: clock), for: peer)
+                    let last = try store.mark(ofEntry: late - 1, of: origin)
+                    try store.removeEntries(
+                        of: origin, after: last ?? Position.Mark(sequence: late - 1, clock: limit, identity: 0), for: peer)
                 }
                 var taken: [TakenRow] = []
                 for table in try tables().all {

@@ -86,9 +86,9 @@ extension ChangeLog {
 
     /// Whether the entry that a copy has of a peer is the entry with the same number here, as far as that is known.
     func isSame(_ origin: String, _ mark: Position.Mark, _ own: Position) throws(DatabaseError) -> Bool {
-        let same = own.marks[origin]
-        let clock = same?.sequence == mark.sequence ? same?.clock : try store.clock(ofEntry: mark.sequence, of: origin)
-        return clock ?? mark.clock == mark.clock
+        let last = own.marks[origin]
+        let same = last?.sequence == mark.sequence ? last : try store.mark(ofEntry: mark.sequence, of: origin)
+        return same?.isSame(as: mark) ?? true
     }
 
     func check(_ origin: String, _ mark: Position.Mark, _ own: Position) throws(DatabaseError) {

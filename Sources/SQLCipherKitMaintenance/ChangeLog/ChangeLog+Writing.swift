@@ -89,9 +89,10 @@ extension ChangeLog {
     /// Adds an entry of this peer. Its rows have been stamped already.
     func append(_ bytes: Data, at clock: Int64) throws {
         let sequence = try store.position(of: peer).sequence(of: peer) + 1
-        try store.insert(ChangeLogEntry(peer: peer, sequence: sequence, clock: clock, bytes: bytes))
+        let entry = ChangeLogEntry(peer: peer, sequence: sequence, clock: clock, bytes: bytes)
+        try store.insert(entry)
         var position = Position()
-        position.marks[peer] = Position.Mark(sequence: sequence, clock: clock)
+        position.marks[peer] = entry.mark
         try store.setPosition(position, of: peer)
         try store.setState("clock", to: .integer(clock))
     }

@@ -113,9 +113,14 @@ struct ChangeLogWriter {
         put(count: position.marks.count)
         for (peer, mark) in position.marks.sorted(by: { $0.key < $1.key }) {
             put(peer)
-            put(mark.sequence)
-            put(clock: mark.clock)
+            put(mark)
         }
+    }
+
+    mutating func put(_ mark: ChangeLog.Position.Mark) {
+        put(mark.sequence)
+        put(clock: mark.clock)
+        put(mark.identity)
     }
 }
 
@@ -237,10 +242,16 @@ struct ChangeLogReader {
     mutating func position() throws(DatabaseError) -> ChangeLog.Position {
         var position = ChangeLog.Position()
         for _ in 0..<(try count()) {
-            let peer = try peer(), sequence = try number(), clock = try clock()
-            guard ChangeLog.Position.Mark.sequences.contains(sequence), position.marks[peer] == nil else { throw Self.malformed }
-            position.marks[peer] = ChangeLog.Position.Mark(sequence: sequence, clock: clock)
+            let peer = try peer(), mark = try mark()
+            guard position.marks[peer] == nil else { throw Self.malformed }
+            position.marks[peer] = mark
         }
         return position
+    }
+
+    mutating func mark() throws(DatabaseError) -> ChangeLog.Position.Mark {
+        let mark = ChangeLog.Position.Mark(sequence: try number(), clock: try clock(), identity: try number())
+        guard ChangeLog.Position.Mark.sequences.contains(mark.sequence) else { throw Self.malformed }
+        return mark
     }
 }

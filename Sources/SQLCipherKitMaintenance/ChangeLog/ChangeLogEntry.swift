@@ -72,28 +72,34 @@ extension [String] {
 /// One transaction of one peer.
 struct ChangeLogEntry: Hashable {
     let peer: String
-    let sequence: Int64
-    let clock: Int64
+    let mark: ChangeLog.Position.Mark
     /// The changes, from `coded(_:)`.
     let bytes: Data
 
+    var sequence: Int64 { mark.sequence }
+    var clock: Int64 { mark.clock }
+
     var stamp: ChangeStamp { ChangeStamp(clock: clock, peer: peer) }
 
+    init(peer: String, mark: ChangeLog.Position.Mark, bytes: Data) { (self.peer, self.mark, self.bytes) = (peer, mark, bytes) }
+
+    /// An entry that is being made.
     init(peer: String, sequence: Int64, clock: Int64, bytes: Data) {
-        (self.peer, self.sequence, self.clock, self.bytes) = (peer, sequence, clock, bytes)
+        mark = ChangeLog.Position.Mark(sequence: sequence, clock: clock, identity: .random(in: 1...Int64.max))
+        (self.peer, self.bytes) = (peer, bytes)
     }
 
     init(_ reader: inout ChangeLogReader) throws(DatabaseError) {
         peer = try reader.peer()
-        sequence = try reader.number()
-        clock = try reader.clock()
+        mark = try reader.mark()
         bytes = Data(try reader.blob())
         // An entry that is stored and passed on must be one that every other peer takes. What its peer had seen is older than it,
         // or in it.
         let changes = try changes(), stamp = stamp
-        guard ChangeLog.Position.Mark.sequences.contains(sequence),
+        guard
+            mark.identity != 0,
             changes.allSatisfy({
-                ($0.base.clock < clock || $0.base == stamp) && ($0.base.peer.isEmpty || $0.base.peer.isPeerName)
+                ($0.base.clock < stamp.clock || $0.base == stamp) && ($0.base.peer.isEmpty || $0.base.peer.isPeerName)
                     && !$0.key.contains(.null)
             })
         else { throw ChangeLogReader.malformed }
@@ -101,8 +107,7 @@ struct ChangeLogEntry: Hashable {
 
     func write(_ writer: inout ChangeLogWriter) {
         writer.put(peer)
-        writer.put(sequence)
-        writer.put(clock: clock)
+        writer.put(mark)
         writer.put(bytes: bytes)
     }
 

@@ -15,7 +15,7 @@ struct ChangeLogStore {
     func create() throws(DatabaseError) {
         for table in [
             // The entries: a peer's number in changelog_name, times 2^40, plus the number of the entry.
-            "changelog(id INTEGER PRIMARY KEY, clock INTEGER NOT NULL, changes BLOB NOT NULL)",
+            "changelog(id INTEGER PRIMARY KEY, clock INTEGER NOT NULL, identity INTEGER NOT NULL, changes BLOB NOT NULL)",
             // Numbers for the names of peers, tables and columns.
             "changelog_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
             // When and where rows and their values were last written, from one key up to that of the next record. Of rows that
@@ -26,7 +26,7 @@ struct ChangeLogStore {
             // itself: with the sequence -1 if it was removed, and the time when something was last known of it.
             """
             changelog_peer(peer TEXT NOT NULL, origin TEXT NOT NULL, sequence INTEGER NOT NULL, clock INTEGER NOT NULL, \
-            PRIMARY KEY (peer, origin)) WITHOUT ROWID
+            identity INTEGER NOT NULL, PRIMARY KEY (peer, origin)) WITHOUT ROWID
             """,
             // What was read of the chains in a store.
             "changelog_chain(store BLOB, chain BLOB, state BLOB NOT NULL, PRIMARY KEY (store, chain)) WITHOUT ROWID",
@@ -101,7 +101,7 @@ struct ChangeLogStore {
     }
 
     func add(member: String, at clock: Int64) throws(DatabaseError) {
-        try db.execute("INSERT OR IGNORE INTO main.changelog_peer VALUES (\(member), '', 0, \(clock))")
+        try db.execute("INSERT OR IGNORE INTO main.changelog_peer VALUES (\(member), '', 0, \(clock), 0)")
     }
 
     /// Notes that something is known of a peer.
@@ -111,18 +111,18 @@ struct ChangeLogStore {
 
     func remove(member: String) throws(DatabaseError) {
         try db.execute("DELETE FROM main.changelog_peer WHERE peer = \(member)")
-        try db.execute("INSERT INTO main.changelog_peer VALUES (\(member), '', -1, 0)")
+        try db.execute("INSERT INTO main.changelog_peer VALUES (\(member), '', -1, 0, 0)")
     }
 
     func position(of peer: String) throws(DatabaseError) -> ChangeLog.Position {
-        let rows: [(String, Int64, Int64)] = try db.fetchAll(
-            "SELECT origin, sequence, clock FROM main.changelog_peer WHERE peer = \(peer) AND origin <> ''")
+        let rows: [(String, Int64, Int64, Int64)] = try db.fetchAll(
+            "SELECT origin, sequence, clock, identity FROM main.changelog_peer WHERE peer = \(peer) AND origin <> ''")
         var position = ChangeLog.Position()
         for row in rows {
             guard ChangeLog.Position.Mark.sequences.contains(row.1), (0...ChangeStamp.latest).contains(row.2) else {
                 throw Self.outOfBounds("peer")
             }
-            position.marks[row.0] = ChangeLog.Position.Mark(sequence: row.1, clock: row.2)
+            position.marks[row.0] = ChangeLog.Position.Mark(sequence: row.1, clock: row.2, identity: row.3)
         }
         return position
     }
@@ -130,7 +130,10 @@ struct ChangeLogStore {
     func setPosition(_ position: ChangeLog.Position, of peer: String) throws(DatabaseError) {
         for (origin, mark) in position.marks {
             try db.execute(
-                "INSERT OR REPLACE INTO main.changelog_peer VALUES (\(peer), \(origin), \(mark.sequence), \(mark.clock))")
+                """
+                INSERT OR REPLACE INTO main.changelog_peer
+                VALUES (\(peer), \(origin), \(mark.sequence), \(mark.clock), \(mark.identity))
+                """)
         }
     }
 
@@ -176,14 +179,17 @@ struct ChangeLogStore {
     private func first(of peer: String) throws(DatabaseError) -> Int64 { try number(of: peer) << 40 }
 
     func insert(_ entry: ChangeLogEntry) throws(DatabaseError) {
-        guard ChangeLog.Position.Mark.sequences.contains(entry.sequence) else { throw Self.outOfBounds("peer") }
-        let id = try first(of: entry.peer) + entry.sequence
-        try db.execute("INSERT INTO main.changelog VALUES (\(id), \(entry.clock), \(entry.bytes))")
+        let mark = entry.mark
+        guard ChangeLog.Position.Mark.sequences.contains(mark.sequence) else { throw Self.outOfBounds("peer") }
+        let id = try first(of: entry.peer) + mark.sequence
+        try db.execute("INSERT INTO main.changelog VALUES (\(id), \(mark.clock), \(mark.identity), \(entry.bytes))")
     }
 
-    /// The time of an entry; nil if it has been pruned.
-    func clock(ofEntry sequence: Int64, of peer: String) throws(DatabaseError) -> Int64? {
-        try db.fetchOne(Int64.self, "SELECT clock FROM main.changelog WHERE id = \(try first(of: peer) + sequence)")
+    /// An entry's time and identity; nil if it has been pruned.
+    func mark(ofEntry sequence: Int64, of peer: String) throws(DatabaseError) -> ChangeLog.Position.Mark? {
+        let found: (Int64, Int64)? = try db.fetchOne(
+            "SELECT clock, identity FROM main.changelog WHERE id = \(try first(of: peer) + sequence)")
+        return found.map { ChangeLog.Position.Mark(sequence: sequence, clock: $0.0, identity: $0.1) }
     }
 
     /// The number and the time of a peer's first entry after another one.
@@ -205,11 +211,12 @@ struct ChangeLogStore {
         var entries: [ChangeLogEntry] = []
         try db.forEach(
             """
-            SELECT id, clock, changes FROM main.changelog WHERE id > \(first + sequence) AND id < \(first + Self.perPeer)
+            SELECT id, clock, identity, changes FROM main.changelog WHERE id > \(first + sequence) AND id < \(first + Self.perPeer)
             ORDER BY id
             """
         ) { row in
-            entries.append(ChangeLogEntry(peer: peer, sequence: try row[0] - first, clock: try row[1], bytes: try row[2]))
+            let mark = ChangeLog.Position.Mark(sequence: try row[0] - first, clock: try row[1], identity: try row[2])
+            entries.append(ChangeLogEntry(peer: peer, mark: mark, bytes: try row[3]))
         }
         return entries
     }

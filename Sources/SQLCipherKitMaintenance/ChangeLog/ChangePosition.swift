@@ -11,15 +11,21 @@ extension ChangeLog {
             /// The number of the entry. The first entry of a peer is 1.
             package let sequence: Int64
             /// The entry's time by the log's hybrid logical clock: milliseconds since 1970 in the upper 48 bits, and a count in the
-            /// lower 16. It tells apart two entries with the same number.
+            /// lower 16.
             package let clock: Int64
+            /// Drawn at random for the entry. It tells apart two entries with the same number, which may have the same time too:
+            /// a clock that is slow, or was set back, counts on from the last entry. 0 if it is not known.
+            package let identity: Int64
 
-            init(sequence: Int64, clock: Int64) { (self.sequence, self.clock) = (sequence, clock) }
+            init(sequence: Int64, clock: Int64, identity: Int64) {
+                (self.sequence, self.clock, self.identity) = (sequence, clock, identity)
+            }
 
             package init(from decoder: any Decoder) throws {
                 let container = try decoder.container(keyedBy: CodingKeys.self)
                 sequence = try container.decode(Int64.self, forKey: .sequence)
                 clock = try container.decode(Int64.self, forKey: .clock)
+                identity = try container.decode(Int64.self, forKey: .identity)
                 guard Self.sequences.contains(sequence), (0...ChangeStamp.latest).contains(clock) else {
                     throw DecodingError.dataCorrupted(
                         DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no position of a change log"))
@@ -27,8 +33,11 @@ extension ChangeLog {
             }
 
             /// Before the first entry.
-            static let none = Mark(sequence: 0, clock: 0)
+            static let none = Mark(sequence: 0, clock: 0, identity: 0)
             static let sequences: ClosedRange<Int64> = 1...ChangeLogStore.perPeer - 1
+
+            /// Whether two marks with the same number can be of one entry.
+            func isSame(as other: Mark) -> Bool { identity == 0 || other.identity == 0 || self == other }
         }
 
         /// The last entry of each peer that the copy has. Peers without entries are left out.
