@@ -11,15 +11,17 @@ struct ChangeExchange {
     let log: SharedChangeLog, store: ChangeStore, opened: ChangeStore.Opened
     /// The name of this copy's chain. Two copies with one name share it, and no two of them can store the same number.
     let own: [UInt8]
-    private var chains: [[UInt8]: ChangeChain] = [:]
+    var chains: [[UInt8]: ChangeChain] = [:]
     /// The numbers of the objects that are there, in order, with their sizes.
-    private var listed: [[UInt8]: [(number: Int64, size: Int)]] = [:]
+    private(set) var listed: [[UInt8]: [(number: Int64, size: Int)]] = [:]
     private(set) var outcome = ChangeStore.Outcome()
     /// The first error of a chain. It does not keep the others from being read.
     private(set) var error: (any Error)?
-    private var failed: Set<[UInt8]> = []
+    private(set) var failed: Set<[UInt8]> = []
     /// Whether this copy cannot yet take what another one with its name has stored. Then it must not store anything itself.
-    private var isBehind = false
+    private(set) var isBehind = false
+    /// Whether something that the store says or has cannot be taken, as what it follows is not there or cannot be read.
+    private(set) var isLacking = false
     /// Whether what is missing stays missing, and was not removed since the list was read.
     private var isLastAttempt = false
     /// The chains that were read again from their beginning. Once is enough: one that is put together from two has no end.
@@ -69,7 +71,7 @@ struct ChangeExchange {
             var isMoved = false, isMissing = false
             repeat {
                 isMoved = false
-                (outcome.isComplete, isBehind) = (true, false)
+                (outcome.isComplete, isBehind, isLacking) = (true, false, false)
                 // First what another copy with this name has stored: it decides what this one logs again.
                 let order = listed.keys.sorted { $1 != own && ($0 == own || $0.lexicographicallyPrecedes($1)) }
                 for chain in order where !failed.contains(chain) {
@@ -87,9 +89,10 @@ struct ChangeExchange {
                 }
             } while isMoved
             // What others have removed since the list was read has something new in its place.
-            if !isMissing { break }
+            if !isMissing, !isLacking || attempt > 1 { break }
         }
         outcome.isComplete = outcome.isComplete && error == nil
+        if let error { isLacking = (error as? DatabaseError)?.reason == .replicaDamaged }
     }
 
     private struct Gone: Error {}
@@ -113,32 +116,53 @@ struct ChangeExchange {
         if place.next == last + 1, place.lastSize == numbers.last?.size { return false }
         // The store has gone back, or what is next was replaced by a message with all rows.
         if place.next > last || place.next < first { place = ChangeChain(next: first) }
-        guard let message = try await message(chain, &place) else {
-            outcome.isComplete = false
-            return false
-        }
-        let id = opened.id, next = place, name = opened.key
-        do {
-            let result = try await log.withLog { log in
-                let message = try ChangeLog.Message(data: Data(message))
-                guard try name.name(of: Array(message.sender.utf8)) == chain else {
-                    throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another one")
-                }
-                let outcome = try log.receive(message, resolvesForks: true)
-                var next = next
-                next.until = message.until
-                try log.setChain(next, chain, in: id)
-                return (outcome, next)
+        var isBlocked = false
+        while let bytes = try await message(chain, &place) {
+            let message = try ChangeLog.Message(data: Data(bytes))
+            guard try opened.key.name(of: Array(message.sender.utf8)) == chain else {
+                throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another one")
             }
-            outcome.received.add(result.0)
-            chains[chain] = result.1
-            return true
-        } catch let error as DatabaseError where error.reason == .changesMissing {
-            // Another chain has what is missing, now or later.
-            outcome.isComplete = false
-            if chain == own { isBehind = true }
-            return false
+            if isBlocked, !message.isWhole {
+                // A copy that asks may be waiting for this one.
+                if message.asks != nil {
+                    var known = chains[chain] ?? ChangeChain(next: first)
+                    (known.asks, known.askedAt) = (message.asks, place.next)
+                    chains[chain] = known
+                }
+                continue
+            }
+            do {
+                try await take(message, chain, place)
+                return true
+            } catch let error as DatabaseError where error.reason == .changesMissing {
+                // Another chain has what is missing, now or later; or all rows come after it.
+                let name = log.peer, last = try await log.withLog { try $0.position.sequence(of: name) }
+                if chain == own || message.since.sequence(of: name) > last { isBehind = true }
+                (isBlocked, isLacking) = (true, true)
+            }
         }
+        outcome.isComplete = false
+        return false
+    }
+
+    private mutating func take(_ message: ChangeLog.Message, _ chain: [UInt8], _ place: ChangeChain) async throws {
+        let id = opened.id, own = own, known = chains[own]
+        let result = try await log.withLog { log in
+            let isTrusted = try message.isWhole && chain != own && (message.isMend || !log.position.includes(message.until))
+            let outcome = try log.receive(message, resolvesForks: true)
+            var next = place, mine = known
+            next.note(message)
+            try log.setChain(next, chain, in: id)
+            // What was taken on trust is compared with others soon.
+            if isTrusted, mine != nil {
+                mine?.checked = nil
+                if let mine { try log.setChain(mine, own, in: id) }
+            }
+            return (outcome, next, mine)
+        }
+        outcome.received.add(result.0)
+        if let mine = result.2 { chains[own] = mine }
+        chains[chain] = result.1
     }
 
     /// Reads the next message of a chain.
@@ -190,35 +214,24 @@ struct ChangeExchange {
     // MARK: Sending
 
     /// The entries that all together have stored.
-    private var stored: ChangeLog.Position {
+    var stored: ChangeLog.Position {
         chains.reduce(into: ChangeLog.Position()) { if listed[$1.key] != nil { $0 = $0.merged(with: $1.value.until) } }
     }
 
     /// Stores what the others lack.
     mutating func send() async throws {
-        if isBehind { return }
-        let stored = stored, chain = listed[own] == nil ? nil : chains[own], store = store
-        // What cannot be read of this copy's own chain has to go, unless it may be of another copy with its name.
-        let isBroken = failed.contains(own)
-        let now = Int64(log.now().timeIntervalSince1970)
-        let message: ChangeLog.Message? = try await log.withLog { log in
-            if isBroken, try log.position.sequence(of: log.peer) > chain?.until.sequence(of: log.peer) ?? 0 { return nil }
-            if try isBroken || log.lacksWholeState || chain?.isLong(for: store) ?? false { return try log.wholeState() }
-            var message: ChangeLog.Message
-            do { message = try log.changes(since: stored) } catch let error as DatabaseError where error.reason == .changesMissing {
-                message = try log.wholeState()
-            }
-            if !message.isEmpty { return message }
-            // So that the others can prune, if it says something new; but then not at each synchronisation.
-            guard let chain else { return message }
-            return message.until != chain.until && now - chain.time >= 3600 ? message : nil
-        }
+        let chain = listed[own] == nil ? nil : chains[own], id = opened.id
+        let next = ChangeSending(self, chain)
+        guard let (message, answered) = try await log.withLog({ try next.message($0, in: id) }) else { return }
+        chains.merge(answered) { $1 }
         guard let message else { return }
-        try await put([UInt8](message.data), message, chain, now)
+        try await put([UInt8](message.data), message, chain, next.now, answered)
         outcome.sent += message.count
     }
 
-    private mutating func put(_ bytes: [UInt8], _ message: ChangeLog.Message, _ chain: ChangeChain?, _ now: Int64) async throws {
+    private mutating func put(
+        _ bytes: [UInt8], _ message: ChangeLog.Message, _ chain: ChangeChain?, _ now: Int64, _ answered: [[UInt8]: ChangeChain]
+    ) async throws {
         let count = max(1, (bytes.count + store.partSize - 1) / store.partSize)
         guard count <= ChangeLink.largestPartCount else {
             throw DatabaseError(code: .tooBig, message: "the changes are too large for a store: \(bytes.count) bytes")
@@ -226,8 +239,9 @@ struct ChangeExchange {
         // A message that was not completed is left behind.
         var number = max(chain?.next ?? 0, (listed[own]?.last?.number ?? -1) + 1)
         var tag = chain?.tag ?? [UInt8](repeating: 0, count: ReplicaKey.tagCount)
-        if let last = listed[own]?.last?.number, last + 1 > chain?.next ?? 0 {
-            tag = ChangeLink.tag(of: try await object(last, own))
+        // It may be another object than the one that was read or stored there last.
+        if let last = listed[own]?.last, last.number + 1 != chain?.next || last.size != chain?.lastSize {
+            tag = ChangeLink.tag(of: try await object(last.number, own))
         }
         let first = number
         var size = 0
@@ -245,10 +259,15 @@ struct ChangeExchange {
         var next = chain ?? ChangeChain(next: 0)
         next.lastSize = size
         next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isWhole)
-        (next.until, next.time) = (message.until, now)
+        next.note(message)
+        next.time = now
+        if !message.sums.isEmpty { next.checked = now }
+        if message.isMend { next.mended = next.sums }
+        if message.asks != nil { next.asked = now }
         let id = opened.id, own = own, place = next, isWhole = message.isWhole
         try await log.withLog { log in
             try log.setChain(place, own, in: id)
+            for (name, chain) in answered { try log.setChain(chain, name, in: id) }
             if isWhole { try log.hasWholeState() }
         }
         chains[own] = next

@@ -20,6 +20,8 @@ public struct ChangeStore: Sendable {
     public var patience: Duration = .seconds(365 * 86_400)
     /// The size of objects, and the number of a copy's objects after which all rows take their place. Tests set them.
     package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20
+    /// How often a copy that has changed tells the others a checksum of its rows.
+    package var checkInterval: Duration = .seconds(86_400)
     private let known = Known()
 
     /// - Parameters:

@@ -6,7 +6,8 @@ import Testing
 import TestSupport
 
 /// Copies that are edited with and without their logs, cut off, restored from backups, and away for longer than the others wait,
-/// over a store that changes objects, puts in others, and goes back. In the end they have the same rows, and intact indexes.
+/// that join and leave for good, over a store that changes objects, puts in others, loses a copy's chain, and goes back. In the end
+/// they have the same rows, and intact indexes.
 @Suite struct ChangeStoreModelTests {
     private final class Time: Sendable {
         private let seconds = Mutex<TimeInterval>(1_700_000_000)
@@ -63,7 +64,7 @@ import TestSupport
     }
 
     private struct Seen {
-        var cuts = 0, restored = 0, renewed = 0, refused = 0, pruned = 0
+        var cuts = 0, restored = 0, renewed = 0, refused = 0, pruned = 0, joined = 0, left = 0, removed = 0
     }
 
     private static func run(_ seed: UInt64, steps: Int, _ seen: inout Seen) async throws {
@@ -78,12 +79,13 @@ import TestSupport
         var copy: [String: [UInt8]]?
         // In the order in which they appear, as their names are drawn.
         var chains: [String] = []
+        var hasLeft = false
         for step in 0..<steps {
             time.pass(1)
             let there = Set(memory.objects.keys.map { $0.split(separator: "/").dropLast().joined(separator: "/") })
             chains += there.subtracting(chains).sorted()
-            let place = Int.random(in: 0..<3, using: &random), log = peers[place].log
-            switch Int.random(in: 0..<20, using: &random) {
+            let place = Int.random(in: 0..<peers.count, using: &random), log = peers[place].log
+            switch Int.random(in: 0..<22, using: &random) {
             case 0..<7:
                 let statements = (0..<Int.random(in: 1...3, using: &random)).map { _ in statement(&random) }
                 let isOutside = Int.random(in: 0..<4, using: &random) == 0
@@ -141,21 +143,43 @@ import TestSupport
                 for name in memory.objects.keys where before[name] == nil && memory.objects[name] == [UInt8](repeating: 7, count: 200) {
                     try await memory.delete(name)
                 }
-            default:
+            case 19:
                 if seed % 2 == 0 { continue }
                 if let old = copy { memory.restore(old) }
                 copy = Bool.random(using: &random) ? memory.objects : nil
+            case 20:
+                // A chain is lost. Its copy may be restored from a backup meanwhile, which nothing tells then.
+                guard seed % 2 == 1, let chain = chains.randomElement(using: &random), chain.contains("/") else { continue }
+                memory.restore(memory.objects.filter { !$0.key.hasPrefix(chain + "/") })
+                seen.removed += 1
+            default:
+                if peers.count < 3 || peers.count < 5 && Bool.random(using: &random) {
+                    peers.append(try Peer("n\(step)", folder.path("n\(step)"), time, triggers: .quiet))
+                    seen.joined += 1
+                } else {
+                    // One leaves, with what only it had, and with its chain or without.
+                    let before = memory.objects
+                    let isKnown = (try? await log.synchronize(with: store)) != nil
+                    let own = memory.objects.keys.first { before[$0] == nil }.map { $0.split(separator: "/").dropLast() }
+                    if isKnown, let own { memory.restore(memory.objects.filter { !$0.key.hasPrefix(own.joined(separator: "/") + "/") }) }
+                    peers.remove(at: place)
+                    hasLeft = true
+                    seen.left += 1
+                }
             }
         }
         // Until nothing is left to do.
-        for round in 0..<12 {
+        for round in 0..<16 {
             var isQuiet = true
+            time.pass(round < 12 ? 86_400 : 600)
             for peer in peers {
                 let outcome = try await peer.log.synchronize(with: store)
-                if outcome.sent > 0 || outcome.received != ChangeLog.Outcome() || !outcome.isComplete { isQuiet = false }
+                if outcome.sent > 0 || outcome.received != ChangeLog.Outcome() { isQuiet = false }
+                // What only a copy had that has left may be lost, and what follows it cannot be taken by the others.
+                if !outcome.isComplete, !hasLeft { isQuiet = false }
             }
-            if isQuiet { break }
-            #expect(round < 11, "seed \(seed): it does not come to rest")
+            if isQuiet, round > 2 { break }
+            #expect(round < 15, "seed \(seed): it does not come to rest")
         }
         let expected = try peers[0].rows()
         for peer in peers {
@@ -181,8 +205,9 @@ import TestSupport
 
     // MARK: A copy that writes nonsense
 
-    /// Puts a value at its bounds, or at random, into what a copy's log keeps: its messages have it then, validly sealed. What
-    /// it says of others stays, as does what leads to a message with all rows: whoever has the key can write in another's name.
+    /// Puts a value at its bounds, or at random, into what a copy's log keeps, or changes rows that keep their times: its messages
+    /// have it then, validly sealed, and some have all its rows. What it says of others stays: whoever has the key can write in
+    /// another's name.
     /// - Returns: what was done.
     private static func spoil(_ db: Connection, _ random: inout SeededGenerator, _ now: Date) throws -> String {
         let clock = Int64(now.timeIntervalSince1970 * 1000) << 16, day: Int64 = 86_400_000 << 16
@@ -191,7 +216,7 @@ import TestSupport
             clock + day - (1 << 20), clock - 400 * day, 1 << 16,
         ]
         let number = bounds.randomElement(using: &random) ?? 0
-        let kind = Int.random(in: 0..<8, using: &random)
+        let kind = Int.random(in: 0..<14, using: &random)
         switch kind {
         case 0: try db.execute("UPDATE changelog SET clock = \(number) WHERE id = (SELECT max(id) FROM changelog)")
         case 1: try db.execute("UPDATE changelog SET clock = \(number) WHERE id = (SELECT min(id) FROM changelog)")
@@ -207,8 +232,20 @@ import TestSupport
         case 4: try db.execute("UPDATE changelog_peer SET clock = \(number) WHERE peer = 'h' AND origin = 'h'")
         case 5: try db.execute("UPDATE changelog_peer SET sequence = \(number) WHERE peer = 'h' AND origin = 'h'")
         case 6: try db.execute("UPDATE changelog_state SET value = \(number) WHERE name IN ('clock', 'horizon')")
-        default: try db.execute("INSERT OR REPLACE INTO changelog_state VALUES ('horizon', \(number))")
+        case 7: try db.execute("INSERT OR REPLACE INTO changelog_state VALUES ('horizon', \(number))")
+        case 8, 9:
+            let records: [(Data, Data)] = try db.fetchAll("SELECT first, rows FROM changelog_row ORDER BY first")
+            guard let (first, rows) = records.randomElement(using: &random) else { break }
+            var bytes = rows
+            bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            try db.execute("UPDATE changelog_row SET rows = \(bytes) WHERE first = \(first)")
+        case 10: try db.execute("DELETE FROM changelog_row WHERE first = (SELECT max(first) FROM changelog_row)")
+        default:
+            try db.execute("INSERT OR REPLACE INTO changelog_state VALUES ('logging', 1)")
+            for _ in 0..<3 { try db.execute(statement(&random)) }
+            try db.execute("DELETE FROM changelog_state WHERE name = 'logging'")
         }
+        if Bool.random(using: &random) { try db.execute("INSERT OR REPLACE INTO changelog_state VALUES ('lacks', 1)") }
         return "\(kind) \(number)"
     }
 
@@ -254,14 +291,16 @@ import TestSupport
                 do { try await peer.log.synchronize(with: store) } catch is DatabaseError { seen.refused += 1 }
             }
         }
-        // It was noticed: its objects are removed, and the others go on.
+        // It was noticed: its objects are removed, and the others go on, with another one that joins.
         memory.restore(memory.objects.filter { object in !own.contains { object.key.hasPrefix($0 + "/") } })
         peers.removeLast()
-        for round in 0..<6 {
+        for round in 0..<12 {
             for peer in peers {
                 if round < 3 { try await edit(peer) }
                 try await peer.log.synchronize(with: store)
             }
+            if round == 1 { peers.append(try Peer("n", folder.path("n"), time, triggers: .quiet)) }
+            time.pass(86_400)
         }
         let expected = try peers[0].rows()
         for peer in peers {
@@ -272,9 +311,10 @@ import TestSupport
 
     @Test func whatOneCopyTakesOfNonsenseAllTake() async throws {
         var seen = Seen()
-        for seed in LongTests.seeds(2, of: 600) {
+        let seeds = LongTests.seeds(3, of: 600)
+        for seed in seeds {
             do { try await Self.runWithNonsense(seed, &seen) } catch { Issue.record(error, "seed \(seed)") }
         }
-        #expect(seen.refused > 0, "\(seen)")
+        if seeds.count > 2 { #expect(seen.refused > 0, "\(seen)") }
     }
 }

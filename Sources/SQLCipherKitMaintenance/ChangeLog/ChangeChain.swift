@@ -15,6 +15,14 @@ package struct ChangeChain: Hashable, Codable, Sendable {
     package var lastSize = 0
     /// When this copy last stored something, in seconds since 1970.
     package var time: Int64 = 0
+    /// What the copy has, if it asks for all rows, and the number of the object after its question.
+    package var asks: ChangeLog.Position?, askedAt: Int64?
+    /// The number of the question that was answered last.
+    package var answered: Int64?
+    /// The checksums that the copy has told last. Those of another one are forgotten once they have been compared.
+    package var sums: ChangeLog.RowSums?
+    /// When this copy told its own, and when it asked; and the checksums in its last message that mends others.
+    package var checked: Int64?, asked: Int64?, mended: ChangeLog.RowSums?
 
     package init(next: Int64) { self.next = next }
 
@@ -22,6 +30,13 @@ package struct ChangeChain: Hashable, Codable, Sendable {
     package mutating func append(_ count: Int, from start: Int64, next: Int64, tag: [UInt8], isWhole: Bool) {
         (self.next, self.tag) = (next, tag)
         if isWhole { (wholeAt, wholeSize, size) = (start, count, 0) } else { size += count }
+    }
+
+    /// Notes what a message says of the copy that it is from.
+    package mutating func note(_ message: ChangeLog.Message) {
+        until = until.merged(with: message.until)
+        (asks, askedAt) = (message.asks, next)
+        if !message.sums.isEmpty { sums = ChangeLog.RowSums(position: message.until, tables: message.sums) }
     }
 }
 
@@ -35,7 +50,8 @@ extension ChangeLog {
             let chain: ChangeChain = try ChangeLogStore.decoded(
                 state, "changelog_chain do not say what was read of a store: without that table's rows, all is read again")
             let numbers = [chain.next, chain.wholeAt, Int64(chain.wholeSize), Int64(chain.size), Int64(chain.lastSize)]
-            guard numbers.allSatisfy({ (0...1 << 50).contains($0) }), chain.time.magnitude < 1 << 50 else {
+            let times = [chain.time, chain.checked ?? 0, chain.asked ?? 0, chain.askedAt ?? 0, chain.answered ?? 0]
+            guard numbers.allSatisfy({ (0...1 << 50).contains($0) }), times.allSatisfy({ $0.magnitude < 1 << 50 }) else {
                 throw ChangeLogStore.outOfBounds("chain")
             }
             chains[name] = chain

@@ -65,8 +65,8 @@ extension ChangeLog {
         let new = try newEntries(message, own, &outcome)
         var merge = ChangeLogMerge(self, tables, horizon: try store.horizon)
         merge.outcome = outcome
-        let isMerged = !own.includes(message.until)
-        if let state = message.state, isMerged {
+        let isNew = !own.includes(message.until)
+        if let state = message.state, isNew || message.isMend {
             try merge.add(message, state, own: own)
             try store.setPosition(own.merged(with: message.until), of: peer)
             try store.setState("clock", to: .integer(max(try store.clock, message.until.latest)))
@@ -76,7 +76,7 @@ extension ChangeLog {
         outcome.renewed += taken.count
         if isOutdated { try store.setState(ChangeLogStore.lacks, to: .integer(1)) }
         // Rows that it no longer has were deleted here, without a record.
-        if message.isWhole, isMerged { try store.settle(upTo: message.horizon) }
+        if message.isWhole, isNew { try store.settle(upTo: message.horizon) }
         guard try position.includes(message.until) else { throw ChangeLogReader.malformed }
         for name in message.removed where name != peer { try store.remove(member: name) }
         let members = try store.members(), time = ChangeStamp.tick(after: 0, now: now())

@@ -21,7 +21,7 @@ extension ChangeLogMerge {
                     isTaken = their.row.insert == .ancient || !own.includes(their.row.insert)
                     if isTaken { try take(work, key, their, part.columns, current) }
                 } else if work.row.insert == their.row.insert {
-                    isTaken = mergeValues(work, their, part.columns, current)
+                    isTaken = mergeValues(work, key, their, part.columns, current)
                 } else {
                     isTaken = work.row.insert < their.row.insert
                     if isTaken { try take(work, key, their, part.columns, current) }
@@ -45,34 +45,50 @@ extension ChangeLogMerge {
         }
     }
 
-    /// Merges two states of one row: a delete wins, and else, for each column, the later value.
+    /// Merges two states of one row: a delete wins, and else, for each column, the later value. Two values of one time are a
+    /// mistake, or malice: of them the greater one is taken, so that all copies have the same.
     private func mergeValues(
-        _ work: Work, _ their: ChangeLogState.Row, _ columns: [String], _ current: [SQLValue]?
+        _ work: Work, _ key: [SQLValue], _ their: ChangeLogState.Row, _ columns: [String], _ current: [SQLValue]?
     ) -> Bool {
-        guard let values = their.values, work.row.gone == nil else {
+        guard let values = their.values, let current, work.row.gone == nil else {
             let isDeleted = current != nil && work.row.gone == nil
             (work.row.gone, work.row.cells) = (max(work.row.gone ?? 0, their.row.gone ?? 0), [:])
             if isDeleted { work.delete() }
             return isDeleted
         }
+        var isTaken = Self.isLess(work.table.keyPlaces.map { current[$0] }, key)
+        if isTaken { (work.key, work.isInsert) = (key, true) }
+        func own(_ column: String) -> SQLValue? { work.table.columns.firstIndex(named: column).map { current[$0] } }
         if work.table.rule == .row {
-            let whole = ChangeLogRow.wholeRow
-            guard their.row.written(whole) > work.row.written(whole) else { return false }
+            let whole = ChangeLogRow.wholeRow, isSame = their.row.written(whole) == work.row.written(whole)
+            let isGreater = isSame && columns.count == work.table.others.count && Self.isLess(columns.compactMap(own), values)
+            guard isGreater || their.row.written(whole) > work.row.written(whole) else { return isTaken }
             work.row.cells[whole] = their.row.cells[whole]
             // With the defaults of columns that it does not have.
             work.take(columns, values, isInsert: work.isInsert)
             return true
         }
-        var isTaken = false
         for (column, value) in zip(columns, values) {
-            let name = SQLName(column)
-            guard their.row.written(name) > work.row.written(name) else { continue }
+            let name = SQLName(column), old = own(column)
+            let isSame = their.row.written(name) == work.row.written(name)
+            guard isSame ? Self.isLess([old ?? value], [value]) : their.row.written(name) > work.row.written(name) else { continue }
             work.row.cells[name] = their.row.cells[name]
-            if let current, let place = work.table.columns.firstIndex(named: column), current[place] == value { continue }
+            if old == value { continue }
             work.values[name] = value
             isTaken = true
         }
         return isTaken
+    }
+
+    /// An order of values that is the same for all copies.
+    private static func isLess(_ a: [SQLValue], _ b: [SQLValue]) -> Bool {
+        if a == b { return false }
+        func bytes(_ values: [SQLValue]) -> [UInt8] {
+            var writer = ChangeLogWriter()
+            for value in values { writer.put(value) }
+            return writer.bytes
+        }
+        return bytes(a).lexicographicallyPrecedes(bytes(b))
     }
 
     /// Deletes the rows that the other copy has seen and no longer has.

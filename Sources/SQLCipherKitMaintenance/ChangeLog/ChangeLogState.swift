@@ -154,7 +154,7 @@ extension ChangeLog {
         let members = try store.members()
         for (name, isRemoved) in members where !isRemoved && name != peer { peers[name] = try store.position(of: name) }
         return Message(
-            sender: peer, since: since, until: until, horizon: try store.horizon, tables: try tables().all, peers: peers,
-            removed: Set(members.filter(\.value).keys), entries: entries, state: state)
+            sender: peer, since: since, until: until, horizon: min(try store.horizon, until.latest), tables: try tables().all,
+            peers: peers, removed: Set(members.filter(\.value).keys), entries: entries, state: state)
     }
 }

@@ -27,6 +27,12 @@ extension ChangeLog {
         let horizon: Int64
         /// All rows, in place of entries.
         let state: ChangeLogState?
+        /// Whether the rows are to be merged by those too that have all of their entries, because some have other rows.
+        package internal(set) var isMend = false
+        /// Checksums of the sender's rows, with all entries up to ``until``; see ``ChangeLog/RowSums``.
+        package internal(set) var sums: [String: Int64] = [:]
+        /// What the sender has, if it cannot get the rest, and asks for all rows.
+        package internal(set) var asks: Position?
 
         /// The number of entries, each a transaction of one peer.
         public var count: Int { entries.count }
@@ -79,9 +85,12 @@ extension ChangeLog {
             self.peers = peers
             removed = Set(try reader.list { reader throws(DatabaseError) in try reader.peer() })
             entries = try reader.list { reader throws(DatabaseError) in try ChangeLogEntry(&reader) }
-            let isWhole = try reader.unsigned()
-            guard isWhole == 0 || isWhole == 1 && entries.isEmpty, horizon <= until.latest else { throw ChangeLogReader.malformed }
-            state = isWhole == 0 ? nil : try ChangeLogState(&reader, until)
+            let kind = try reader.unsigned()
+            guard kind == 0 || kind <= 2 && entries.isEmpty, horizon <= until.latest else { throw ChangeLogReader.malformed }
+            state = kind == 0 ? nil : try ChangeLogState(&reader, until)
+            isMend = kind == 2
+            for _ in 0..<(try reader.count()) { sums[try reader.text()] = try reader.number() }
+            if try reader.unsigned() > 0 { asks = try reader.position() }
             try reader.end()
         }
 
@@ -106,8 +115,15 @@ extension ChangeLog {
             writer.put(removed.sorted())
             writer.put(count: entries.count)
             for entry in entries { entry.write(&writer) }
-            writer.put(count: state == nil ? 0 : 1)
+            writer.put(count: state == nil ? 0 : isMend ? 2 : 1)
             state?.write(&writer)
+            writer.put(count: sums.count)
+            for (table, sum) in sums.sorted(by: { $0.key < $1.key }) {
+                writer.put(table)
+                writer.put(sum)
+            }
+            writer.put(count: asks == nil ? 0 : 1)
+            if let asks { writer.put(asks) }
             return Data(Self.mark + Self.version + writer.bytes)
         }
     }
