@@ -77,7 +77,7 @@ private struct ObjectText {
         while position < text.count {
             let byte = text[position]
             if byte >= 0x20, byte < 0x7f, byte != 0x22, byte != 0x5c {
-                position += 1
+                position = text.firstUnprintable(from: position + 1, or: 0x22, 0x5c)
                 continue
             }
             var escape: Unicode.Scalar?
@@ -164,28 +164,30 @@ final class JSONWriter: ObjectWriter {
     init(_ columns: [String]) { object = ObjectText(columns) }
 
     func write(_ row: [JSONValue]) throws {
-        var json = begin()
-        try object.append(row, to: &json)
-        output.bytes { $0 += json }
+        try output.bytes { json in
+            begin(&json)
+            try object.append(row, to: &json)
+        }
     }
 
     func write(_ row: [SQLValue]) throws {
-        var json = begin()
-        object.append(row, to: &json)
-        output.bytes { $0 += json }
+        output.bytes { json in
+            begin(&json)
+            object.append(row, to: &json)
+        }
     }
 
     func write(_ row: borrowing Row) throws {
         try output.bytes { json in
-            json += begin()
+            begin(&json)
             try object.append(row, to: &json)
         }
     }
 
     /// Only the last row has no comma after it.
-    private func begin() -> [UInt8] {
-        defer { isFirst = false }
-        return Array((isFirst ? "[" : ",\n ").utf8)
+    private func begin(_ json: inout [UInt8]) {
+        json += (isFirst ? "[" : ",\n ").utf8
+        isFirst = false
     }
 
     func finish() { output.bytes { $0 += (isFirst ? "[]\n" : "]\n").utf8 } }

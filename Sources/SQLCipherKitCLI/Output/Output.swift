@@ -59,14 +59,17 @@ final class Output {
     }
 
     /// Writes a line of the tool's own text, in which everything from elsewhere is ``String/onOneLine``.
-    private func line(_ text: String) {
+    /// - Parameter body: appends the line.
+    func line(_ body: (inout [UInt8]) throws -> Void) rethrows {
         guard isTerminal else {
-            buffer += text.utf8
+            try body(&buffer)
             buffer.append(0x0a)
             if buffer.count >= Self.limit { empty() }
             return
         }
-        var text = text
+        var part: [UInt8] = []
+        try body(&part)
+        var text = String(decoding: part, as: UTF8.self)
         let isWide = wide != .wrap && text.utf8.count > Terminal.width(standard) && text.shownColumns > Terminal.width(standard)
         if isWide, wide == .cut { text = text.cut(toShownColumns: Terminal.width(standard)) }
         buffer += text.utf8
@@ -101,7 +104,7 @@ final class Output {
         while let end = beginning.firstIndex(of: 0x0a) {
             let text = String(decoding: beginning[..<end], as: UTF8.self)
             beginning.removeSubrange(...end)
-            line(text.shown)
+            line { $0 += text.shown.utf8 }
         }
     }
 
@@ -174,7 +177,7 @@ extension Output {
     static func paged<R>(_ body: () throws -> R) rethrows -> R { try current.paged(body) }
 
     /// Writes a line of the tool's own text, in which everything from elsewhere is ``String/onOneLine``.
-    static func line(_ text: String = "") { current.line(text) }
+    static func line(_ text: String = "") { current.line { $0 += text.utf8 } }
 
     /// Writes text that comes from elsewhere as it is, and a line feed. A terminal gets it without the characters that it would act
     /// on.

@@ -12,39 +12,56 @@ final class TableWriter: RowWriter {
     /// Columns of numbers are aligned to the right.
     private var isRight: [Bool] = []
     private let style = Terminal.style
-    /// The widest cell on a terminal, in columns; elsewhere nothing is cut.
-    private let limit = Output.current.isTerminal ? 60 : Int.max
-    private let indentation: String
+    /// The widest cell of each column, in columns of a terminal; elsewhere nothing is cut.
+    private let limits: [Int]
     private let shape: Shape
     private let layout: Layout
+    private let output = Output.current
+    /// What stands before, between and after the cells of a line.
+    private let edges: (left: [UInt8], middle: [UInt8], right: [UInt8])
+    private let indentation: String
 
     init(_ columns: [String], indentation: String = "", shape: Shape = .plain, layout: Layout = Layout()) {
         (self.columns, self.indentation, self.shape, self.layout) = (columns, indentation, shape, layout)
+        let edges = switch shape {
+        case .plain: ("", "  ", "")
+        case .box: (style.dim("│ "), style.dim(" │ "), style.dim(" │"))
+        case .markdown: ("| ", " | ", " |")
+        }
+        self.edges = (Array((indentation + edges.0).utf8), Array(edges.1.utf8), Array(edges.2.utf8))
+        let limit = Output.current.isTerminal ? 60 : Int.max
+        limits = columns.indices.map { layout.hasWidth($0) ? abs(layout.widths[$0]) : limit }
     }
 
     func write(_ row: [SQLValue]) {
-        if let widths {
-            line(row, row.indices.map { cell(text(row[$0]), $0) }, widths)
-        } else {
+        guard let widths else {
             waiting.append(row)
             if waiting.count == 1000 { writeWaiting() }
+            return
         }
+        line(widths) { index, line in append(row[index], index, &line) }
+    }
+
+    func write(_ row: borrowing Row) throws {
+        guard let widths else { return write(try row.shownValues()) }
+        let handle = row.handle
+        try line(widths) { index, line in try append(LentValue(handle, Int32(index)), index, &line) }
     }
 
     func finish() {
         if widths == nil { writeWaiting() }
-        if shape == .box, let widths { Output.line(indentation + style.dim(rule(widths, "└", "┴", "┘"))) }
+        if shape == .box, let widths { rule(widths, "└", "┴", "┘") }
     }
 
     private func writeWaiting() {
+        let names = columns.indices.map { cell(columns[$0], $0) }
         let cells = waiting.map { row in row.enumerated().map { cell(text($1), $0) } }
-        let names = columns.enumerated().map { cell($1, $0) }
-        var widths = columns.indices.map { hasOwnWidth($0) ? abs(layout.widths[$0]) : names[$0].columns }
+        var widths = columns.indices.map { layout.hasWidth($0) ? limits[$0] : names[$0].columns }
         for row in cells {
-            for (index, cell) in row.enumerated() where !hasOwnWidth(index) { widths[index] = max(widths[index], cell.columns) }
+            for (index, cell) in row.enumerated() where !layout.hasWidth(index) { widths[index] = max(widths[index], cell.columns) }
         }
         isRight = columns.indices.map { index in
-            if hasOwnWidth(index) { return layout.widths[index] < 0 }
+            if layout.hasWidth(index) { return layout.widths[index] < 0 }
             var isAny = false
             for row in waiting where !row[index].isNull {
                 guard row[index].isNumber else { return false }
@@ -53,83 +70,94 @@ final class TableWriter: RowWriter {
             return isAny
         }
         self.widths = widths
-        if shape == .box { Output.line(indentation + style.dim(rule(widths, "┌", "┬", "┐"))) }
+        if shape == .box { rule(widths, "┌", "┬", "┐") }
         if layout.hasHeader || shape == .markdown {
-            Output.line(indentation + joined(columns.indices.map { style.bold(filled(names[$0], $0, widths[$0])) }))
+            line(widths) { index, line in
+                line += style.bold(names[index]).utf8
+                return names[index].columns
+            }
             switch shape {
             case .plain:
                 Output.line(indentation + style.dim(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")))
-            case .box: Output.line(indentation + style.dim(rule(widths, "├", "┼", "┤")))
+            case .box: rule(widths, "├", "┼", "┤")
             case .markdown:
-                let marks = zip(widths, isRight).map { String(repeating: "-", count: max(1, $0 - 1)) + ($1 ? ":" : "-") }
-                Output.line(indentation + joined(marks))
+                line(widths) { index, line in
+                    line += repeatElement(UInt8(ascii: "-"), count: max(1, widths[index] - 1))
+                    line.append(UInt8(ascii: isRight[index] ? ":" : "-"))
+                    return widths[index]
+                }
             }
         }
-        for (row, cells) in zip(waiting, cells) { line(row, cells, widths) }
+        for (row, cells) in zip(waiting, cells) {
+            line(widths) { index, line in append(cells[index], isNull: row[index].isNull, &line) }
+        }
         waiting = []
     }
 
-    private func line(_ row: [SQLValue], _ cells: [String], _ widths: [Int]) {
-        if shape == .plain {
-            var line = indentation
-            for index in row.indices {
-                if index > 0 { line.appendBlanks(2) }
-                if row[index].isNull {
-                    line += style.dim(filled(cells[index], index, widths[index]))
-                } else {
-                    append(cells[index], index, widths[index], to: &line)
+    /// Writes a line.
+    /// - Parameter cell: appends a cell's text, and returns its columns.
+    private func line(_ widths: [Int], _ cell: (Int, inout [UInt8]) throws -> Int) rethrows {
+        try output.line { line in
+            line += edges.left
+            for index in columns.indices {
+                if index > 0 { line += edges.middle }
+                let start = line.count, blanks = try widths[index] - cell(index, &line)
+                guard blanks > 0 else { continue }
+                if isRight[index] {
+                    line.insert(contentsOf: repeatElement(0x20, count: blanks), at: start)
+                } else if shape != .plain || index < columns.count - 1 {
+                    line += repeatElement(0x20, count: blanks)
                 }
             }
-            return Output.line(line)
+            line += edges.right
         }
-        let padded = row.indices.map { index in
-            let text = filled(cells[index], index, widths[index])
-            return row[index].isNull ? style.dim(text) : text
+    }
+
+    private func append(_ value: LentValue, _ index: Int, _ line: inout [UInt8]) throws -> Int {
+        let start = line.count
+        switch value {
+        case .null: return append(SQLValue.null, index, &line)
+        case .integer(let value): SQLLiterals.append(value, to: &line)
+        case .real(let value): line += "\(value)".utf8
+        case .text(let bytes) where bytes.isPrintableASCII && shape != .markdown: line += bytes
+        case .text(let bytes):
+            let text = String(validating: bytes, as: UTF8.self)
+            return append(text.map { .text($0) } ?? .blob(Data(bytes)), index, &line)
+        case .blob(let bytes): return append(SQLValue.blob(Data(bytes)), index, &line)
         }
-        Output.line(indentation + joined(padded))
+        guard line.count - start > limits[index] else { return line.count - start }
+        let text = String(decoding: line[start...], as: UTF8.self)
+        line.removeSubrange(start...)
+        return append(cell(text, index), isNull: false, &line)
+    }
+
+    private func append(_ value: SQLValue, _ index: Int, _ line: inout [UInt8]) -> Int {
+        append(cell(text(value), index), isNull: value.isNull, &line)
+    }
+
+    private func append(_ cell: String, isNull: Bool, _ line: inout [UInt8]) -> Int {
+        line += (isNull ? style.dim(cell) : cell).utf8
+        return cell.columns
     }
 
     private func text(_ value: SQLValue) -> String { value.isNull ? layout.null ?? "NULL" : value.readableText }
 
-    private func hasOwnWidth(_ column: Int) -> Bool { column < layout.widths.count && layout.widths[column] != 0 }
-
-    private func joined(_ cells: [String]) -> String {
-        switch shape {
-        case .plain: cells.joined(separator: "  ")
-        case .box: style.dim("│ ") + cells.joined(separator: style.dim(" │ ")) + style.dim(" │")
-        case .markdown: "| " + cells.joined(separator: " | ") + " |"
-        }
-    }
-
-    private func rule(_ widths: [Int], _ left: String, _ middle: String, _ right: String) -> String {
-        left + widths.map { String(repeating: "─", count: $0 + 2) }.joined(separator: middle) + right
-    }
-
-    /// A cell's text, padded so that the next column is aligned.
-    private func filled(_ text: String, _ index: Int, _ width: Int) -> String {
-        var filled = ""
-        append(text, index, width, to: &filled)
-        return filled
-    }
-
-    private func append(_ text: String, _ index: Int, _ width: Int, to line: inout String) {
-        if index == columns.count - 1 && shape == .plain && !isRight[index] {
-            line += text
-        } else {
-            let blanks = width - text.columns
-            if isRight[index] { line.appendBlanks(blanks) }
-            line += text
-            if !isRight[index] { line.appendBlanks(blanks) }
-        }
+    private func rule(_ widths: [Int], _ left: String, _ middle: String, _ right: String) {
+        let lines = widths.map { String(repeating: "─", count: $0 + 2) }.joined(separator: middle)
+        Output.line(indentation + style.dim(left + lines + right))
     }
 
     private func cell(_ text: String, _ column: Int) -> String {
-        let limit = hasOwnWidth(column) ? abs(layout.widths[column]) : limit
+        let limit = limits[column]
         // Only the part of a long text that can be shown is processed.
         let start = limit == Int.max ? text : String(text.prefix(limit + 1))
         let shown = start.onOneLine.cut(toColumns: limit)
         return shape == .markdown ? shown.replacingOccurrences(of: "|", with: "\\|") : shown
     }
+}
+
+extension Layout {
+    fileprivate func hasWidth(_ column: Int) -> Bool { column < widths.count && widths[column] != 0 }
 }
 
 extension SQLValue {

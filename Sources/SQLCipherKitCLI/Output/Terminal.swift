@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKit
 
 /// The properties of the terminal, if there is one.
 enum Terminal {
@@ -60,6 +61,11 @@ extension Character {
     }
 }
 
+extension UnsafeRawBufferPointer {
+    /// Whether all of it is ASCII without control characters.
+    var isPrintableASCII: Bool { firstUnprintable() == count }
+}
+
 extension String {
     /// The number of terminal columns that the text takes.
     var columns: Int {
@@ -67,32 +73,10 @@ extension String {
         isPrintableASCII ? utf8.count : reduce(0) { $0 + $1.columns }
     }
 
-    /// Whether all of it is ASCII without control characters.
     var isPrintableASCII: Bool {
-        utf8.withContiguousStorageIfAvailable { bytes in
-            let bytes = UnsafeRawBufferPointer(bytes), whole = bytes.count & ~7
-            for place in stride(from: 0, to: whole, by: 8) {
-                let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self), high: UInt64 = 0x8080_8080_8080_8080
-                // In each byte, the highest bit: of a byte from 0x80, from 0x7f, and of one from 0x20.
-                if (word | (word &+ 0x0101_0101_0101_0101)) & high != 0 || (word &+ 0x6060_6060_6060_6060) & high != high {
-                    return false
-                }
-            }
-            return bytes[whole...].allSatisfy { (0x20..<0x7f).contains($0) }
-        } ?? utf8.allSatisfy { (0x20..<0x7f).contains($0) }
+        utf8.withContiguousStorageIfAvailable { UnsafeRawBufferPointer($0).isPrintableASCII }
+            ?? utf8.allSatisfy { (0x20..<0x7f).contains($0) }
     }
-
-    /// Appends so many blanks.
-    mutating func appendBlanks(_ count: Int) {
-        var left = count
-        while left > 0 {
-            let blanks = Self.blanks, some = min(left, blanks.utf8.count)
-            append(contentsOf: blanks[..<blanks.utf8.index(blanks.startIndex, offsetBy: some)])
-            left -= some
-        }
-    }
-
-    private static let blanks = String(repeating: " ", count: 128)
 
     /// The text, cut with an ellipsis to a number of columns.
     func cut(toColumns limit: Int) -> String {

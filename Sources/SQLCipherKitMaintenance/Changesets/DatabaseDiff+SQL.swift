@@ -165,11 +165,11 @@ extension DatabaseDiff {
 
     private func emitRows(_ name: String, isKept: Bool, _ write: ([UInt8]) throws -> Void) throws {
         func emit(_ sql: String) throws { try write(Array(sql.utf8)) }
-        let walk = try TableWalk(name, isKept ? old : new, new)
+        let walk = try TableWalk(name, old, new)
         let table = name.quotedSQLIdentifier
         var inserts = InsertStatements(into: table, walk.list)
         guard isKept else {
-            try walk.overOld { _, row, _ in try inserts.add(row, write) }
+            try walk.overRows { try inserts.add($0, write) }
             return try inserts.finish(write)
         }
         guard walk.hasKey else {
@@ -177,7 +177,7 @@ extension DatabaseDiff {
             try walk.overOld { finding, _, _ in if finding != .same { isSame = false } }
             if isSame, try old.count(name) == new.count(name) { return }
             try emit("DELETE FROM \(table)")
-            try walk.overNew { _, row, _ in try inserts.add(row, write) }
+            try walk.overRows { try inserts.add($0, write) }
             return try inserts.finish(write)
         }
         func condition(_ row: RawStatement) throws -> String {

@@ -123,10 +123,22 @@ struct TableWalk {
     /// Visits every row of the second database, with the row of the first that has the same key.
     func overNew(_ body: (Finding, RawStatement, RawStatement) throws -> Void) throws { try walk(new, old, body) }
 
+    /// Visits every row of the second database alone.
+    func overRows(_ body: (RawStatement) throws -> Void) throws {
+        let scan = try scan(new)
+        while try scan.step() { try body(scan) }
+    }
+
+    private func scan(_ side: DiffSide) throws -> RawStatement {
+        let columns = list.joined(separator: ", ")
+        return try RawStatement(
+            side.connection, "SELECT \(columns) FROM \(side.quoted).\(name.quotedSQLIdentifier) NOT INDEXED")
+    }
+
     private func walk(_ a: DiffSide, _ b: DiffSide, _ body: (Finding, RawStatement, RawStatement) throws -> Void) throws {
         let columns = list.joined(separator: ", ")
-        let scan = try RawStatement(a.connection, "SELECT \(columns) FROM \(a.quoted).\(name.quotedSQLIdentifier) NOT INDEXED")
-        guard hasKey else { return try walkByPlace(scan, b, columns, body) }
+        let scan = try scan(a)
+        guard hasKey else { return try walkByPlace(scan, b, body) }
         let condition = key.map { "\(list[$0]) = ?" }.joined(separator: " AND ")
         let find = try RawStatement(
             b.connection, "SELECT \(columns) FROM \(b.quoted).\(name.quotedSQLIdentifier) WHERE \(condition)")
@@ -138,9 +150,9 @@ struct TableWalk {
     }
 
     private func walkByPlace(
-        _ scan: RawStatement, _ b: DiffSide, _ columns: String, _ body: (Finding, RawStatement, RawStatement) throws -> Void
+        _ scan: RawStatement, _ b: DiffSide, _ body: (Finding, RawStatement, RawStatement) throws -> Void
     ) throws {
-        let other = try RawStatement(b.connection, "SELECT \(columns) FROM \(b.quoted).\(name.quotedSQLIdentifier) NOT INDEXED")
+        let other = try self.scan(b)
         var more = true
         while try scan.step() {
             if more { more = try other.step() }

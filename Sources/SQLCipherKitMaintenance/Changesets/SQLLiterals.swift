@@ -56,8 +56,10 @@ package enum SQLLiterals {
     /// obeys control characters. In the literal they are names such as `\r`, and `replace` puts them back. Line feeds and tabs
     /// stay.
     package static func append(text: UnsafeRawBufferPointer, to sql: inout [UInt8]) {
+        let special = text.firstUnprintable(or: 0x27)
+        if special == text.count { return quote(text, false, to: &sql) }
         var hasQuote = false, isPlain = true
-        for byte in text {
+        for byte in text[special...] {
             if byte == 0x27 { hasQuote = true }
             if byte < 0x20 || byte >= 0x7f { isPlain = isPlain && (byte == 0x09 || byte == 0x0a) }
         }
@@ -173,6 +175,24 @@ package enum LentValue {
         case SQLITE_BLOB: self = .blob(try Row._Column(row, column).rawBytes(text: false, blob: true, as: "a blob"))
         default: self = .null
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The place of the first byte that is not printable ASCII, or is one of two others; the end if there is none.
+    package func firstUnprintable(from start: Int = 0, or a: UInt8 = 0, _ b: UInt8 = 0) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101, high = ones &* 0x80
+        let (a8, b8) = (ones &* UInt64(a), ones &* UInt64(b))
+        var place = start
+        while place + 8 <= count {
+            // In each byte, the highest bit: of a byte from 0x80, from 0x7f, below 0x20, and of one that is a or b.
+            let word = loadUnaligned(fromByteOffset: place, as: UInt64.self), (x, y) = (word ^ a8, word ^ b8)
+            let found = word | (word &+ ones) | (word &- ones &* 0x20) & ~word | (x &- ones) & ~x | (y &- ones) & ~y
+            if found & high != 0 { break }
+            place += 8
+        }
+        while place < count, (0x20..<0x7f).contains(self[place]), self[place] != a, self[place] != b { place += 1 }
+        return place
     }
 }
 
