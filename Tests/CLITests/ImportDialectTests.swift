@@ -26,11 +26,11 @@ import TestSupport
                 let expected = file.rows.map { $0[column] }
                 let label: Comment = "f\(number).csv, \(name): \(file.dialect)"
                 let values: [(String?, String)] = try db.fetchAll(
-                    SQL(raw: "SELECT CAST(\"\(name)\" AS TEXT), typeof(\"\(name)\") FROM f\(number) ORDER BY id"))
+                    SQL(raw: "SELECT CAST(\"\(name)\" AS TEXT), typeof(\"\(name)\") FROM f\(number) ORDER BY rowid"))
                 try #require(values.map { $0.0 } == expected.map(\.stored), label)
                 // A number says as much as the field, or the field is stored as it is.
                 let others: [(String?, String, Double?)] = try byValue.fetchAll(
-                    SQL(raw: "SELECT CAST(\"\(name)\" AS TEXT), typeof(\"\(name)\"), CAST(\"\(name)\" AS REAL) FROM f\(number) ORDER BY id"))
+                    SQL(raw: "SELECT CAST(\"\(name)\" AS TEXT), typeof(\"\(name)\"), CAST(\"\(name)\" AS REAL) FROM f\(number) ORDER BY rowid"))
                 for (other, field) in zip(others, expected) where other.0 != field.stored {
                     try #require(["real", "integer"].contains(other.1) && !field.isQuoted && other.2 == Double(field.text), label)
                     #expect(!field.text.hasPrefix("0") || field.text.hasPrefix("0."), label)
@@ -42,7 +42,7 @@ import TestSupport
                     #expect(types == ["integer"], label)
                 }
                 let ordered: [String] = try db.fetchAll(
-                    SQL(raw: "SELECT CAST(\"\(name)\" AS TEXT) FROM f\(number) WHERE \"\(name)\" IS NOT NULL ORDER BY \"\(name)\", id"))
+                    SQL(raw: "SELECT CAST(\"\(name)\" AS TEXT) FROM f\(number) WHERE \"\(name)\" IS NOT NULL ORDER BY \"\(name)\", rowid"))
                 if types.contains("text") {
                     #expect(ordered == present.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }, label)
                 } else {

@@ -36,9 +36,9 @@ import TestSupport
         #expect(outcome.output.hasPrefix("imported 3 rows into my_people in "))
         #expect(try rows("SELECT * FROM my_people") == [
             // A column of numbers only if nothing is lost by it; blanks are part of a field.
-            #"{"id":1,"name":"A, b","age":12.0,"zip":"007","column4":"x","note":""}"#,
-            #"{"id":2,"name":" C ","age":1.5,"zip":"-0","column4":null,"note":null}"#,
-            #"{"id":3,"name":"two\nlines, \"quoted\"","age":-3.0,"zip":"1e5","column4":"é","note":"12345678901234567890"}"#,
+            #"{"name":"A, b","age":12.0,"zip":"007","column4":"x","note":""}"#,
+            #"{"name":" C ","age":1.5,"zip":"-0","column4":null,"note":null}"#,
+            #"{"name":"two\nlines, \"quoted\"","age":-3.0,"zip":"1e5","column4":"é","note":"12345678901234567890"}"#,
         ])
     }
 
@@ -73,9 +73,9 @@ import TestSupport
             """
         #expect(try load(try file("docs.jsonl", text)).status == 0)
         #expect(try rows("SELECT * FROM docs") == [
-            #"{"id":1,"name":"one","tags":"[\"a\",\"b\"]","big":"123456789012345678901234567890","meta":null,"ok":null,"real":null}"#,
-            #"{"id":2,"name":null,"tags":null,"big":null,"meta":"{\"x\":1}","ok":1,"real":2.5}"#,
-            #"{"id":3,"name":null,"tags":null,"big":null,"meta":null,"ok":null,"real":null}"#,
+            #"{"name":"one","tags":"[\"a\",\"b\"]","big":"123456789012345678901234567890","meta":null,"ok":null,"real":null}"#,
+            #"{"name":null,"tags":null,"big":null,"meta":"{\"x\":1}","ok":1,"real":2.5}"#,
+            #"{"name":null,"tags":null,"big":null,"meta":null,"ok":null,"real":null}"#,
         ])
         try load(try file("bad.jsonl", "{\"a\":1}\n[1]\n")).expectFailure(1, "bad.jsonl, line 2", "not a JSON object")
         try load(try file("worse.jsonl", "{\"a\":1}\n{\"a\":\n")).expectFailure(1, "worse.jsonl, line 2", "not JSON")

@@ -16,10 +16,11 @@ struct ImportCommand: FileCommand {
             since the last import, it replaces its row. Only UTF-8 counts as text. Binary, large and hidden files are left out \
             and counted, and symbolic links are not followed.
 
-            The rows of a CSV file (.csv, .tsv) and the objects of JSON lines (.jsonl, .ndjson) or of a JSON array (.json), or of \
-            any JSON with --table, go into a table named after the file, with a column for each name. The table is created if it \
-            does not exist. The \
-            system's gzip unpacks a file that gzip has compressed.
+            The rows of a CSV file (.csv, .tsv, .tab, .psv) and the objects of JSON lines (.jsonl, .ndjson) or of a JSON array \
+            (.json), or of any JSON with --table, go into a table named after the file, with a column for each name. The table is \
+            created if it does not exist, with these columns and no others: --pk names its key, and --search adds a key id (or \
+            row_id, if there is a column id) where it has none, because a full-text index needs one. With --again, the rows of a \
+            file are added once more. The system's gzip unpacks a file that gzip has compressed.
 
             The form of a CSV file (delimiter, quote, whether the first line has names, encoding, comments at its beginning) is \
             detected and reported; options override what is detected. --dry-run shows what was understood and the first rows, and \
@@ -68,7 +69,7 @@ struct ImportCommand: FileCommand {
         init?(ofRowsIn name: String, isTable: Bool = true) throws {
             let base = name.lowercased().hasSuffix(".gz") ? String(name.dropLast(3)) : name
             switch (base as NSString).pathExtension.lowercased() {
-            case "csv", "tsv": self = .csv
+            case "csv", "tsv", "tab", "psv": self = .csv
             case "jsonl", "ndjson": self = .jsonl
             case "json":
                 var info = stat()
@@ -198,6 +199,7 @@ struct ImportCommand: FileCommand {
         var file = try rows.file(name, table: rows.table ?? Self.tableName(base), kind, again: again)
         // The first file for a table makes it, and the others add to it.
         file.plan.isFresh = fresh && !seen.contains(file.table.sqlName)
+        file.plan.needsKey = search != nil
         seen.insert(file.table.sqlName)
         return .file(file)
     }

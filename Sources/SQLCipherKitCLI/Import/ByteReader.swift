@@ -118,11 +118,7 @@ final class ByteReader {
     func append(to bytes: inout [UInt8], until stops: ByteSet) throws {
         while try position < buffer.count || fill() {
             let start = position
-            position = buffer.withUnsafeBufferPointer { buffer in
-                var position = start
-                while position < buffer.count, !stops.contains(buffer[position]) { position += 1 }
-                return position
-            }
+            position = buffer.withUnsafeBytes { stops.first(in: $0, from: start) }
             bytes += buffer[start..<position]
             if position < buffer.count { return }
             try Self.requireFitting(bytes.count)
@@ -243,30 +239,34 @@ final class ByteReader {
     }
 }
 
-/// A set of bytes.
+/// A set of up to six bytes.
 struct ByteSet {
-    private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    /// Eight times each byte.
+    private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
 
-    init(_ bytes: some Sequence<UInt8>) {
-        for byte in bytes {
-            let bit = UInt64(1) << UInt64(byte & 63)
-            switch byte >> 6 {
-            case 0: words.0 |= bit
-            case 1: words.1 |= bit
-            case 2: words.2 |= bit
-            default: words.3 |= bit
-            }
-        }
+    init(_ bytes: [UInt8]) {
+        func word(_ index: Int) -> UInt64 { UInt64(index < bytes.count ? bytes[index] : bytes[0]) &* Self.ones }
+        words = (word(0), word(1), word(2), word(3), word(4), word(5))
     }
 
+    /// The place of the first of these bytes, or the end.
     @inline(__always)
-    func contains(_ byte: UInt8) -> Bool {
-        let bit = UInt64(1) << UInt64(byte & 63)
-        return switch byte >> 6 {
-        case 0: words.0 & bit != 0
-        case 1: words.1 & bit != 0
-        case 2: words.2 & bit != 0
-        default: words.3 & bit != 0
+    func first(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        /// The highest bit of the first byte that is the pattern's, and perhaps of later ones.
+        func found(_ word: UInt64, _ pattern: UInt64) -> UInt64 { ((word ^ pattern) &- Self.ones) & ~(word ^ pattern) }
+        func found(_ word: UInt64) -> UInt64 {
+            let all = found(word, words.0) | found(word, words.1) | found(word, words.2) | found(word, words.3)
+                | found(word, words.4) | found(word, words.5)
+            return all & (Self.ones &* 0x80)
         }
+        var place = start
+        while place + 8 <= bytes.count {
+            let bits = found(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
+            if bits != 0 { return place + bits.trailingZeroBitCount / 8 }
+            place += 8
+        }
+        while place < bytes.count, found(UInt64(bytes[place])) & 0x80 == 0 { place += 1 }
+        return place
     }
 }

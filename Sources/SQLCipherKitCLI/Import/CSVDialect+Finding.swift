@@ -4,6 +4,8 @@ struct CSVOptions {
     enum Ragged: String, CaseIterable { case error, pad, skip }
 
     var delimiter: UInt8?
+    /// Whether any number of blanks is the delimiter.
+    var mergesBlanks = false
     var quote: Quote?
     var hasHeader: Bool?
     /// What to do with a record that has more or fewer fields than the first line.
@@ -35,8 +37,8 @@ extension CSVDialect {
             lines.skip(1)
         }
         if let skip = options.skip { lines.skip(skip) }
-        let best = Reading.best(of: lines, isWhole, options, usual)
-        self = best.dialect
+        var best = Reading.best(of: lines, isWhole, options, usual)
+        var comment: UInt8?
         if options.skip == nil, options.comment == nil, lines.first == UInt8(ascii: "#") {
             // Comments before the names, unless the last of them has the names.
             let (count, withNames) = lines.comments
@@ -50,13 +52,16 @@ extension CSVDialect {
                     && (isClose || !other.dialect.hasHeader)
                 rest = lines
                 rest.skip(isName && other.width > 1 ? count - 1 : count)
-                self = Reading.best(of: rest, isWhole, options, usual).dialect
+                best = Reading.best(of: rest, isWhole, options, usual)
                 if !isName { comment = UInt8(ascii: "#") }
                 lines = rest
             }
         } else if best.width <= 1, options.skip == nil, options.delimiter == nil {
             try Reading.requireOneColumn(lines, isWhole, options, usual)
         }
+        if best.width <= 1, options.delimiter == nil { try Reading.requireNoDelimiters(lines, isWhole, best.dialect) }
+        self = best.dialect
+        self.comment = comment ?? self.comment
         skippedLines = lines.skipped
         lineEnd = lines.lineEnd
     }
@@ -144,21 +149,49 @@ private struct Reading {
         var plain = CSVDialect()
         (plain.lineEnd, plain.comment, plain.escape) = (lines.lineEnd, options.comment, options.escape)
         if case .lenient? = options.quote { plain.isLenient = true }
+        plain.mergesBlanks = options.mergesBlanks
         var best: Reading?
         for quote in quotes {
             for delimiter in delimiters {
                 var dialect = plain
                 (dialect.delimiter, dialect.quote) = (delimiter, quote)
                 let isUsual = delimiter == delimiters[0] || options.ragged != .error
-                let reading = Reading(sample, isWhole: isWhole, isUsual: isUsual, dialect)
+                var reading = Reading(sample, isWhole: isWhole, isUsual: isUsual, dialect)
+                if reading.width > 1 || reading.isBroken, reading.isBroken || reading.hasBlanksBeforeFields {
+                    dialect.skipsBlanks = true
+                    let other = Reading(sample, isWhole: isWhole, isUsual: isUsual, dialect)
+                    if !other.isBroken { reading = other }
+                }
+                if options.ragged != .error { reading.surplus = nil }
                 // An apostrophe is a quote only if nothing else explains the file: quotes are not part of the text.
                 if quote == 0x27, quotes.count > 1, let best, !reading.explainsMore(than: best) { continue }
                 if best.map({ reading.isBetter(than: $0) }) ?? true { best = reading }
             }
         }
         var found = best ?? Reading(sample, isWhole: isWhole, isUsual: true, plain)
-        found.dialect.hasHeader = options.hasHeader ?? found.hasHeader
+        if found.width <= 1, options.delimiter == nil {
+            // Texts have blanks too: they are delimiters if they separate numbers.
+            (plain.delimiter, plain.mergesBlanks, plain.quote) = (0x20, true, found.dialect.quote)
+            let blanks = Reading(sample, isWhole: isWhole, isUsual: true, plain)
+            if blanks.separatesNumbers { found = blanks }
+        }
+        found.dialect.hasHeader = options.hasHeader ?? (found.surplus != nil || found.hasHeader)
+        if found.dialect.hasHeader { found.dialect.surplus = found.surplus }
         return found
+    }
+
+    /// Throws if each record has another delimiter than the one that was found, though not as often as the others.
+    static func requireNoDelimiters(_ lines: SampleLines, _ isWhole: Bool, _ dialect: CSVDialect) throws {
+        for delimiter in "\t;|".utf8 {
+            var dialect = dialect
+            (dialect.delimiter, dialect.quote, dialect.mergesBlanks) = (delimiter, 0x22, false)
+            let other = Reading(lines.rest, isWhole: isWhole, isUsual: false, dialect), counts = other.records.map(\.count)
+            guard !other.isBroken, let least = counts.min(), let most = counts.max(), least > 1, counts.count > 2 else { continue }
+            throw Failure(
+                "its lines have \(least.grouped) to \(most.grouped) fields with \(delimiter.nameOfDelimiter): use --delimiter "
+                    + "\(delimiter == 0x09 ? "tab" : "'\(UnicodeScalar(delimiter))'") --ragged pad, or --delimiter , if "
+                    + "all of it is one column", status: .usage)
+        }
     }
 
     /// Throws if the file has several columns once some lines at its beginning are left out.
@@ -188,11 +221,19 @@ private struct Reading {
             // A sample may end inside a quoted field.
             isBroken = isWhole || scanner.bytes.offset < sample.count
         }
+        guard let names = records.first, names.count > 1, !names.contains(where: \.looksLikeData), records.count > 1,
+            records.dropFirst().allSatisfy({ $0.count == names.count + 1 })
+        else { return }
+        surplus = records.dropFirst().allSatisfy { $0.last?.bytes.isEmpty ?? true } ? .nothing : .rowNames
     }
 
-    var width: Int { records.first?.count ?? 0 }
+    var width: Int { (records.first?.count ?? 0) + (surplus == nil ? 0 : 1) }
+    /// What all records have beyond the names, which are at least two.
+    private var surplus: CSVDialect.Surplus?
     /// The fraction of records that have as many fields as the first one.
-    private var evenness: Double { Double(records.count { $0.count == width }) / Double(max(1, records.count)) }
+    private var evenness: Double {
+        surplus != nil ? 1 : Double(records.count { $0.count == width }) / Double(max(1, records.count))
+    }
     private var isEven: Bool { !isBroken && evenness == 1 }
     private var hasQuoted: Bool { records.contains { $0.contains(where: \.isQuoted) } }
 
@@ -205,6 +246,7 @@ private struct Reading {
             return (wide.isUsual || wide.evenness > 0.5 || !narrow.isEven) == (width > 1)
         }
         if evenness != other.evenness { return evenness > other.evenness }
+        if (surplus == nil) != (other.surplus == nil) { return surplus == nil }
         // Both fit: the commas of decimal fractions are not delimiters.
         guard other.width > 1, other.dialect.delimiter == UInt8(ascii: ",") else { return false }
         return other.delimitersAreDecimal && !delimitersAreDecimal
@@ -213,7 +255,8 @@ private struct Reading {
     /// Whether this reading, with apostrophes as quotes, is even and the other is not, or has all of its fields quoted.
     func explainsMore(than other: Reading) -> Bool {
         guard isEven, hasQuoted else { return false }
-        return !other.isEven || !other.hasQuoted && records.allSatisfy { $0.allSatisfy { $0.isQuoted || $0.bytes.isEmpty } }
+        return !other.isEven || other.surplus != nil
+            || !other.hasQuoted && records.allSatisfy { $0.allSatisfy { $0.isQuoted || $0.bytes.isEmpty } }
     }
 
     private var delimitersAreDecimal: Bool {
@@ -223,6 +266,25 @@ private struct Reading {
                     && right.bytes.first.map { (0x30...0x39).contains($0) } ?? false
             }
         }
+    }
+
+    /// Whether each field but the first begins with a blank.
+    var hasBlanksBeforeFields: Bool {
+        var isAny = false
+        for field in records.lazy.flatMap({ $0.dropFirst() }) where !field.bytes.isEmpty {
+            guard field.bytes[0] == 0x20, !field.isQuoted else { return false }
+            isAny = true
+        }
+        return isAny
+    }
+
+    /// Whether all records have as many fields, and they are numbers: in one column at least of several, or in both of two.
+    var separatesNumbers: Bool {
+        guard width > 1, isEven, records.count > 1, let first = records.first else { return false }
+        func isNumbers(_ column: Int) -> Bool {
+            records.dropFirst().allSatisfy { $0.indices.contains(column) && $0[column].isNumber }
+        }
+        return width > 2 ? first.indices.contains(where: isNumbers) : first.indices.allSatisfy(isNumbers)
     }
 
     /// Whether the first line has names. It has values if a column of numbers, dates and the like begins in it.
@@ -241,6 +303,8 @@ private struct CSVField {
     let isQuoted: Bool
 
     init(_ bytes: ArraySlice<UInt8>, _ isQuoted: Bool) { (self.bytes, self.isQuoted) = (Array(bytes), isQuoted) }
+
+    var isNumber: Bool { !isQuoted && Double(String(decoding: bytes, as: UTF8.self)) != nil }
 
     /// Whether the field consists of digits and the signs that numbers, dates and times have between them.
     var looksLikeData: Bool {

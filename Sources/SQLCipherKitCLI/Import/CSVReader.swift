@@ -33,10 +33,13 @@ final class CSVReader: RecordReader {
         try scanner.skipLines(dialect.skippedLines)
         guard try scanner.next(&record) else { return }
         if dialect.hasHeader {
-            var names = try record.fields.indices.map { index in
-                let name = try bytes.text(record.field(index))
-                return name.isEmpty ? "column\(index + 1)" : name
+            var names = try record.fields.indices.map { try bytes.text(record.field($0)) }
+            switch dialect.surplus {
+            case .rowNames: names.insert("", at: 0)
+            case .nothing: names.append("")
+            case nil: break
             }
+            names = names.enumerated().map { $1.isEmpty ? "column\($0 + 1)" : $1 }
             if names.contains(where: { $0.utf8.contains(0) }) {
                 throw Failure("its first line has NUL characters: it is no CSV, or in an encoding that --encoding must name")
             }
@@ -73,10 +76,12 @@ final class CSVReader: RecordReader {
         while true {
             if !hasFirst, try !scanner.next(&record) { return nil }
             hasFirst = false
-            if record.count == names.names.count { return ImportRecord(list: names, values: try values()) }
+            let isPlain = record.bytes.withUnsafeBytes { $0.isPrintableASCII || $0.allSatisfy { $0 < 0x80 } }
+            if !isPlain { try record.convert(bytes.text) }
+            if record.count == names.names.count { return ImportRecord(list: names, values: values(), bytes: record.bytes) }
             switch options.ragged {
             case .skip: skipped += 1
-            case .pad: return try padded()
+            case .pad: return padded()
             case .error:
                 throw Failure(
                     "it has \(record.count.counted("field")), and the first line has \(names.names.count.grouped): "
@@ -87,26 +92,25 @@ final class CSVReader: RecordReader {
     }
 
     /// Missing fields are NULL, and surplus fields go into further columns.
-    private func padded() throws -> ImportRecord {
+    private func padded() -> ImportRecord {
         let missing = Array(repeating: ImportValue.null, count: max(0, names.names.count - record.count))
-        let values = try values() + missing
-        guard record.count > names.names.count else { return ImportRecord(list: names, values: values) }
+        let values = values() + missing
+        guard record.count > names.names.count else { return ImportRecord(list: names, values: values, bytes: record.bytes) }
         let further = (names.names.count..<record.count).map { "column\($0 + 1)" }
-        return ImportRecord(list: ColumnList(names.names + further), values: values)
+        return ImportRecord(list: ColumnList(names.names + further), values: values, bytes: record.bytes)
     }
 
-    private func values() throws -> [ImportValue] {
+    private func values() -> [ImportValue] {
         var values: [ImportValue] = []
         values.reserveCapacity(record.count)
         for index in record.fields.indices {
-            let field = record.fields[index], content = record.field(index)
-            if field.isNull || content.isEmpty && !field.isQuoted {
+            let field = record.fields[index], place = record.place(index)
+            if field.isNull || place.isEmpty && !field.isQuoted {
                 values.append(.null)
-            } else if !field.isQuoted, !options.nulls.isEmpty, options.nulls.contains(where: { content.elementsEqual($0) }) {
+            } else if !field.isQuoted, options.nulls.contains(where: { record.bytes[place].elementsEqual($0) }) {
                 values.append(.null)
             } else {
-                let text = try bytes.text(content)
-                values.append(field.isQuoted || options.keepsText ? .value(.text(text)) : .field(text))
+                values.append(field.isQuoted || options.keepsText ? .text(place) : .field(place))
             }
         }
         return values
@@ -127,16 +131,32 @@ final class CSVReader: RecordReader {
 
     var description: String {
         let delimiter = switch dialect.delimiter {
+        case _ where dialect.mergesBlanks: "blanks"
+        default: dialect.delimiter.nameOfDelimiter + (dialect.skipsBlanks ? " and blanks" : "")
+        }
+        let quote = dialect.quote.map { "quoted with " + String(UnicodeScalar($0)) } ?? "without quotes"
+        let header = switch (dialect.hasHeader, dialect.surplus) {
+        case (false, _): "no line of names"
+        case (true, .rowNames): "names in the first line but for the first column"
+        case (true, _): "names in the first line"
+        }
+        let columns = names.names.count == 1 ? "CSV with one column" : "CSV with \(delimiter)"
+        let left = dialect.skippedLines == 0 ? "" : ", \(dialect.skippedLines.counted("line")) left out before it"
+        let verb = scanner.comments == 1 ? "begins" : "begin", mark = dialect.comment.map { String(UnicodeScalar($0)) } ?? ""
+        let comments = scanner.comments == 0 ? "" : ", without \(scanner.comments.counted("line")) that \(verb) with \(mark)"
+        return "\(columns), \(quote), \(header)\(left)\(comments), \(bytes.encodingName)"
+    }
+}
+
+extension UInt8 {
+    /// A delimiter, for people.
+    var nameOfDelimiter: String {
+        switch self {
         case 0x09: "tabs"
         case UInt8(ascii: ","): "commas"
         case UInt8(ascii: ";"): "semicolons"
-        default: String(UnicodeScalar(dialect.delimiter))
+        default: String(UnicodeScalar(self))
         }
-        let quote = dialect.quote.map { "quoted with " + String(UnicodeScalar($0)) } ?? "without quotes"
-        let header = dialect.hasHeader ? "names in the first line" : "no line of names"
-        let columns = names.names.count == 1 ? "CSV with one column" : "CSV with \(delimiter)"
-        let left = dialect.skippedLines == 0 ? "" : ", \(dialect.skippedLines.counted("line")) left out before it"
-        return "\(columns), \(quote), \(header)\(left), \(bytes.encodingName)"
     }
 }
 

@@ -13,6 +13,15 @@ struct CSVDialect: Equatable {
     var isLenient = false
     /// The number of lines before the first record that are no records.
     var skippedLines = 0
+    /// Whether blanks and tabs in a row are one delimiter, and none at the ends of a line.
+    var mergesBlanks = false
+    /// Whether blanks after a delimiter are part of it.
+    var skipsBlanks = false
+    /// What the column has that each record has beyond the line of names.
+    var surplus: Surplus?
+
+    /// A column without a name: row names before the others, as R writes them, or nothing after a last delimiter.
+    enum Surplus { case rowNames, nothing }
 }
 
 /// A record of CSV: the bytes of its fields, one after the other.
@@ -23,7 +32,21 @@ struct CSVRecord {
 
     var count: Int { fields.count }
 
-    func field(_ index: Int) -> ArraySlice<UInt8> { bytes[(index == 0 ? 0 : fields[index - 1].end)..<fields[index].end] }
+    func place(_ index: Int) -> Range<Int> { (index == 0 ? 0 : fields[index - 1].end)..<fields[index].end }
+
+    func field(_ index: Int) -> ArraySlice<UInt8> { bytes[place(index)] }
+
+    /// Replaces the bytes of each field.
+    mutating func convert(_ body: (ArraySlice<UInt8>) throws -> String) rethrows {
+        var converted: [UInt8] = []
+        var ends: [Int] = []
+        for index in fields.indices {
+            converted += try body(field(index)).utf8
+            ends.append(converted.count)
+        }
+        bytes = converted
+        for index in fields.indices { fields[index].end = ends[index] }
+    }
 
     fileprivate mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
@@ -38,13 +61,15 @@ struct CSVScanner {
     /// The line on which the last record began, counted from 1.
     private(set) var line = 0
     private(set) var nextLine = 1
+    /// The number of comments left out.
+    private(set) var comments = 0
     private let stops: ByteSet
     private let quotedStops: ByteSet
 
     init(_ bytes: ByteReader, _ dialect: CSVDialect) {
         (self.bytes, self.dialect) = (bytes, dialect)
         let special = [dialect.quote, dialect.escape].compactMap(\.self)
-        stops = ByteSet([dialect.lineEnd, dialect.delimiter, 0x0d] + special)
+        stops = ByteSet([dialect.lineEnd, dialect.delimiter, 0x0d] + special + (dialect.mergesBlanks ? [0x09] : []))
         quotedStops = ByteSet([dialect.lineEnd] + special)
     }
 
@@ -67,7 +92,10 @@ struct CSVScanner {
     }
 
     private mutating func beginLine() throws {
-        while let comment = dialect.comment, try bytes.peek() == comment { try skipLine() }
+        while let comment = dialect.comment, try bytes.peek() == comment {
+            try skipLine()
+            comments += 1
+        }
         line = nextLine
     }
 
@@ -92,10 +120,25 @@ struct CSVScanner {
                 }
                 end(&record)
                 return true
+            case 0x20 where dialect.mergesBlanks, 0x09 where dialect.mergesBlanks:
+                while let next = try bytes.peek(), next == 0x20 || next == 0x09 { _ = try bytes.next() }
+                let next = try bytes.peek()
+                let isAtStart = record.fields.isEmpty && record.bytes.isEmpty && !isQuoted
+                if isAtStart || next == nil || next == dialect.lineEnd || next == 0x0d { continue }
+                end(&record)
+                (start, isQuoted, isNull) = (record.bytes.count, false, false)
             case dialect.delimiter:
                 end(&record)
                 (start, isQuoted, isNull) = (record.bytes.count, false, false)
-            case 0x0d where try dialect.lineEnd == 0x0a && bytes.peek() == 0x0a: continue
+                if dialect.skipsBlanks { while try bytes.peek() == 0x20 { _ = try bytes.next() } }
+            case 0x0d where dialect.lineEnd == 0x0a:
+                // Some programs write several before the line feed.
+                var count = 1
+                while try bytes.peek() == 0x0d {
+                    _ = try bytes.next()
+                    count += 1
+                }
+                if try bytes.peek() != 0x0a { record.bytes += repeatElement(0x0d, count: count) }
             case let byte? where byte == dialect.quote:
                 guard record.bytes.count == start, !isQuoted else {
                     guard dialect.isLenient else {
@@ -141,6 +184,7 @@ struct CSVScanner {
                 switch try bytes.peek() {
                 case quote?: _ = try bytes.next()
                 case nil, dialect.delimiter?, 0x0a?, 0x0d?: return
+                case 0x09? where dialect.mergesBlanks: return
                 default:
                     guard dialect.isLenient else {
                         throw Failure(

@@ -194,7 +194,11 @@ extension FileImport.Report {
 extension RowTable.Column {
     /// The column's name and type, and why it is text if it could have been numbers.
     fileprivate var description: String {
-        let reason = type == .text ? textLine.map { " (a number would change line \($0.grouped))" } ?? "" : ""
+        var reason = ""
+        if type == .text, let textLine { reason = " (a number would change line \(textLine.grouped))" }
+        if type == .text, !missing.isEmpty {
+            reason = " (numbers with --null '\(missing.sorted().joined(separator: ","))')"
+        }
         return "\(name) \(type.rawValue)\(reason)"
     }
 }

@@ -16,12 +16,22 @@ final class MirrorRows {
         insert = try db.prepare(SQL(raw: "INSERT OR IGNORE INTO \(Self.table) VALUES (?, ?)"))
     }
 
+    /// The name of the row id, which the table's columns leave.
+    var rowID: String {
+        get throws {
+            guard let rowID = try db.main.rowIDName(of: name) else {
+                throw Failure("--mirror needs row ids, which the table \(name) has not, or not under their name", status: .usage)
+            }
+            return rowID
+        }
+    }
+
     func keep(_ row: Int64) throws { try insert.execute(binding: name, row) }
 
     /// - Returns: the number of rows removed.
     func removeOthers() throws -> Int {
         let kept = "SELECT id FROM \(Self.table) WHERE target = \(name.quotedSQLLiteral)"
-        try db.execute(SQL(raw: "DELETE FROM \(name.quotedSQLIdentifier) WHERE rowid NOT IN (\(kept))"))
+        try db.execute(SQL(raw: "DELETE FROM \(name.quotedSQLIdentifier) WHERE \(rowID) NOT IN (\(kept))"))
         return Int(db.changes)
     }
 }

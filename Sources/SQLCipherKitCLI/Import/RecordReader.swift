@@ -14,8 +14,10 @@ final class ColumnList: Sendable {
 /// A value that is to be stored.
 enum ImportValue {
     case null
-    /// A field without a type: the column's type decides.
-    case field(String)
+    /// A field without a type, by its place in the record's bytes: the column's type decides.
+    case field(Range<Int>)
+    /// A text, by its place in the record's bytes.
+    case text(Range<Int>)
     /// A value with a type.
     case value(SQLValue)
 }
@@ -24,6 +26,20 @@ enum ImportValue {
 struct ImportRecord {
     let list: ColumnList
     let values: [ImportValue]
+    /// The fields in UTF-8.
+    var bytes: [UInt8] = []
+
+    /// What a value must be stored as.
+    func forms(of value: ImportValue, strict: Bool) -> ValueForms {
+        switch value {
+        case .null: []
+        case .field(let place): bytes.withUnsafeBytes { .of(field: UnsafeRawBufferPointer(rebasing: $0[place]), strict: strict) }
+        case .text: .text
+        case .value(let value): .of(value)
+        }
+    }
+
+    func text(_ place: Range<Int>) -> String { String(decoding: bytes[place], as: UTF8.self) }
 }
 
 /// Reads the records of a file one after the other, and can continue where another run stopped.

@@ -9,7 +9,9 @@ struct RowOptions: ParsableArguments {
             "The table for the rows. By default, each file has a table that is named after it.", valueName: "name"))
     var table: String?
 
-    @Option(help: ArgumentHelp("The delimiter between CSV fields: a character, or tab.", valueName: "character"))
+    @Option(
+        help: ArgumentHelp(
+            "The delimiter between CSV fields: a character, tab, or blanks for any number of them.", valueName: "character"))
     var delimiter: String?
 
     @Option(
@@ -93,7 +95,8 @@ struct RowOptions: ParsableArguments {
     /// How to read a file with that name.
     func options(for name: String) throws -> CSVOptions {
         CSVOptions(
-            delimiter: try delimiter.map { try Self.byte($0, "--delimiter", word: "tab", 0x09) },
+            delimiter: try delimiter.map { $0 == "blanks" ? 0x20 : try Self.byte($0, "--delimiter", word: "tab", 0x09) },
+            mergesBlanks: delimiter == "blanks",
             quote: try quote.map { word in
                 switch word {
                 case "none": .none
@@ -111,7 +114,7 @@ struct RowOptions: ParsableArguments {
     /// A file to import with these options.
     func file(_ path: String, table: String, _ kind: ImportCommand.SourceFormat, again: Bool) throws -> FileImport {
         let base = path.lowercased().hasSuffix(".gz") ? String(path.dropLast(3)) : path
-        let usual: UInt8 = base.lowercased().hasSuffix(".tsv") ? 0x09 : UInt8(ascii: ",")
+        let usual: UInt8 = [".tsv", ".tab"].contains { base.lowercased().hasSuffix($0) } ? 0x09 : UInt8(ascii: ",")
         let format: FileImport.Format = switch kind {
         case .csv: .csv(try options(for: path), usual: usual)
         case .jsonl: .json(hasLines: true)

@@ -14,15 +14,16 @@ extension RowTable {
         for name in names { _ = place(name) }
         for (record, line) in sample {
             for (name, value) in zip(record.list.names, record.values) {
-                let place = place(name)
-                switch value {
-                case .null: continue
-                case .value(let value): forms[place].formUnion(.of(value))
-                case .field(let text):
-                    let form = ValueForms.of(field: text, strict: plan.isStrict)
-                    if form == .text { noteText(text, place, line) }
-                    forms[place].formUnion(form)
+                let place = place(name), form = record.forms(of: value, strict: plan.isStrict)
+                if case .field(let bytes) = value, form == .text {
+                    let text = record.text(bytes)
+                    if Self.wordsForNothing.contains(text) {
+                        columns[place].missing.insert(text)
+                        continue
+                    }
+                    noteText(text, place, line)
                 }
+                forms[place].formUnion(form)
             }
         }
         // The names in JSON lines are known only at the end; those of CSV are all in its header.
@@ -30,18 +31,21 @@ extension RowTable {
             throw Failure("--types names \(missing), but \(name) gets no such column", status: .usage)
         }
         for place in columns.indices where !columns[place].isFixed {
+            let misses = !columns[place].missing.isEmpty
+            if forms[place].isEmpty || forms[place].contains(.text) { columns[place].missing = [] }
+            if misses { forms[place].insert(.text) }
             // No number is stored yet: beside texts, each field is stored as it is written.
             if forms[place].contains(.text) { forms[place].remove(.reshaped) }
             columns[place].type = ColumnType(forms[place], keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
             columns[place].isEmpty = forms[place].isEmpty
         }
+        if columns.isEmpty { throw Failure("it is empty") }
         try takeKey(plan.key)
         if keyPlaces.isEmpty {
             guard plan.mode == .insert else {
                 throw Failure("--upsert, --replace and --mirror need --pk: the columns that identify a row", status: .usage)
             }
-            let key = ["id", "row_id", "import_row_id"].first { places[$0.sqlName] == nil }
-            ownKey = key ?? "sqlcipherkit_row_id"
+            if plan.needsKey { ownKey = nameOfKey }
         }
         try db.execute(SQL(raw: definition(of: name)))
     }
@@ -57,8 +61,12 @@ extension RowTable {
             }
         }
         let key = try db.main.primaryKey(of: name)
+        if isMade, key.count == 1, key == [columns[0].name] {
+            ownKey = key[0]
+            if try !isAsMade() { ownKey = nil }
+        }
         if plan.mode == .insert, plan.key.isEmpty {
-            if isMade, key.count == 1, present.first?.name == key.first, key == [columns[0].name] { ownKey = key.first }
+            if plan.needsKey, key.isEmpty, try isAsMade() { try rebuild { ownKey = nameOfKey } }
             return
         }
         try takeKey(plan.key.isEmpty ? key : plan.key)
@@ -73,6 +81,17 @@ extension RowTable {
             return place
         }
     }
+
+    /// Words that programs write for a missing value.
+    private static let wordsForNothing: Set = ["NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "\\N", "-", ".", "?"]
+
+    /// A name for a key that the import adds.
+    private var nameOfKey: String {
+        ["id", "row_id", "import_row_id"].first { places[$0.sqlName] == nil } ?? "sqlcipherkit_row_id"
+    }
+
+    /// Whether the table is still the one that an import has made.
+    func isAsMade() throws -> Bool { try db.main.table(name)?.sql.bytes == definition(of: name).bytes }
 
     /// The statement that creates the table.
     func definition(of name: String) -> String {

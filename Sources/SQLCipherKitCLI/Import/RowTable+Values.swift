@@ -3,18 +3,21 @@ import SQLCipherKit
 extension RowTable {
     /// Whether the column can hold the value unchanged.
     /// - Parameter index: the value's place in its record.
-    func fits(_ value: ImportValue, _ index: Int, _ place: Int, _ line: Int) throws -> Bool {
+    func fits(_ record: ImportRecord, _ index: Int, _ place: Int, _ line: Int) throws -> Bool {
         let type = columns[place].type, isEmpty = columns[place].isEmpty
         let forms: ValueForms
-        switch value {
-        case .null:
+        switch record.values[index] {
+        case .null, .value(.null):
             if keyPlaces.contains(place) { throw Failure("\(columns[place].name) is empty, and is part of the key") }
             return true
-        case .field(let text):
+        case .field(let bytes):
             if type == .text && !isEmpty { return true }
-            forms = .of(field: text, strict: plan.isStrict)
-            if forms == .text { noteText(text, place, line) }
-            if columns[place].isFixed { try requireDigits(text, columns[place]) }
+            forms = record.forms(of: record.values[index], strict: plan.isStrict)
+            if forms == .text { noteText(record.text(bytes), place, line) }
+            if columns[place].isFixed { try requireDigits(record.text(bytes), columns[place]) }
+        case .text:
+            if type == .text && !isEmpty { return true }
+            forms = .text
         case .value(let value): forms = .of(value)
         }
         self.forms[index] = forms
@@ -45,16 +48,19 @@ extension RowTable {
         }
     }
 
-    /// The value to bind.
-    func stored(_ value: ImportValue, _ index: Int, _ type: ColumnType) -> SQLValue {
-        switch value {
-        case .null: return .null
-        case .value(let value): return value
-        case .field(let text):
-            // A column without a type, or of numbers, gets a number if the field is one; SQLite converts the rest.
-            if type == .text || forms[index].contains(.text) { return .text(text) }
-            if forms[index].contains(.integer) { return Int64(text).map { .integer($0) } ?? .text(text) }
-            return Double(text).map { .real($0) } ?? .text(text)
-        }
+    /// The value to bind for a field with these forms.
+    static func stored(_ field: UnsafeRawBufferPointer, _ forms: ValueForms, _ type: ColumnType) -> LentValue {
+        // A column without a type, or of numbers, gets a number if the field is one; SQLite converts the rest.
+        if type == .text || forms.contains(.text) { return .text(field) }
+        if forms.contains(.integer) { return integer(field).map { .integer($0) } ?? .text(field) }
+        return Double(String(decoding: field, as: UTF8.self)).map { .real($0) } ?? .text(field)
+    }
+
+    private static func integer(_ field: UnsafeRawBufferPointer) -> Int64? {
+        guard field.count < 19 else { return Int64(String(decoding: field, as: UTF8.self)) }
+        let isNegative = field.first == UInt8(ascii: "-")
+        var value: Int64 = 0
+        for byte in field[(isNegative ? 1 : 0)...] { value = value &* 10 &+ Int64(byte &- 0x30) }
+        return isNegative ? -value : value
     }
 }

@@ -3,34 +3,32 @@ import SQLCipherKit
 extension RowTable {
     /// Gives a column the type that holds its values and one more. SQLite cannot change a column's type, so the table is rebuilt
     /// with its rows, indexes and triggers.
-    func widen(_ place: Int, by value: ImportValue) throws {
+    func widen(_ place: Int, by value: ValueForms) throws {
         let former = columns[place]
-        let old = try db.main.table(name)?.sql
         let adopted = try db.main.primaryKey(of: name)
         if keyPlaces.isEmpty, ownKey == nil { try takeKey(adopted) }
-        let isKey = adopted.contains { $0.sqlName == former.name.sqlName }
-        let dependents = try db.fetchAll(
-            String.self,
-            """
-            SELECT sql FROM sqlite_schema WHERE tbl_name = \(name) COLLATE NOCASE AND type <> 'table' AND sql IS NOT NULL
-            """)
         // A full-text index refers to rows by an integer key.
-        let isReferredTo = isKey && former.type == .integer && !dependents.isEmpty
-        guard let old, old.bytes == definition(of: name).bytes, !isReferredTo else {
+        let isReferredTo = try former.type == .integer && adopted.contains { $0.sqlName == former.name.sqlName }
+            && !dependents().isEmpty
+        guard try isAsMade(), !isReferredTo else {
             throw Failure(
                 "its value would change in the column \(former.name), which is \(former.type.rawValue): "
                     + "import it into another table, or make the column text")
         }
-        let column = former.name.quotedSQLIdentifier
-        var forms = try present(former)
-        switch value {
-        case .null: break
-        case .field(let text): forms.formUnion(.of(field: text, strict: plan.isStrict))
-        case .value(let value): forms.formUnion(.of(value))
+        let forms = try present(former).union(value)
+        try rebuild { columns[place].type = ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue) }
+    }
+
+    /// Makes the table again after a change of its columns or its key, with its rows.
+    func rebuild(after change: () -> Void) throws {
+        let dependents = try dependents(), former = columns.map(\.type)
+        let rowID = try [db.main.rowIDName(of: name) ?? ownKey].compactMap(\.self)
+        change()
+        let names = columns.map { $0.name.quotedSQLIdentifier }
+        let values = columns.indices.map { index in
+            let isTextNow = columns[index].type == .text && former[index] != .text
+            return isTextNow ? "CAST(\(names[index]) AS TEXT)" : names[index]
         }
-        columns[place].type = ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
-        let names = try db.main.columns(of: name).map { $0.name.quotedSQLIdentifier }
-        let values = names.map { $0 == column && columns[place].type == .text ? "CAST(\($0) AS TEXT)" : $0 }
         let other = "sqlcipherkit_import_wider"
         let quoted = name.quotedSQLIdentifier
         layout = nil
@@ -39,12 +37,20 @@ extension RowTable {
         try db.execute("PRAGMA legacy_alter_table = ON")
         defer { try? db.execute(SQL(raw: "PRAGMA legacy_alter_table = \(wasLegacy)")) }
         try db.execute(SQL(raw: definition(of: other)))
-        let into = names.joined(separator: ", ")
-        let from = values.joined(separator: ", ")
-        try db.execute(SQL(raw: "INSERT INTO \(other)(rowid, \(into)) SELECT rowid, \(from) FROM \(quoted)"))
+        let into = (rowID + names).joined(separator: ", "), from = (rowID + values).joined(separator: ", ")
+        try db.execute(SQL(raw: "INSERT INTO \(other)(\(into)) SELECT \(from) FROM \(quoted)"))
         try db.execute(SQL(raw: "DROP TABLE \(quoted)"))
         try db.execute(SQL(raw: "ALTER TABLE \(other) RENAME TO \(quoted)"))
         for sql in dependents { try db.execute(SQL(raw: sql)) }
+    }
+
+    /// The statements that make the table's indexes and triggers.
+    private func dependents() throws -> [String] {
+        try db.fetchAll(
+            String.self,
+            """
+            SELECT sql FROM sqlite_schema WHERE tbl_name = \(name) COLLATE NOCASE AND type <> 'table' AND sql IS NOT NULL
+            """)
     }
 
     /// The forms of the values in a column.

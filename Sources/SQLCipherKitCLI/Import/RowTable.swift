@@ -13,6 +13,8 @@ struct RowPlan {
     var isStrict = false
     /// Whether a table that an import has made is dropped, and made again.
     var isFresh = false
+    /// Whether a table gets a key of its own if none of its columns is one, as a full-text index needs one.
+    var needsKey = false
     /// The names of these columns, as the user has written them.
     var typedNames: [String] = []
 }
@@ -32,6 +34,8 @@ final class RowTable {
         var isEmpty: Bool
         /// The line whose value made the column text that could have been numbers.
         var textLine: Int?
+        /// The words for a missing value that made the column text, if all else in the first records are numbers.
+        var missing: Set<String> = []
     }
 
     let name: String
@@ -44,8 +48,8 @@ final class RowTable {
     var isByValue: Bool { !keepsNumbersApart && !plan.isStrict }
     var columns: [Column] = []
     var places: [[UInt8]: Int] = [:]
-    var layout: (list: ColumnList, places: [Int], insert: Statement)?
-    /// The name of a key that the import adds, if the table has none of the input's columns as its key.
+    var layout: (list: ColumnList, places: [Int], insert: RowStatement)?
+    /// The name of a key that an import has added, if the table has none of the input's columns as its key.
     var ownKey: String?
     var keyPlaces: [Int] = []
     /// The forms of a record's values, once they are looked at.
@@ -74,21 +78,44 @@ final class RowTable {
     func insert(_ record: ImportRecord, line: Int) throws {
         if layout?.list.isSame(as: record.list) != true { try prepare(record, line) }
         guard var current = layout else { return }
-        for index in record.values.indices where try !fits(record.values[index], index, current.places[index], line) {
+        for index in record.values.indices where try !fits(record, index, current.places[index], line) {
             layout = nil
-            try widen(current.places[index], by: record.values[index])
+            try widen(current.places[index], by: record.forms(of: record.values[index], strict: plan.isStrict))
         }
         if layout == nil {
             try prepare(record, line)
             guard let again = layout else { return }
             current = again
         }
-        for index in record.values.indices {
-            try current.insert.bind(stored(record.values[index], index, columns[current.places[index]].type), at: index + 1)
+        try record.bytes.withUnsafeBytes { bytes in
+            // Copies of texts that the record does not have as bytes.
+            var texts: [UnsafeMutableRawBufferPointer] = []
+            defer { for text in texts { text.deallocate() } }
+            for (index, value) in record.values.enumerated() {
+                let lent: LentValue = switch value {
+                case .null: .null
+                case .text(let place): .text(UnsafeRawBufferPointer(rebasing: bytes[place]))
+                case .field(let place):
+                    Self.stored(UnsafeRawBufferPointer(rebasing: bytes[place]), forms[index], columns[current.places[index]].type)
+                case .value(.null): .null
+                case .value(.integer(let value)): .integer(value)
+                case .value(.real(let value)): .real(value)
+                case .value(.text(let text)): .text(UnsafeRawBufferPointer(Self.copy(text.utf8, &texts)))
+                case .value(.blob(let blob)): .blob(UnsafeRawBufferPointer(Self.copy(blob, &texts)))
+                }
+                try current.insert.bind(lent, at: index + 1)
+            }
+            if let row = try current.insert.run(), let mirror { try mirror.keep(row) }
         }
-        guard try current.insert.step() else { return }
-        if let mirror { try mirror.keep(current.insert[0]) }
-        _ = try current.insert.step()
+    }
+
+    private static func copy(
+        _ bytes: some Collection<UInt8>, _ texts: inout [UnsafeMutableRawBufferPointer]
+    ) -> UnsafeMutableRawBufferPointer {
+        let text = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        text.copyBytes(from: bytes)
+        texts.append(text)
+        return text
     }
 
     /// Removes the rows that were not in the input.
@@ -103,7 +130,7 @@ final class RowTable {
                 throw Failure("the table \(self.name) has no column \(name): add it with ALTER TABLE, or use another --table")
             }
             var column = newColumn(name)
-            note(value, in: &column)
+            note(record.forms(of: value, strict: plan.isStrict), in: &column)
             try db.execute(SQL(raw: "ALTER TABLE \(self.name.quotedSQLIdentifier) ADD COLUMN \(Self.definition(column))"))
             places[name.sqlName] = columns.count
             columns.append(column)
@@ -112,11 +139,11 @@ final class RowTable {
         if let missing = keyPlaces.first(where: { !found.contains($0) }) {
             throw Failure("it has no \(columns[missing].name), which is part of the key")
         }
-        layout = (record.list, found, try db.prepare(SQL(raw: statement(found))))
+        layout = (record.list, found, try RowStatement(db, try statement(found)))
         if forms.count != found.count { forms = Array(repeating: [], count: found.count) }
     }
 
-    func statement(_ found: [Int]) -> String {
+    func statement(_ found: [Int]) throws -> String {
         let names = found.map { columns[$0].name.quotedSQLIdentifier }
         let verb = plan.mode == .replace ? "INSERT OR REPLACE" : "INSERT"
         var sql = "\(verb) INTO \(name.quotedSQLIdentifier)"
@@ -129,7 +156,7 @@ final class RowTable {
             let changed = (others.isEmpty ? keys : others).map { "\($0) = excluded.\($0)" }
             sql += " ON CONFLICT (\(keys.joined(separator: ", "))) DO UPDATE SET \(changed.joined(separator: ", "))"
         }
-        return plan.mode == .mirror ? sql + " RETURNING rowid" : sql
+        return try sql + (mirror.map { " RETURNING \(try $0.rowID)" } ?? "")
     }
 
     func newColumn(_ name: String) -> Column {
@@ -137,17 +164,12 @@ final class RowTable {
         return Column(name: name, type: type ?? .text, isFixed: type != nil, isEmpty: true)
     }
 
-    /// Takes a value into account for the type of a new column.
-    func note(_ value: ImportValue, in column: inout Column) {
-        guard !column.isFixed else { return }
-        var forms: ValueForms = column.isEmpty ? [] : column.type == .real ? .real : column.type.forms
-        switch value {
-        case .null: return
-        case .field(let text): forms.formUnion(.of(field: text, strict: plan.isStrict))
-        case .value(let value): forms.formUnion(.of(value))
-        }
+    /// Takes a value's forms into account for the type of a new column.
+    func note(_ value: ValueForms, in column: inout Column) {
+        guard !column.isFixed, !value.isEmpty else { return }
+        let forms: ValueForms = column.isEmpty ? [] : column.type == .real ? .real : column.type.forms
         column.isEmpty = false
-        column.type = ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
+        column.type = ColumnType(forms.union(value), keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
     }
 
     static func definition(_ column: Column) -> String { column.name.quotedSQLIdentifier + column.type.declaration }
