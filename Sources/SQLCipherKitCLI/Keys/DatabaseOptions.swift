@@ -194,8 +194,14 @@ struct Attachment {
         switch key {
         case .same: mainKey
         case .none: .plaintext
+        case .reference(let reference) where reference.isUsual && UnlockedKey.isPlaintext(path): said(.plaintext)
         case .reference(let reference): try UnlockedKey(reference, to: path).key
         }
+    }
+
+    private func said(_ key: Encryption) -> Encryption {
+        Output.error("\(path.onOneLine) is not encrypted")
+        return key
     }
 
     /// Lets a shell work on the database in place of its own.

@@ -166,6 +166,9 @@ struct UnlockedKey {
         }
         let hasSlots = try Self.hasSlots(path)
         if isRecoveryKey, !hasSlots { throw Failure("the database \(path) has no key slots, and so no recovery key", status: .key) }
+        if reference.isUsual, Self.isPlaintext(path) {
+            throw Failure("\(path) is not encrypted: --no-key opens it, and sqlcipherkit encrypt gives it a key", status: .key)
+        }
         let given = try reference.key(for: path)
         guard hasSlots, reference.encoding == .passphrase else {
             (key, slots) = (given, nil)
@@ -200,6 +203,11 @@ struct UnlockedKey {
             Output.error(what)
         }
         return slots
+    }
+
+    /// Whether a file is a database that is not encrypted: then no one is asked for a key.
+    static func isPlaintext(_ path: String) -> Bool {
+        if case .plaintext? = try? DatabaseConverter.identify(fileAt: path, key: nil) { true } else { false }
     }
 
     static func hasSlots(_ path: String) throws -> Bool {
