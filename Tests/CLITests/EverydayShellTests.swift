@@ -135,22 +135,4 @@ import TestSupport
         let script = try Tool.run(["shell", database, "--no-key"], environment: environment, input: "SELECT 1;")
         #expect(!script.output.contains("ready"))
     }
-
-    /// The manual sets SQLite's commands beside ours: each that is said to be the same is one of ours.
-    @Test func theManualNamesCommandsThatThereAre() throws {
-        let help = try Tool.output("help", "shell")
-        guard let table = help.components(separatedBy: "FROM SQLITE'S SHELL\n").last?.components(separatedBy: "\n\n").first else {
-            throw CocoaError(.coderInvalidValue)
-        }
-        let ours = try shell(".help").output
-        var count = 0
-        for line in table.split(separator: "\n") where line.hasSuffix("the same") {
-            for word in line.split(separator: " ") where word.hasPrefix(".") {
-                count += 1
-                let isThere = word == ".exit" || ours.contains("\n\(word) ") || ours.contains("\n\(word)\n") || ours.hasPrefix(word)
-                #expect(isThere, "\(word)")
-            }
-        }
-        #expect(count >= 20)
-    }
 }

@@ -54,7 +54,7 @@ struct DiffCommand: FileCommand {
                 return
             }
             if output.format == nil { Output.data(String(sql.dropLast())) } else { try output.write(["sql"], [[.text(sql)]]) }
-            throw Self.different
+            throw Failure("the databases differ", status: .different)
         }
         let tables = try diff.summary().filter { !$0.isSame }
         if tables.isEmpty, try diff.isEmpty() {
@@ -70,9 +70,6 @@ struct DiffCommand: FileCommand {
                     .integer(Int64(table.updated)), .integer(Int64(table.unchanged)),
                 ]
             })
-        throw Self.different
+        throw Failure("the databases differ: --sql shows the statements that make them equal", status: .different)
     }
-
-    private static let different = Failure(
-        "the databases differ: --sql shows the statements that make them equal", status: .different)
 }

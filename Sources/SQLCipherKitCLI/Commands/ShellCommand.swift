@@ -32,8 +32,10 @@ struct ShellCommand: FileCommand {
 
     /// What people type in SQLite's shell, and what they type here.
     static let commands: [(theirs: String, ours: String)] = [
+        (".archive .session .sha3sum", "none; sqlcipherkit diff compares"),
         (".backup .restore .save .open", "the same"),
         (".bail .changes .echo .headers .timer", "the same"),
+        (".cd .prompt .progress .nonce .binary", "none"),
         (".clone FILE", ".save FILE"),
         (".databases .tables .indexes .schema", "the same"),
         (".dbinfo .dbtotxt .stats", "sqlcipherkit info, sqlcipherkit space"),
@@ -42,7 +44,7 @@ struct ShellCommand: FileCommand {
         (".excel", ".mode csv and .once FILE"),
         (".exit .quit exit quit help .help", "the same"),
         (".fullschema", ".schema, and sqlite_stat1"),
-        (".import --csv --skip 1 FILE TABLE", ".import FILE TABLE --skip 1"),
+        (".import --csv --skip 1 FILE TABLE", "the same"),
         (".lint .expert .log .trace .load", "none: no program code is loaded"),
         (".mode box csv column html json table", "the same"),
         (".mode line list markdown quote tabs", "the same"),
@@ -50,8 +52,9 @@ struct ShellCommand: FileCommand {
         (".once FILE, .once |PROGRAM, .output", "the same"),
         (".parameter .print .read .show", "the same"),
         (".recover", "sqlcipherkit recover"),
-        (".sha3sum", "sqlcipherkit diff"),
-        (".shell .system", ".shell"),
+        (".shell .system", "the same"),
+        (".timeout MS", "PRAGMA busy_timeout = MS;"),
+        (".version", "sqlcipherkit version"),
         ("sqldiff", "sqlcipherkit diff --sql"),
         ("ATTACH … KEY …", ".attach NAME=PATH [SOURCE]"),
     ]

@@ -2,16 +2,18 @@ import SQLCipherKit
 
 /// The contents of a connection's databases, for `schema` and for the shell.
 enum SchemaText {
-    /// The names of the tables and views, with the database's name before those of attached databases. The internal tables of
-    /// virtual tables and full-text indexes are left out.
+    /// The names of the tables and views, with the database's name before those of attached databases. What belongs to virtual
+    /// tables, to full-text indexes and to this tool is left out.
     /// - Parameter pattern: the pattern, as in LIKE, that a name must match; nil for all names.
     static func tables(_ db: Connection, like pattern: String? = nil) throws -> [String] {
         let rows: [(String, String)] = try db.fetchAll(
             """
             SELECT schema, name FROM pragma_table_list AS t
-            WHERE type <> 'shadow' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND NOT EXISTS (
+            WHERE type <> 'shadow' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+            AND name NOT LIKE 'sqlcipherkit\\_%' ESCAPE '\\' AND NOT EXISTS (
                 SELECT 1 FROM pragma_table_list AS v
-                WHERE v.schema = t.schema AND v.type = 'virtual' AND t.name IN (v.name || '_replaced', v.name || '_keys'))
+                WHERE v.schema = t.schema AND v.type = 'virtual'
+                AND t.name IN (v.name || '_replaced', v.name || '_keys', v.name || '_source'))
             AND name LIKE \(pattern ?? "%")
             ORDER BY schema <> 'main', schema, name
             """)

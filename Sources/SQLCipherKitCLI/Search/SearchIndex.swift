@@ -25,7 +25,9 @@ struct SearchIndex {
             index = found
         } else {
             guard let first = all.first else {
-                throw Failure("\(path) has no full-text index to search: sqlcipherkit import makes one")
+                throw Failure(
+                    "\(path) has no full-text index to search: sqlcipherkit import makes one of text files, and with --search "
+                        + "of the columns of a table")
             }
             guard all.count == 1 else {
                 throw Failure("\(path) has several full-text tables: --in names one of \(names)", status: .usage)

@@ -1,11 +1,13 @@
 import SQLCipherKit
 
 extension DotCommand {
+    private static let switches = ["on": true, "off": false, "yes": true, "no": false, "1": true, "0": false]
+
     /// Changes one of the shell's settings.
     /// - Returns: false if this is no command for a setting, or its words are wrong.
     func set(_ words: [String], _ rest: String, _ shell: Shell) throws -> Bool {
         func isOn(_ use: (Bool) -> Void) -> Bool {
-            guard words.count == 1, let isOn = ["on": true, "off": false, "1": true, "0": false][words[0]] else { return false }
+            guard words.count == 1, let isOn = Self.switches[words[0].lowercased()] else { return false }
             use(isOn)
             return true
         }

@@ -213,6 +213,8 @@ enum DotCommand: String, CaseIterable {
         case ("set", 3): shell.parameters[words[1]] = ParameterValues.literal(words[2])
         case ("unset", 2): shell.parameters[words[1]] = nil
         case ("clear", 1): shell.parameters = [:]
+        // SQLite's shell makes a table for them.
+        case ("init", 1): break
         case ("list", 1):
             try shell.show(["name", "value"], shell.parameters.sorted { $0.key < $1.key }.map { [.text($0.key), $0.value] })
         default: throw wrongUse
