@@ -30,6 +30,9 @@ import TestSupport
         #expect(try search("baking", "loaf*").output.contains("plan.md"))
         let fewer = try search("baking", "xylophone").output
         #expect(fewer.contains("plan.md") && fewer.contains("nothing has all words; "))
+        // A text that has all words in other forms, apart, has all words.
+        let forms = try search("baking", "loaf").output
+        #expect(forms.contains("plan.md") && !forms.contains("nothing has all words"))
         #expect(try search("baking", "loav*").output.hasSuffix("1 hit\n"))
         #expect(try search("cafe").output.contains("[café]"))
         #expect(try search("bread -flour").output.contains("plan.md"))

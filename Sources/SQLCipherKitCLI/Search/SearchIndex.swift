@@ -73,7 +73,8 @@ struct SearchIndex {
         for word in found.words where best.typos > 0 && word.kind == .typo {
             notes.append("\(word.typed.onOneLine): \(word.matches.prefix(3).map(\.text.onOneLine).joined(separator: ", "))")
         }
-        if found.hasFewerWords { notes.append("nothing has all words") }
+        let words = found.words.count { !$0.isExcluded && !$0.isLeftOut }
+        if found.hasFewerWords, found.hits.allSatisfy({ $0.words < words }) { notes.append("nothing has all words") }
         return notes.isEmpty ? nil : notes.joined(separator: "; ")
     }
 

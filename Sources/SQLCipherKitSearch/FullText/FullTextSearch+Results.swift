@@ -12,8 +12,8 @@ extension FullTextSearch {
         public let total: Total
         /// How many of these rows are in each group, by the names in ``FullTextSearch/facets``.
         public let facets: [String: [Facet]]
-        /// Whether too few rows have all words (see ``FullTextSearch/fewerWordsBelow``), so that rows without one or more of them
-        /// were looked for too.
+        /// Whether too few rows have all words (see ``FullTextSearch/fewerWordsBelow``), in whatever form, so that rows without one
+        /// or more of them were looked for too. ``Hit/words`` tells how many a hit has.
         public let hasFewerWords: Bool
     }
 

@@ -173,7 +173,8 @@ public struct FullTextSearch: Sendable {
     public var synonyms: [Synonym] = []
     /// Words that a row need not have if other words are typed as well. Default: none.
     public var stopWords: Set<String> = []
-    /// If fewer rows than this have all words, rows without one or more of them are shown too. 0 never shows them. Default: 5.
+    /// If fewer rows than this have all words, rows without one or more of them are shown too. 0 never shows them. A row that has a
+    /// word only in another form or with a typing error, far from the others, does not count. Default: 5.
     public var fewerWordsBelow = 5
     /// How relevance is reduced according to a value of the row, such as its age. Default: not at all.
     public var decay: Decay?

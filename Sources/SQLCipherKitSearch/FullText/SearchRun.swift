@@ -51,7 +51,7 @@ struct SearchRun {
         let needed = search.offset + search.limit
         let kept = max(needed, Self.fewest)
         var ranking: [Ranked] = []
-        var (missing, edits) = (0, 0)
+        var (missing, edits, complete) = (0, 0, 0)
         if words > 0 {
             for place in parts.indices { try parts[place].slots.findWords() }
             share()
@@ -60,19 +60,22 @@ struct SearchRun {
                 edits += 1
                 if try findTypos(edits) { ranking = try match(missing: 0, wanted: kept) }
             }
+            complete = parts.reduce(0) { $0 + $1.total }
             while isShort(ranking), missing + 1 < words, !isSettled(ranking, needed, missing: missing + 1) {
                 missing += 1
                 ranking = try match(missing: missing, wanted: kept)
             }
         }
         let isEverything = words == 0 || (edits == 2 && (missing + 1 == words || !isShort(ranking)))
+        // Rows that have a word only in another one, far from the others, let rows with fewer words follow, but have all.
+        let hasFewerWords = missing > 0 && complete < search.fewerWordsBelow
         let understood = understoodWords
         guard isCounting else {
             return FullTextSearch.Found(
                 hits: try hits(Self.page(of: ranking, search)), words: understood,
                 total: FullTextSearch.Total(
                     count: parts.reduce(0) { $0 + $1.total }, isExact: isEverything && parts.allSatisfy(\.isComplete)),
-                facets: [:], hasFewerWords: missing > 0)
+                facets: [:], hasFewerWords: hasFewerWords)
         }
         // Counting works on copies, so that it changes neither the hits nor their marks.
         var counting = self
@@ -82,7 +85,7 @@ struct SearchRun {
         let hits = search.isSorted ? try counting.sortedHits() : try hits(Self.page(of: ranking, search))
         return FullTextSearch.Found(
             hits: hits, words: understood, total: FullTextSearch.Total(count: total, isExact: isComplete), facets: facets,
-            hasFewerWords: missing > 0)
+            hasFewerWords: hasFewerWords)
     }
 
     private static func page<Row>(of rows: [Row], _ search: FullTextSearch) -> [Row] {
@@ -114,7 +117,7 @@ struct SearchRun {
         return search.rules.first == .words && parts.allSatisfy { $0.slots.leastCost(missing: missing) > cost }
     }
 
-    /// Whether so few rows have all words that others are shown too.
+    /// Whether so few rows have all words, near one another or as typed, that others are shown too.
     private func isShort(_ ranking: [Ranked]) -> Bool {
         ranking.count { $0.match.cost == 0 } < search.fewerWordsBelow
     }

@@ -83,6 +83,18 @@ import Testing
         #expect(try rows("fox bread ").sorted() == [1, 3])
     }
 
+    /// Rows that have a word in whatever form, near the others or far away, have it.
+    @Test(arguments: ["jumps over the tree ", "jumped over the tree ", "jumps over the trees ", "jum ove the tre", "jumps over teh treee "])
+    func rowsWithAllWordsInAnyForm(_ text: String) throws {
+        let far = "Long ago the fox jumps and runs and sleeps and goes over some hills and in the end it sees a tree"
+        for rows in 1...6 {
+            try db.execute("INSERT INTO note(title, body) VALUES ('Other', \(far))")
+            let found = try notes.search(text)
+            let isComplete = { (hit: FullTextSearch.Hit) in hit.words == found.words.count }
+            #expect(found.hits.count(where: isComplete) == rows && found.hasFewerWords == (rows < 5), "\(rows)")
+        }
+    }
+
     @Test func synonymsOfSeveralWordsAndInOneDirection() throws {
         var search = FullTextSearch("tv ")
         search.fewerWordsBelow = 0
