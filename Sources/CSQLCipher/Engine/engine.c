@@ -76,6 +76,7 @@
 #include "word_letters.h"
 #include "words.h"
 #include "files.h"
+#include "durability.h"
 #include "turns.h"
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
 #include "work_limits.h"

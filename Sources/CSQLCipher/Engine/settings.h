@@ -144,3 +144,19 @@ void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *set
     }
     sqlite3_mutex_leave(db->mutex);
 }
+
+void sqlcipherkit_keep_whole(sqlite3 *db, const char *schema) {
+    sqlite3_mutex_enter(db->mutex);
+    const int index = sqlite3FindDbName(db, schema);
+    if (index >= 0 && index != 1) {
+        db->aDb[index].bSyncSet = sqlcipherkit_keeps_whole;
+        /* SQLite changes it outside of transactions alone. */
+        if (db->autoCommit && db->aDb[index].pBt != NULL) sqlcipherkit_fit_durability(db->aDb[index].pBt);
+    }
+    sqlite3_mutex_leave(db->mutex);
+}
+
+int sqlcipherkit_is_kept_whole(sqlite3 *db, const char *schema) {
+    const int index = sqlite3FindDbName(db, schema);
+    return index >= 0 && db->aDb[index].bSyncSet == sqlcipherkit_keeps_whole;
+}

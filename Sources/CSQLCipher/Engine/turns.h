@@ -153,7 +153,7 @@ static int sqlcipherkit_must_wait(const unixFile *file, int attempts) {
     return 1;
 }
 
-static SQLITE_NOINLINE int btreeBeginTrans(Btree *btree, int writes, int *version) {
+static int sqlcipherkit_begin_in_turn(Btree *btree, int writes, int *version) {
     BtShared *shared = btree->pBt;
     BusyHandler *handler = &btree->db->busyHandler;
     unixFile *file = writes && shared->inTransaction == TRANS_NONE && handler->xBusyHandler != NULL
@@ -178,7 +178,13 @@ static SQLITE_NOINLINE int btreeBeginTrans(Btree *btree, int writes, int *versio
     return rc;
 }
 #else
-static SQLITE_NOINLINE int btreeBeginTrans(Btree *btree, int writes, int *version) {
+static int sqlcipherkit_begin_in_turn(Btree *btree, int writes, int *version) {
     return upstream_btreeBeginTrans(btree, writes, version);
 }
 #endif
+
+static SQLITE_NOINLINE int btreeBeginTrans(Btree *btree, int writes, int *version) {
+    const int rc = sqlcipherkit_begin_in_turn(btree, writes, version);
+    if (writes && rc == SQLITE_OK) sqlcipherkit_fit_durability(btree);
+    return rc;
+}

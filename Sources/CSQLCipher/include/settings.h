@@ -17,3 +17,11 @@ void sqlcipherkit_read_settings(sqlite3 *db, sqlcipherkit_settings *settings);
 /* Restores what has changed, except of databases that have been attached since. Must not be called in a callback, during a
  * statement's step or in a transaction. */
 void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *settings);
+
+/* From now on, commits to a database wait for the disk as much as keeps its file whole, in each journal mode that it gets: NORMAL
+ * with a write-ahead log, FULL without one. Until `PRAGMA synchronous` sets something else. In a transaction, it applies from the
+ * next one on that writes. Nothing for the temporary database. */
+void sqlcipherkit_keep_whole(sqlite3 *db, const char *schema);
+
+/* Whether that is so. */
+int sqlcipherkit_is_kept_whole(sqlite3 *db, const char *schema);

@@ -59,9 +59,9 @@ public struct DatabaseConfiguration: Sendable {
     public var safeguards: Safeguards?
     /// The journal mode to set; nil leaves the file as it is (a new one is in `delete` mode). Default: nil.
     public var journalMode: JournalMode?
-    /// What a power cut leaves of the database and of those that are attached, on each connection of a queue or a pool. A database
-    /// that is attached inside a transaction keeps every commit, because SQLite allows no other choice there. Calls that change a
-    /// key or erase content wait for the disk with any choice. Default: ``Durability-swift.enum/everyCommit``.
+    /// What a power cut leaves of the database and of those that are attached, on each connection of a queue or a pool, in each
+    /// journal mode. Calls that change a key or erase content wait for the disk with any choice; so does a database that is
+    /// attached in a transaction, if the choice is `nothing`. Default: ``Durability-swift.enum/everyCommit``.
     public var durability: Durability = .everyCommit
     /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Use another one for a database that another
     /// program has written.

@@ -53,7 +53,7 @@ extension Connection {
                     throw attachFailure(location, key, header, error)
                 }
                 if safeguards?.checksStructure == true { try schema.requireStructure() }
-                if !isInTransaction { try schema.applyDurability() }
+                try schema.applyDurability()
                 schema.noteKey(key)
                 try resolved.didOpen?(schema)
             } catch {

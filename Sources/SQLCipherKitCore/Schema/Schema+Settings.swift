@@ -3,6 +3,8 @@ import CSQLCipher
 /// How much a commit waits for the disk (<https://sqlite.org/pragma.html#pragma_synchronous>).
 package enum Synchronous: Int, CaseIterable, SQLValueConvertible {
     case off, normal, full, extra
+    /// What keeps the file whole in each journal mode: `normal` with a write-ahead log, `full` without one.
+    case wholeFile
 }
 
 /// Settings of a database as a whole. A setter returns the value in effect, which is not always the one requested.
@@ -32,11 +34,7 @@ extension Schema {
     public func setJournalMode(
         _ mode: DatabaseConfiguration.JournalMode
     ) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
-        // The pragma returns the new mode.
-        let result = try self.mode(setPragma("journal_mode", to: mode.rawValue) ?? "")
-        // What keeps the file whole depends on the mode.
-        if connection.configuration.durability == .wholeFile { try applyDurability() }
-        return result
+        try self.mode(setPragma("journal_mode", to: mode.rawValue) ?? "")
     }
 
     private func mode(_ text: String) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
@@ -46,12 +44,14 @@ extension Schema {
         return mode
     }
 
-    /// How much a commit waits for the disk.
-    package var synchronous: Synchronous { get throws(DatabaseError) { try value("synchronous") } }
+    package var synchronous: Synchronous {
+        get throws(DatabaseError) { sqlcipherkit_is_kept_whole(try live(), name) != 0 ? .wholeFile : try value("synchronous") }
+    }
 
     /// Sets how much a commit waits for the disk.
-    /// - Throws: SQLite's error inside a transaction.
+    /// - Throws: SQLite's error inside a transaction, unless it is `wholeFile`.
     package func setSynchronous(_ level: Synchronous) throws(DatabaseError) {
+        if level == .wholeFile { return sqlcipherkit_keep_whole(try live(), name) }
         _ = try set("synchronous", level.rawValue, Synchronous.self)
     }
 
@@ -59,8 +59,8 @@ extension Schema {
     func applyDurability() throws(DatabaseError) {
         switch connection.configuration.durability {
         case .everyCommit: break
-        case .wholeFile: try setSynchronous(journalMode == .wal ? .normal : .full)
-        case .nothing: try setSynchronous(.off)
+        case .wholeFile: try setSynchronous(.wholeFile)
+        case .nothing: if !connection.isInTransaction { try setSynchronous(.off) }
         }
     }
 

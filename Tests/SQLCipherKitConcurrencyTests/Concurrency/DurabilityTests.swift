@@ -39,14 +39,59 @@ import TestSupport
             #expect(try found(db, "other") == expected(durability, .delete))
             #expect(try found(db) == expected(durability, mode))
             try other.setJournalMode(.wal)
+            try db.execute("CREATE TABLE other.\(identifier: mode.rawValue)(x)")
             #expect(try found(db, "other") == expected(durability, .wal))
             try other.setJournalMode(.delete)
-            #expect(try found(db, "other") == expected(durability, .delete))
-            try db.transaction { db in
-                try db.attach(.file(folder.path("late.db")), as: "late", key: nil)
-                #expect(try found(db, "late") == 3)
+            let late = folder.path("\(mode.rawValue)-late.db")
+            try db.transaction { db in try db.attach(.file(late), as: "late", key: nil) }
+            try db.execute("CREATE TABLE late.t(x)")
+            #expect(try found(db, "late") == (durability == .nothing ? 3 : expected(durability, .delete)))
+        }
+    }
+
+    /// What can change a file's journal mode.
+    private static let changes: [String: @Sendable (Connection, DatabaseConfiguration.JournalMode) throws -> Void] = [
+        "a call": { db, mode in try db.main.setJournalMode(mode) },
+        "a pragma": { db, mode in try db.main.setPragma("journal_mode", to: mode.rawValue) },
+        "SQL": { db, mode in try db.execute(SQL(raw: "PRAGMA journal_mode = \(mode.rawValue)")) },
+    ]
+
+    /// With each of them, on a connection and in a closure of a queue, the next commit waits as the mode needs.
+    @Test(arguments: changes.keys.sorted(), DatabaseConfiguration.Durability.allCases)
+    func aWholeFileInEachJournalMode(change: String, durability: DatabaseConfiguration.Durability) throws {
+        let change = try #require(Self.changes[change])
+        var configuration = DatabaseConfiguration()
+        configuration.durability = durability
+        let db = try Connection(.file(folder.path("own.db")), configuration: configuration)
+        let queue = try DatabaseQueue(.file(folder.path("queue.db")), configuration: configuration)
+        try db.execute("CREATE TABLE t(x)")
+        try queue.write { db in try db.execute("CREATE TABLE t(x)") }
+        for mode in [DatabaseConfiguration.JournalMode.wal, .delete, .wal, .truncate, .persist, .wal, .delete] {
+            try change(db, mode)
+            try db.execute("INSERT INTO t VALUES (1)")
+            #expect(try (db.main.journalMode == .wal) == (mode == .wal))
+            #expect(try found(db) == expected(durability, mode), "\(mode)")
+
+            try queue.withWriter { db in
+                try change(db, mode)
+                try db.execute("INSERT INTO t VALUES (1)")
+                #expect(try found(db) == expected(durability, mode), "\(mode), in the closure")
+            }
+            try queue.write { db in
+                try db.execute("INSERT INTO t VALUES (1)")
+                #expect(try (db.main.journalMode == .wal) == (mode == .wal))
+                #expect(try found(db) == expected(durability, mode), "\(mode), after the closure")
             }
         }
+        // Another connection can begin a log.
+        try Connection(db.location).execute("PRAGMA journal_mode = WAL")
+        try db.execute("INSERT INTO t VALUES (1)")
+        #expect(try found(db) == expected(durability, .wal))
+        // What a caller sets stays, in any mode.
+        try db.execute("PRAGMA synchronous = OFF")
+        try change(db, .delete)
+        try db.execute("INSERT INTO t VALUES (1)")
+        #expect(try found(db) == 0)
     }
 
     @Test(arguments: DatabaseConfiguration.Durability.allCases)
@@ -66,6 +111,7 @@ import TestSupport
         #expect(try snapshot.read { db in try found(db) } == wanted)
         try snapshot.close()
         try pool.attach(.file(folder.path("archive.db")), as: "archive", key: nil)
+        try pool.write { db in try db.execute("CREATE TABLE archive.t(x)") }
         #expect(try pool.withWriter { db in [try found(db), try found(db, "archive")] } == [wanted, wanted])
         #expect(try pool.read { db in [try found(db), try found(db, "archive")] } == [wanted, wanted])
         let connections = seen.withLock { $0 }

@@ -52,6 +52,20 @@ import TestSupport
         }
     }
 
+    /// While a key is changed or content erased, each commit waits for the disk; then commits wait as before.
+    @Test(arguments: DatabaseConfiguration.Durability.allCases, [DatabaseConfiguration.JournalMode.delete, .wal, .off])
+    func durabilityStays(_ durability: DatabaseConfiguration.Durability, _ mode: DatabaseConfiguration.JournalMode) throws {
+        var configuration = DatabaseConfiguration()
+        (configuration.durability, configuration.journalMode) = (durability, mode)
+        let db = try Connection(.file(path), key: .passphrase("old").quick, configuration: configuration)
+        try db.execute("CREATE TABLE t(x)")
+        let before = try db.main.synchronous
+        try db.changeKey(to: .passphrase("new").quick)
+        #expect(try db.main.synchronous == before)
+        try db.main.erase()
+        #expect(try db.main.synchronous == before)
+    }
+
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func byANewFile(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode).close()
         let salt = [UInt8](repeating: 9, count: 16)

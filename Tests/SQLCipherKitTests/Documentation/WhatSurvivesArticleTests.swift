@@ -34,8 +34,8 @@ import TestSupport
         configuration.durability = .wholeFile
         let pool = try DatabasePool(
             .file(path), key: key, configuration: configuration)
-        #expect(try await pool.withWriter { db in try db.main.synchronous } == .normal)
-        #expect(try await pool.read { db in try db.main.synchronous } == .normal)
+        #expect(try await pool.withWriter { db in try db.main.synchronous } == .wholeFile)
+        #expect(try await pool.read { db in try db.main.synchronous } == .wholeFile)
         try await pool.close()
 
         configuration.prepare = { db in
