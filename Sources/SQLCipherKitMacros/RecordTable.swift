@@ -47,18 +47,22 @@ struct RecordTable {
     private func checkNames(_ call: FunctionCallExprSyntax, _ properties: inout RecordProperties) {
         let name = call.calledExpression.trimmedDescription.split(separator: ".").last.map(String.init) ?? ""
         for argument in call.arguments {
-            let isColumn = argument.label == nil && ["primaryKey", "unique", "column"].contains(name)
-            if properties.hasNaming { continue }
-            if isColumn, let column = argument.expression.plainText {
-                if !properties.columns.contains(where: { $0.column.lowercased() == column.lowercased() }) {
-                    properties.add("the record has no column \(column)", at: argument.expression)
-                }
+            if argument.label == nil, ["primaryKey", "unique", "column"].contains(name) {
+                checkName(argument.expression, &properties)
             } else if let terms = argument.expression.as(ArrayExprSyntax.self) {
                 for term in terms.elements {
+                    checkName(term.expression, &properties)
                     if let call = term.expression.as(FunctionCallExprSyntax.self) { checkNames(call, &properties) }
                 }
             }
         }
+    }
+
+    private func checkName(_ expression: ExprSyntax, _ properties: inout RecordProperties) {
+        guard !properties.hasNaming, let column = expression.plainText,
+            !properties.columns.contains(where: { $0.column.lowercased() == column.lowercased() })
+        else { return }
+        properties.add("the record has no column \(column)", at: expression)
     }
 }
 #endif

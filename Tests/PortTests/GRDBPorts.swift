@@ -49,7 +49,7 @@ import TestSupport
             $0.teamId.references(Team.self, onDelete: .cascade)
             $0.name
             $0.score
-            SQLIndex("player_team", on: [.column($0.teamId)])
+            SQLIndex("player_team", on: [$0.teamId])
         }
         var id: Int64?
         var teamId: Int64?

@@ -142,7 +142,7 @@ import TestSupport
 
     /// B20 building indexes again
     func b20() throws {
-        try db.main.create(SQLIndex("by_title", on: [.column("title")]), on: "note")
+        try db.main.create(SQLIndex("by_title", on: ["title"]), on: "note")
         try db.main.reindex("by_title")
         try db.main.reindex()
         #expect(try db.main.verify().isIntact)

@@ -55,7 +55,7 @@ import TestSupport
             $0.title
             $0.author.references(Author.self, onDelete: .cascade, onUpdate: .cascade)
             $0.pages
-            SQLIndex("book_title_author", on: [.column($0.title), .column($0.author)], isUnique: true)
+            SQLIndex("book_title_author", on: [$0.title, $0.author], isUnique: true)
         }
     }
 

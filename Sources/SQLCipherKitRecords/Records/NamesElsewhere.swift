@@ -137,7 +137,7 @@ extension Connection {
     @available(*, unavailable, message: "use main.addColumn(_:to:)")
     public func alter(table: String, _ body: (NamesElsewhere.TableDefinition) throws -> Void) throws {}
 
-    @available(*, unavailable, message: "use main.create(SQLIndex(\"name\", on: [.column(\"column\")]), on: \"table\")")
+    @available(*, unavailable, message: "use main.create(SQLIndex(\"name\", on: [\"column\"]), on: \"table\")")
     public func create(index: String, on table: String, columns: [String]) throws {}
 }
 

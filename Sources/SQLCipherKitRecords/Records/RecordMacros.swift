@@ -7,7 +7,7 @@ import SQLCipherKitCore
 ///
 /// Each stored property is a column under its own name. What else there is to say stands at the property, or here for several:
 /// ```swift
-/// @Record("album", indexes: [SQLIndex("album_year", on: [.column("year")])])
+/// @Record("album", indexes: [SQLIndex("album_year", on: ["year"])])
 /// struct Album {
 ///     @PrimaryKey var id: Int64?
 ///     @Column(collate: "NOCASE") var title: String

@@ -5,7 +5,9 @@ import SQLCipherKitCore
 /// SQLTable(of: Note.self) {
 ///     $0.id.primaryKey()
 ///     $0.title
-///     SQLIndex("note_title", on: [.column($0.title)], isUnique: true)
+///     $0.created
+///     SQLIndex("note_title", on: [$0.title], isUnique: true)
+///     SQLIndex("note_newest", on: [.column($0.created, isDescending: true)])
 ///     SQLIndex("note_words", on: [.expression("length(title)", isDescending: true)], where: "title <> ''")
 /// }
 /// ```
@@ -57,7 +59,12 @@ public struct SQLIndex: Sendable {
     /// The condition for rows to be in the index, without bound values; nil for all rows (<https://sqlite.org/partialindex.html>).
     package var condition: SQL?
 
-    /// An index.
+    /// An index on columns: `on: [$0.title]` in a record's description, `on: ["title"]` elsewhere.
+    public init(_ name: String, on columns: [SQLColumn], isUnique: Bool = false, where condition: SQL? = nil) {
+        self.init(name, on: columns.map { .column($0) }, isUnique: isUnique, where: condition)
+    }
+
+    /// An index on columns in another order or with another collation, or on expressions.
     public init(_ name: String, on terms: [Term], isUnique: Bool = false, where condition: SQL? = nil) {
         self.name = name
         self.terms = terms

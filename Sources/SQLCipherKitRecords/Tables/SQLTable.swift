@@ -12,7 +12,7 @@ import SQLCipherKitCore
 ///         $0.course
 ///         $0.grade.check("grade BETWEEN 1 AND 6")
 ///         SQLConstraint.primaryKey($0.student, $0.course)
-///         SQLIndex("enrolment_course", on: [.column($0.course)])
+///         SQLIndex("enrolment_course", on: [$0.course])
 ///     }
 /// }
 /// try db.create(Enrolment.table)

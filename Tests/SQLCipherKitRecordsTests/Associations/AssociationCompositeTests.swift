@@ -173,7 +173,7 @@ import TestSupport
             $0.oldYear
             SQLConstraint.foreignKey(SQLForeignKey(["title", "year"], references: "film"))
             SQLConstraint.foreignKey(SQLForeignKey(["oldTitle", "oldYear"], references: "film", ["title", "year"]))
-            SQLIndex("showing_film", on: [.column($0.title), .column($0.year)])
+            SQLIndex("showing_film", on: [$0.title, $0.year])
         }
         static let film = belongsTo(Film.self, by: \.year)
         static let any = belongsTo(Film.self)

@@ -33,7 +33,7 @@ import TestSupport
             $0.folder.references(Folder.self, onDelete: .cascade)
             $0.title
             $0.date
-            SQLIndex("page_folder", on: [.column($0.folder)])
+            SQLIndex("page_folder", on: [$0.folder])
         }
         static let inside = belongsTo(Folder.self)
         static let tags = hasMany(Tag.self, through: PageTag.self)

@@ -93,7 +93,7 @@ import Testing
 
         try db.main.renameColumn("title", to: "name", of: "book")
         try db.main.renameTable("book", to: "work")
-        let byName = SQLIndex("work_name", on: [.column("name")])
+        let byName = SQLIndex("work_name", on: ["name"])
         try db.main.create(byName, on: "work")
         try db.main.dropColumn("pages", from: "work")
         #expect(try db.main.columns(of: "work").map(\.name) == ["id", "name", "author"])

@@ -160,7 +160,7 @@ struct Shelf: SQLPositionalRecord, Equatable {
         $0.shown.generated(as: "upper(name)")
         SQLColumn("extra", .integer).default(5)
         SQLConstraint.primaryKey($0.room, $0.place)
-        SQLIndex("shelf_name", on: [.column($0.label)])
+        SQLIndex("shelf_name", on: [$0.label])
     }
 
     init(room: Int64, place: Int64, label: String) { (self.room, self.place, self.label) = (room, place, label) }

@@ -33,7 +33,7 @@ struct Book: SQLRecord, Equatable {
         $0.title
         $0.author.references(Author.self, onDelete: .cascade)
         $0.pages
-        SQLIndex("book_author", on: [.column($0.author)])
+        SQLIndex("book_author", on: [$0.author])
     }
 }
 

@@ -20,7 +20,7 @@ import TestSupport
             $0.stars
             $0.deleted
             $0.shout.generated(as: "upper(title)")
-            SQLIndex("page_title", on: [.column($0.title)], isUnique: true, where: "deleted IS NULL")
+            SQLIndex("page_title", on: [$0.title], isUnique: true, where: "deleted IS NULL")
         }
     }
 

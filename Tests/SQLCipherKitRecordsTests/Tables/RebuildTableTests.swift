@@ -251,7 +251,7 @@ import TestSupport
             SQLColumn("id", .integer).primaryKey()
             SQLColumn("title", .text).notNull()
             SQLColumn("slug", .text)
-            SQLIndex("note_title", on: [.column("slug")])
+            SQLIndex("note_title", on: ["slug"])
         }
         try other.rebuildTable(table, values: ["slug": "lower(title)"])
         #expect(try Contents.of(db) == before)

@@ -78,7 +78,7 @@ import TestSupport
 
     @Test func uniqueIndexesAreUnique() throws {
         try db.execute("CREATE TABLE t(a, b)")
-        try db.main.create(SQLIndex("t_a", on: [.column("a")], isUnique: true), on: "t")
+        try db.main.create(SQLIndex("t_a", on: ["a"], isUnique: true), on: "t")
         try db.execute("INSERT INTO t VALUES (1, 1)")
         let error = #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t VALUES (1, 2)") }
         #expect(error?.code == .constraintUnique)
@@ -150,7 +150,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.create(SQLTable("bound") { SQLColumn("a").check("a > \(limit)") }) }
         // An index that fails takes the table with it.
         #expect(throws: DatabaseError.self) {
-            try db.create(SQLTable("half") { SQLColumn("a"); SQLIndex("x", on: [.column("nothing")]) })
+            try db.create(SQLTable("half") { SQLColumn("a"); SQLIndex("x", on: ["nothing"]) })
         }
         #expect(try !db.main.hasTable("half"))
     }

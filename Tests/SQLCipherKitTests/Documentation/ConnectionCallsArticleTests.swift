@@ -66,7 +66,7 @@ import TestSupport
         print(statement.expandedSQL)        // SELECT … WHERE id = 1
         #expect(statement.parameterNames == [":id"] && statement.expandedSQL.hasSuffix("id = 1"))
         try db.main.create(
-            SQLIndex("by_title", on: [.column("title")]), on: "note")
+            SQLIndex("by_title", on: ["title"]), on: "note")
         try db.main.reindex("by_title")
         try db.main.dropIndex("by_title")
         try db.main.dropView("best", ifExists: true)

@@ -27,7 +27,7 @@ private struct Item: SQLRecord {
         SQLColumn("words", .integer).generated(as: "length(title)")
         SQLConstraint.unique($0.title, $0.owner)
         SQLIndex("item_stars", on: [.column($0.stars, isDescending: true)], where: "stars > 0")
-        SQLIndex("item_added", on: [.column($0.added)])
+        SQLIndex("item_added", on: [$0.added])
     }
 }
 

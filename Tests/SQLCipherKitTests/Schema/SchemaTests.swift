@@ -127,7 +127,7 @@ import TestSupport
             { _ = try gone.tables() }, { _ = try gone.table("t") }, { _ = try gone.hasTable("t") }, { _ = try gone.columns(of: "t") },
             { _ = try gone.indexes(of: "t") }, { _ = try gone.triggers() }, { _ = try gone.primaryKey(of: "t") },
             { _ = try gone.foreignKeys(of: "t") }, { _ = try gone.foreignKeyViolations() }, { _ = try gone.integrityCheck() },
-            { try gone.create(table) }, { try gone.create(SQLIndex("i", on: [.column("a")]), on: "t") },
+            { try gone.create(table) }, { try gone.create(SQLIndex("i", on: ["a"]), on: "t") },
             { try gone.dropTable("t", ifExists: true) }, { try gone.dropIndex("t", ifExists: true) },
             { try gone.dropTrigger("t", ifExists: true) }, { try gone.dropView("t", ifExists: true) },
             { try gone.renameTable("t", to: "u") }, { try gone.addColumn("b", to: "t") }, { try gone.dropColumn("b", from: "t") },
@@ -160,7 +160,7 @@ import TestSupport
         try db.temp.renameColumn("a", to: "t", of: "same")
         #expect(try db.main.columns(of: "same").map(\.name) == ["a"] && other.columns(of: "same").map(\.name) == ["a", "b"])
         #expect(try db.temp.columns(of: "same").map(\.name) == ["t"] && db.main.userVersion == 0)
-        try other.create(SQLIndex("same_a", on: [.column("a")]), on: "same")
+        try other.create(SQLIndex("same_a", on: ["a"]), on: "same")
         #expect(try db.main.indexes(of: "same").isEmpty && other.indexes(of: "same").map(\.name) == ["same_a"])
         try other.reindex()
         try other.dropTable("same")

@@ -15,7 +15,7 @@ public struct Folder: Hashable, Sendable {
     @PrimaryKey public var name: String
 }
 
-@Record("note", options: .strict, indexes: [SQLIndex("note_folder", on: [.column("folder")])])
+@Record("note", options: .strict, indexes: [SQLIndex("note_folder", on: ["folder"])])
 public struct Note: Hashable, Sendable {
     @PrimaryKey public var id: ID
     @References(Folder.self, onDelete: .setNull) public var folder: String?
@@ -32,13 +32,13 @@ public struct Tag: Hashable, Sendable {
 
 @Record(
     "note_tag", options: .strict, constraints: [.primaryKey("note", "tag")],
-    indexes: [SQLIndex("note_tag_tag", on: [.column("tag")])])
+    indexes: [SQLIndex("note_tag_tag", on: ["tag"])])
 public struct NoteTag: Hashable, Sendable {
     @References(Note.self, onDelete: .cascade) public var note: ID
     @References(Tag.self, onDelete: .cascade) public var tag: String
 }
 
-@Record("attachment", options: .strict, indexes: [SQLIndex("attachment_note", on: [.column("note")])])
+@Record("attachment", options: .strict, indexes: [SQLIndex("attachment_note", on: ["note"])])
 public struct Attachment: Hashable, Sendable {
     @PrimaryKey public var id: ID
     @References(Note.self, onDelete: .cascade) public var note: ID

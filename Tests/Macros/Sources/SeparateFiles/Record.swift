@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-@Record(indexes: [SQLIndex("label_name", on: [.column("name")])])
+@Record(indexes: [SQLIndex("label_name", on: ["name"])])
 struct Label: Identifiable, Equatable {
     @PrimaryKey var id: Int64?
     var name: String

@@ -10,7 +10,7 @@ struct Label {
 
 @Record(
     "record",
-    indexes: [SQLIndex("record_year", on: [.column("year")])])
+    indexes: [SQLIndex("record_year", on: ["year"])])
 struct LongPlay {
     @PrimaryKey(autoincrement: true) var id: Int64?
     var title: String

@@ -40,6 +40,7 @@ import Testing
              "the table has a primary key among its constraints already", at: "a: Int"),
         Case("@Record(constraints: [.unique(\"a\", \"c\")]) struct A { var a: Int, b: Int }", "the record has no column c", at: "\"c\""),
         Case("@Record(indexes: [SQLIndex(\"i\", on: [.column(\"c\")])]) struct A { var a: Int }", "the record has no column c", at: "\"c\""),
+        Case("@Record(indexes: [SQLIndex(\"i\", on: [\"a\", \"c\"])]) struct A { var a: Int }", "the record has no column c", at: "\"c\""),
         Case("@Record(indexes: all) struct A { var a: Int }", "write the list out, in brackets", at: "all"),
         Case("@Record(name) struct A { var a: Int }", "a table's name is a literal", at: "name"),
         Case("@Record struct A { @Column(\"\\(x)\") var a: Int }", "a column's name is a literal", at: "\"\\(x)\""),

@@ -12,7 +12,7 @@ import Testing
 
     @Test func allThatCanBeSaid() {
         let expansion = Expansion(#"""
-            @Record("album", options: [.strict], constraints: [.unique("title", "artist_id")], indexes: [SQLIndex("by_year", on: [.column("year")])])
+            @Record("album", options: [.strict], constraints: [.unique("title", "artist_id")], indexes: [SQLIndex("by_year", on: ["year"])])
             public struct Album {
                 @PrimaryKey(autoincrement: true) var id: Int64?
                 @Column("artist_id") @References(Artist.self, onDelete: .cascade) var artist: Int64?
@@ -56,7 +56,7 @@ import Testing
                     $0.year
                     $0.`default`
                     SQLConstraint.unique("title", "artist_id")
-                    SQLIndex("by_year", on: [.column("year")])
+                    SQLIndex("by_year", on: ["year"])
                 }
 
                 public static let columnProfiles: [String: ValueProfile] = ["added": ValueProfile(dates: .integerSeconds), "key": .sap]
