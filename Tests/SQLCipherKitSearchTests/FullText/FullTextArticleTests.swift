@@ -2,6 +2,7 @@ import KitSupport
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import SQLCipherKitSearch
+import Synchronization
 import Testing
 import TestSupport
 
@@ -38,6 +39,36 @@ import TestSupport
             understood.append("\(word.typed) \(word.matches.first?.text ?? "nothing")")
         }
         #expect(found.hits.count == 1 && understood == ["quikc quick", "jumped jumps", "fo fox"])
+
+        do {
+            let folder = try TemporaryFolder()
+            let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
+            try await pool.write { db in
+                try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
+                try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
+            }
+            let shown = Mutex<[[Int64]]>([])
+            @Sendable func show(_ hits: [FullTextSearch.Hit]) { shown.withLock { $0.append(hits.map(\.rowID)) } }
+            var searching: Task<Void, any Error>?
+            func search(_ text: String) {
+                searching?.cancel()
+                searching = Task {
+                    let results = pool.observe { db in
+                        try db.fullText("note_fts").search(text, limit: 20).hits
+                    }
+                    for try await hits in results.removingDuplicates() {
+                        show(hits)
+                    }
+                }
+            }
+            search("quikc")
+            try await suspendUntil("hits") { shown.withLock { $0 } == [[]] }
+            try await pool.write { db in try db.execute("INSERT INTO note VALUES (5, 'a quick fox')") }
+            try await suspendUntil("hits") { shown.withLock { $0 } == [[], [5]] }
+            search("lazy")
+            try await suspendUntil("hits") { shown.withLock { $0 } == [[], [5], []] }
+            searching?.cancel()
+        }
 
         var chosen = FullTextSearch("brown fox")
         chosen.filter = "created >= \("2010-01-01")"
@@ -89,29 +120,6 @@ import TestSupport
             search.popularity = nil
         }
         #expect(both.hits.map(\.table) == ["note_fts", "mail_fts"] && sorted.hits.count == 2)
-
-        do {
-            let folder = try TemporaryFolder()
-            let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
-            try await pool.write { db in
-                try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
-                try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
-            }
-            let text = "quikc"
-            var shown: [[Int64]] = []
-            func show(_ hits: [FullTextSearch.Hit]) { shown.append(hits.map(\.rowID)) }
-            let results = pool
-                .observe { db in
-                    try db.fullText("note_fts").search(text).hits
-                }
-                .removingDuplicates()
-            for try await hits in results {
-                show(hits)
-                if shown.count == 2 { break }
-                try await pool.write { db in try db.execute("INSERT INTO note VALUES (5, 'a quick fox')") }
-            }
-            #expect(shown == [[], [5]])
-        }
 
         let query = FTS5Query.phrase("fox")
             .excluding(.phrase("lazy cat"))
