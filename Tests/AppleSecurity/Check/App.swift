@@ -38,15 +38,47 @@ enum NotesDatabase {
     }
 }
 
+/*
+@main
+*/
+struct NotesApp: App {
+    @State private var database: SharedDatabase?
+    @State private var problem: String?
+
+    var body: some Scene {
+        WindowGroup {
+            if let database {
+                NotesScreen(database: database)
+            } else if let problem {
+                Text(problem)
+            } else {
+                ProgressView().task { await open() }
+            }
+        }
+    }
+
+    private func open() async {
+        do {
+            database = try await Task.detached {
+                try NotesDatabase.open(
+                    in: URL.applicationSupportDirectory
+                        .appendingPathComponent("Notes"))
+            }.value
+        } catch {
+            problem = "\(error)"
+        }
+    }
+}
+
 struct NotesScreen: View {
-    let pool: DatabasePool
+    let database: SharedDatabase
     @State private var notes: LiveQuery<[Note]>
     @State private var problem: String?
 
-    init(pool: DatabasePool) {
-        self.pool = pool
+    init(database: SharedDatabase) {
+        self.database = database
         _notes = State(
-            initialValue: LiveQuery(pool) { db, text, limit in
+            initialValue: LiveQuery(database) { db, text, limit in
                 if text.isEmpty {
                     return try db.fetchAll(
                         Note.order { $0.title }.limit(limit))
@@ -74,7 +106,7 @@ struct NotesScreen: View {
                 Button("Add") { Task { await add() } }
             }
             .navigationDestination(for: Int64.self) { id in
-                NoteScreen(pool: pool, id: id)
+                NoteScreen(database: database, id: id)
             }
         }
         .task { notes.load() }
@@ -94,7 +126,7 @@ struct NotesScreen: View {
 
     private func add() async {
         do {
-            try await pool.write { db in
+            try await database.write { db in
                 try db.insert(Note(title: "New note", body: ""))
             }
         } catch {
@@ -106,10 +138,10 @@ struct NotesScreen: View {
 struct NoteScreen: View {
     @State private var note: LiveQuery<Note?>
 
-    init(pool: DatabasePool, id: Int64) {
+    init(database: SharedDatabase, id: Int64) {
         _note = State(
             initialValue: LiveQuery(
-                pool.observe { db in
+                database.observe { db in
                     try db.fetchOne(Note.self, id: id)
                 }))
     }
@@ -149,6 +181,19 @@ struct NoteScreen: View {
     }
 }
 
+/// The first start: a view of progress, then the screen with its search field.
+@MainActor func checkApp() async throws {
+    StandIn.items = []
+    let place = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("support-\(UUID().uuidString)")
+    defer { try? Foundation.FileManager.default.removeItem(at: place) }
+    setenv("XDG_DATA_HOME", place.path, 1)
+    let window = Window(NotesApp().body)
+    expect(window.texts == ["…"])
+    for _ in 0..<1000 where StandInScreen.field == nil { try await Task.sleep(for: .milliseconds(5)) }
+    expect(StandInScreen.field != nil && window.texts == ["…"])
+    expect(Foundation.FileManager.default.fileExists(atPath: place.appendingPathComponent("Notes/notes.db").path))
+}
+
 /// A list that grows, a search, a note that is added, one that is looked at, an error, and their end.
 @MainActor func checkScreen() async throws {
     StandIn.items = []
@@ -164,7 +209,7 @@ struct NoteScreen: View {
     expect(FileManager.seen[place.path] == FileProtectionType.completeUntilFirstUserAuthentication.rawValue)
     expect(StandIn.items.count == 1 && StandIn.items[0]["access group"] == nil)
 
-    var window: Window? = Window(NotesScreen(pool: pool))
+    var window: Window? = Window(NotesScreen(database: pool))
     let all = ["Bakery"] + (10..<70).map { "Note \($0)" }
     expect(window?.texts == ["…"])
     try await window?.shows(Array(all.prefix(50)))

@@ -31,31 +31,74 @@ func checkFileProtection() throws {
     }
 }
 
-/// The example of the article on app groups.
-func checkArticle() throws {
-    StandIn.items = []
-    try withFolder { container in
-        let folder = container.appendingPathComponent("database")
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true)
-        let file = folder.appendingPathComponent("notes.db")
-        let location = DatabaseLocation.file(file)
-        try location.setFileProtection(.completeUntilFirstUserAuthentication)
-        let item = try KeychainItem(
-            service: "com.example.notes", account: "notes.db",
-            accessGroup: "TEAM.com.example.notes")
-        var cipher = CipherConfiguration()
-        cipher.plaintextHeaderSize = 32
-        let key = try item.keyOrNewOne(withSalt: true)
-        let db = try DatabasePool(location, key: key.with(cipher: cipher))
+/// What UIKit has of it.
+private enum UIApplication {
+    static let didEnterBackgroundNotification = Notification.Name("background")
+    static let willEnterForegroundNotification = Notification.Name("foreground")
+}
 
-        try db.write { db in _ = try db.execute("CREATE TABLE t(x)") }
-        let again = try DatabasePool(location, key: item.keyOrNewOne(withSalt: true).with(cipher: cipher))
-        expect(try again.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 0)
-        try again.close()
-        try db.close()
-        let header = try Data(contentsOf: folder.appendingPathComponent("notes.db")).prefix(16)
-        expect(header == Data("SQLite format 3\0".utf8))
-        expect(FileManager.seen[folder.path] == FileProtectionType.completeUntilFirstUserAuthentication.rawValue)
+/// The example of the article on app groups.
+@MainActor func checkArticle() async throws {
+    StandIn.items = []
+    let container = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("group-\(UUID().uuidString)")
+    defer { try? Foundation.FileManager.default.removeItem(at: container) }
+    var shown: [[String]] = []
+    func show(_ titles: [String]) { shown.append(titles) }
+    // 1. The file, in a folder of its own, readable after the first
+    //    unlocking.
+    let folder = container.appendingPathComponent("database")
+    try FileManager.default.createDirectory(
+        at: folder, withIntermediateDirectories: true)
+    let file = folder.appendingPathComponent("notes.db")
+    let location = DatabaseLocation.file(file)
+    try location.setFileProtection(.completeUntilFirstUserAuthentication)
+
+    // 2. The key, with the salt, in the group's part of the Keychain.
+    let item = try KeychainItem(
+        service: "com.example.notes", account: "notes.db",
+        accessGroup: "TEAM.com.example.notes")
+    let key = try item.keyOrNewOne(withSalt: true)
+
+    // 3. The header that the system can read.
+    var cipher = CipherConfiguration()
+    cipher.plaintextHeaderSize = 32
+    let old = try DatabasePool(.file(container.appendingPathComponent("old.db")), key: .passphrase("own"))
+    try await old.write { db in try db.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')")) }
+    try await old.main.backup(toFileAt: file.path, key: key.with(cipher: cipher))
+    try await old.close()
+    let db = try DatabasePool(location, key: key.with(cipher: cipher))
+
+    // 4. In the application: no lock while it is suspended. Keep the
+    //    result for as long as the database.
+    let suspension = db.observeSuspension(
+        suspending: UIApplication.didEnterBackgroundNotification,
+        resuming: UIApplication.willEnterForegroundNotification)
+    for _ in 0..<2 {
+        NotificationCenter.default.post(name: UIApplication.didEnterBackgroundNotification, object: nil)
+        expect(db.isSuspended)
+        NotificationCenter.default.post(name: UIApplication.willEnterForegroundNotification, object: nil)
+        expect(!db.isSuspended)
     }
+
+    // The extension.
+    let again = try DatabasePool(location, key: item.keyOrNewOne(withSalt: true).with(cipher: cipher))
+    try await again.write { db in try db.execute("INSERT INTO note VALUES ('Bakery')") }
+    try await again.close()
+
+    // 5. What the other process writes is seen by observations.
+    let titles = db.observe { db in
+        try db.fetchAll(String.self, "SELECT title FROM note")
+    }.includingOtherProcesses(every: .seconds(1))
+    let loop = Task { @MainActor in
+        for try await titles in titles { show(titles) }
+    }
+    for _ in 0..<1000 where shown.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    loop.cancel()
+    _ = await loop.result
+    expect(shown == [["Mill", "Bakery"]])
+    try await db.close()
+    withExtendedLifetime(suspension) {}
+    let header = try Data(contentsOf: file).prefix(16)
+    expect(header == Data("SQLite format 3\0".utf8))
+    expect(FileManager.seen[folder.path] == FileProtectionType.completeUntilFirstUserAuthentication.rawValue)
 }

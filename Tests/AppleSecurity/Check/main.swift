@@ -192,7 +192,8 @@ expect(Set(StandIn.items.compactMap { $0["accessible"] as? String }).count == Ke
 do { try item.store(Data("sesame".utf8)) } catch { expect(!"\(error)".contains("sesame")) }
 
 try checkFileProtection()
-try checkArticle()
+try await checkArticle()
+try await checkApp()
 try await checkScreen()
 print("\(count) expectations hold")
 

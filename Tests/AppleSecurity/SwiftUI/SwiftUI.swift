@@ -59,6 +59,21 @@ extension View {
     }
 }
 
+@MainActor @preconcurrency public protocol Scene {}
+
+@MainActor @preconcurrency public protocol App {
+    associatedtype Body: Scene
+    var body: Body { get }
+    init()
+}
+
+/// A scene, and here a view as well.
+public struct WindowGroup: Leaf, Scene {
+    let content: () -> Group
+    public init(@ViewBuilder content: @escaping () -> Group) { self.content = content }
+    public func evaluate() { content().evaluate() }
+}
+
 extension Never: View {
     public var body: Never { return fatalError("no view is Never") }
 }
