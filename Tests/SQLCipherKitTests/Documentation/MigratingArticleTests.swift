@@ -41,6 +41,34 @@ import TestSupport
         #expect(!(try folder.allBytes()).contains(Data("Mill".utf8)))
     }
 
+    @Test(arguments: [512, 4096, 65536], [DatabaseConfiguration.JournalMode.delete, .wal])
+    func anAppThatHasShipped(pageSize: Int, mode: DatabaseConfiguration.JournalMode) throws {
+        let old = try Connection(.file(path))
+        try old.execute(SQL(raw: "PRAGMA page_size = \(pageSize)"))
+        try old.main.vacuum()
+        #expect(try old.main.pageSize == pageSize)
+        try old.main.setJournalMode(mode)
+        try old.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
+        old.close()
+        let key = try Encryption.raw([UInt8](repeating: 7, count: 32))
+        func open() throws -> DatabasePool {
+            do { return try DatabasePool(.file(path), key: key) } catch {
+                guard error.reason == .notEncrypted else { throw error }
+            }
+            try DatabaseConverter.encrypt(
+                fileAt: path, key: key.with(cipher: .sqlCipher4))
+            return try DatabasePool(.file(path), key: key)
+        }
+        for _ in 0..<2 {
+            let pool = try open()
+            #expect(try pool.read { db in try db.fetchAll(String.self, "SELECT title FROM note") } == ["Mill"])
+            try pool.close()
+        }
+        #expect(!(try folder.allBytes()).contains(Data("Mill".utf8)))
+        try FileManager.default.removeItem(atPath: path)
+        try open().close()
+    }
+
     @Test(arguments: [(1, CipherConfiguration.sqlCipher1), (2, .sqlCipher2), (3, .sqlCipher3)])
     func fromSQLCipher(number: Int, old: CipherConfiguration) throws {
         let made = try Connection(.file(path), key: .passphrase("correct horse", cipher: old))
