@@ -28,6 +28,7 @@ extension DatabaseConverter {
     /// switch try DatabaseConverter.identify(fileAt: "old.db", key: .passphrase("correct horse")) {
     /// case .plaintext: print("not encrypted")
     /// case .encrypted(let version, let settings): print(version ?? 0, settings.pageSize)
+    /// case .plaintextHeader: print("the salt is missing")
     /// case .empty, .unknown: print("wrong key, or no database")
     /// }
     /// ```
