@@ -11,7 +11,7 @@ extension SharedDatabase {
     /// Like ``observe(_:)``, but the closure's reads are not recorded, and commits outside the region cause no new element. That
     /// saves compiling its statements again at each read. Use it for closures that always read the same tables and columns.
     /// ```swift
-    /// let counts = pool.observe(tracking: DatabaseRegion(Note.self)) { db in try db.fetchCount(Note.self) }
+    /// let counts = pool.observe(tracking: DatabaseRegion(Note.self)) { db in try db.count(Note.all) }
     /// ```
     /// - Parameters:
     ///   - region: the region that a commit must touch. Combine several with ``DatabaseRegion/union(_:)``. A schema change always

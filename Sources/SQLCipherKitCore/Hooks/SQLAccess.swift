@@ -6,7 +6,7 @@ import CSQLCipher
 /// access.tables = ["note": .columns(["id", "title"]), "tag": .all]
 /// access.functions = ["count", "max", "upper"]
 /// let rows = try db.withAccess(access) { db in
-///     try db.fetchAll(RowCopy.self, SQL(raw: textOfAStranger))
+///     try db.fetchAll(RowCopy.self, SQL(raw: untrusted))
 /// }
 /// ```
 /// Each column that a query refers to is checked after its names are resolved, including columns joined by `USING` and `NATURAL`.
