@@ -4,15 +4,19 @@ through scripts/bench."""
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
+from datetime import date
 from pathlib import Path
 from statistics import median, quantiles
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import bench_disk  # noqa: E402
 import search_corpus  # noqa: E402
 import search_queries  # noqa: E402
 
@@ -60,7 +64,7 @@ GOALS = {
     "known": ".99", "typo": ".97", "forms": ".97", "extra": ".85", "letters": "> Tantivy's",
     **{language: "1.00" for language in search_queries.search_texts.LANGUAGES},
 }
-# The rows and columns of the table of speed in the article on search.
+# The rows and columns of the tables in the article on search.
 ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "Search.md"
 ARTICLE_VARIANTS = {"fts5": "FTS5 in C", "ours": "SQLCipherKit", "ours-porter": "on FTS5's index", "tantivy": "Tantivy"}
 ARTICLE_WORK = {
@@ -69,8 +73,18 @@ ARTICLE_WORK = {
     "frequent": "20 hits with snippets, a frequent word", "rare": "the same, a rare word",
     "three": "the same, three frequent words", "build": "build the index",
     "intact": "compare the index with its table", "insert": "insert 1,000 documents",
-    "index, MB": "the index, MB",
 }
+ARTICLE_JUDGED = {"ours": "SQLCipherKit", "fts5": "FTS5 in C", "tantivy": "Tantivy", "tantivy-stems": "with stems"}
+ARTICLE_CLASSES = {
+    "title": "two or three words of a title", "title-typo": "the same with one typing error",
+    "title-letters": "the same, letter by letter", "title-forms": "the same with a word in another form",
+    "title-extra": "the same and one word too many, in any order", "title-joined": "two words typed as one",
+    "phrase": "three or four words of a body, side by side there", "known": "words that only the targets have together",
+    "typo": "these with one typing error", "letters": "these, letter by letter", "forms": "these in other forms",
+    "extra": "these and one word too many",
+    " ".join(search_queries.NAMES): "two or three parts of texts in " + ", ".join(search_queries.NAMES.values()),
+}
+ARTICLE_FIGURES = re.compile(r"\n\nMilliseconds of processor time(?:[^\n]+\n)+")
 INSERTED = 1_000
 QUICK_DOCUMENTS = 10_000
 QUICK_SCALE = 4
@@ -410,14 +424,58 @@ def report(measured, workloads, variants, documents, is_markdown):
     return "\n\n".join(parts)
 
 
-def fill_article(measured):
-    """Puts the figures into the table of speed in the article, which is known by its first line."""
-    variants = list(ARTICLE_VARIANTS)
-    speed = {row[0]: row[1:-1] for row in speed_rows(measured, [name for name in WORKLOADS if name in ARTICLE_WORK], variants)}
-    text = ARTICLE.read_text()
-    start = text.index(f"\n| milliseconds | {ARTICLE_VARIANTS['fts5']} |") + 1
-    lines = table(["milliseconds", *ARTICLE_VARIANTS.values()], [[name, *speed[key]] for key, name in ARTICLE_WORK.items()], True)
-    ARTICLE.write_text(text[:start] + lines + text[text.index("\n\n", start):])
+def saved(measured, options, place, load):
+    """What --json writes; --article takes its figures from it."""
+    figures = [{"workload": workload, "variant": variant, "count": len(times), "most": max(times),
+                "p50": measured.percentile(workload, variant, 50), "p95": measured.percentile(workload, variant, 95)}
+               for (workload, variant), times in measured.times.items()]
+    relevance = [{"class": name, "variant": variant, "first": sum(measured.first[name, variant]), "found": sum(found),
+                  "queries": len(found)} for (name, variant), found in measured.found.items()]
+    return {"documents": options.documents, "rounds": options.rounds, "seed": options.seed, "thread_time": options.thread_time,
+            "date": date.today().isoformat(), "machine": place, "load": load, "figures": figures, "relevance": relevance,
+            "bytes": measured.sizes, "repeats": measured.repeats, "missed": measured.missed, "slowest": measured.slowest}
+
+
+def article(text, run):
+    """The article with the figures of a run: a paragraph that says which run it was, and two tables, known by their first lines."""
+    thread_time = " --thread-time" if run["thread_time"] else ""
+    said = (f"Milliseconds of {'processor time' if thread_time else 'processor time, by the clock'}, p50 / p95 of all queries of "
+            f"`./scripts/bench search --rounds {run['rounds']} --seed {run['seed']}{thread_time}`, all variants in turn in each "
+            f"round, on {run['date']}: {run['documents']:,} documents, {run['machine']}, load {run['load']:.1f} before.")
+    text, count = ARTICLE_FIGURES.subn(
+        lambda _: "\n\n" + textwrap.fill(said, 132, break_long_words=False, break_on_hyphens=False) + "\n", text)
+    if count != 1:
+        raise Stop(f"{ARTICLE.name} has no place for the figures")
+    figures = {(each["workload"], each["variant"]): each for each in run["figures"]}
+    judged = {(each["class"], each["variant"]): each for each in run["relevance"]}
+
+    def time(workload, variant):
+        if (workload, variant) not in figures:
+            return "–"
+        percents = ("p50",) if workload in ("build", "insert", "intact") else ("p50", "p95")
+        return " / ".join(shown(figures[workload, variant][percent]) for percent in percents)
+
+    def found(classes, variant, *kinds):
+        rows = [judged[name, variant] for name in classes.split()]
+        return [sum(row[kind] for row in rows) / max(1, sum(row["queries"] for row in rows)) for kind in kinds]
+
+    speed = [[what, *(time(workload, variant) for variant in ARTICLE_VARIANTS)] for workload, what in ARTICLE_WORK.items()]
+    speed.append(["the index, MB", *(f"{run['bytes'][variant][0] / 1e6:.0f}" for variant in ARTICLE_VARIANTS)])
+    order = [[what, *("{:.2f} / {:.2f}".format(*found(classes, variant, "first", "found")) for variant in ARTICLE_JUDGED),
+              str(sum(judged[name, "ours"]["queries"] for name in classes.split()))]
+             for classes, what in ARTICLE_CLASSES.items()]
+    text = with_table(text, ["milliseconds", *ARTICLE_VARIANTS.values()], speed)
+    return with_table(text, ["typed", *ARTICLE_JUDGED.values(), "queries"], order)
+
+
+def with_table(text, head, rows):
+    """The text with these rows in the table that has this head."""
+    lines = table(head, rows, True)
+    start = text.find("\n" + lines[:lines.index("\n") + 1])
+    if start < 0:
+        raise Stop(f"{ARTICLE.name} has no table of {', '.join(head)}")
+    end = text.find("\n\n", start)
+    return text[:start + 1] + lines + text[end:]
 
 
 # --- Options ----------------------------------------------------------------------------------------------------------
@@ -451,7 +509,8 @@ def arguments():
                         help="write the figures, the judged queries that miss and the slowest queries as JSON")
     parser.add_argument("--markdown", metavar="FILE", help="write the tables as Markdown")
     parser.add_argument("--article", action="store_true",
-                        help="write the figures into the table of speed in the article on search; needs all workloads and variants")
+                        help="write the figures into the tables of the article on search; needs all workloads and variants")
+    parser.add_argument("--figures", metavar="FILE", help="with --article: those that a run wrote with --json; measure nothing")
     parser.add_argument("--only", metavar="WORKLOAD,…", help="these workloads alone; the index is built in any case")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="some of: " + ", ".join(VARIANTS))
     parser.add_argument("--list", action="store_true",
@@ -466,7 +525,8 @@ def arguments():
     options.only = options.only.split(",") if options.only else list(WORKLOADS)
     if options.quick:
         options.documents, options.rounds = min(options.documents, QUICK_DOCUMENTS), 2
-    if options.article and not (set(WORKLOADS) <= set(options.only) and set(ARTICLE_VARIANTS) <= set(options.variants)):
+    needed = {*ARTICLE_VARIANTS, *ARTICLE_JUDGED}
+    if options.article and not (set(WORKLOADS) <= set(options.only) and needed <= set(options.variants)):
         parser.error("the article's tables need all workloads and variants")
     if options.rounds < 1 or options.documents < 1_000:
         parser.error("at least one round, and 1,000 documents")
@@ -487,6 +547,9 @@ def main():
     if options.list:
         print(explained())
         return
+    if options.article and options.figures:
+        ARTICLE.write_text(article(ARTICLE.read_text(), json.loads(Path(options.figures).read_text())))
+        return
     if options.corpus:
         if not options.packages or Path(options.corpus).exists():
             raise Stop("--corpus needs --packages, and a folder that is not there yet")
@@ -504,6 +567,7 @@ def main():
     if options.thread_time:
         os.environ["BENCH_THREAD_TIME"] = "1"
     with data_folder(options.documents) as data:
+        place, load = bench_disk.machine(Path(data)), os.getloadavg()[0]
         made = searchers(options.variants, executables, python, folder / "documents.tsv", Path(data), Path(data))
         try:
             measured = measure(made, folder, options.only, options.rounds)
@@ -513,18 +577,11 @@ def main():
     print(report(measured, options.only, options.variants, options.documents, False))
     if options.markdown:
         Path(options.markdown).write_text(report(measured, options.only, options.variants, options.documents, True) + "\n")
+    run = saved(measured, options, place, load)
     if options.article:
-        fill_article(measured)
+        ARTICLE.write_text(article(ARTICLE.read_text(), run))
     if options.json:
-        figures = [{"workload": workload, "variant": variant, "count": len(times), "most": max(times),
-                    "p50": measured.percentile(workload, variant, 50), "p95": measured.percentile(workload, variant, 95)}
-                   for (workload, variant), times in measured.times.items()]
-        relevance = [{"class": name, "variant": variant, "found": sum(found), "queries": len(found)}
-                     for (name, variant), found in measured.found.items()]
-        Path(options.json).write_text(json.dumps(
-            {"documents": options.documents, "figures": figures, "relevance": relevance, "bytes": measured.sizes,
-             "repeats": measured.repeats, "missed": measured.missed, "slowest": measured.slowest},
-            ensure_ascii=False, indent=1) + "\n")
+        Path(options.json).write_text(json.dumps(run, ensure_ascii=False, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ ORDER = {
     "title-letters": "the same typed letter by letter; each keystroke from the third letter on is a query",
     "title-forms": "the same with a word in another form; targets are all titles with a form of each word side by side; at least "
                    "three other documents have all words as they are typed",
-    "title-extra": "the same and one word more, which no target has; no document has all",
+    "title-extra": "the same and one word more, in any order; no document has all; targets are all titles with all but one of the "
+                   "words side by side, in any order",
     "title-joined": "two words that stand side by side in the targets, typed as one that no document has",
     "phrase": "three or four words that stand side by side in the targets' bodies; at least five other documents have all of them",
 }
@@ -27,7 +28,8 @@ ENGLISH = {
     "known": "two or three words that only the targets have together",
     "typo": "the same with one letter inserted, deleted, replaced or swapped with the next, anywhere in a word",
     "letters": "the same typed letter by letter; each keystroke from the third letter on is a query",
-    "forms": "words in another form than the targets have: plural, singular, -s, -ing, -ed",
+    "forms": "words in another form than the targets have: plural, singular, -s, -ing, -ed; no other document has words with "
+             "the same beginnings",
     "extra": "known words and one that the targets lack",
 }
 NAMES = {"ja": "Japanese", "zh": "Chinese", "ko": "Korean", "de": "German", "ru": "Russian", "ar": "Arabic", "hi": "Hindi"}
@@ -171,9 +173,11 @@ class Rules:
                 yield words[:at] + [wrong] + words[at + 1:], targets
 
     def forms(self):
-        """One or two words in a form that the targets do not have; whatever has a form of each word is a target."""
+        """One or two words in a form that the targets do not have; whatever has a form of each word is a target, and no other
+        document has a word that begins like each of them."""
         index, choice = self.index, self.choice
-        for words, targets in self.known():
+        made = []
+        for words, targets in islice(self.known(), PER_CLASS["forms"] * 40 // self.scale):
             changed = list(words)
             for at in choice.sample(range(len(words)), choice.choice([1, 2])):
                 others = [form for form in index.forms(words[at]) if not index.rows[form] & targets]
@@ -184,7 +188,19 @@ class Rules:
             right = set.intersection(*(
                 set.union(index.rows[word], *(index.rows[form] for form in index.forms(word))) for word in words))
             if targets <= right and len(right) <= 5:
+                made.append((changed, right))
+        # `consumer` is no form of `consumed` by these rules, but to a stemmer it is.
+        alike = {word: self.alike(word) for changed, _ in made for word in changed}
+        index.count_in(self.path, set().union(*alike.values()) if alike else set())
+        for changed, right in made:
+            if set.intersection(*(set().union(*(index.rows[other] for other in alike[word])) for word in changed)) <= right:
                 yield changed, right
+
+    def alike(self, word):
+        """Words that share the beginning of a word and its forms."""
+        beginning = min((word, *self.index.forms(word)), key=len)
+        beginning = beginning[:-1] if len(beginning) > 4 and beginning[-1] in "ey" else beginning
+        return {word, *self.index.forms(word), *(other for other in self.vocabulary if other.startswith(beginning))}
 
     def extra(self):
         """No document has all words, and few have all but one."""
@@ -290,14 +306,27 @@ class Rules:
                 yield words, right
 
     def title_extra(self):
+        """The words are shuffled, so which of them is too many, and in which order the others were, cannot be told from the query:
+        every title with all but one of them side by side, in any order, is a target."""
         index, choice = self.index, self.choice
         others = sorted(index.words)
-        for run, targets, having, _ in self.runs(0, [2, 3, 3], PER_CLASS["title-extra"] * 12 // self.scale):
+        made = []
+        for run, targets, having, _ in self.runs(0, [2, 3, 3], PER_CLASS["title-extra"] * 24 // self.scale):
             more = choice.choice(index.words[choice.choice(others)] or [None])
             if more is not None and more not in run and not index.rows[more] & having:
                 query = [*run, more]
                 choice.shuffle(query)
-                yield query, targets
+                parts = [[word for word in query if word != left_out] for left_out in query]
+                made.append((query, targets, parts, [index.having(part) for part in parts]))
+        wanted = set().union(*(rows for _, _, _, found in made for rows in found)) if made else set()
+        titles = {row: search_corpus.words(title) for row, title, _, _ in search_corpus.read(self.path) if row in wanted}
+        for query, targets, parts, found in made:
+            right = targets.union(*(
+                {row for row in rows
+                 if any(sorted(titles[row][at:at + len(part)]) == sorted(part) for at in range(len(titles[row])))}
+                for part, rows in zip(parts, found)))
+            if len(right) <= 5:
+                yield query, right
 
     def title_joined(self):
         index = self.index
