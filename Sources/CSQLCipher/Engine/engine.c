@@ -108,6 +108,7 @@
 #include "logging.h"
 #include "tokens.h"
 #include "full_text_words.h"
+#include "full_text_check.h"
 #include "full_text_segment.h"
 #include "full_text_terms.h"
 #include "full_text_near.h"

@@ -27,13 +27,6 @@ int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words 
     return SQLITE_OK;
 }
 
-int sqlcipherkit_words_check(sqlcipherkit_words *words, int external) {
-    int rc = fts5NewTransaction(words->table);
-    if (rc == SQLITE_OK) rc = sqlite3Fts5StorageIntegrity(words->table->pStorage, external);
-    sqlite3Fts5IndexCloseReader(words->index);
-    return rc;
-}
-
 void sqlcipherkit_words_close(sqlcipherkit_words *words) {
     if (words == NULL) return;
     sqlite3Fts5IndexCloseReader(words->index);

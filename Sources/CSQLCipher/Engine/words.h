@@ -154,10 +154,16 @@ static int word_add_ascii(WordFinder *finder, const unsigned char *text, int cou
     WordBytes *word = &finder->word.text;
     word_end_run(finder);
     if (word->size == 0) finder->word.start = at;
-    for (; at < count && word_is_ascii(text[at]); at++) {
-        /* Digits have this bit. */
-        word_append(word, text[at] | 0x20u);
+    const int room = word->is_full ? 0 : word->capacity - word->size, fitting = at + (count - at < room ? count - at : room);
+    unsigned char *to = word->bytes + word->size;
+    /* Digits have the bit of small letters. */
+    for (; at < fitting && word_is_ascii(text[at]); at++) *to++ = text[at] | 0x20;
+    if (to > word->bytes + word->size) {
+        word->size = (int)(to - word->bytes);
+        word->last = to[-1];
+        word->last_at = word->size - 1;
     }
+    for (; at < count && word_is_ascii(text[at]); at++) word_append(word, text[at] | 0x20u);
     finder->word.end = at;
     return at;
 }
@@ -180,6 +186,12 @@ static int word_find(int options, int purpose, const char *text, int count, void
     for (int at = 0, next; at < count && finder.rc == SQLITE_OK; at = next) {
         if (word_is_ascii((unsigned char)text[at])) {
             next = word_add_ascii(&finder, (const unsigned char *)text, count, at);
+            continue;
+        }
+        if ((unsigned char)text[at] < 0x80) {
+            word_end_run(&finder);
+            word_end_word(&finder);
+            next = at + 1;
             continue;
         }
         const unsigned c = word_decode((const unsigned char *)text, count, at, &next);

@@ -1,0 +1,202 @@
+/* Compares a full-text index with its content. engine.c includes this after the amalgamation; nothing else does.
+ *
+ * Both have the same entries (a word, a row and a place in it) if the sums over all of them are equal. FTS5's own check reads each
+ * word byte by byte for each of its places, and looks up the sizes of each row's texts. Here a word is read in parts of eight
+ * bytes, its places are read where they are, and the sizes come in order beside the rows. */
+
+typedef struct {
+    Fts5Config *config;
+    Fts5Termset *terms;
+    i64 row;
+    int column;
+    int size;
+    u64 sum;
+} sqlcipherkit_checking;
+
+static u64 sqlcipherkit_mixed(u64 sum) {
+    sum = (sum ^ sum >> 32) * 0x9e3779b97f4a7c15u;
+    return sum ^ sum >> 29;
+}
+
+/* Returns a number for a word, of the index's words themselves (0) or of their beginnings of one length. */
+static u64 sqlcipherkit_sum_word(int index, const u8 *bytes, int count) {
+    u64 sum = (u64)index << 32 | (u64)count;
+    for (; count >= 8; bytes += 8, count -= 8) {
+        u64 part;
+        memcpy(&part, bytes, sizeof part);
+        sum = sqlcipherkit_mixed(sum ^ part);
+    }
+    u64 part = 0;
+    for (int i = 0; i < count; i++) part = part << 8 | bytes[i];
+    return sqlcipherkit_mixed(sum ^ part);
+}
+
+static u64 sqlcipherkit_sum_entry(u64 word, i64 row, i64 place) {
+    return sqlcipherkit_mixed(sqlcipherkit_mixed(word + (u64)row) ^ (u64)place);
+}
+
+static int sqlcipherkit_check_token(void *context, int flags, const char *token, int count, int start, int end) {
+    (void)start, (void)end;
+    sqlcipherkit_checking *c = context;
+    if (count > FTS5_MAX_TOKEN_SIZE) count = FTS5_MAX_TOKEN_SIZE;
+    if ((flags & FTS5_TOKEN_COLOCATED) == 0 || c->size == 0) c->size++;
+    const int detail = c->config->eDetail;
+    const i64 place = detail == FTS5_DETAIL_FULL ? (i64)c->column << 32 | (c->size - 1)
+        : detail == FTS5_DETAIL_COLUMNS          ? c->column
+                                                 : 0;
+    int rc = SQLITE_OK;
+    for (int index = 0; rc == SQLITE_OK && index <= c->config->nPrefix; index++) {
+        const int length = index == 0 ? count : sqlite3Fts5IndexCharlenToBytelen(token, count, c->config->aPrefix[index - 1]);
+        int is_present = 0;
+        if (index > 0 && length == 0) continue;
+        rc = sqlite3Fts5TermsetAdd(c->terms, index, token, length, &is_present);
+        if (!is_present) c->sum += sqlcipherkit_sum_entry(sqlcipherkit_sum_word(index, (const u8 *)token, length), c->row, place);
+    }
+    return rc;
+}
+
+/* Adds the entries of a column of the content's row to the sum. */
+static int sqlcipherkit_check_column(sqlcipherkit_checking *c, sqlite3_stmt *row, int column) {
+    Fts5Config *config = c->config;
+    sqlite3_value *value = sqlite3_column_value(row, column + 1);
+    const char *text = NULL, *locale = NULL;
+    int count = 0, locale_count = 0, rc = SQLITE_OK;
+    if (config->eContent == FTS5_CONTENT_EXTERNAL && sqlite3Fts5IsLocaleValue(config, value)) {
+        rc = sqlite3Fts5DecodeLocaleValue(value, &text, &count, &locale, &locale_count);
+    } else {
+        if (config->eContent == FTS5_CONTENT_NORMAL && config->bLocale) {
+            locale = (const char *)sqlite3_column_text(row, column + 1 + config->nCol);
+            locale_count = sqlite3_column_bytes(row, column + 1 + config->nCol);
+        }
+        text = (const char *)sqlite3_value_text(value);
+        count = sqlite3_value_bytes(value);
+    }
+    if (rc != SQLITE_OK) return rc;
+    c->column = column;
+    c->size = 0;
+    if (config->eDetail == FTS5_DETAIL_COLUMNS) rc = sqlite3Fts5TermsetNew(&c->terms);
+    if (rc == SQLITE_OK) {
+        sqlite3Fts5SetLocale(config, locale, locale_count);
+        rc = sqlite3Fts5Tokenize(config, FTS5_TOKENIZE_DOCUMENT, text, count, c, sqlcipherkit_check_token);
+        sqlite3Fts5ClearLocale(config);
+    }
+    if (config->eDetail == FTS5_DETAIL_COLUMNS) {
+        sqlite3Fts5TermsetFree(c->terms);
+        c->terms = NULL;
+    }
+    return rc;
+}
+
+/* Reads the sizes of a row's texts. Rows mostly come in the order of their ids, as the sizes do. */
+static int sqlcipherkit_check_sizes(Fts5Storage *storage, sqlite3_stmt *sizes, i64 row, int *found) {
+    const Fts5Config *config = storage->pConfig;
+    while (sqlite3_data_count(sizes) > 0 && sqlite3_column_int64(sizes, 0) < row && sqlite3_step(sizes) == SQLITE_ROW) {}
+    const int is_there = sqlite3_data_count(sizes) > 0 && sqlite3_column_int64(sizes, 0) == row;
+    if (!is_there) return sqlite3Fts5StorageDocsize(storage, row, found);
+    const u8 *bytes = sqlite3_column_blob(sizes, 1);
+    return fts5StorageDecodeSizeArray(found, config->nCol, bytes, sqlite3_column_bytes(sizes, 1)) ? FTS5_CORRUPT : SQLITE_OK;
+}
+
+/* Sums up the content's entries, and compares the number of words with what is stored about each row and about all. */
+static int sqlcipherkit_check_content(Fts5Storage *storage, u64 *sum) {
+    Fts5Config *config = storage->pConfig;
+    sqlcipherkit_checking c = {.config = config};
+    sqlite3_stmt *rows = NULL, *sizes = NULL;
+    i64 *totals = sqlite3_malloc64((u64)config->nCol * (sizeof *totals + sizeof(int)));
+    if (totals == NULL) return SQLITE_NOMEM;
+    memset(totals, 0, (size_t)config->nCol * sizeof *totals);
+    int *expected = (int *)&totals[config->nCol];
+    int rc = fts5StorageGetStmt(storage, FTS5_STMT_SCAN, &rows, NULL);
+    if (rc == SQLITE_OK && config->bColumnsize) {
+        char *sql = sqlite3_mprintf("SELECT id, sz FROM %Q.'%q_docsize' ORDER BY id", config->zDb, config->zName);
+        rc = sql == NULL ? SQLITE_NOMEM : sqlite3_prepare_v3(config->db, sql, -1, SQLITE_PREPARE_NO_VTAB, &sizes, NULL);
+        sqlite3_free(sql);
+        if (rc == SQLITE_OK) sqlite3_step(sizes);
+    }
+    while (rc == SQLITE_OK && sqlite3_step(rows) == SQLITE_ROW) {
+        c.row = sqlite3_column_int64(rows, 0);
+        if (sizes != NULL) rc = sqlcipherkit_check_sizes(storage, sizes, c.row, expected);
+        if (rc == SQLITE_OK && config->eDetail == FTS5_DETAIL_NONE) rc = sqlite3Fts5TermsetNew(&c.terms);
+        for (int i = 0; rc == SQLITE_OK && i < config->nCol; i++) {
+            if (config->abUnindexed[i]) continue;
+            rc = sqlcipherkit_check_column(&c, rows, i);
+            if (rc == SQLITE_OK && sizes != NULL && c.size != expected[i]) rc = FTS5_CORRUPT;
+            totals[i] += c.size;
+        }
+        sqlite3Fts5TermsetFree(c.terms);
+        c.terms = NULL;
+    }
+    if (rows != NULL) {
+        const int ended = sqlite3_reset(rows);
+        if (rc == SQLITE_OK) rc = ended;
+    }
+    sqlite3_finalize(sizes);
+    if (rc == SQLITE_OK) rc = fts5StorageLoadTotals(storage, 0);
+    for (int i = 0; rc == SQLITE_OK && i < config->nCol; i++) {
+        if (storage->aTotalSize[i] != totals[i]) rc = FTS5_CORRUPT;
+    }
+    sqlite3_free(totals);
+    i64 count = storage->nTotalRow;
+    if (rc == SQLITE_OK && config->eContent == FTS5_CONTENT_NORMAL) rc = fts5StorageCount(storage, "content", &count);
+    if (rc == SQLITE_OK && count == storage->nTotalRow && config->bColumnsize) rc = fts5StorageCount(storage, "docsize", &count);
+    if (rc == SQLITE_OK && count != storage->nTotalRow) rc = FTS5_CORRUPT;
+    *sum = c.sum;
+    return rc;
+}
+
+/* Adds the entries of the iterator's word and row to the sum. */
+static void sqlcipherkit_check_entries(Fts5Index *index, Fts5Iter *entry, Fts5Buffer *places, u64 *sum) {
+    const i64 row = fts5MultiIterRowid(entry);
+    int count = 0, offset = 0;
+    const u8 *term = fts5MultiIterTerm(entry, &count);
+    if (count < 1) return;
+    const u64 word = sqlcipherkit_sum_word(term[0] - FTS5_MAIN_PREFIX, term + 1, count - 1);
+    if (index->pConfig->eDetail == FTS5_DETAIL_NONE) {
+        if (fts5MultiIterIsEmpty(index, entry) == 0) *sum += sqlcipherkit_sum_entry(word, row, 0);
+        return;
+    }
+    Fts5SegIter *segment = &entry->aSeg[entry->aFirst[1].iFirst];
+    const u8 *bytes = segment->pLeaf->p + segment->iLeafOffset;
+    if (segment->iLeafOffset + segment->nPos > segment->pLeaf->szLeaf) {
+        /* The places go on on the next page. */
+        places->n = 0;
+        fts5SegiterPoslist(index, segment, NULL, places);
+        if (index->rc != SQLITE_OK) return;
+        bytes = places->p;
+    }
+    i64 place = 0;
+    while (sqlite3Fts5PoslistNext64(bytes, segment->nPos, &offset, &place) == 0) *sum += sqlcipherkit_sum_entry(word, row, place);
+}
+
+static int sqlcipherkit_check_index(Fts5Index *index, u64 *sum) {
+    Fts5Structure *structure = fts5StructureRead(index);
+    if (structure == NULL) return fts5IndexReturn(index);
+    for (int level = 0; level < structure->nLevel; level++) {
+        for (int i = 0; i < structure->aLevel[level].nSeg; i++) {
+            fts5IndexIntegrityCheckSegment(index, &structure->aLevel[level].aSeg[i]);
+        }
+    }
+    Fts5Iter *entry = NULL;
+    Fts5Buffer places = {0, 0, 0};
+    fts5MultiIterNew(index, structure, FTS5INDEX_QUERY_NOOUTPUT, NULL, NULL, 0, -1, 0, &entry);
+    while (index->rc == SQLITE_OK && fts5MultiIterEof(index, entry) == 0) {
+        if (AtomicLoad(&index->pConfig->db->u1.isInterrupted)) index->rc = SQLITE_INTERRUPT;
+        sqlcipherkit_check_entries(index, entry, &places, sum);
+        if (index->rc == SQLITE_OK) fts5MultiIterNext(index, entry, 0, 0);
+    }
+    fts5MultiIterFree(entry);
+    fts5StructureRelease(structure);
+    fts5BufferFree(&places);
+    return fts5IndexReturn(index);
+}
+
+int sqlcipherkit_words_check(sqlcipherkit_words *words, int external) {
+    Fts5Config *config = words->config;
+    const int has_content = config->eContent == FTS5_CONTENT_NORMAL || (config->eContent == FTS5_CONTENT_EXTERNAL && external);
+    u64 expected = 0, sum = 0;
+    int rc = fts5NewTransaction(words->table);
+    if (rc == SQLITE_OK && has_content) rc = sqlcipherkit_check_content(words->table->pStorage, &expected);
+    if (rc == SQLITE_OK) rc = sqlcipherkit_check_index(words->index, &sum);
+    sqlite3Fts5IndexCloseReader(words->index);
+    return rc == SQLITE_OK && has_content && sum != expected ? FTS5_CORRUPT : rc;
+}
