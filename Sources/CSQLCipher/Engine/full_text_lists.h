@@ -44,6 +44,10 @@ typedef struct {
     int wanted_slots;
     /* Whether the index has the word of a slot as it was typed. */
     u8 has_typed[sqlcipherkit_max_slots];
+    /* Whether the current row has it in the first column, of several. */
+    u8 is_first[sqlcipherkit_max_slots];
+    /* Whether the rule of columns comes before that of exactness: then words in a later column do not count. */
+    int is_column_first;
     i64 rows;
     double average;
     sqlite3_int64 steps;

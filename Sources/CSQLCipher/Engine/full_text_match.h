@@ -170,6 +170,9 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
     m->flip = words->config->bTokendata ? 0 : -1;
     answer->is_ascending = m->flip == 0;
     answer->is_complete = 1;
+    for (int i = 0; i < question->rule_count && question->rules[i] != sqlcipherkit_rule_exactness; i++) {
+        if (question->rules[i] == sqlcipherkit_rule_column) m->is_column_first = 1;
+    }
     for (int i = 0; i < question->slot_count; i++) m->wanted_slots += question->slots[i].excluded == 0;
     answer->matches = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *answer->matches * (question->wanted + 1));
     i64 *totals = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *totals * (words->config->nCol + 1));

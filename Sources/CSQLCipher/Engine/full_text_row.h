@@ -1,9 +1,12 @@
 /* Judges a row that user input may mean, and keeps the best. engine.c includes this after the amalgamation; nothing else does. */
 
+/* What a row has for a slot: the fewest typing errors, the best exactness anywhere, the first column, and the best exactness in
+ * it. */
 typedef struct {
     int typos;
     int exactness;
     int column;
+    int there;
     double frequency;
     double weight;
 } sqlcipherkit_found;
@@ -72,7 +75,10 @@ static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row
         column = 0;
     }
     found->exactness = MIN(found->exactness, a->exactness);
-    found->column = MIN(found->column, column);
+    if (column < found->column || (column == found->column && a->exactness < found->there)) {
+        found->column = column;
+        found->there = a->exactness;
+    }
     found->frequency += frequency;
     found->weight = MAX(found->weight, s->weight);
 others:
@@ -97,8 +103,9 @@ static int sqlcipherkit_distance(const sqlcipherkit_matching *m, int a, int b, i
 }
 
 /* Returns the position of the first column, in the order of columns, in which the row has all words side by side, as they were
- * typed or with typing errors, and with `forms` in other forms; -1 if there is none. A word that is still being typed may go on. */
-static int sqlcipherkit_side_by_side(const sqlcipherkit_matching *m, unsigned int present, int forms) {
+ * typed, with typing errors, or in other forms; with `best`, each as near to what was typed as the row has it anywhere. -1 if there
+ * is none. A word that is still being typed may go on. */
+static int sqlcipherkit_side_by_side(const sqlcipherkit_matching *m, unsigned int present, const int *best) {
     const sqlcipherkit_question *q = m->question;
     i64 ends[sqlcipherkit_max_places];
     int count = -1;
@@ -109,7 +116,7 @@ static int sqlcipherkit_side_by_side(const sqlcipherkit_matching *m, unsigned in
         int found = 0;
         for (int i = 0; i < m->place_count[slot]; i++) {
             const int exactness = m->exactness[slot][i];
-            if ((exactness == 1 && !forms) || (exactness == 2 && !q->slots[slot].is_open)) continue;
+            if (best != NULL ? exactness > best[slot] : exactness == 2 && !q->slots[slot].is_open) continue;
             int follows = count < 0;
             for (int j = 0; j < count && !follows; j++) follows = ends[j] == m->places[slot][i];
             if (follows) next[found++] = m->places[slot][i] + m->lengths[slot][i];
@@ -208,6 +215,15 @@ static double sqlcipherkit_relevance(const sqlcipherkit_matching *m, unsigned in
     return sum;
 }
 
+/* Returns the highest relevance that the row can have, however short its text is. */
+static double sqlcipherkit_highest(const sqlcipherkit_matching *m, unsigned int present) {
+    for (int i = 0; i < m->slot_count; i++) {
+        /* Columns can have weights below 0. */
+        if ((present >> i & 1) && m->frequency[i] < 0) return 1e300;
+    }
+    return sqlcipherkit_relevance(m, present, 0);
+}
+
 /* The number of rows whose length is looked up, among those with as many words, of the same cost, and as many typing errors. These
  * are the first on the way, however many rows are asked for and whatever else is looked for, so that a row's relevance is always
  * the same. */
@@ -268,13 +284,14 @@ static void sqlcipherkit_judge_pending(sqlcipherkit_matching *m) {
     }
 }
 
-/* Returns what a row pays for a word that it has only as another one: mistyped, longer, or in another form. Far from the others,
- * that is as much as it would pay without it, had it the others together in the first column. Where the index lacks the typed
- * word, another one is more likely to be meant. */
+/* Returns what a row pays for a word that it has only as another one: longer, mistyped, or in another form. Far from the others,
+ * that is as much as it would pay without it, had it the others together in the first column. Another form in the first of several
+ * columns is not there by chance. A mistyped word costs more where the index has what was typed, and less where it does not. */
 static int sqlcipherkit_other_cost(const sqlcipherkit_matching *m, int slot, int exactness, int is_beside, int missing) {
-    const int cost = m->question->slots[slot].cost;
-    if (is_beside) return missing > 0 ? (cost + 9) / 10 : 0;
-    return exactness == 1 || m->has_typed[slot] ? (cost + 4) / 5 : (cost + 5) / 6;
+    const int cost = m->question->slots[slot].cost, is_form = exactness == 1, is_known = m->has_typed[slot];
+    if (exactness > 2 && is_known) return is_beside ? (cost + 4) / 5 : (cost + 1) / 2;
+    if (is_beside || (is_form && m->is_first[slot])) return missing > 0 ? (cost + 9) / 10 : 0;
+    return is_form || is_known ? (cost + 4) / 5 : (cost + 5) / 6;
 }
 
 static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int present) {
@@ -282,7 +299,7 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     sqlcipherkit_answer *answer = m->answer;
     const int has_places = m->words->config->eDetail == FTS5_DETAIL_FULL;
     sqlcipherkit_match match = {.row = sqlcipherkit_row_key(m, row), .present = present};
-    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, missing = 0, cost = 0, before = -1;
+    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, missing = 0, cost = 0, before = -1, is_typed = 1;
     unsigned int other = 0;
     int exact[sqlcipherkit_max_slots];
     for (int i = 0; i < m->slot_count; i++) {
@@ -293,15 +310,17 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
             missing++;
             continue;
         }
-        sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 0, 0};
+        sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 255, 0, 0};
         sqlcipherkit_look(m, i, 0, row, &found);
         words++;
         typos += found.typos;
         column += MIN(found.column, 15);
-        exactness += found.exactness;
+        exactness += m->is_column_first ? found.there : found.exactness;
+        is_typed = is_typed && found.exactness == 0;
         m->frequency[i] = found.frequency;
         m->weight[i] = found.weight;
         exact[i] = found.exactness;
+        m->is_first[i] = found.column == 0 && m->words->config->nCol > 1;
         /* A word that is still being typed may be any longer one. */
         if (found.exactness > 0 && !(found.typos == 0 && found.exactness == 2 && q->slots[i].is_open)) other |= 1u << i;
         if (before >= 0) proximity += sqlcipherkit_distance(m, before, i, sqlcipherkit_far);
@@ -320,13 +339,15 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
         }
         cost += sqlcipherkit_other_cost(m, i, exact[i], is_beside, missing);
     }
-    match.phrase = m->wanted_slots > 1 ? exactness == 0 ? 1 : 2 : 0;
-    const int beside = m->wanted_slots > 1 && has_places ? sqlcipherkit_side_by_side(m, present, 1) : -1;
+    match.phrase = m->wanted_slots > 1 ? is_typed ? 1 : 2 : 0;
+    const int beside = m->wanted_slots > 1 && has_places ? sqlcipherkit_side_by_side(m, present, NULL) : -1;
     if (beside >= 0) {
-        const int typed = sqlcipherkit_side_by_side(m, present, 0);
         match.phrase = 0;
         column = words * MIN(beside, 15);
-        exactness += typed < 0;
+        exactness = 0;
+        for (int i = 0; i < m->slot_count; i++) exactness += (present >> i & 1) ? exact[i] : 0;
+        /* Better words elsewhere do not make these better. */
+        exactness += sqlcipherkit_side_by_side(m, present, exact) != beside;
     }
     match.words = (u8)words;
     match.cost = (u8)MIN(cost, 255);
@@ -340,6 +361,10 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     const int is_measured = m->words->config->bColumnsize && *measured < sqlcipherkit_measured_rows && (*measured += 1);
     const int is_full = answer->count == q->wanted;
     int may_enter = q->wanted > 0 && (!is_full || match.before <= answer->matches[0].before);
+    /* The shorter the text, the higher the relevance: a row that cannot be among the best at any length is not measured. */
+    if (may_enter && is_full && match.before == answer->matches[0].before) {
+        may_enter = sqlcipherkit_highest(m, present) * MAX(1, q->highest_factor) >= answer->matches[0].relevance;
+    }
     if (may_enter) match.relevance = sqlcipherkit_relevance(m, present, is_measured ? sqlcipherkit_length(m, match.row) : 1);
     if (m->rc != SQLITE_OK) return;
     if (q->judge == NULL) return sqlcipherkit_accept(m, &match);

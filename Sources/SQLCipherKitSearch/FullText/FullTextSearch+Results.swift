@@ -58,8 +58,9 @@ extension FullTextSearch {
         /// ``FullTextSearch/Rule/column`` counts 0. If all words stand side by side, their column counts.
         public let column: Int
         /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
-        /// begins with it, 3 for a word with a typing error, and 4 for a longer word or another form of that; 1 more if they stand
-        /// side by side only in other forms.
+        /// begins with it, 3 for a word with a typing error, and 4 for a longer word or another form of that. Where the rules look
+        /// at the column first, only what is in that column counts. 1 more if all stand side by side, and the row has better ones
+        /// only elsewhere.
         public let exactness: Int
         /// Whether the row has all of several words side by side, as they were typed or in other forms.
         public let isPhrase: Bool

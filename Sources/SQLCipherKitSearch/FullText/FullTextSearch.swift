@@ -26,9 +26,10 @@ public struct FullTextSearch: Sendable {
     public enum Rule: Int32, Hashable, Sendable {
         /// Rows that lack fewer of the words come first, each counted by its rarity. If all others stand side by side, in any
         /// order, and are at least twice as many, a missing word counts a fifth in the first column and half in any other. A word
-        /// that the row has only mistyped, longer or in another form, with three or more words between it and the others, counts a
-        /// fifth of a missing one (a sixth if it is mistyped and the index lacks the typed word), and nearer a tenth if the row
-        /// lacks words.
+        /// that the row has only as another one, with three or more words between it and the others, counts a fifth of a missing
+        /// one; a mistyped one half if the index has what was typed, and a sixth if not. Nearer, a mistyped one counts a fifth if
+        /// the index has what was typed, and any other a tenth if the row lacks words. Another form in the first of several columns
+        /// is near.
         case words = 1
         /// Rows with fewer typing errors come first.
         case typos = 2
@@ -40,8 +41,8 @@ public struct FullTextSearch: Sendable {
         /// weights, in the table's order. If all words stand side by side, only the column in which they do counts.
         case column = 4
         /// Rows with words as typed come first, then rows with synonyms and other forms, then rows with longer words that begin
-        /// with a typed one. One or two letters at the end of a text of several words are taken as the beginning of a word: longer
-        /// words then count as typed.
+        /// with a typed one. After ``column``, only the words in that column count. One or two letters at the end of a text of
+        /// several words are taken as the beginning of a word: longer words then count as typed.
         case exactness = 5
         /// bm25 with the columns' weights, ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer word or another
         /// form is weighted by its own rarity.

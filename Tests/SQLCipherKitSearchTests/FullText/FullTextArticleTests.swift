@@ -109,7 +109,7 @@ import TestSupport
 
         let both = try db.search("fox", in: [notes, mails])
         for hit in both.hits {
-            print(hit.table, hit.rowID)         // note_fts 1, mail_fts 1
+            print(hit.table, hit.rowID)         // mail_fts 1, note_fts 1
         }
         let sorted = try db.search(
             lively, in: [notes, mails]
@@ -119,7 +119,7 @@ import TestSupport
             search.decay = nil
             search.popularity = nil
         }
-        #expect(both.hits.map(\.table) == ["note_fts", "mail_fts"] && sorted.hits.count == 2)
+        #expect(both.hits.map(\.table) == ["mail_fts", "note_fts"] && sorted.hits.count == 2)
 
         let query = FTS5Query.phrase("fox")
             .excluding(.phrase("lazy cat"))

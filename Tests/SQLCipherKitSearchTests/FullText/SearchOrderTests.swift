@@ -18,6 +18,18 @@ import Testing
         Case(typed: "settings plugins ", rows: [("Settings plugins", "text"), ("Settings plugin", "settings and plugins")]),
         // The column in which they are side by side counts, not one that has them scattered.
         Case(typed: "settings plugins ", rows: [("Settings plugins", "b"), ("Plugins and settings", "settings plugins, settings plugins")]),
+        // Better words elsewhere in the row do not make other forms side by side better.
+        Case(typed: "settings plugins ", rows: [("Settings plugins", "text"), ("Setting plugin", "settings plugins of settings plugins")]),
+        Case(typed: "setings plugins ", rows: [("Settings plugins", "text"), ("Setting plugin", "settings of plugins of settings")]),
+        Case(typed: "settings plugin", rows: [("Settings plugin", "text"), ("Settings plugins", "a plugin of a plugin")]),
+        // The same of a single word, and of one word too many.
+        Case(typed: "plugins ", rows: [("Plugins", "text"), ("Plugin", "plugins, plugins and plugins")]),
+        Case(typed: "settings zebra plugins ", rows: [("Settings plugins", "text"), ("Setting plugin", "settings, plugins")]),
+        // Another form in the title is not there by chance.
+        Case(typed: "plugins settings zebra ", rows: [
+            ("A plugin of many words and", "other words with settings and then a long text and much later in it a zebra"),
+            ("Plugins settings", "text"),
+        ]),
         // Neither is side by side: the words as typed come before other forms in the title.
         Case(typed: "settings plugins ", rows: [("Page", "its settings, and then plugins"), ("Setting for every plugin", "text")]),
         // A single word: the title.
@@ -26,7 +38,13 @@ import Testing
         Case(typed: "plugin settings zebra ", rows: [("Plugin settings", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
         Case(typed: "zebra settings plugin ", rows: [("Plugin settings", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
         Case(typed: "settings zebra plugin ", rows: [("Settings plugin", "text"), ("Zebra", "a plugin"), ("Page", "zebra of settings")]),
-        // A word in another form, far from the others, is no more than a word too many.
+        // Where the index has what was typed, a longer or mistyped one is no more than a word too many if it is far away.
+        Case(typed: "plugin settings none ", rows: [
+            ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a text on settings and much later in it nonetheless"),
+        ]),
+        Case(typed: "plugin settings none ", rows: [
+            ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a long text on settings and much later in it nine"),
+        ]),
         Case(typed: "plugin settings zebras ", rows: [
             ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a long text on settings and much later in it a zebra"),
         ]),

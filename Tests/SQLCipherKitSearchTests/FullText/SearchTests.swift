@@ -84,7 +84,7 @@ import Testing
     }
 
     /// Rows that have a word in whatever form, near the others or far away, have it.
-    @Test(arguments: ["jumps over the tree ", "jumped over the tree ", "jumps over the trees ", "jum ove the tre", "jumps over teh treee "])
+    @Test(arguments: ["jumps over the tree ", "jumped over the tree ", "jumps over the trees ", "jum ove the tre", "jumps ovre the treee "])
     func rowsWithAllWordsInAnyForm(_ text: String) throws {
         let far = "Long ago the fox jumps and runs and sleeps and goes over some hills and in the end it sees a tree"
         for rows in 1...6 {
