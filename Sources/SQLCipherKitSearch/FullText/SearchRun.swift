@@ -57,8 +57,13 @@ struct SearchRun {
             share()
             ranking = try match(missing: 0, wanted: kept)
             while edits < 2, isShort(ranking) || !isSettled(ranking, needed, edits: edits + 1) {
-                edits += 1
-                if try findTypos(edits) { ranking = try match(missing: 0, wanted: kept) }
+                var isAny = false
+                // Far from a page, words with two errors will be needed too.
+                repeat {
+                    edits += 1
+                    isAny = try findTypos(edits) || isAny
+                } while edits < 2 && ranking.count < needed / 2
+                if isAny { ranking = try match(missing: 0, wanted: kept) }
             }
             complete = parts.reduce(0) { $0 + $1.total }
             while isShort(ranking), missing + 1 < words, !isSettled(ranking, needed, missing: missing + 1) {
