@@ -41,11 +41,17 @@ import TestSupport
             name: "comments between rows", text: "# from a tool\na,b\n1,2\n#3,4\n5,6\n", says: "without 1 line that begins with #",
             columns: ["a", "b"], rows: ["1,2", "5,6"]),
         Twin(
+            name: "semicolons, and comments between", text: "# Unicode\n\n# Group\n0009..000D ; White_Space\n0020 ; White_Space\n\n# Total: 6\n0085 ; Other\n",
+            says: "without 2 lines that begin with #", columns: ["0009..000D ", "White_Space"], rows: ["'0020 ','White_Space'", "'0085 ','Other'"]),
+        Twin(
             name: "numbers but for a word", text: "a,b,c\n1,NA,-\n2,3.5,x\n", says: "b text (numbers with --null 'NA'), c text", columns: ["a", "b", "c"],
             rows: ["1,'NA','-'", "2,'3.5','x'"]),
         Twin(
             name: "blanks after commas", text: "Name,      Medal, Year\n\"Usain, B.\", \"GOLD\",  2012\nCarl,  , 1984\n", says: "CSV with commas and blanks",
             columns: ["Name", "Medal", "Year"], rows: ["'Usain, B.','GOLD',2012", "'Carl',NULL,1984"]),
+        Twin(
+            name: "numbers aligned between commas", text: "   n,    x\n   1,  2.5\n  10, 12.5\n", says: "CSV with commas and blanks", columns: ["n", "x"],
+            rows: ["1,2.5", "10,12.5"]),
         Twin(
             name: "blanks after some commas", text: "a, b\n1,x\n2, y\n", says: "CSV with commas, quoted", columns: ["a", " b"], rows: ["1,'x'", "2,' y'"]),
         Twin(
@@ -80,6 +86,8 @@ import TestSupport
         try load("zone.csv", zones).expectFailure(64, "2 to 4 fields with tabs", "--delimiter tab --ragged pad")
         try load("zone.csv", zones, "--delimiter", "tab", "--ragged", "pad").expectSuccess()
         #expect(try Connection(.file(folder.path("a.db"))).fetchOne(String.self, "SELECT column4 FROM zone WHERE column4 IS NOT NULL") == "and more")
+        try load("uneven.csv", "1 2 3\n4 5\n6 7 8\n").expectFailure(64, "2 to 3 fields with blanks", "--delimiter blanks --ragged pad")
+        try load("most.csv", "a title\n1\t2\n3\n4\t5\n6\t7\n").expectFailure(64, "most of its lines have 2 fields with tabs")
         try load("tab.tab", "a\tb\n1,5\t2\n").expectSuccess()
         #expect(try Connection(.file(folder.path("a.db"))).fetchOne(String.self, "SELECT a || b FROM tab") == "1,52")
         try load("empty.csv", "\n").expectFailure(1, "it is empty")

@@ -38,22 +38,25 @@ extension CSVDialect {
         }
         if let skip = options.skip { lines.skip(skip) }
         var best = Reading.best(of: lines, isWhole, options, usual)
-        var comment: UInt8?
         if options.skip == nil, options.comment == nil, lines.first == UInt8(ascii: "#") {
             // Comments before the names, unless the last of them has the names.
             let (count, withNames) = lines.comments
             var rest = lines
             rest.skip(count)
-            let other = Reading.best(of: rest, isWhole, options, usual)
+            // There may be more of them between the records.
+            var commented = options
+            commented.comment = UInt8(ascii: "#")
+            let other = Reading.best(of: rest, isWhole, commented, usual)
             if count > 0, other.width > 1 || best.width <= 1 {
                 // A comment may have as many commas as there are columns: then what follows it begins with names.
                 let isClose = withNames.map { $0.count > 1 && $0[1] != 0x20 && $0[1] != 0x09 } ?? false
-                let isName = withNames.map { Reading($0, isWhole: true, isUsual: true, other.dialect).width } == other.width
+                var plain = other.dialect
+                plain.comment = nil
+                let isName = withNames.map { Reading($0, isWhole: true, isUsual: true, plain).width } == other.width
                     && (isClose || !other.dialect.hasHeader)
                 rest = lines
                 rest.skip(isName && other.width > 1 ? count - 1 : count)
-                best = Reading.best(of: rest, isWhole, options, usual)
-                if !isName { comment = UInt8(ascii: "#") }
+                best = Reading.best(of: rest, isWhole, isName ? options : commented, usual)
                 lines = rest
             }
         } else if best.width <= 1, options.skip == nil, options.delimiter == nil {
@@ -61,7 +64,6 @@ extension CSVDialect {
         }
         if best.width <= 1, options.delimiter == nil { try Reading.requireNoDelimiters(lines, isWhole, best.dialect) }
         self = best.dialect
-        self.comment = comment ?? self.comment
         skippedLines = lines.skipped
         lineEnd = lines.lineEnd
     }
@@ -180,17 +182,21 @@ private struct Reading {
         return found
     }
 
-    /// Throws if each record has another delimiter than the one that was found, though not as often as the others.
+    /// Throws if most records have another delimiter, or numbers with blanks between them, though not all of them as often.
     static func requireNoDelimiters(_ lines: SampleLines, _ isWhole: Bool, _ dialect: CSVDialect) throws {
-        for delimiter in "\t;|".utf8 {
+        for (delimiter, name) in zip("\t;| ".utf8, ["tab", "';'", "'|'", "blanks"]) {
             var dialect = dialect
-            (dialect.delimiter, dialect.quote, dialect.mergesBlanks) = (delimiter, 0x22, false)
-            let other = Reading(lines.rest, isWhole: isWhole, isUsual: false, dialect), counts = other.records.map(\.count)
-            guard !other.isBroken, let least = counts.min(), let most = counts.max(), least > 1, counts.count > 2 else { continue }
+            (dialect.delimiter, dialect.quote, dialect.mergesBlanks) = (delimiter, 0x22, delimiter == 0x20)
+            let other = Reading(lines.rest, isWhole: isWhole, isUsual: false, dialect)
+            let divided = other.records.filter { $0.count > 1 && (delimiter != 0x20 || $0.allSatisfy(\.isNumber)) }.map(\.count)
+            guard !other.isBroken, other.records.count > 2, divided.count * 2 > other.records.count, let least = divided.min(),
+                let most = divided.max()
+            else { continue }
+            let counts = least == most
+                ? "most of its lines have \(most.grouped)" : "its lines have \(least.grouped) to \(most.grouped)"
             throw Failure(
-                "its lines have \(least.grouped) to \(most.grouped) fields with \(delimiter.nameOfDelimiter): use --delimiter "
-                    + "\(delimiter == 0x09 ? "tab" : "'\(UnicodeScalar(delimiter))'") --ragged pad, or --delimiter , if "
-                    + "all of it is one column", status: .usage)
+                "\(counts) fields with \(delimiter == 0x20 ? "blanks" : delimiter.nameOfDelimiter): use --delimiter \(name) "
+                    + "--ragged pad, or --delimiter , if all of it is one column", status: .usage)
         }
     }
 

@@ -15,7 +15,7 @@ struct CSVDialect: Equatable {
     var skippedLines = 0
     /// Whether blanks and tabs in a row are one delimiter, and none at the ends of a line.
     var mergesBlanks = false
-    /// Whether blanks after a delimiter are part of it.
+    /// Whether blanks before a field are no part of it.
     var skipsBlanks = false
     /// What the column has that each record has beyond the line of names.
     var surplus: Surplus?
@@ -96,7 +96,13 @@ struct CSVScanner {
             try skipLine()
             comments += 1
         }
+        try skipBlanks()
         line = nextLine
+    }
+
+    private func skipBlanks() throws {
+        guard dialect.skipsBlanks else { return }
+        while try bytes.peek() == 0x20 { _ = try bytes.next() }
     }
 
     /// Reads the fields of the next line that is not empty.
@@ -130,7 +136,7 @@ struct CSVScanner {
             case dialect.delimiter:
                 end(&record)
                 (start, isQuoted, isNull) = (record.bytes.count, false, false)
-                if dialect.skipsBlanks { while try bytes.peek() == 0x20 { _ = try bytes.next() } }
+                try skipBlanks()
             case 0x0d where dialect.lineEnd == 0x0a:
                 // Some programs write several before the line feed.
                 var count = 1
