@@ -18,7 +18,7 @@ final class CSVWriter: RowWriter {
     func write(_ row: [SQLValue]) {
         output.bytes { bytes in
             for (index, value) in row.enumerated() {
-                if index > 0 { bytes += delimiter }
+                if index > 0 { bytes.append(short: delimiter) }
                 switch value {
                 case .null: bytes += null
                 case .integer(let value): SQLLiterals.append(value, to: &bytes)
@@ -27,7 +27,7 @@ final class CSVWriter: RowWriter {
                 case .blob(let blob): bytes += blob.sqlLiteral.utf8
                 }
             }
-            bytes += lineEnd
+            bytes.append(short: lineEnd)
         }
     }
 
@@ -35,7 +35,7 @@ final class CSVWriter: RowWriter {
         let (handle, count) = (row.handle, Int32(row.count))
         try output.bytes { bytes in
             for index in 0..<count {
-                if index > 0 { bytes += delimiter }
+                if index > 0 { bytes.append(short: delimiter) }
                 switch try LentValue(handle, index) {
                 case .null: bytes += null
                 case .integer(let value): SQLLiterals.append(value, to: &bytes)
@@ -44,7 +44,7 @@ final class CSVWriter: RowWriter {
                 case .blob(let blob): SQLLiterals.append(blob: blob, to: &bytes)
                 }
             }
-            bytes += lineEnd
+            bytes.append(short: lineEnd)
         }
     }
 
@@ -57,7 +57,11 @@ final class CSVWriter: RowWriter {
 
     private func add(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
         var needsQuotes = text.isEmpty
-        for byte in text where byte == delimiter.first || byte == 0x22 || byte == 0x0a || byte == 0x0d { needsQuotes = true }
+        // Most texts are printable ASCII.
+        let special = text.firstUnprintable(or: 0x22, delimiter.first ?? 0x22)
+        for byte in text[special...] where byte == delimiter.first || byte == 0x22 || byte == 0x0a || byte == 0x0d {
+            needsQuotes = true
+        }
         if !needsQuotes, let first = text.first, first == 0x2d || (0x30...0x39).contains(first) {
             needsQuotes = ValueForms.of(field: text) != .text
         }
@@ -73,4 +77,10 @@ final class CSVWriter: RowWriter {
         }
         output.append(0x22)
     }
+}
+
+extension [UInt8] {
+    /// Appends bytes that are mostly a single one.
+    @inline(__always)
+    fileprivate mutating func append(short bytes: [UInt8]) { if bytes.count == 1 { append(bytes[0]) } else { self += bytes } }
 }

@@ -50,6 +50,9 @@ final class Output {
         return try body()
     }
 
+    /// Whether the user has left the pager, which then reads no more.
+    var readerHasLeft: Bool { running != nil && failure == EPIPE }
+
     private func startPager() {
         guard let pager else { return }
         linesHeld = nil
@@ -169,9 +172,6 @@ extension Output {
         get { current.wide }
         set { current.wide = newValue }
     }
-
-    /// Whether the user has left the pager, which then reads no more.
-    static var readerHasLeft: Bool { current.running != nil && current.failure == EPIPE }
 
     /// Runs `body`, and shows what it writes through the pager if that is larger than the terminal.
     static func paged<R>(_ body: () throws -> R) rethrows -> R { try current.paged(body) }

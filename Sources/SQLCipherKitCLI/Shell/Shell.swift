@@ -167,10 +167,11 @@ final class Shell {
     /// Runs a statement and shows its rows.
     private func rows(of sql: String, _ changes: Int) throws {
         var writer: (any RowWriter)?
+        let output = Output.current
         func show(_ row: borrowing Row) throws {
             try Interruption.check()
             // A statement that has changed nothing can stop when the user leaves the pager.
-            if Output.readerHasLeft, db.totalChanges == changes {
+            if output.readerHasLeft, db.totalChanges == changes {
                 hasLeft = true
                 throw Failure("the pager was left")
             }
