@@ -135,4 +135,11 @@ import TestSupport
         let script = try Tool.run(["shell", database, "--no-key"], environment: environment, input: "SELECT 1;")
         #expect(!script.output.contains("ready"))
     }
+
+    /// No one is asked for the key of a database that has none.
+    @Test func aPlaintextDatabaseIsSaidToBeOne() throws {
+        try Tool.run("query", database, "SELECT 1").expectFailure(3, "a.db is not encrypted: --no-key opens it")
+        let outcome = try shell(".attach other=\(database)\nSELECT count(*) FROM other.t;", "--format", "list")
+        #expect(outcome.status == 0 && outcome.output.hasSuffix("2\n") && outcome.errors.contains("a.db is not encrypted"), "\(outcome)")
+    }
 }
