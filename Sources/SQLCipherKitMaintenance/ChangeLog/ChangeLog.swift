@@ -78,6 +78,11 @@ public final class ChangeLog {
         self.rules = Dictionary(rules.map { (SQLName($0.key), $0.value) }) { first, _ in first }
         store = ChangeLogStore(db: db)
         try DatabaseError.typed {
+            let opened = db.state(OpenedChangeLog.self)
+            if let tables = try opened.tables(of: self, wanted, self.rules) {
+                known = tables
+                return
+            }
             try db.transaction { _ in
                 try store.create()
                 store.begin()
@@ -86,6 +91,7 @@ public final class ChangeLog {
                 try store.watch(tables)
                 try store.keep(Settings(peer: peer, tables: tables.all.map(\.name), rules: rules))
             }
+            try opened.note(self, wanted, self.rules, known)
         }
     }
 
@@ -107,9 +113,13 @@ public final class ChangeLog {
         try store.add(member: peer, at: ChangeStamp.tick(after: 0, now: now()))
     }
 
+    var schemaVersion: Int {
+        get throws(DatabaseError) { try connection.fetchOne(Int.self, "PRAGMA main.schema_version") ?? 0 }
+    }
+
     /// The descriptions of the logged tables, read again if the schema has changed.
     func tables() throws -> LoggedTables {
-        let version = try connection.fetchOne(Int.self, "PRAGMA main.schema_version") ?? 0
+        let version = try schemaVersion
         if let known, known.version == version { return known.tables }
         let tables = try LoggedTables(connection.main, wanted, rules)
         known = (version, tables)

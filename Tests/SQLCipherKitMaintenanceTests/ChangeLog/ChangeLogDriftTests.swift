@@ -171,6 +171,53 @@ import TestSupport
         #expect(try db.totalChanges == changes && ChangeLog.settings(in: db)?.rules == rules)
     }
 
+    /// A connection remembers the log that it has opened, and opens it from scratch if anything has changed since.
+    @Test func aLogIsOpenedAgainAsItIsNow() throws {
+        let folder = try TemporaryFolder(), location = DatabaseLocation.file(folder.path("a.db"))
+        let db = try peer("a", location).connection
+        func open(_ rules: [String: ChangeLog.Rule], _ db: Connection) throws -> ChangeLog {
+            try ChangeLog(db, tables: ["note", "pair"], peer: "a", rules: rules)
+        }
+        func check(_ log: ChangeLog) throws {
+            let id = UUID().uuidString
+            try log.write { try $0.execute("INSERT INTO note VALUES (\(id), 1, 1)") }
+            try log.connection.execute("UPDATE note SET title = 2 WHERE id = \(id)")
+            #expect(try log.logOutsideChanges() == 1)
+        }
+        for _ in 0..<3 { try check(open([:], db)) }
+        let other = try Connection(location, key: .passphrase("x").quick)
+        try other.execute("DROP TRIGGER changelog_outside_note_update")
+        try check(open([:], db))
+        try other.execute("ALTER TABLE note ADD COLUMN stars DEFAULT 0")
+        try open([:], db).write { try $0.execute("UPDATE note SET stars = 1") }
+        for rules in [["note": ChangeLog.Rule.row], [:], ["note": .row]] {
+            for db in [db, other, db] {
+                _ = try open(rules, db)
+                #expect(try ChangeLog.settings(in: other)?.rules == rules)
+            }
+        }
+        try ChangeLog.delete(from: other)
+        let begun = try open([:], db)
+        try begun.write { try $0.execute("DELETE FROM note") }
+        #expect(try begun.changes().count == 1)
+        // Another copy's log is not taken for this one's.
+        try begun.add(peer: "b")
+        _ = try ChangeLog(other, tables: ["note", "pair"], peer: "b")
+        #expect(error { _ = try open([:], db) }?.reason == .misuse)
+        // What was rolled back was not opened.
+        let fresh = try Connection(.memory)
+        try fresh.execute(Self.schema)
+        for _ in 0..<3 {
+            _ = try? fresh.transaction { _ in
+                _ = try open([:], fresh)
+                _ = try open([:], fresh)
+                throw CancellationError()
+            }
+        }
+        #expect(try ChangeLog.settings(in: fresh) == nil)
+        for _ in 0..<3 { try check(open([:], fresh)) }
+    }
+
     /// Numbers that no log writes are an error, whichever call meets them first.
     @Test(arguments: [
         "UPDATE changelog_peer SET sequence = ? WHERE origin <> ''", "UPDATE changelog_peer SET clock = ? WHERE origin <> ''",
