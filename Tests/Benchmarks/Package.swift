@@ -3,7 +3,8 @@ import PackageDescription
 
 // One executable per library, so that two SQLites never meet in a process. GRDB's manifest decides which SQLite it is built on,
 // and a package graph holds a package once: SQLCIPHERKIT_BENCHMARK chooses the graph, `engine` unless set, `system`, `search`,
-// `replica`, or `replica-s3`, which brings an HTTP client. scripts/bench puts GRDB where the first two look; the others need none.
+// `changes`, `replica`, or `replica-s3`, which brings an HTTP client. scripts/bench puts GRDB where the first two look; the others
+// need none.
 let graph = Context.environment["SQLCIPHERKIT_BENCHMARK"] ?? "engine"
 
 let kit = Package.Dependency.package(
@@ -18,6 +19,8 @@ if graph == "search" {
         .executableTarget(name: "BenchFTS5", dependencies: [engine]),
         .executableTarget(name: "BenchSearch", dependencies: [layer]),
     ]
+} else if graph == "changes" {
+    targets = [.executableTarget(name: "BenchChanges", dependencies: [layer])]
 } else if graph.hasPrefix("replica") {
     let replication = Target.Dependency.product(name: "SQLCipherKitReplication", package: "SQLCipherKit")
     targets = [

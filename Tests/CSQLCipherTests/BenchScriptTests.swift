@@ -48,6 +48,30 @@ import Testing
         #expect(outcome.output == "True 2 1 True True False\n", "\(outcome)")
     }
 
+    /// What `changes --article` writes takes the place of its table and the sentence after it, and of nothing else.
+    @Test func newFiguresOfChangeLogsReplaceTheirTableAlone() throws {
+        let program = """
+            import sys
+            sys.path.insert(0, "scripts/lib")
+            import bench_changes as bench
+            def text(old, factor):
+                figures = {f"{kind} {step}": [factor, 1] for kind in bench.KINDS for step in bench.STEPS} | {"disk commit": [1, 1]}
+                return bench.article(old, bench.table(figures))
+            page = bench.ARTICLE.read_text()
+            new = text(page, 2.5)
+            kept = page.split("\\n\\n")
+            changed = [i for i, (a, b) in enumerate(zip(kept, new.split("\\n\\n"), strict=True)) if a != b]
+            print(len(changed), changed[1] - changed[0], "| 2.5 ×" in new, "| 12 ×" in text(new, 12), "2.5 ×" in text(new, 12))
+            """
+        let arguments = ["-c", "cd \"$0\" && exec python3 -B -c \"$1\"", Repository.file("").path, program]
+        let outcome = try Command.run("bash", arguments)
+        #expect(outcome.output == "2 1 True True False\n", "\(outcome)")
+        let help = try run("changes", "--help")
+        let source = try String(contentsOf: Repository.file("Tests/Benchmarks/Sources/BenchChanges/BenchChanges.swift"), encoding: .utf8)
+        let names = source.matches(of: #/\n +\("([a-z-]+)", \{/#).map { String($0.1) }
+        #expect(names.count == 6 && names.allSatisfy { help.contains("  \($0) ") })
+    }
+
     @Test func theEngineSuiteExplainsEachWorkload() throws {
         let help = try run("engine", "--help")
         let source = try String(contentsOf: Repository.file("scripts/lib/bench_engine.py"), encoding: .utf8)
