@@ -89,7 +89,7 @@ def main():
         epilog="steps:\n" + "\n".join(f"  {name:10}  {what}" for name, (what, _) in STEPS.items()))
     parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows: for an impression, not for a figure")
-    parser.add_argument("--json", metavar="FILE", help="write the medians as JSON: seconds and bytes, with a log and without one")
+    parser.add_argument("--json", metavar="FILE", help="write the medians as JSON: seconds and pages, with a log and without one")
     parser.add_argument("--article", action="store_true", help="put the figures into the article Synchronise")
     options = parser.parse_args()
     if options.rounds < 1:

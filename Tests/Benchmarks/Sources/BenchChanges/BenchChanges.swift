@@ -4,7 +4,7 @@ import SQLCipherKit
 /// What a change log costs a writer, for scripts/bench changes: runs one round in an empty folder, and prints its figures as JSON.
 ///
 /// The arguments are the folder in memory, one on a disk, and a divisor of the number of rows. Each step is made with a log and
-/// without one, after each other. The figures are processor times in seconds and sizes in bytes; on the disk, times by the clock.
+/// without one, after each other. The figures are processor times in seconds and sizes in pages; on the disk, times by the clock.
 @main struct BenchChanges {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -26,7 +26,7 @@ import SQLCipherKit
         print(String(decoding: try JSONEncoder().encode(figures), as: UTF8.self))
     }
 
-    static let steps: [(String, (Copy, Int) throws -> Double)] = [
+    static let steps: [(String, @Sendable (Copy, Int) throws -> Double)] = [
         ("insert", { copy, scale in try time { try copy.insert(20_000 / scale) } }),
         ("size", { copy, _ in try copy.size() }),
         ("update", { copy, _ in try time { try copy.updateEach() } }),
@@ -67,7 +67,7 @@ import SQLCipherKit
         }
 
         func write(_ body: (Connection) throws -> Void) throws {
-            if let log { try log.write(body) } else { try db.transaction(body) }
+            if let log { try log.write(body) } else { try db.transaction { db in try body(db) } }
         }
 
         /// Rows of 270 bytes with a UUID as their key, or of 20 with a number.
@@ -108,8 +108,7 @@ import SQLCipherKit
         }
 
         func size() throws -> Double {
-            let (count, size) = try (db.fetchOne(Int.self, "PRAGMA page_count"), db.fetchOne(Int.self, "PRAGMA page_size"))
-            return Double((count ?? 0) * (size ?? 0))
+            try Double(db.fetchOne(Int.self, "PRAGMA page_count") ?? 0)
         }
     }
 }
