@@ -102,6 +102,8 @@ static int sqlcipherkit_restore_database(Db *database, const sqlcipherkit_databa
         && settings->journal != PAGER_JOURNALMODE_WAL) {
         sqlite3PagerSetJournalMode(pager, settings->journal);
     }
+    /* What fits the journal mode stays. */
+    if (database->bSyncSet == sqlcipherkit_keeps_whole && settings->is_synchronous_set == sqlcipherkit_keeps_whole) return 0;
     int is_other = database->safety_level != settings->synchronous;
     database->safety_level = settings->synchronous;
     database->bSyncSet = settings->is_synchronous_set;
