@@ -31,7 +31,7 @@ extension DatabasePool {
     /// Takes a snapshot without writing and without blocking writes; returns nil if that is not possible.
     private func snapshotAtOnce(_ db: Connection) throws -> DatabaseSnapshot? {
         guard try db.databasesWithLog().count == 1, try db.emptyLogs().isEmpty else { return nil }
-        return try makeSnapshot()
+        return try takeSnapshot()
     }
 
     private func snapshot(from writer: Connection) throws -> DatabaseSnapshot {
@@ -39,10 +39,10 @@ extension DatabasePool {
         for schema in try writer.emptyLogs() where try !schema.isReadOnly {
             try writer.execute(SQL(raw: "PRAGMA \(schema.quotedName).user_version = \(try schema.userVersion)"))
         }
-        return try makeSnapshot()
+        return try takeSnapshot()
     }
 
-    private func makeSnapshot() throws -> DatabaseSnapshot {
+    private func takeSnapshot() throws -> DatabaseSnapshot {
         guard let configuration = readerConfiguration?.current else { throw DatabaseError.closedDatabase }
         let holder = try configuration.openReader()
         try holder.begin(.deferred)

@@ -228,6 +228,39 @@ extension SharedDatabase {
     public func vacuum() throws {}
 }
 
+extension DatabasePool {
+    @available(*, unavailable, renamed: "snapshot()")
+    public func makeSnapshot() throws -> DatabaseSnapshot { throw DatabaseError.elsewhere }
+}
+
+@available(*, unavailable, renamed: "Connection")
+public typealias Database = Connection
+@available(*, unavailable, renamed: "SharedDatabase")
+public typealias DatabaseWriter = SharedDatabase
+@available(*, unavailable, renamed: "DatabaseConfiguration")
+public typealias Configuration = DatabaseConfiguration
+@available(*, unavailable, renamed: "SQLValue")
+public typealias DatabaseValue = SQLValue
+@available(*, unavailable, renamed: "SQLValueConvertible")
+public typealias DatabaseValueConvertible = SQLValueConvertible
+
+extension DatabaseConfiguration {
+    @available(*, unavailable, message: "the key is an argument of opening; for the rest, set prepare = { db in … }")
+    public mutating func prepareDatabase(_ body: @escaping @Sendable (Connection) throws -> Void) {}
+
+    @available(*, unavailable, renamed: "enforcesForeignKeys")
+    public var foreignKeysEnabled: Bool {
+        get { true }
+        set {}
+    }
+
+    @available(*, unavailable, message: "use access = .readOnly")
+    public var readonly: Bool {
+        get { false }
+        set {}
+    }
+}
+
 @available(*, unavailable, message: "use observe { db in … } of the queue or pool, or a LiveQuery in a view")
 public enum ValueObservation {
     public static func tracking<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {

@@ -14,6 +14,9 @@ public typealias TableRecord = SQLRecord
 @available(*, unavailable, renamed: "Migrator")
 public typealias DatabaseMigrator = Migrator
 
+@available(*, unavailable, renamed: "SQLQuery")
+public typealias QueryInterfaceRequest<Record: SQLRecord> = SQLQuery<Record>
+
 @available(*, unavailable, message: "a column is a property in a closure: Player.filter { $0.score > 3 }")
 public func Column<T>(_ name: String) -> SQLExpression<T> { fatalError("this is not available") }
 
@@ -43,6 +46,24 @@ extension SQLRecord {
 
     @available(*, unavailable, message: "use db.fetchOne(Player.self, id: id)")
     public static func fetchOne<ID>(_ db: Connection, id: ID) throws -> Self? { nil }
+
+    @available(*, unavailable, message: "use db.fetchAll(Player.self, ids: ids)")
+    public static func fetchAll<ID>(_ db: Connection, keys: [ID]) throws -> [Self] { [] }
+
+    @available(*, unavailable, message: "use db.exists(Player.self, id: id)")
+    public static func exists<ID>(_ db: Connection, key: ID) throws -> Bool { false }
+
+    @available(*, unavailable, message: "use Team.including(Team.players)")
+    public static func including<A>(all association: A) -> SQLQuery<Self> { fatalError("this is not available") }
+
+    @available(*, unavailable, message: "use Player.join(Team.self), which gives tuples")
+    public static func including<A>(required association: A) -> SQLQuery<Self> { fatalError("this is not available") }
+
+    @available(*, unavailable, message: "use Player.leftJoin(Team.self), which gives tuples, or Player.including(Player.team)")
+    public static func including<A>(optional association: A) -> SQLQuery<Self> { fatalError("this is not available") }
+
+    @available(*, unavailable, message: "use db.update(player, from: before)")
+    public func updateChanges(_ db: Connection, from before: Self) throws {}
 
     @available(*, unavailable, message: "use db.find(Player.self, id: id)")
     public static func find<ID>(_ db: Connection, id: ID) throws -> Self { fatalError("this is not available") }
