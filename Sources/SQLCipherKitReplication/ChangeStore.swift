@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```swift
 /// let store = ChangeStore(try FolderStore("/shared/notes"), key: key)
-/// let log = try SharedChangeLog(pool, tables: ["note", "tag"], peer: "laptop")
+/// let log = try await SharedChangeLog(pool, tables: ["note", "tag"], peer: "laptop")
 /// try await log.synchronize(with: store)
 /// ```
 /// Each copy writes only objects of its own: a chain, in which each object names the one before it. All objects are sealed with a

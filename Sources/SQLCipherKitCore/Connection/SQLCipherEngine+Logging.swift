@@ -31,7 +31,7 @@ extension SQLCipherEngine {
     /// SQLite logs errors as they happen, with their SQL (<https://sqlite.org/errlog.html>). SQLCipher logs what it does with keys
     /// and pages, but not the keys. Both logs belong to the whole process, so there is one logger: setting another replaces it.
     /// ```swift
-    /// SQLCipherEngine.setLogger(minimumLevel: .warning) { message in print(message.source, message.text) }
+    /// try SQLCipherEngine.setLogger(minimumLevel: .warning) { message in print(message.source, message.text) }
     /// ```
     /// - Parameters:
     ///   - level: the lowest level to report. Default: warnings. SQLCipher logs many messages at lower levels.

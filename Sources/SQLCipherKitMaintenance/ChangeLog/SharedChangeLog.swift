@@ -5,7 +5,7 @@ import SQLCipherKitCore
 /// The change log of a queue's or a pool's database, usable from any thread and any task.
 ///
 /// ```swift
-/// let log = try SharedChangeLog(pool, tables: ["note", "tag"], peer: "laptop")
+/// let log = try await SharedChangeLog(pool, tables: ["note", "tag"], peer: "laptop")
 /// try await log.write { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
 /// let outcome = try await log.receive(message)
 /// ```

@@ -80,7 +80,7 @@ extension CipherConfiguration {
 
     /// The ways in which these settings are weaker than recommended today; empty for SQLCipher 4's defaults.
     /// ```swift
-    /// for weakness in db.main.cipher?.settings.weaknesses ?? [] { log.warning("\(weakness)") }
+    /// for weakness in try db.main.cipher?.settings.weaknesses ?? [] { log.warning("\(weakness)") }
     /// ```
     public var weaknesses: [Weakness] {
         var weaknesses: [Weakness] = []

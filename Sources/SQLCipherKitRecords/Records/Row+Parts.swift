@@ -49,7 +49,7 @@ extension SQL.StringInterpolation {
     /// Writes the columns of a record as a part of the result, which `part(_:as:)` and a `Decodable` type's property of that
     /// name read.
     /// ```swift
-    /// "SELECT \(columns: Note.self, of: "n", as: "note") FROM note AS n"
+    /// let sql: SQL = "SELECT \(columns: Note.self, of: "n", as: "note") FROM note AS n"
     /// // SELECT NULL AS "sqlcipherkit_part_note", "n"."id", "n"."title" FROM note AS n
     /// ```
     /// - Parameters:

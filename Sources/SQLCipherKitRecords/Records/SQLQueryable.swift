@@ -117,7 +117,9 @@ extension SQLQueryable {
 
     /// Gives the last table another name, for your own SQL that refers to it. Call this before its columns are used.
     /// ```swift
-    /// Folder.filter { folder in Folder.all.named("child").filter { $0.parent == folder.id && "child.size > 5" }.exists }
+    /// Folder.filter { folder in
+    ///     Folder.all.named("child").filter { $0.parent == folder.id && SQLPredicate("child.size > 5") }.exists
+    /// }
     /// ```
     public func named(_ alias: String) -> Self { changed { $0.sides[$0.sides.count - 1].alias = alias } }
 

@@ -53,7 +53,7 @@ import TestSupport
             source += "_ player: Player, _ row: borrowing Row\n) \(block.code.contains("await") ? "async " : "")throws {\(block.code)\n}\n"
             blocks[number].lines = first..<source.count { $0 == "\n" } + 1
         }
-        let errors = try Self.errors(of: source)
+        let errors = try Typecheck.errors(of: source)
         #expect(errors.allSatisfy { line, _ in blocks.contains { $0.lines.contains(line) } }, "\(errors)")
         for block in blocks {
             let said = errors.filter { block.lines.contains($0.line) }.map(\.text)
@@ -65,22 +65,6 @@ import TestSupport
         }
         let guesses = blocks.filter { !$0.isRight }
         let accepted = guesses.count { $0.hint == nil }, named = guesses.count { $0.hint != nil && $0.hint != "?" }
-        #expect(guesses.count == 100 && accepted + named >= 95, "\(accepted) are accepted, \(named) are named")
-    }
-
-    /// The compiler's errors, each with its line.
-    private static func errors(of source: String) throws -> [(line: Int, text: String)] {
-        let folder = try TemporaryFolder(), file = folder.path("Guesses.swift"), products = try BuildProducts.folder
-        try source.write(toFile: file, atomically: true, encoding: .utf8)
-        let maps = ["\(products.path)/CSQLCipher.build", "\(products.path)/CSQLCipherProvider.build"].map { "\($0)/module.modulemap" }
-            + [Repository.file("Sources/CLibTomCrypt/module.modulemap").path]
-        let outcome = try Command.run(
-            "swiftc", ["-typecheck", "-swift-version", "6", "-I", "\(products.path)/Modules", file]
-                + maps.filter { FileManager.default.fileExists(atPath: $0) }.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] })
-        return outcome.errorLines.compactMap { line in
-            let parts = line.split(separator: ":", maxSplits: 4, omittingEmptySubsequences: false)
-            guard parts.count == 5, parts[0].hasSuffix("Guesses.swift"), parts[3] == " error" else { return nil }
-            return Int(parts[1]).map { ($0, String(parts[4])) }
-        }
+        #expect(guesses.count >= 100 && accepted + named >= guesses.count - 5, "\(accepted) are accepted, \(named) are named")
     }
 }
