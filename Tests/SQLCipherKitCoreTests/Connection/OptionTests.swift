@@ -62,6 +62,11 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.attach(.file(folder.path("new.db")), as: "new", key: .plaintext) }
         #expect(try folder.names() == [])
         #expect(try db.schemas().map(\.name) == ["main"])
+        try Connection(.file(folder.path("old.db"))).execute("CREATE TABLE t(x)")
+        try db.settings.setEnabled(.attachWrites, to: false)
+        let old = try db.attach(.file(folder.path("old.db")), as: "old", key: .plaintext)
+        #expect(try old.isReadOnly)
+        #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO old.t VALUES (1)") }
         for option in ConnectionOption.allCases { _ = try db.settings.isEnabled(option) }
     }
 }

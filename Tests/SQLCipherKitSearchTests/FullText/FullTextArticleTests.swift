@@ -6,6 +6,10 @@ import Synchronization
 import Testing
 import TestSupport
 
+private final class Shown: Sendable {
+    let rows = Mutex<[[Int64]]>([])
+}
+
 /// The examples of the article "Search", in its order.
 @Suite struct FullTextArticleTests {
     @Test(.timeLimit(.minutes(5))) func codeOfTheArticleWorks() async throws {
@@ -47,8 +51,8 @@ import TestSupport
                 try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
                 try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
             }
-            let shown = Mutex<[[Int64]]>([])
-            @Sendable func show(_ hits: [FullTextSearch.Hit]) { shown.withLock { $0.append(hits.map(\.rowID)) } }
+            let shown = Shown()
+            @Sendable func show(_ hits: [FullTextSearch.Hit]) { shown.rows.withLock { $0.append(hits.map(\.rowID)) } }
             var searching: Task<Void, any Error>?
             func search(_ text: String) {
                 searching?.cancel()
@@ -62,11 +66,11 @@ import TestSupport
                 }
             }
             search("quikc")
-            try await suspendUntil("hits") { shown.withLock { $0 } == [[]] }
+            try await suspendUntil("hits") { shown.rows.withLock { $0 } == [[]] }
             try await pool.write { db in try db.execute("INSERT INTO note VALUES (5, 'a quick fox')") }
-            try await suspendUntil("hits") { shown.withLock { $0 } == [[], [5]] }
+            try await suspendUntil("hits") { shown.rows.withLock { $0 } == [[], [5]] }
             search("lazy")
-            try await suspendUntil("hits") { shown.withLock { $0 } == [[], [5], []] }
+            try await suspendUntil("hits") { shown.rows.withLock { $0 } == [[], [5], []] }
             searching?.cancel()
         }
 
