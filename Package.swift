@@ -199,7 +199,8 @@ if isDevelopment {
                 "SQLCipherKitRecords", "SQLCipherKitSearch", "TestSupport",
             ]),
         // What needs several modules together, and the articles.
-        .testTarget(name: "SQLCipherKitTests", dependencies: ["KitSupport", "SQLCipherKit", "TestSupport"]),
+        .testTarget(
+            name: "SQLCipherKitTests", dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "TestSupport"]),
         .executableTarget(
             name: "ReplicaProof", dependencies: ["SQLCipherKit", "SQLCipherKitReplication"], path: "Tests/Proofs/ReplicaProof"),
         .testTarget(
