@@ -186,8 +186,9 @@ struct NoteScreen: View {
     StandIn.items = []
     let place = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent("support-\(UUID().uuidString)")
     defer { try? Foundation.FileManager.default.removeItem(at: place) }
-    setenv("XDG_DATA_HOME", place.path, 1)
-    let window = Window(NotesApp().body)
+    URL.applicationSupportDirectory = place
+    guard let scene = NotesApp().body as? any View else { return expect(false) }
+    let window = Window(scene)
     expect(window.texts == ["…"])
     for _ in 0..<1000 where StandInScreen.field == nil { try await Task.sleep(for: .milliseconds(5)) }
     expect(StandInScreen.field != nil && window.texts == ["…"])

@@ -16,3 +16,8 @@ final class FileManager: Sendable {
     }
     func removeItem(atPath path: String) throws { try Foundation.FileManager.default.removeItem(atPath: path) }
 }
+
+extension URL {
+    /// Foundation has it on Apple's platforms alone.
+    nonisolated(unsafe) static var applicationSupportDirectory = URL(fileURLWithPath: NSTemporaryDirectory())
+}
