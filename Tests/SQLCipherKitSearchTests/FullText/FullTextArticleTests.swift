@@ -2,13 +2,8 @@ import KitSupport
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import SQLCipherKitSearch
-import Synchronization
 import Testing
 import TestSupport
-
-private final class Shown: Sendable {
-    let rows = Mutex<[[Int64]]>([])
-}
 
 /// The examples of the article "Search", in its order.
 @Suite struct FullTextArticleTests {
@@ -51,27 +46,34 @@ private final class Shown: Sendable {
                 try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
                 try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
             }
-            let shown = Shown()
-            @Sendable func show(_ hits: [FullTextSearch.Hit]) { shown.rows.withLock { $0.append(hits.map(\.rowID)) } }
-            var searching: Task<Void, any Error>?
-            func search(_ text: String) {
-                searching?.cancel()
-                searching = Task {
+            @MainActor
+            final class SearchField {
+                let pool: DatabasePool
+                var hits: [FullTextSearch.Hit] = []
+                private var searching: Task<Void, any Error>?
+
+                init(_ pool: DatabasePool) { self.pool = pool }
+
+                func search(_ text: String) {
+                    searching?.cancel()
                     let results = pool.observe { db in
                         try db.fullText("note_fts").search(text, limit: 20).hits
-                    }
-                    for try await hits in results.removingDuplicates() {
-                        show(hits)
+                    }.removingDuplicates()
+                    searching = Task {
+                        for try await hits in results { self.hits = hits }
                     }
                 }
+
+                func cancel() { searching?.cancel() }
             }
-            search("quikc")
-            try await suspendUntil("hits") { shown.rows.withLock { $0 } == [[]] }
+            let field = await SearchField(pool)
+            await field.search("q")
+            await field.search("quikc")
             try await pool.write { db in try db.execute("INSERT INTO note VALUES (5, 'a quick fox')") }
-            try await suspendUntil("hits") { shown.rows.withLock { $0 } == [[], [5]] }
-            search("lazy")
-            try await suspendUntil("hits") { shown.rows.withLock { $0 } == [[], [5], []] }
-            searching?.cancel()
+            try await suspendUntil("a hit") { await field.hits.map(\.rowID) == [5] }
+            await field.search("lazy")
+            try await suspendUntil("no hit") { await field.hits.isEmpty }
+            await field.cancel()
         }
 
         var chosen = FullTextSearch("brown fox")
