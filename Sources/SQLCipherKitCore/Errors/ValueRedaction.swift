@@ -14,9 +14,11 @@ enum ValueRedaction {
         let sql = sqlite3_sql(statement).map { String(cString: $0) } ?? ""
         var message = Array(message.utf8)
         for index in 1...max(1, sqlite3_bind_parameter_count(statement)) {
-            guard let value = sqlite3_value_dup(sqlcipherkit_bound_value(statement, index)) else { continue }
+            let bound = sqlcipherkit_bound_value(statement, index), value = sqlite3_value_dup(bound)
             defer { sqlite3_value_free(value) }
-            guard let text = sqlite3_value_text(value) else { continue }
+            guard let bound, sqlite3_value_type(bound) != SQLITE_NULL else { continue }
+            // Without memory for the value, it cannot be found.
+            guard let value, let text = sqlite3_value_text(value) else { return mark }
             let bytes = UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))
             if !bytes.isEmpty, bytes.count <= message.count { hide(bytes, in: &message) }
         }
