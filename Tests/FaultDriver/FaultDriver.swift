@@ -131,6 +131,8 @@ struct FaultDriver {
             try runBackup(action, path, arguments)
         case "faults":
             try runFaults(path, arguments)
+        case "values":
+            try runValues([arguments[0], path])
         case _ where action.hasPrefix("memory-"):
             try runMemory(action, path, arguments)
         case _ where action.hasPrefix("keys-"):

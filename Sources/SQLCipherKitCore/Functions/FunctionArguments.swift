@@ -49,8 +49,7 @@ public struct FunctionArguments: ~Copyable {
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` for text that is not UTF-8, or ``DatabaseError/Reason/invalidArgument``
     ///   for an index out of range.
     public func value(_ index: Int) throws(DatabaseError) -> SQLValue {
-        let value = try pointer(index)
-        return try SQLValue(copying: value, "argument \(index + 1)")
+        try SQLValue(copying: try pointer(index), "argument \(index + 1)")
     }
 
     /// Whether an argument is NULL.
@@ -65,15 +64,13 @@ public struct FunctionArguments: ~Copyable {
         guard type == SQLITE_TEXT || type == SQLITE_BLOB else {
             throw DatabaseError(code: .mismatch, reason: .typeMismatch, message: "argument \(index + 1) is neither text nor a blob")
         }
-        return try body(UnsafeRawBufferPointer(Self.bytes(value)))
+        return try body(UnsafeRawBufferPointer(try Self.bytes(value)))
     }
 
     /// Returns an argument as SQLite's own text functions see it: numbers are written out, and the bytes of a blob are taken as
     /// UTF-8. Nil for NULL.
     func text(_ index: Int) throws(DatabaseError) -> String? {
-        let value = try pointer(index)
-        if sqlite3_value_type(value) == SQLITE_NULL { return nil }
-        return String(decoding: Self.bytes(value), as: UTF8.self)
+        try isNull(index) ? nil : String(decoding: Self.bytes(pointer(index)), as: UTF8.self)
     }
 
     private func pointer(_ index: Int) throws(DatabaseError) -> OpaquePointer {
@@ -83,15 +80,13 @@ public struct FunctionArguments: ~Copyable {
         return value
     }
 
-    static func bytes(_ value: OpaquePointer) -> UnsafeBufferPointer<UInt8> {
-        let start: UnsafeRawPointer?
-        if sqlite3_value_type(value) == SQLITE_BLOB {
-            start = sqlite3_value_blob(value)
-        } else {
-            start = UnsafeRawPointer(sqlite3_value_text(value))
-        }
-        return UnsafeBufferPointer(
-            start: start?.assumingMemoryBound(to: UInt8.self), count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+    /// - Throws: ``ResultCode/outOfMemory`` if there is no memory for the bytes, for which SQLite has the same answer as for none.
+    static func bytes(_ value: OpaquePointer) throws(DatabaseError) -> UnsafeBufferPointer<UInt8> {
+        let isBlob = sqlite3_value_type(value) == SQLITE_BLOB
+        let start = isBlob ? sqlite3_value_blob(value) : UnsafeRawPointer(sqlite3_value_text(value))
+        let count = Int(sqlite3_value_bytes(value))
+        if start == nil, !isBlob || count > 0 { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
+        return UnsafeBufferPointer(start: start?.assumingMemoryBound(to: UInt8.self), count: count)
     }
 }
 
@@ -103,12 +98,12 @@ extension SQLValue {
         case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))
         case SQLITE_FLOAT: self = .real(sqlite3_value_double(value))
         case SQLITE_TEXT:
-            guard let text = String(validating: FunctionArguments.bytes(value), as: UTF8.self) else {
+            guard let text = String(validating: try FunctionArguments.bytes(value), as: UTF8.self) else {
                 throw DatabaseError(
                     code: .mismatch, reason: .typeMismatch, message: "\(what) is text that is not well-formed UTF-8")
             }
             self = .text(text)
-        case SQLITE_BLOB: self = .blob(Data(FunctionArguments.bytes(value)))
+        case SQLITE_BLOB: self = .blob(Data(try FunctionArguments.bytes(value)))
         default: self = .null
         }
     }
