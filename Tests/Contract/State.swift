@@ -7,6 +7,7 @@ struct State {
     /// The names of the files, and of what is open.
     let files: [String], descriptors: [String], temporary: [String], process: [String]
     let connection: [String]
+    let isInTransaction: Bool
     /// The rows as the connection sees them, where they are in no file yet.
     let contents: [String]
     let bytes: [String: Data]
@@ -22,6 +23,7 @@ struct State {
         })
         descriptors = Self.openFiles()
         process = [FileManager.default.currentDirectoryPath] + ProcessInfo.processInfo.environment.keys.sorted()
+        isInTransaction = subject.openConnection?.isInTransaction ?? false
         guard let db = subject.openConnection, db.isOpen else { (connection, contents) = ([], []); return }
         connection = try Self.settings(db)
         contents = !subject.kind.hasFile || db.isInTransaction ? try Self.contents(db) : []

@@ -132,42 +132,38 @@ extension Changeset {
         var flags: Int32 = 0
         if !options.runsForeignKeyActions { flags |= SQLITE_CHANGESETAPPLY_FKNOACTION }
         if !options.reportsChangesThatAreMade { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
-        // The conflict handler may use the connection, but must not end the savepoint that the changeset is applied in.
-        let isNested = db.isInTransaction
-        db.enterTransaction()
-        // What ends every statement ends as well those with which SQLite undoes the changes.
-        defer {
-            db.leaveTransaction()
-            if !isNested { db.abandon() }
-        }
-        let rc = try withBytes { bytes, count throws(DatabaseError) in
-            withExtendedLifetime(application) {
-                sqlite3changeset_apply_v2(
-                    handle, count, bytes,
-                    { context, table in ChangesetApplication.at(context)?.wants(table) ?? 1 },
-                    { context, kind, iterator in
-                        ChangesetApplication.at(context)?.resolve(kind, iterator) ?? SQLITE_CHANGESET_ABORT
-                    },
-                    Unmanaged.passUnretained(application).toOpaque(), &rebase, &rebaseCount, flags)
-            }
-        }
+        // What ends every statement ends as well those with which SQLite undoes its own savepoint, and leaves it open.
+        flags |= SQLITE_CHANGESETAPPLY_NOSAVEPOINT
         defer {
             sqlite3_free(rebase)
             db.finishClosing()
         }
-        if let error = application.error { throw error }
-        guard rc == SQLITE_OK else {
-            if let conflict = application.abortedBy, [SQLITE_ABORT, SQLITE_CONSTRAINT].contains(rc & 0xff) {
-                let what = try describe(conflict, application)
-                throw DatabaseError(code: .abort, message: "a conflict has undone the changeset: \(what)")
+        return try db.savepoint { db -> Outcome in
+            let rc = try withBytes { bytes, count throws(DatabaseError) in
+                withExtendedLifetime(application) {
+                    sqlite3changeset_apply_v2(
+                        handle, count, bytes,
+                        { context, table in ChangesetApplication.at(context)?.wants(table) ?? 1 },
+                        { context, kind, iterator in
+                            ChangesetApplication.at(context)?.resolve(kind, iterator) ?? SQLITE_CHANGESET_ABORT
+                        },
+                        Unmanaged.passUnretained(application).toOpaque(), &rebase, &rebaseCount, flags)
+                }
             }
-            if rc & 0xff == SQLITE_CORRUPT { throw Self.failure(rc) }
-            throw db.failure(rc)
+            if let error = application.error { throw error }
+            guard rc == SQLITE_OK else {
+                if let conflict = application.abortedBy, [SQLITE_ABORT, SQLITE_CONSTRAINT].contains(rc & 0xff) {
+                    let what = try describe(conflict, application)
+                    throw DatabaseError(code: .abort, message: "a conflict has undone the changeset: \(what)")
+                }
+                if rc & 0xff == SQLITE_CORRUPT { throw Self.failure(rc) }
+                throw db.failure(rc)
+            }
+            var outcome = application.finalOutcome
+            outcome.rebase = application.spelling.map { Rebase(spelling: $0) }
+                ?? rebase.map { Rebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
+            return outcome
         }
-        var outcome = application.finalOutcome
-        outcome.rebase = application.spelling.map { Rebase(spelling: $0) }
-            ?? rebase.map { Rebase(data: Data(bytes: $0, count: Int(rebaseCount))) }
-        return outcome
     }
 
     /// Finds a row whose key the database spells differently, so that it is another row to a rebase.

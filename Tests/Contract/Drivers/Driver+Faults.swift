@@ -38,11 +38,13 @@ extension Driver {
         }
     }
 
-    /// A progress handler ends it at the n-th step of SQLite's machine.
+    /// A progress handler ends it at the n-th step of SQLite's machine, alone and in a transaction that goes on.
     private func interrupt(_ item: ContractCase) throws {
-        for steps in LongTests.sample(2, of: [1, 2, 5, 12, 30, 70, 150, 400, 1000, 3000], for: item.label) {
-            Isolated.at("\(item.label) interrupted after \(steps) steps")
+        let all = [1, 2, 5, 12, 30, 70, 150, 400, 1000, 3000].flatMap { [($0, false), ($0, true)] }
+        for (steps, isNested) in LongTests.sample(3, of: all, for: item.label) {
+            Isolated.at("\(item.label) interrupted after \(steps) steps\(isNested ? ", in a transaction" : "")")
             let trial = try self.trial(item)
+            if isNested { try trial.db.begin() }
             let before = Result { try State(trial.subject) }
             var left = steps
             try trial.db.settings.setProgressHandler(every: 1) {
@@ -51,6 +53,7 @@ extension Driver {
             }
             let result = Result { try item.run(trial) }
             if try trial.db.isOpen { try trial.db.settings.setProgressHandler(nil) }
+            if isNested, case .success = result, try trial.db.isInTransaction { try trial.db.commit() }
             judge(item, result, before, trial)
         }
     }
@@ -63,7 +66,10 @@ extension Driver {
             if let broken = error as? BrokenPromise { Isolated.fail(broken.description) }
             if let secret = Secrets.told(by: error) { Isolated.fail("its error tells \(secret): \(error)") }
             for change in trial.changedArguments { Isolated.fail("it threw, and an argument changed: \(change)") }
-            if !item.isStepwise { Self.compare(before, trial, error, isFaulty: true) }
+            // SQLite ends a transaction by itself, if a statement that writes is interrupted.
+            let isGone = (try? before.get().isInTransaction) == true && trial.subject.openConnection?.isInTransaction == false
+            if !item.isStepwise, !isGone { Self.compare(before, trial, error, isFaulty: true) }
+            if !isGone, let db = trial.subject.openConnection, db.isOpen, db.isInTransaction { try? db.rollback() }
         }
         Self.checkUsable(trial)
     }
