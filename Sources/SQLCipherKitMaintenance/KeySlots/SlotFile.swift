@@ -25,8 +25,12 @@ struct SlotFile: KeySlots.Storage {
 
     func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws {
         let lock = try lock()
-        // Closing the descriptor releases the lock. The file stays: if it were removed, two processes could lock two files.
-        defer { close(lock) }
+        // Closing the descriptor releases the lock. The file stays where there are slots: another version of this package does not
+        // see that it is another file now.
+        defer {
+            if !DatabaseFile.exists(path) { unlink(path + ".lock") }
+            close(lock)
+        }
         try change(try read()) { bytes in try replace(with: bytes) }
     }
 
@@ -36,7 +40,7 @@ struct SlotFile: KeySlots.Storage {
         guard lstat(path + ".tmp", &info) == 0 else { return }
         let lock = SystemFile.open(path + ".lock", O_RDWR)
         defer { if lock >= 0 { close(lock) } }
-        if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { unlink(path + ".tmp") }
+        if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0, isInPlace(lock) { unlink(path + ".tmp") }
     }
 
     /// Gives the lock file the permissions of the slots, so that all users who may change the slots can lock them, such as a group
@@ -56,27 +60,30 @@ struct SlotFile: KeySlots.Storage {
     }
 
     private func lock() throws(DatabaseError) -> Int32 {
-        guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else {
-            throw failure("cannot be locked", ENOENT)
-        }
-        takePermissions(of: path, file)
         let clock = ContinuousClock()
         let end = clock.now + timeout.bounded
-        // flock belongs to the open file, not to the process, so it also excludes other threads.
-        while flock(file, LOCK_EX | LOCK_NB) != 0 {
-            let error = errno
-            guard error == EWOULDBLOCK || error == EINTR else {
-                close(file)
-                throw failure("cannot be locked", error)
+        while true {
+            guard let file = try open(path + ".lock", O_RDWR | O_CREAT, ifMissing: false) else {
+                throw failure("cannot be locked", ENOENT)
             }
+            takePermissions(of: path, file)
+            // flock belongs to the open file, not to the process, so it also excludes other threads.
+            let error = flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno
+            if error == 0, isInPlace(file) { return file }
+            close(file)
+            guard [0, EWOULDBLOCK, EINTR].contains(error) else { throw failure("cannot be locked", error) }
             guard clock.now < end else {
-                close(file)
                 throw DatabaseError(
                     code: .busy, reason: .busy, message: "another process is changing the key slots \(path)", path: path)
             }
-            usleep(5000)
+            if error != 0 { usleep(5000) }
         }
-        return file
+    }
+
+    /// Whether an open file is the lock's: a call that made it, and then no slots, has removed it.
+    private func isInPlace(_ lock: Int32) -> Bool {
+        var (own, now) = (stat(), stat())
+        return fstat(lock, &own) == 0 && lstat(path + ".lock", &now) == 0 && (own.st_dev, own.st_ino) == (now.st_dev, now.st_ino)
     }
 
     private func replace(with bytes: [UInt8]) throws(DatabaseError) {
