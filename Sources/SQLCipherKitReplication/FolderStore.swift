@@ -16,20 +16,34 @@ public struct FolderStore: ReplicaStore {
 
     private static let lockName = "~lock", newName = "~new"
 
-    /// - Parameter path: the folder; created with permissions 0700 if it is missing.
-    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there is no such folder and it cannot be created: folders above it
-    ///   that were created stay. ``DatabaseError/Reason/invalidArgument`` for a path with a NUL character.
+    /// - Parameter path: the folder; created with permissions 0700 if it is missing, like those above it.
+    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there is no such folder and it cannot be created: no folder is then.
+    ///   ``DatabaseError/Reason/invalidArgument`` for a path with a NUL character.
     public init(_ path: String) throws(DatabaseError) {
         _ = try path.cName("the path of the store")
         self.path = path
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            let reason = (error as? CocoaError)?.underlying as? POSIXError
-            let text = reason.map { ": " + String(cString: strerror($0.code.rawValue)) } ?? ""
-            throw DatabaseError.unavailableStore("the folder \(path) cannot be made\(text)")
+        let error = Self.makeFolder(path)
+        if error != 0 { throw .unavailableStore("the folder \(path) cannot be made: \(String(cString: strerror(error)))") }
+    }
+
+    /// Makes a folder and those above it, or none of them.
+    /// - Returns: the system's error, or 0.
+    private static func makeFolder(_ path: String) -> Int32 {
+        var missing = [path], made: [String] = [], info = stat()
+        while let next = missing.last {
+            let error = mkdir(next, 0o700) == 0 ? 0 : errno, above = (next as NSString).deletingLastPathComponent
+            if error == 0 {
+                made.append(missing.removeLast())
+            } else if error == EEXIST, stat(next, &info) == 0, info.st_mode & S_IFMT == S_IFDIR {
+                missing.removeLast()
+            } else if error == ENOENT, made.isEmpty, !above.isEmpty, above != next {
+                missing.append(above)
+            } else {
+                for folder in made.reversed() { rmdir(folder) }
+                return error
+            }
         }
+        return 0
     }
 
     public func list(prefix: String) async throws -> [ReplicaObject.Info] {

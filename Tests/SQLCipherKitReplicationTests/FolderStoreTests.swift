@@ -31,6 +31,26 @@ import Testing
         #expect(try names().isEmpty)
     }
 
+    /// A folder that cannot be made leaves none of those above it.
+    @Test(arguments: ["file", "link", "long", "file in a link"]) func aFailureLeavesNoFolder(what: String) throws {
+        let outside = try TemporaryFolder()
+        try Data().write(to: URL(fileURLWithPath: folder.path("file")))
+        symlink(folder.path("nowhere"), folder.path("link"))
+        symlink(outside.url.path, folder.path("folder"))
+        let long = String(repeating: "x", count: 300)
+        let path = ["file": "file/a/b", "link": "link/a", "long": "a/b/\(long)/c", "file in a link": "folder/a/b/\(long)"][what] ?? what
+        func names() throws -> [String] {
+            try [folder, outside].flatMap { try FileManager.default.subpathsOfDirectory(atPath: $0.url.path).sorted() }
+        }
+        let before = try names()
+        #expect { try FolderStore(folder.path(path)) } throws: { isUnavailable($0) }
+        #expect(try names() == before)
+        _ = try FolderStore(folder.path("folder/a/b/"))
+        _ = try FolderStore(folder.path("new/a/b"))
+        var info = stat()
+        #expect(stat(folder.path("new/a"), &info) == 0 && info.st_mode & 0o777 == 0o700)
+    }
+
     /// Each kill once left a file as large as an object.
     @Test func killedWriterLeavesOneFileThatTheNextReplaces() async throws {
         try Data(repeating: 1, count: 100_000).write(to: URL(fileURLWithPath: store.path + "/~new"))
