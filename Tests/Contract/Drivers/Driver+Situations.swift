@@ -339,17 +339,21 @@ struct Situation {
                 call()
                 if try trial.db.isOpen { try trial.db.settings.setProgressHandler(nil) }
             },
-            Situation("with small limits", isObservable: false) { trial, call in
-                let before = try trial.db.settings.limit(.sqlLength)
-                try trial.db.settings.setLimit(.sqlLength, to: 30)
-                call()
-                if try trial.db.isOpen { try trial.db.settings.setLimit(.sqlLength, to: before) }
-            },
             Situation("with the file replaced", isObservable: false) { trial, call in
                 try FileManager.default.copyItem(atPath: trial.path, toPath: trial.inFolder("copy"))
                 guard rename(trial.inFolder("copy"), trial.path) == 0 else { return }
                 call()
             },
-        ]
+        ] + Connection.Settings.Limit.allCases.flatMap { limit in
+            // At the end of each of the connection's budgets, and before it.
+            [0, 30].map { most in
+                Situation("with \(limit) of at most \(most)", isObservable: false) { trial, call in
+                    let before = try trial.db.settings.limit(limit)
+                    try trial.db.settings.setLimit(limit, to: most)
+                    call()
+                    if try trial.db.isOpen { try trial.db.settings.setLimit(limit, to: before) }
+                }
+            }
+        }
     }
 }
