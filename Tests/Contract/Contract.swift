@@ -5,8 +5,9 @@ import SQLCipherKit
 
 /// Runs the drivers over the cases of all families, each case in a process of its own. Prints what is wrong and what was covered.
 ///
-/// `Contract FOLDER DRIVER [FAMILY/NAME]…`: the driver `texts`, `kinds`, `situations`, `memory`, `calls` or `kills`; all cases, or
-/// those whose labels begin with one of the names. With `CONTRACT_SHOWS` in the environment, it prints the answer of each call.
+/// `Contract FOLDER DRIVER [FAMILY/NAME]…`: the driver `texts`, `kinds`, `situations`, `forks`, `memory`, `calls` or `kills`; all
+/// cases, or those whose labels begin with one of the names. With `CONTRACT_SHOWS` in the environment, it prints the answer of each
+/// call.
 @main
 struct Contract {
     static func main() {
@@ -27,6 +28,7 @@ struct Contract {
             driver.runFaults([.memory])
         case "calls": driver.runFaults([.open, .read, .write, .sync, .truncate, .rename, .unlink, .stat, .full, .random, .lock])
         case "kills": driver.runKills()
+        case "forks": driver.runForks()
         default: return print("there is no driver \(arguments[2])")
         }
         print("tried \(Isolated.tried), thrown \(Isolated.thrown), failed \(Isolated.failures)")

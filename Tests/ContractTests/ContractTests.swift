@@ -7,7 +7,7 @@ import Testing
 @Suite struct ContractTests {
     /// The drivers, and the promises that each of them tries.
     private static let drivers: [(String, [String])] = [
-        ("texts", ["3", "4"]), ("kinds", ["7"]), ("situations", ["1", "5", "6"]), ("kills", ["2"]), ("memory", []), ("calls", []),
+        ("texts", ["3", "4"]), ("kinds", ["7"]), ("situations", ["1", "5", "6"]), ("kills", ["2"]), ("forks", []), ("memory", []), ("calls", []),
     ]
 
     @Test(arguments: drivers.map(\.0))
