@@ -85,6 +85,32 @@ import TestSupport
         #expect(shares[1].most < (LongTests.areAlone ? 250 : 1_000), "\(shares)")
     }
 
+    /// Who waits has the turn without a pause: without a log, SQLite's unlocking after each attempt releases all locks of the file.
+    @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete])
+    func theTurnIsKeptBetweenAttempts(mode: DatabaseConfiguration.JournalMode) throws {
+        let path = try database(mode)
+        let holder = try Command(driver, ["hold", path, "k", "BEGIN IMMEDIATE"])
+        defer { kill(holder.process.processIdentifier, SIGKILL) }
+        try holder.waitForOutput("ready")
+        let action = mode == .wal ? "pool-turns" : "pool-turns-by-queue"
+        let waiting = try Command(driver, [action, path, "k", "w", "60000", "0"])
+        defer { kill(waiting.process.processIdentifier, SIGKILL) }
+        let file = open(path, O_RDWR)
+        defer { close(file) }
+        // The byte of Engine/turns.h.
+        func isHeld() -> Bool {
+            var lock = flock()
+            (lock.l_type, lock.l_whence, lock.l_start, lock.l_len) = (Int16(F_WRLCK), Int16(SEEK_SET), 0x4000_0000 + 1024, 1)
+            return fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+        }
+        try waitUntil("a writer has the turn") { isHeld() }
+        let held = (0..<300).count { _ in
+            usleep(500)
+            return isHeld()
+        }
+        #expect(held > 200)
+    }
+
     /// Who has the turn is killed, or stopped: the others go on.
     @Test(arguments: [SIGKILL, SIGSTOP])
     func theTurnOfOneThatDoesNotMoveEnds(signal: Int32) throws {
