@@ -339,7 +339,7 @@ def measure(made, folder, workloads, rounds):
 
 
 def shown(seconds):
-    return f"{seconds * 1e3:.3g}" if seconds < 100 else f"{seconds * 1e3:.0f}"
+    return f"{seconds * 1e3:.3g}" if seconds < 0.9995 else f"{float(f'{seconds * 1e3:.3g}'):,.0f}"
 
 
 def speed_rows(measured, workloads, variants):
