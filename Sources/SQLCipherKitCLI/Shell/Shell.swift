@@ -43,13 +43,10 @@ final class Shell {
         isInteractive = history != nil
         showsChanges = isInteractive
         stopsAtErrors = !isInteractive
-        try Self.extend(db)
+        try db.addShellFunctions()
         editor?.completer = { [unowned self] before, after in self.complete(before, after) }
         if Terminal.style.hasColours { editor?.colours = SyntaxColours.attributes }
     }
-
-    /// What people expect beside SQLite's own functions.
-    private static func extend(_ db: Connection) throws { try db.register(SQLExtension.regularExpressions(matching: .contains)) }
 
     private func complete(_ before: String, _ after: String) -> Completion {
         let command = before.drop { $0 == " " || $0 == "\t" }
@@ -62,7 +59,7 @@ final class Shell {
     /// Works on another database from now on.
     func open(_ db: Connection, _ path: String, _ key: Encryption?) throws {
         if self.db.isInTransaction { throw Failure("a transaction is open: use COMMIT or ROLLBACK before .open") }
-        try Self.extend(db)
+        try db.addShellFunctions()
         self.db.close()
         (self.db, self.path, self.key) = (db, path, key)
     }
