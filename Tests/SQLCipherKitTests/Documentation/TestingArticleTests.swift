@@ -73,6 +73,7 @@ final class NotesFolder {
 extension NoteStoreTests {
     @Test func notesAreThereAtTheNextStart() async throws {
         let folder = try NotesFolder()
+        defer { withExtendedLifetime(folder) {} }
         let first = try folder.open()
         try await NoteStore(first).add("Mill")
         try await first.close()
@@ -82,6 +83,7 @@ extension NoteStoreTests {
 
     @Test func anotherKeyOpensNothing() throws {
         let folder = try NotesFolder()
+        defer { withExtendedLifetime(folder) {} }
         try folder.open().close()
         let file = folder.url.appendingPathComponent("notes.db")
         #expect {
