@@ -3,7 +3,7 @@ import SQLCipherKit
 import Security
 import SwiftUI
 
-struct Note: SQLRecord, Identifiable, Hashable {
+nonisolated struct Note: SQLRecord, Identifiable, Hashable {
     var id: Int64?
     var title: String
     var body: String
@@ -14,7 +14,18 @@ struct Note: SQLRecord, Identifiable, Hashable {
     }
 }
 
-enum NotesDatabase {
+nonisolated enum NotesDatabase {
+    static let migrator: Migrator = {
+        var migrator = Migrator()
+        migrator.add("notes") { db in
+            try db.create(Note.table)
+            try db.create(FTS5Table(
+                "note_fts", columns: ["title", "body"],
+                content: .external(table: "note")))
+        }
+        return migrator
+    }()
+
     static func open(in folder: URL) throws -> DatabasePool {
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true)
@@ -24,14 +35,6 @@ enum NotesDatabase {
             .completeUntilFirstUserAuthentication)
         let item = try KeychainItem(
             service: "com.example.notes", account: "notes.db")
-
-        var migrator = Migrator()
-        migrator.add("notes") { db in
-            try db.create(Note.table)
-            try db.create(FTS5Table(
-                "note_fts", columns: ["title", "body"],
-                content: .external(table: "note")))
-        }
         let pool = try DatabasePool(location, key: item.keyOrNewOne())
         try migrator.migrate(pool)
         return pool
@@ -101,7 +104,7 @@ struct NotesScreen: View {
             }
             .animation(.default, value: notes.value)
             .searchable(text: $notes.text)
-            .overlay { state }
+            .overlay { VStack { state } }
             .toolbar {
                 Button("Add") { Task { await add() } }
             }
@@ -120,11 +123,12 @@ struct NotesScreen: View {
         } else if notes.value == nil {
             ProgressView()
         } else if notes.value == [] && !notes.isLoading {
-            Text("No notes")
+            Text(notes.text.isEmpty ? "No notes" : "Nothing found")
         }
     }
 
     private func add() async {
+        problem = nil
         do {
             try await database.write { db in
                 try db.insert(Note(title: "New note", body: ""))
@@ -224,7 +228,7 @@ struct NoteScreen: View {
     try await window?.shows(["Bakery"])
     expect((window?.drawings ?? 0) - drawings <= 4)
     StandInScreen.field?.wrappedValue = "xyzzy"
-    try await window?.shows(["No notes"])
+    try await window?.shows(["Nothing found"])
     StandInScreen.field?.wrappedValue = "baking"
     try await window?.shows(["Bakery"])
 
@@ -238,7 +242,7 @@ struct NoteScreen: View {
     try await note?.shows(["This note was deleted.", ""])
     note = nil
 
-    try await window?.shows(["No notes"])
+    try await window?.shows(["Nothing found"])
     window?.draw()
     try await pool.write { db in try db.fullText("note_fts").drop() }
     for _ in 0..<1000 where StandInScreen.actions["Try again"] == nil { try await Task.sleep(for: .milliseconds(5)) }
@@ -246,7 +250,7 @@ struct NoteScreen: View {
         try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
     }
     StandInScreen.actions["Try again"]?()
-    try await window?.shows(["No notes"])
+    try await window?.shows(["Nothing found"])
     window = nil
     StandInScreen.draw(Text(""))
     let suspension = pool.observeSuspension(
