@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKit
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import Security
@@ -55,18 +56,25 @@ private enum UIApplication {
 
     // 2. The key, with the salt, in the group's part of the Keychain.
     let item = try KeychainItem(
-        service: "com.example.notes", account: "notes.db",
+        service: "com.example.notes", account: "shared.db",
         accessGroup: "TEAM.com.example.notes")
     let key = try item.keyOrNewOne(withSalt: true)
 
-    // 3. The header that the system can read.
+    // 3. The header that the system can read, and the tables.
     var cipher = CipherConfiguration()
     cipher.plaintextHeaderSize = 32
-    let old = try DatabasePool(.file(container.appendingPathComponent("old.db")), key: .passphrase("own"))
-    try await old.write { db in try db.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')")) }
-    try await old.main.backup(toFileAt: file.path, key: key.with(cipher: cipher))
+    let own = container.appendingPathComponent("old.db"), ownKey = try Encryption.passphrase("own")
+    // A new installation has no old file.
+    try await moveToGroup(from: own, oldKey: ownKey, to: file, key: key.with(cipher: cipher))
+    expect(!FileManager.default.fileExists(atPath: file.path) && !FileManager.default.fileExists(atPath: own.path))
+    let old = try DatabasePool(.file(own), key: ownKey)
+    try await NotesDatabase.migrator.migrate(old)
+    try await old.write { db in try db.execute("INSERT INTO note(title, body) VALUES ('Mill', '')") }
     try await old.close()
+    // The second start finds the file.
+    for _ in 0..<2 { try await moveToGroup(from: own, oldKey: ownKey, to: file, key: key.with(cipher: cipher)) }
     let db = try DatabasePool(location, key: key.with(cipher: cipher))
+    try await NotesDatabase.migrator.migrate(db)
 
     // 4. In the application: no lock while it is suspended. Keep the
     //    result for as long as the database.
@@ -82,23 +90,35 @@ private enum UIApplication {
 
     // The extension.
     let again = try DatabasePool(location, key: item.keyOrNewOne(withSalt: true).with(cipher: cipher))
-    try await again.write { db in try db.execute("INSERT INTO note VALUES ('Bakery')") }
+    try await again.write { db in try db.execute("INSERT INTO note(title, body) VALUES ('Bakery', '')") }
     try await again.close()
 
     // 5. What the other process writes is seen by observations.
-    let titles = db.observe { db in
+    let observation = db.observe { db in
         try db.fetchAll(String.self, "SELECT title FROM note")
     }.includingOtherProcesses(every: .seconds(1))
-    let loop = Task { @MainActor in
-        for try await titles in titles { show(titles) }
+    let watching = Task { @MainActor in
+        for try await titles in observation { show(titles) }
     }
     for _ in 0..<1000 where shown.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-    loop.cancel()
-    _ = await loop.result
+    watching.cancel()
+    _ = await watching.result
     expect(shown == [["Mill", "Bakery"]])
     try await db.close()
     withExtendedLifetime(suspension) {}
     let header = try Data(contentsOf: file).prefix(16)
     expect(header == Data("SQLite format 3\0".utf8))
     expect(FileManager.seen[folder.path] == FileProtectionType.completeUntilFirstUserAuthentication.rawValue)
+}
+
+func moveToGroup(
+    from oldFile: URL, oldKey: Encryption, to file: URL, key: Encryption
+) async throws {
+    let files = FileManager.default
+    guard files.fileExists(atPath: oldFile.path),
+        !files.fileExists(atPath: file.path)
+    else { return }
+    let old = try DatabasePool(.file(oldFile), key: oldKey)
+    try await old.main.backup(toFileAt: file.path, key: key)
+    try await old.close()
 }
