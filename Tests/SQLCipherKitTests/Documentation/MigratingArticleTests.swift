@@ -13,7 +13,7 @@ import TestSupport
 
     let folder: TemporaryFolder
     let path: String
-    let key = UUID(uuidString: "0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0") ?? UUID()
+    let uuid = UUID(uuidString: "0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0") ?? UUID()
     let now = Date(timeIntervalSince1970: 1_795_249_800)
 
     init() throws {
@@ -41,6 +41,12 @@ import TestSupport
         #expect(!(try folder.allBytes()).contains(Data("Mill".utf8)))
     }
 
+    /// In the Keychain's place.
+    struct Item {
+        let bytes: [UInt8]
+        func keyOrNewOne() throws -> Encryption { try .raw(bytes) }
+    }
+
     @Test(arguments: [512, 4096, 65536], [DatabaseConfiguration.JournalMode.delete, .wal])
     func anAppThatHasShipped(pageSize: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let old = try Connection(.file(path))
@@ -50,8 +56,9 @@ import TestSupport
         try old.main.setJournalMode(mode)
         try old.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
         old.close()
-        let key = try Encryption.raw([UInt8](repeating: 7, count: 32))
+        let item = Item(bytes: [UInt8](repeating: 7, count: 32))
         func open() throws -> DatabasePool {
+            let key = try item.keyOrNewOne()
             do { return try DatabasePool(.file(path), key: key) } catch {
                 guard error.reason == .notEncrypted else { throw error }
             }
@@ -81,31 +88,43 @@ import TestSupport
         #expect(try version == number && db.fetchAll(String.self, "SELECT title FROM note") == ["Mill"])
     }
 
+    @Test func anAppThatHasShippedSQLCipher3() throws {
+        let passphrase = try Encryption.passphrase("correct horse")
+        let old = try Connection(.file(path), key: passphrase.with(cipher: .sqlCipher3))
+        try old.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
+        old.close()
+        func open(_ key: Encryption) throws -> DatabasePool {
+            do { return try DatabasePool(.file(path), key: key) } catch {
+                guard error.reason == .wrongKeyOrNotADatabase else {
+                    throw error
+                }
+            }
+            try DatabaseConverter.migrate(fileAt: path, key: key)
+            return try DatabasePool(.file(path), key: key)
+        }
+        for _ in 0..<2 {
+            let pool = try open(passphrase)
+            #expect(try pool.read { db in try db.fetchAll(String.self, "SELECT title FROM note") } == ["Mill"])
+            try pool.close()
+        }
+        #expect { try open(.passphrase("wrong")) } throws: { error in
+            (error as? DatabaseError)?.reason == .wrongKeyOrNotADatabase
+        }
+    }
+
     @Test func codeOfTheArticleWorks() throws {
         let pattern = "B%"
-        try make("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created)")
+        try make("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT); INSERT INTO note(title) VALUES ('Bakery'), ('Mill')")
         let db = try Connection(.file(path), key: .passphrase("correct horse"))
-        try db.execute("INSERT INTO note(title, created) VALUES ('Bakery', '2026-11-21 08:30:00'), ('Mill', 1795249801)")
         let notes = try db.fetchAll(
             Note.self,
             "SELECT id, title FROM note WHERE title LIKE \(pattern)")
         #expect(notes.map(\.title) == ["Bakery"])
-        let report = try db.main.valueReport()
-        print(report.profileNames)
-        for column in report.mixedColumns {
-            print(column.table, column.name, column.forms)
-        }
-        #expect(report.mixedColumns.map(\.name) == ["created"])
-        try db.main.convertValues(
-            of: "created", in: "note",
-            to: .dates(.timestamp, numbers: .integerSeconds))
-        #expect(try db.fetchAll(String.self, "SELECT created FROM note")
-            == ["2026-11-21 08:30:00.000", "2026-11-21 08:30:01.000"])
         try fromGRDB()
     }
 
     private func fromGRDB() throws {
-        let path = folder.path("grdb.db"), id = key
+        let path = folder.path("grdb.db")
         try Connection(.file(path), key: .passphrase("correct horse")).execute(SQLScript("""
             CREATE TABLE note(id BLOB PRIMARY KEY, created DATETIME);
             INSERT INTO note VALUES (x'0F1E2D3C4B5A49788796A5B4C3D2E1F0', '2020-11-21 08:30:00.250');
@@ -118,7 +137,7 @@ import TestSupport
         let count = try queue.read { db in
             try db.fetchOne(Int.self, """
                 SELECT count(*) FROM note
-                WHERE id = \(id) AND created < \(Date())
+                WHERE id = \(uuid) AND created < \(Date())
                 """)
         }
         #expect(count == 1)
@@ -160,8 +179,11 @@ import TestSupport
             try db.create(Team.table)
             try db.create(Player.table)
         }
+        var configuration = DatabaseConfiguration()
+        configuration.values = .grdb
         let pool = try DatabasePool(
-            .file(path), key: .passphrase("correct horse"))
+            .file(path), key: .passphrase("correct horse"),
+            configuration: configuration)
         try await migrator.migrate(pool)
 
         try await pool.write { db in
@@ -197,13 +219,13 @@ import TestSupport
     }
 
     @Test func fromSQLiteSwift() throws {
-        try make("CREATE TABLE note(id TEXT, created TEXT); INSERT INTO note VALUES ('\(key)', '2020-11-21T08:30:00.250')")
+        try make("CREATE TABLE note(id TEXT, created TEXT); INSERT INTO note VALUES ('\(uuid)', '2020-11-21T08:30:00.250')")
         var configuration = DatabaseConfiguration()
         configuration.values = .sqliteSwift
         let db = try Connection(
             .file(path), key: .passphrase("correct horse"),
             configuration: configuration)
-        try db.execute("UPDATE note SET created = \(Date()) WHERE id = \(key)")
+        try db.execute("UPDATE note SET created = \(Date()) WHERE id = \(uuid)")
         #expect(try value("SELECT count(*) FROM note WHERE created GLOB '????-??-??T??:??:??.???' AND created > '2026'") == 1)
     }
 
@@ -223,18 +245,18 @@ import TestSupport
     @Test func fromSkipSQL() throws {
         try make("""
             CREATE TABLE VISIT(ID TEXT PRIMARY KEY, ARRIVED REAL, LEFT_AT TEXT);
-            INSERT INTO VISIT VALUES ('\(key)', 1795249000.5, NULL);
+            INSERT INTO VISIT VALUES ('\(uuid)', 1795249000.5, NULL);
             """)
         var configuration = DatabaseConfiguration()
         configuration.values = .skipSQL
         let db = try Connection(
             .file(path), key: .passphrase("correct horse"),
             configuration: configuration)
-        var visit = try db.fetchOne(Visit.self, id: key)
+        var visit = try db.fetchOne(Visit.self, id: uuid)
         visit?.left = now
         if let visit { try db.update(visit) }
         let row = try value("SELECT ID || ' ' || ARRIVED || ' ' || LEFT_AT FROM VISIT")
-        #expect(row == .text("\(key) 1795249000.5 2026-11-21T08:30:00Z"))
+        #expect(row == .text("\(uuid) 1795249000.5 2026-11-21T08:30:00Z"))
     }
 
     @Test func fromSAP() throws {
@@ -247,11 +269,11 @@ import TestSupport
         let store = try DatabaseQueue(
             .file(path), key: .passphrase("correct horse"),
             configuration: configuration)
-        try store.write { db in try db.execute("INSERT INTO visit VALUES (\(key.uuidString), 1795249000)") }
+        try store.write { db in try db.execute("INSERT INTO visit VALUES (\(uuid.uuidString), 1795249000)") }
         let changes = try store.write { db in
             try db.execute(
-                "UPDATE visit SET arrived = :now WHERE id = :key",
-                ["now": now, "key": key])
+                "UPDATE visit SET arrived = :now WHERE id = :id",
+                ["now": now, "id": uuid])
             return db.changes
         }
         #expect(changes == 1)
@@ -261,7 +283,7 @@ import TestSupport
     @Test func fromDataLiteCore() throws {
         try make("""
             CREATE TABLE visit(id TEXT, arrived TEXT);
-            INSERT INTO visit VALUES ('\(key)', '2026-11-21T08:29:59Z'), ('', '2026-11-21T08:30:00Z');
+            INSERT INTO visit VALUES ('\(uuid)', '2026-11-21T08:29:59Z'), ('', '2026-11-21T08:30:00Z');
             """)
         var configuration = DatabaseConfiguration()
         configuration.values = .dataLiteCore
@@ -270,6 +292,25 @@ import TestSupport
             configuration: configuration)
         let ids = try connection.fetchAll(
             UUID.self, "SELECT id FROM visit WHERE arrived < \(now)")
-        #expect(ids == [key])
+        #expect(ids == [uuid])
+    }
+
+    @Test func formsOfAFile() throws {
+        try make("""
+            CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created);
+            INSERT INTO note(title, created) VALUES ('Bakery', '2026-11-21 08:30:00'), ('Mill', 1795249801);
+            """)
+        let db = try Connection(.file(path), key: .passphrase("correct horse"))
+        let report = try db.main.valueReport()
+        print(report.profileNames)
+        for column in report.mixedColumns {
+            print(column.table, column.name, column.forms)
+        }
+        #expect(report.mixedColumns.map(\.name) == ["created"])
+        try db.main.convertValues(
+            of: "created", in: "note",
+            to: .dates(.timestamp, numbers: .integerSeconds))
+        #expect(try db.fetchAll(String.self, "SELECT created FROM note")
+            == ["2026-11-21 08:30:00.000", "2026-11-21 08:30:01.000"])
     }
 }
