@@ -11,7 +11,7 @@ import TestSupport
         "G11": g11, "G12": g12, "G13": g13, "G14": g14, "G15": g15, "G16": g16, "G17": g17, "G18": g18,
         "G19": g19, "G20": g20, "G21": g21, "G22": g22, "G23": g23, "G24": g24, "G25": g25, "G26": g26,
         "G27": g27, "G28": g28, "G29": g29, "G35": g35, "G36": g36, "G37": g37, "G38": g38, "G39": g39,
-        "G40": g40, "G41": g41, "G42": g42,
+        "G40": g40, "G41": g41, "G42": g42, "G43": g43,
     ], async: [
         "G3": g3, "G30": g30, "G31": g31, "G32": g32, "G33": g33, "G34": g34,
     ])
@@ -411,5 +411,19 @@ import TestSupport
     func g41() throws {
         try db.main.backup(toFileAt: desk.file("copy.db"))
         #expect(try Connection(.file(desk.file("copy.db")), key: desk.key).count(Player.all) == 3)
+    }
+
+    /// G43 suspension in the background
+    func g43() throws {
+        let pool = try pool(), center = NotificationCenter()
+        let background = Notification.Name("background"), foreground = Notification.Name("foreground")
+        let suspension = pool.observeSuspension(suspending: background, resuming: foreground, in: center)
+        center.post(name: background, object: nil)
+        #expect(pool.isSuspended)
+        #expect(throws: DatabaseError.self) { try pool.read { db in try db.count(Player.all) } }
+        center.post(name: foreground, object: nil)
+        #expect(!pool.isSuspended)
+        #expect(try pool.read { db in try db.count(Player.all) } == 3)
+        withExtendedLifetime(suspension) {}
     }
 }
