@@ -5,16 +5,21 @@ import TestSupport
 
 /// The code of the article "Testing your code": a store, and the tests of it.
 struct NoteStore {
+    static let migrator: Migrator = {
+        var migrator = Migrator()
+        migrator.add("notes") { db in
+            try db.execute("""
+                CREATE TABLE note(
+                    id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE)
+                """)
+        }
+        return migrator
+    }()
     let database: SharedDatabase
 
     init(_ database: SharedDatabase) throws {
         self.database = database
-        try database.write { db in
-            try db.execute("""
-                CREATE TABLE IF NOT EXISTS note(
-                    id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE)
-                """)
-        }
+        try Self.migrator.migrate(database)
     }
 
     func add(_ title: String) async throws {
