@@ -66,7 +66,7 @@ PICTURE = "![What four libraries get through in a second, on a disk. More is bet
 def article(text, rows, place, load):
     """The article with these figures, in place of those that it has: a paragraph and a table. At first with their picture."""
     said = ("Medians of the rounds of `./scripts/bench disk`, all variants in turn in each, on "
-            f"{date.today().isoformat()}: {place}, load {load:.1f} before.")
+            f"{date.today().isoformat()}: {place}, a load of {load:.1f} before the run.")
     new = textwrap.fill(said, 132, break_long_words=False, break_on_hyphens=False) + "\n\n" + rows + "\n"
     changed, count = FIGURES.subn(lambda _: new, text)
     if count == 0:
