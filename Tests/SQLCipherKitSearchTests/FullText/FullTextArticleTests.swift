@@ -49,18 +49,25 @@ import TestSupport
             @MainActor
             final class SearchField {
                 let pool: DatabasePool
-                var hits: [FullTextSearch.Hit] = []
-                private var searching: Task<Void, any Error>?
+                private(set) var hits: [FullTextSearch.Hit] = []
+                private(set) var error: (any Error)?
+                private var searching: Task<Void, Never>?
 
                 init(_ pool: DatabasePool) { self.pool = pool }
 
                 func search(_ text: String) {
                     searching?.cancel()
+                    error = nil
                     let results = pool.observe { db in
                         try db.fullText("note_fts").search(text, limit: 20).hits
                     }.removingDuplicates()
                     searching = Task {
-                        for try await hits in results { self.hits = hits }
+                        do {
+                            for try await hits in results { self.hits = hits }
+                        } catch {
+                            // The error of a cancelled search does not count.
+                            if !Task.isCancelled { self.error = error }
+                        }
                     }
                 }
 
@@ -73,6 +80,11 @@ import TestSupport
             try await suspendUntil("a hit") { await field.hits.map(\.rowID) == [5] }
             await field.search("lazy")
             try await suspendUntil("no hit") { await field.hits.isEmpty }
+            #expect(await field.error == nil)
+            // The table is gone.
+            try await pool.write { db in try db.fullText("note_fts").drop() }
+            await field.search("fox")
+            try await suspendUntil("an error") { await field.error != nil }
             await field.cancel()
         }
 
