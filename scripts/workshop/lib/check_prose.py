@@ -73,6 +73,22 @@ def figures():
             yield f"FAQ.md does not say '{words.format(times.get(work, '?'))}', as Performance.md does"
 
 
+def round_figures():
+    """What the questions and answers, and the first lines of Performance, say in round figures of its table of work on a disk."""
+    text = (ARTICLES / "Performance.md").read_text()
+    pages = {"FAQ.md": (ARTICLES / "FAQ.md").read_text(), "Performance.md": text.partition("\n### ")[0]}
+    for work, words in (("records inserted in one transaction", "900,000"), ("commits of one record, each on the disk", "5,000"),
+                        ("commits of one record, the last at the risk of a power cut", "35,000"),
+                        ("records read, opening included", "1.4 million")):
+        row = re.search(rf"^\| {work} \|.* ([\d,.]+) \|$", text, re.M)
+        times = float(row[1].replace(",", "")) / float(words.replace(",", "").replace(" million", "e6")) if row else 0
+        if not 0.85 < times < 1.15:
+            yield f"Performance.md: '{work}' is not about {words}: change that on {' and '.join(pages)}, and in check_prose.py"
+        for name, page in pages.items():
+            if words not in page:
+                yield f"{name} does not say '{words}', as the table of Performance.md does"
+
+
 def commands():
     """The tool's commands that its article does not name."""
     article = (ARTICLES / "CommandLineTool.md").read_text()
@@ -100,6 +116,7 @@ def claims():
             if words not in re.sub(r"\s+", " ", (ROOT / path).read_text()):
                 yield f"{path.name} does not say '{words}', as {source} does"
     yield from figures()
+    yield from round_figures()
     yield from commands()
     readme = (ROOT / "README.md").read_text()
     if readme.count("\n") > 150:
