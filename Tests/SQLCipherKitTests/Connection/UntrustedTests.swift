@@ -64,8 +64,11 @@ import TestSupport
             try db.attach(.file(path), as: "theirs", key: .plaintext, safeguards: configuration.safeguards)
         }
         #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
+        // No other limit may end it while this test waits for a thread.
+        quick.safeguards?.work.time = .seconds(3600)
+        let patient = quick
         let task = Task.detached { () -> Bool in
-            do throws(DatabaseError) { _ = try Connection(.file(path), configuration: .untrusted) } catch {
+            do throws(DatabaseError) { _ = try Connection(.file(path), configuration: patient) } catch {
                 return error.code == .interrupted && error.underlyingError is CancellationError
             }
             return false
