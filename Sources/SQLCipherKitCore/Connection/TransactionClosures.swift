@@ -40,6 +40,8 @@ extension Connection {
         guard closures.relying == 0, closures.cause != nil else { return }
         (closures.cause, closures.isCauseOpen) = (nil, false)
         refusals &= ~Refusals.aborted
+        guard let handle else { return }
+        if let hooks { hooks.installCommitHooks(handle) } else { sqlite3_commit_hook(handle, nil, nil) }
     }
 
     /// - Throws: ``DatabaseError/Reason/aborted`` if SQLite has rolled the transaction back, or the reason why the connection
@@ -78,6 +80,8 @@ extension Connection {
         guard closures.relying > 0, closures.cause == nil else { return }
         closures.cause = cause
         refusals |= Refusals.aborted
+        // The statement that runs may go on, and would be committed by itself.
+        if let handle { sqlite3_commit_hook(handle, { _ in 1 }, nil) }
     }
 
     /// Runs `body`, which puts something back on the way out, even if no other statement may run. Neither a handler nor an

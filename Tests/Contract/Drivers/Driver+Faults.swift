@@ -26,8 +26,8 @@ extension Driver {
         trial.subject.close()
         guard case .success = usual else { return Isolated.fail("it threw \(usual)") }
         let calls = fault.calls
-        for number in LongTests.steps(3, of: min(calls, 400)) {
-            let struck = calls <= 400 ? number + 1 : number * calls / 400 + 1
+        for number in LongTests.steps(3, of: min(calls, 800)) {
+            let struck = calls <= 800 ? number + 1 : number * calls / 800 + 1
             Isolated.at("\(item.label) with \(fault) \(struck) of \(calls) failing")
             trial = try self.trial(item)
             let before = Result { try State(trial.subject) }
