@@ -5,9 +5,9 @@ import SQLCipherKit
 
 /// Runs the drivers over the cases of all families, each case in a process of its own. Prints what is wrong and what was covered.
 ///
-/// `Contract FOLDER DRIVER [FAMILY/NAME]…`: the driver `texts`, `kinds`, `situations`, `forks`, `memory`, `calls` or `kills`; all
-/// cases, or those whose labels begin with one of the names. With `CONTRACT_SHOWS` in the environment, it prints the answer of each
-/// call.
+/// `Contract FOLDER DRIVER [FAMILY/NAME]…`: the driver `texts`, `kinds`, `situations`, `races`, `forks`, `memory`, `calls` or
+/// `kills`; all cases, or those whose labels begin with one of the names. With `CONTRACT_SHOWS` in the environment, it prints the
+/// answer of each call.
 @main
 struct Contract {
     static func main() {
@@ -23,6 +23,7 @@ struct Contract {
         case "texts": driver.runTexts()
         case "kinds": driver.runKinds()
         case "situations": driver.runSituations()
+        case "races": driver.runRaces()
         case "memory":
             guard faultmemory_install() == 0 else { return print("FAILED: no allocator") }
             driver.runFaults([.memory])

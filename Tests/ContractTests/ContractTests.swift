@@ -11,7 +11,12 @@ import Testing
     ]
 
     @Test(arguments: drivers.map(\.0))
-    func everyCallKeepsItsPromises(driver: String) throws {
+    func everyCallKeepsItsPromises(driver: String) throws { try run(driver) }
+
+    /// By itself, since scripts/workshop/check-threads runs nothing else of these.
+    @Test func callsOfSeveralThreads() throws { try run("races") }
+
+    private func run(_ driver: String) throws {
         let folder = try TemporaryFolder()
         var environment: [String: String] = [:]
         #if os(Linux)

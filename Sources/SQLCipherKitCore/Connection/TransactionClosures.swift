@@ -55,6 +55,8 @@ extension Connection {
     /// Checks, after an error, whether SQLite has rolled back a transaction that a closure relies on.
     func noting(_ error: DatabaseError) -> DatabaseError {
         guard closures.relying > 0, let handle, sqlite3_get_autocommit(handle) != 0 else { return error }
+        // The hook of ``abort(_:)`` has refused what went on.
+        if closures.isCauseOpen, error.code == .constraintCommitHook { return .aborted(closures.cause, sql: error.sql) }
         if closures.isCauseOpen { (closures.cause, closures.isCauseOpen) = (error, false) } else { abort(error) }
         return error
     }

@@ -59,4 +59,32 @@ import TestSupport
         }
         #expect(error?.reason == .aborted && error?.message.contains("UNIQUE") == true, "\(String(describing: error))")
     }
+
+    /// As SQLite does for lack of memory when a statement that begins to run is prepared again: the rest is no transaction's.
+    @Test(arguments: ["CREATE TABLE made(x)", "INSERT INTO t VALUES (2)", "UPDATE t SET x = 2", "DROP TABLE t", "PRAGMA user_version = 7"])
+    func aStatementThatGoesOnIsNotCommitted(sql: String) throws {
+        let db = try make(), handle = try db.engineHandle
+        let before = try db.fetchAll(Int.self, "SELECT x FROM t UNION ALL SELECT count(*) FROM sqlite_schema")
+        var isDone = false
+        let error = #expect(throws: DatabaseError.self) {
+            try db.transaction { db -> Void in
+                try db.execute("INSERT INTO t VALUES (3)")
+                let statement = try db.prepare(SQL(stringLiteral: sql))
+                // What is prepared is outdated by it.
+                try db.settings.setAuthorizer { _ in
+                    if !isDone {
+                        isDone = true
+                        sqlite3_exec(handle, "INSERT OR ROLLBACK INTO t VALUES (1)", nil, nil, nil)
+                    }
+                    return .allow
+                }
+                #expect(!isDone)
+                try statement.step()
+            }
+        }
+        try db.settings.setAuthorizer(nil)
+        #expect(isDone && error?.reason == .aborted, "\(String(describing: error))")
+        #expect(try db.fetchAll(Int.self, "SELECT x FROM t UNION ALL SELECT count(*) FROM sqlite_schema") == before)
+        #expect(try db.fetchOne(Int.self, "PRAGMA user_version") == 0)
+    }
 }
