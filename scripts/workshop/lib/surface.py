@@ -17,6 +17,13 @@ CONVENTIONAL = set("""== != < hash encode init description debugDescription cust
                       stringValue StringInterpolation appendInterpolation appendLiteral buildArray buildBlock buildEither
                       buildExpression buildOptional wrappedValue projectedValue sqlValue""".split())
 WORD = re.compile(r"\w+")
+# What a protocol asks of a type: a reader learns the protocol. Operators are that only where a type is Equatable or Comparable.
+WITNESSES = re.compile(
+    r"(hash\(into:\)|encode\(to:\)|init\((from|row|rawValue|sqlValue|\w*[lL]iteral|stringInterpolation):\)|init\(sqlValue:in:\)"
+    r"|description|debugDescription|customMirror|rawValue|sqlValue(\(in:\))?|makeAsyncIterator\(\)|startIndex|endIndex"
+    r"|index\((after|before):\)|init\(literalCapacity:interpolationCount:\)|appendLiteral\(_:\)"
+    r"|build(Array|Block|Either|Optional)\(.*\))")
+COMPARED = {"==(_:_:)": "s:SQ", "<(_:_:)": "s:SL"}
 
 
 # What a caller's own code is reached by: closures, records and rows that it declares, and values that hold such code.
@@ -31,6 +38,8 @@ class Symbol:
         self.module = module
         # Whether a type of the caller implements it.
         self.is_requirement = False
+        # The protocols that its type conforms to.
+        self.conformances = set()
         self.kind = symbol["kind"]["identifier"].removeprefix("swift.")
         self.path = symbol["pathComponents"]
         self.declaration = "".join(f["spelling"] for f in symbol.get("declarationFragments", []))
@@ -62,16 +71,37 @@ class Symbol:
 
 
 def read(folder):
-    found, requirements = {}, set()
+    found, requirements, members, conformances = {}, set(), {}, collections.defaultdict(set)
     for path in sorted(glob.glob(os.path.join(folder, "*.symbols.json"))):
         graph = json.load(open(path, encoding="utf-8"))
         for each in graph["symbols"]:
             if "/Sources/" in each.get("location", {}).get("uri", ""):
                 found.setdefault(each["identifier"]["precise"], Symbol(graph["module"]["name"], each))
-        requirements.update(each["source"] for each in graph["relationships"] if each["kind"].endswith("equirementOf"))
+        for each in graph["relationships"]:
+            if each["kind"].endswith("equirementOf"):
+                requirements.add(each["source"])
+            elif each["kind"] == "memberOf":
+                members[each["source"]] = each["target"]
+            elif each["kind"] == "conformsTo":
+                conformances[each["source"]].add(each["target"])
     for name in requirements & found.keys():
         found[name].is_requirement = True
+    for name in members.keys() & found.keys():
+        found[name].conformances = conformances[members[name]]
     return list(found.values())
+
+
+def is_witness(symbol):
+    """Whether the symbol is there because its type conforms to a protocol."""
+    name = symbol.path[-1]
+    if symbol.is_requirement or len(symbol.path) == 1:
+        return False
+    return COMPARED.get(name) in symbol.conformances or WITNESSES.fullmatch(name) is not None
+
+
+def learnt(symbols):
+    """The names that a reader learns: overloads of one name with the same labels are one, and what a protocol asks for is none."""
+    return {(s.module, ".".join(s.path)) for s in symbols if not is_witness(s)}
 
 
 def words_shown():
@@ -132,17 +162,17 @@ def main(folder, choice):
             for name, file in sorted(names):
                 print(f"  {name}\t{file}")
         return
-    print(f"{'module':26} {'symbols':>7} {'types':>6} {'names':>6} {'unused':>6} {'throws':>6} {'typed':>6}")
-    total = [0] * 6
+    print(f"{'module':26} {'symbols':>7} {'learnt':>6} {'types':>6} {'names':>6} {'unused':>6} {'throws':>6} {'typed':>6}")
+    total = [0] * 7
     for module in sorted({s.module for s in symbols}):
         mine = [s for s in symbols if s.module == module]
         names = {(s.owner, s.name) for s in mine}
         typed = sum("throws(DatabaseError)" in s.declaration for s in mine)
-        row = [len(mine), sum(s.kind in TYPES for s in mine), len(names), len(unused[module]),
+        row = [len(mine), len(learnt(mine)), sum(s.kind in TYPES for s in mine), len(names), len(unused[module]),
                sum(s.throws_anything for s in mine), typed]
         total = [a + b for a, b in zip(total, row)]
-        print(f"{module:26} {row[0]:7} {row[1]:6} {row[2]:6} {row[3]:6} {row[4]:6} {row[5]:6}")
-    print(f"{'all':26} {total[0]:7} {total[1]:6} {total[2]:6} {total[3]:6} {total[4]:6} {total[5]:6}")
+        print(f"{module:26} {row[0]:7}" + "".join(f" {number:6}" for number in row[1:]))
+    print(f"{'all':26} {total[0]:7}" + "".join(f" {number:6}" for number in total[1:]))
     members = collections.defaultdict(set)
     for each in symbols:
         if each.owner:
