@@ -22,7 +22,7 @@ struct Failure: Error {
     }
 
     /// Whether an error comes from a command, and not from the parser of the command line.
-    static func describes(_ error: any Error) -> Bool { error is Failure || error is DatabaseError || error is SQLScriptError }
+    static func describes(_ error: any Error) -> Bool { error is Failure || error is DatabaseError }
 
     /// - Parameter firstLine: the line of the script on which the failing statement begins.
     init(describing error: any Error, firstLine: Int? = nil) {
@@ -30,10 +30,8 @@ struct Failure: Error {
         case let failure as Failure:
             self = failure
         case let error as DatabaseError:
-            self.init(error, firstLine)
-        case let error as SQLScriptError:
-            let failure = Failure(error.error, firstLine)
-            self.init((error.index == 0 ? "" : "statement \(error.index + 1): ") + failure.message, status: failure.status)
+            let failure = Failure(error, firstLine), index = error.statementIndex ?? 0
+            self.init((index == 0 ? "" : "statement \(index + 1): ") + failure.message, status: failure.status)
         default:
             if SQLCipherKitCommand.exitCode(for: error) == .validationFailure {
                 self.init(ofUsage: error)

@@ -114,7 +114,7 @@ extension FaultDriver {
             try db.unregister(.function("look", arguments: 1))
         },
         Way("a pattern") { db, see in
-            try db.register(.regularExpressions(matching: .whole))
+            try db.register(.regularExpressions(matchingWhole: true))
             see(try db.fetchOne(Bool.self, "SELECT x || '' REGEXP \(NSRegularExpression.escapedPattern(for: value)) FROM t") == true ? value : nil)
         },
         Way("changes") { db, see in

@@ -78,9 +78,9 @@ struct FaultDriver {
             var cipher = quick
             cipher.usesMemorySecurity = action == "securememory"
             let db = try Connection(.file(path), key: .passphrase(arguments[0], cipher: cipher), configuration: configuration)
-            let report = MemorySecurity.report()
+            let report = SQLCipherEngine.lockedMemory
             print("on", try db.main.cipher?.settings.usesMemorySecurity == true ? 1 : 0)
-            print("locked", report.lockedBytes ?? -1)
+            print("locked", report.bytes ?? -1)
             print("limit", report.limit ?? -1)
         case "convert":
             // The keys before and after; a dash is no key.

@@ -243,7 +243,7 @@ import TestSupport
 
     /// D26 regular expressions
     func d26() throws {
-        try db.register(.regularExpressions(matching: .contains))
+        try db.register(.regularExpressions())
         #expect(try db.fetchAll(String.self, "SELECT title FROM note WHERE title REGEXP \("l+$")") == ["Mill", "Well"])
     }
 
@@ -343,7 +343,7 @@ import TestSupport
 
     /// D40 all of a script or nothing
     func d40() throws {
-        #expect(throws: SQLScriptError.self) { try db.transaction { try $0.execute(SQLScript("DELETE FROM note; DELETE FROM no;")) } }
+        #expect(throws: DatabaseError.self) { try db.transaction { try $0.execute(SQLScript("DELETE FROM note; DELETE FROM no;")) } }
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 3)
     }
 

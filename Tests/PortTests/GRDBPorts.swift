@@ -249,7 +249,7 @@ import TestSupport
             var team: Int64?
             var score: Int
         }
-        let totals = Player.group { $0.teamId }.select { ($0.teamId, $0.score.sum() ?? 0) }
+        let totals = Player.all.group { $0.teamId }.select { ($0.teamId, $0.score.sum() ?? 0) }
         let best = Team.with(Total.self, as: totals).join(Total.self) { $0.id == $1.team && $1.score > 300 }
         #expect(try db.fetchAll(best).map { $0.name + " \($1.score)" } == ["Red 400"])
         let sums = try db.fetchAll(Total.with(Total.self, as: "SELECT NULL AS team, sum(score) AS score FROM player"))
@@ -270,13 +270,13 @@ import TestSupport
     /// G26 creating and altering tables
     func g26() throws {
         try db.main.renameTable("team", to: "club")
-        #expect(try db.main.foreignKeys(of: "player").map(\.parent) == ["club"])
+        #expect(try db.main.table("player")?.foreignKeys.map(\.parent) == ["club"])
     }
 
     /// G27 reading the schema
     func g27() throws {
         #expect(try db.main.hasTable("player") && db.main.primaryKey(of: "player") == ["id"])
-        #expect(try db.main.indexes(of: "player").map(\.name) == ["player_team"])
+        #expect(try db.main.table("player")?.indexes.map(\.name) == ["player_team"])
     }
 
     // MARK: Transactions and threads

@@ -173,7 +173,7 @@ import TestSupport
 
     /// B23 a collation for all scripts, and its removal
     func b23() throws {
-        try db.register(.collation(.unicodeIgnoringCase))
+        try db.register(.unicodeCollationIgnoringCase)
         #expect(try db.fetchOne(Bool.self, "SELECT 'Ä' = 'ä' COLLATE UNICODE_NOCASE") == true)
         try db.unregister(.collation("UNICODE_NOCASE"))
         #expect(desk.reason { _ = try db.fetchOne(Bool.self, "SELECT 'a' = 'b' COLLATE UNICODE_NOCASE") } == .engine)
@@ -228,7 +228,7 @@ import TestSupport
         let db = try desk.open { $0.enforcesForeignKeys = false }
         try db.execute(SQLScript("CREATE TABLE tag(note REFERENCES note(id)); INSERT INTO tag VALUES (9);"))
         #expect(try db.main.foreignKeyViolations().map(\.parent) == ["note"])
-        #expect(try db.main.foreignKeys(of: "tag").map(\.columns) == [["note"]])
+        #expect(try db.main.table("tag")?.foreignKeys.map(\.columns) == [["note"]])
     }
 
     /// B31 checking the file

@@ -270,9 +270,9 @@ import TestSupport
     /// Q28 indexes
     func q28() throws {
         try db.execute("CREATE UNIQUE INDEX note_title ON note(title)")
-        #expect(try db.main.indexes(of: "note").map(\.isUnique) == [true])
+        #expect(try db.main.table("note")?.indexes.map(\.isUnique) == [true])
         try db.main.dropIndex("note_title")
-        #expect(try db.main.indexes(of: "note").isEmpty)
+        #expect(try db.main.table("note")?.indexes == [])
     }
 
     /// Q29 migrations

@@ -256,8 +256,8 @@ import TestSupport
 
     /// S32 which of several statements failed
     func s32() throws {
-        let error = #expect(throws: SQLScriptError.self) { try db.execute(SQLScript("DELETE FROM note; DELETE FROM nothing;")) }
-        #expect(error?.index == 1)
+        let error = #expect(throws: DatabaseError.self) { try db.execute(SQLScript("DELETE FROM note; DELETE FROM nothing;")) }
+        #expect(error?.statementIndex == 1)
     }
 
     /// S33 stopping between statements

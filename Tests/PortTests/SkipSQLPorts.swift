@@ -349,7 +349,7 @@ import TestSupport
     func x3() throws {
         #expect(try db.delete(Author.self, id: 1))
         #expect(try db.count(Book.all) == 2)
-        #expect(try db.main.foreignKeys(of: "book").map(\.onDelete) == [.cascade])
+        #expect(try db.main.table("book")?.foreignKeys.map(\.onDelete) == [.cascade])
     }
 
     /// X4 comparing, and NULL

@@ -291,8 +291,7 @@ struct ImportCommand: FileCommand {
             FTS5Table(
                 name, columns: columns, content: .external(table: table), tokenizer: tokenizer.engine, prefixes: tokenizer.prefixes)
         ) { progress in
-            let share = Double(progress.indexed) / Double(max(1, progress.total))
-            bar.show(share, "\(progress.indexed.grouped) of \(progress.total.counted("row"))")
+            bar.show(progress.fraction, "\(progress.done.grouped) of \(progress.total.counted("row"))")
         }
         if !report.json { Output.line("created the full-text index \(name.onOneLine)") }
         return name

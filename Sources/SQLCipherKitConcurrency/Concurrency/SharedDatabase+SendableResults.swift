@@ -1,8 +1,9 @@
 import SQLCipherKitCore
 
 // The same calls for functions and closures that are not written inline: their results are not `sending`, and the compiler does not
-// convert them. They return Sendable results instead. The forms with a `sending` result are documented in full.
+// convert them. They return Sendable results instead. The forms with a `sending` result are documented.
 
+@_documentation(visibility: private)
 extension SharedDatabase {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
@@ -26,6 +27,19 @@ extension SharedDatabase {
         try await run(.write, timeout: timeout) { db in try body(db) }
     }
 
+    /// Writes with a closure that returns nothing. With this form the compiler needs no help where the call is the only expression
+    /// of another closure.
+    public func write(timeout: Duration? = nil, _ body: (Connection) throws -> Void) throws {
+        try run(.write, timeout: timeout) { db in try body(db) }
+    }
+
+    /// The asynchronous form.
+    public func write(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> Void) async throws {
+        try await run(.write, timeout: timeout) { db in try body(db) }
+    }
+}
+
+extension SharedDatabase {
     /// Writes, and commits or rolls back according to the result of `body`.
     /// ```swift
     /// let isFeasible = try await pool.write { db in
@@ -48,19 +62,9 @@ extension SharedDatabase {
     ) async throws -> R {
         try await run(.write, timeout: timeout) { db in try body(db) }.value
     }
-
-    /// Writes with a closure that returns nothing. With this form the compiler needs no help where the call is the only expression
-    /// of another closure.
-    public func write(timeout: Duration? = nil, _ body: (Connection) throws -> Void) throws {
-        try run(.write, timeout: timeout) { db in try body(db) }
-    }
-
-    /// The asynchronous form.
-    public func write(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> Void) async throws {
-        try await run(.write, timeout: timeout) { db in try body(db) }
-    }
 }
 
+@_documentation(visibility: private)
 extension DatabaseSnapshot {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
@@ -73,6 +77,7 @@ extension DatabaseSnapshot {
     }
 }
 
+@_documentation(visibility: private)
 extension DatabaseReader {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {

@@ -46,7 +46,7 @@ extension SharedDatabase {
     public final var isSuspended: Bool { writer.isSuspended }
 
     /// Suspends the database on one notification and resumes it on another, on the thread that posts them, until the returned
-    /// object is released. The object does not keep the database open.
+    /// token is released. The token does not keep the database open.
     ///
     /// On iOS these are `UIApplication.didEnterBackgroundNotification` and `UIApplication.willEnterForegroundNotification`; in an
     /// extension, those of its host. An error while suspending is ignored; the system then decides.
@@ -58,15 +58,15 @@ extension SharedDatabase {
     public final func observeSuspension(
         suspending: Notification.Name, resuming: Notification.Name, in center: NotificationCenter = .default,
         timeout: Duration? = .seconds(3)
-    ) -> SuspensionObservation {
-        SuspensionObservation(
-            center,
-            [
-                center.addObserver(forName: suspending, object: nil, queue: nil) { [weak self] _ in
-                    try? self?.suspend(timeout: timeout)
-                },
-                center.addObserver(forName: resuming, object: nil, queue: nil) { [weak self] _ in self?.resume() },
-            ])
+    ) -> ObservationToken {
+        // Sent to the returned token alone.
+        nonisolated(unsafe) let tokens = [
+            center.addObserver(forName: suspending, object: nil, queue: nil) { [weak self] _ in
+                try? self?.suspend(timeout: timeout)
+            },
+            center.addObserver(forName: resuming, object: nil, queue: nil) { [weak self] _ in self?.resume() },
+        ]
+        return ObservationToken { for token in tokens { center.removeObserver(token) } }
     }
 
     /// Waits until no call has a connection of the pool, and ends those that have one.
@@ -83,18 +83,6 @@ extension SharedDatabase {
             }
         }
     }
-}
-
-/// Suspends and resumes a database with the notifications of ``SharedDatabase/observeSuspension(suspending:resuming:in:timeout:)``,
-/// until it is released.
-public final class SuspensionObservation: @unchecked Sendable {
-    // Sendable: the two properties are constants, and any thread may use a notification centre.
-    private let center: NotificationCenter
-    private let tokens: [any NSObjectProtocol]
-
-    init(_ center: NotificationCenter, _ tokens: [any NSObjectProtocol]) { (self.center, self.tokens) = (center, tokens) }
-
-    deinit { for token in tokens { center.removeObserver(token) } }
 }
 
 extension Error {

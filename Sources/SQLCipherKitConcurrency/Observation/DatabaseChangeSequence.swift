@@ -14,25 +14,23 @@ import SQLCipherKitCore
 /// The sequence ends when its task is cancelled. It throws when the database, or the connection that writes, is closed. Each loop
 /// is independent, and so is each copy of an iterator that has not begun; copies of an iterator that has begun share the elements.
 public struct DatabaseChangeSequence: AsyncSequence, Sendable {
-    public typealias Element = DatabaseChanges
-
     let database: SharedDatabase
     let region: DatabaseRegion
 
-    public func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<DatabaseChanges, any Error> & Sendable {
+        Iterator(sequence: self)
+    }
 
-    /// One loop over the changes.
-    public struct Iterator: AsyncIteratorProtocol, Sendable {
-        fileprivate let sequence: DatabaseChangeSequence
+    private struct Iterator: AsyncIteratorProtocol, Sendable {
+        let sequence: DatabaseChangeSequence
         private var collector: ChangeCollector?
         private var isFinished = false
 
-        fileprivate init(sequence: DatabaseChangeSequence) { self.sequence = sequence }
+        init(sequence: DatabaseChangeSequence) { self.sequence = sequence }
 
-        /// The changes of the next commit, or of all commits since the last call; nil at the end.
-        public mutating func next() async throws -> DatabaseChanges? { try await next(isolation: nil) }
+        mutating func next() async throws -> DatabaseChanges? { try await next(isolation: nil) }
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> DatabaseChanges? {
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> DatabaseChanges? {
             if isFinished { return nil }
             do {
                 if let changes = try await begun().next() { return changes }

@@ -6,16 +6,19 @@ public enum ObservationStart: Sendable {
     case later
 }
 
-/// Ends an observation started with `start`, when the token is released or with ``cancel()``.
+/// Ends what `start` or ``SharedDatabase/observeSuspension(suspending:resuming:in:timeout:)`` has started, when the token is
+/// released or with ``cancel()``.
 public final class ObservationToken: Sendable {
-    private let task: Task<Void, Never>?
+    private let end: @Sendable () -> Void
 
-    init(_ task: Task<Void, Never>?) { self.task = task }
+    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
 
-    deinit { task?.cancel() }
+    convenience init(_ task: Task<Void, Never>?) { self.init { task?.cancel() } }
+
+    deinit { end() }
 
     /// Ends the observation. On the main actor, nothing is delivered there after this call. A second call does nothing.
-    public func cancel() { task?.cancel() }
+    public func cancel() { end() }
 }
 
 extension DatabaseObservation {
@@ -37,7 +40,7 @@ extension DatabaseObservation {
         _ start: ObservationStart = .immediate, onError: @escaping @MainActor (any Error) -> Void = { _ in },
         onChange: @escaping @MainActor (Element) -> Void
     ) -> ObservationToken {
-        var iterator = makeAsyncIterator()
+        var iterator = Iterator(self)
         if start == .immediate {
             do { onChange(try iterator.first()) } catch {
                 onError(error)
@@ -66,7 +69,7 @@ extension DatabaseObservation {
         concurrently start: ObservationStart, onError: @escaping @Sendable (any Error) -> Void = { _ in },
         onChange: @escaping @Sendable (Element) -> Void
     ) -> ObservationToken {
-        var iterator = makeAsyncIterator()
+        var iterator = Iterator(self)
         if start == .immediate {
             do { onChange(try iterator.first()) } catch {
                 onError(error)

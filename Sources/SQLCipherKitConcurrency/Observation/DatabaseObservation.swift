@@ -70,11 +70,11 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
         return result
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(self) }
-
     /// One loop over the results. A copy is a separate loop, which continues from where it was copied: each of the two gets every
     /// later result, even in different tasks.
-    public struct Iterator: AsyncIteratorProtocol, Sendable {
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Element, any Error> & Sendable { Iterator(self) }
+
+    struct Iterator: AsyncIteratorProtocol, Sendable {
         private let observation: DatabaseObservation
         private var run: ObservationRun<Element>?
         private var position = ObservationRun<Element>.Position()
@@ -83,11 +83,9 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
 
         init(_ observation: DatabaseObservation) { self.observation = observation }
 
-        /// The next result; nil at the end.
-        /// - Throws: the error that the read throws.
-        public mutating func next() async throws -> Element? { try await next(isolation: nil) }
+        mutating func next() async throws -> Element? { try await next(isolation: nil) }
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
             if isFinished { return nil }
             let run = joined()
             do {

@@ -10,16 +10,9 @@ public struct LogMessage: Hashable, Sendable {
         public static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
     }
 
-    /// The part of the engine that logged the message.
-    public enum Source: Hashable, Sendable {
-        case sqlite, sqlcipher
-    }
-
     /// The severity of the message.
     public let level: Level
-    /// The part of the engine that logged it.
-    public let source: Source
-    /// SQLite's result code, for a message from SQLite.
+    /// SQLite's result code; nil for a message from SQLCipher.
     public let code: ResultCode?
     /// The message text. A key that it would quote is removed.
     public let text: String
@@ -31,7 +24,7 @@ extension SQLCipherEngine {
     /// SQLite logs errors as they happen, with their SQL (<https://sqlite.org/errlog.html>). SQLCipher logs what it does with keys
     /// and pages, but not the keys. Both logs belong to the whole process, so there is one logger: setting another replaces it.
     /// ```swift
-    /// try SQLCipherEngine.setLogger(minimumLevel: .warning) { message in print(message.source, message.text) }
+    /// try SQLCipherEngine.setLogger(minimumLevel: .warning) { message in print(message.level, message.text) }
     /// ```
     /// - Parameters:
     ///   - level: the lowest level to report. Default: warnings. SQLCipher logs many messages at lower levels.
@@ -94,13 +87,13 @@ enum EngineLog {
         {
             let place = text.prefix { $0 != ":" }
             return LogMessage(
-                level: level, source: .sqlite, code: code, text: KeyRedaction.clean("\(place)\(text[sql.lowerBound...])"))
+                level: level, code: code, text: KeyRedaction.clean("\(place)\(text[sql.lowerBound...])"))
         }
         // The SQL is somewhere in the message, so if it looks like a statement with a key, all of it is hidden.
         let lowercased = text.lowercased()
         let mayHoldKey = lowercased.contains("key") && (lowercased.contains("pragma") || lowercased.contains("attach"))
         return LogMessage(
-            level: level, source: .sqlite, code: code, text: mayHoldKey ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(text)
+            level: level, code: code, text: mayHoldKey ? "\(code), in SQL with a key" : KeyRedaction.cleanURI(text)
         )
     }
 
@@ -120,6 +113,6 @@ enum EngineLog {
         if let value = text.range(of: "zRight="), text.lowercased().contains("key") || text.contains("cipher_add_random") {
             text = text[..<value.upperBound] + KeyRedaction.mark
         }
-        return LogMessage(level: level, source: .sqlcipher, code: nil, text: String(text))
+        return LogMessage(level: level, code: nil, text: String(text))
     }
 }

@@ -21,27 +21,13 @@ public enum SQLCipherEngine {
     /// The version of the crypto library, as the library reports it.
     public static let cryptoProviderVersion = answer(to: "cipher_provider_version")
 
-    /// The code that does the cryptography in this process, chosen by the features of its CPU.
-    public struct Kernels: Hashable, Sendable {
-        /// AES-256-CBC of a page.
-        public let aes: String
-        /// HMAC-SHA512 of a page.
-        public let sha512: String
-        /// Whether a page is encrypted and authenticated in one pass or in two.
-        public let page: String
-        /// PBKDF2-HMAC-SHA512.
-        public let pbkdf2: String
-        /// Salts and initialisation vectors.
-        public let random: String
-    }
-
-    /// The kernels in use now.
-    public static var kernels: Kernels {
+    /// The code that does the cryptography in this process, chosen by the features of its CPU: AES-256-CBC and HMAC-SHA512 of a
+    /// page, whether a page is encrypted and authenticated in one pass or in two, PBKDF2-HMAC-SHA512, and the source of salts and
+    /// initialisation vectors.
+    public static var kernels: (aes: String, sha512: String, page: String, pbkdf2: String, random: String) {
         let info = sqlcipherkit_provider_info()
         func text(_ name: UnsafePointer<CChar>?) -> String { name.map { String(cString: $0) } ?? "" }
-        return Kernels(
-            aes: text(info.aes), sha512: text(info.sha512), page: text(info.page), pbkdf2: text(info.pbkdf2),
-            random: text(info.random))
+        return (text(info.aes), text(info.sha512), text(info.page), text(info.pbkdf2), text(info.random))
     }
 
     /// The options that the engine was compiled with, in SQLite's order and without the prefix `SQLITE_`

@@ -132,13 +132,15 @@ public struct DatabaseError: Error, Sendable {
         let path: String?
         let underlying: (any Error)?
         let workingKey: WorkingKey?
+        let statementIndex: Int?
 
         init(
             code: ResultCode, reason: Reason, message: String, sql: String?, offset: Int?, arguments: String?, path: String?,
-            underlying: (any Error)?, workingKey: WorkingKey? = nil
+            underlying: (any Error)?, workingKey: WorkingKey? = nil, statementIndex: Int? = nil
         ) {
             (self.code, self.reason, self.message, self.sql, self.offset) = (code, reason, message, sql, offset)
             (self.arguments, self.path, self.underlying, self.workingKey) = (arguments, path, underlying, workingKey)
+            self.statementIndex = statementIndex
         }
     }
 
@@ -168,6 +170,14 @@ public struct DatabaseError: Error, Sendable {
             workingKey: workingKey)
     }
 
+    /// The error of a statement of a script.
+    init(_ error: DatabaseError, inStatement index: Int) {
+        storage = Storage(
+            code: error.code, reason: error.reason, message: error.message, sql: error.sql, offset: error.offset,
+            arguments: error.arguments, path: error.path, underlying: error.underlyingError, workingKey: error.workingKey,
+            statementIndex: index)
+    }
+
     /// SQLite's result code, extended if there is an extended one.
     public var code: ResultCode { storage.code }
 
@@ -179,6 +189,9 @@ public struct DatabaseError: Error, Sendable {
 
     /// The SQL text, with its placeholders and without the values bound to them.
     public var sql: String? { storage.sql }
+
+    /// In an ``SQLScript``, which of its statements failed, counted from 0; comments alone do not count. Nil for other errors.
+    public var statementIndex: Int? { storage.statementIndex }
 
     /// Where in ``sql`` the error is, as an offset in bytes of UTF-8, if SQLite reports it
     /// (<https://sqlite.org/c3ref/errcode.html>).
@@ -200,7 +213,8 @@ public struct DatabaseError: Error, Sendable {
 extension DatabaseError: CustomStringConvertible {
     /// All parts of the error, in one line.
     public var description: String {
-        var text = "\(message) [\(code.rawValue)]"
+        var text = statementIndex.map { "statement \($0 + 1) of the script: " } ?? ""
+        text += "\(message) [\(code.rawValue)]"
         if let path, !message.contains(path) { text += " (\(path))" }
         if let sql { text += " in: \(sql)" }
         if let offset { text += " (at byte \(offset))" }
@@ -213,5 +227,6 @@ extension DatabaseError: Equatable {
     public static func == (a: DatabaseError, b: DatabaseError) -> Bool {
         a.code == b.code && a.reason == b.reason && a.message == b.message && a.sql == b.sql && a.offset == b.offset
             && a.arguments == b.arguments && a.path == b.path && a.workingKey == b.workingKey
+            && a.statementIndex == b.statementIndex
     }
 }

@@ -1,11 +1,3 @@
-/// How a regular expression has to match a text.
-public enum RegularExpressionMatch: Hashable, Sendable {
-    /// The expression matches the text from its first character to its last.
-    case whole
-    /// The expression matches a part of the text.
-    case contains
-}
-
 /// Compiles each pattern once, because compiling a regular expression takes far longer than matching a short text.
 private final class PatternCache {
     private var patterns = RecentCache<String, Regex<AnyRegexOutput>>()
@@ -30,7 +22,7 @@ private final class PatternCache {
 extension SQLExtension {
     /// Creates the function that SQL's operator `REGEXP` calls, which SQLite leaves to the program: `text REGEXP pattern`.
     /// ```swift
-    /// try db.register(.regularExpressions(matching: .contains))
+    /// try db.register(.regularExpressions())
     /// let titles = try db.fetchAll(String.self, "SELECT title FROM note WHERE title REGEXP \("v[0-9]+")")
     /// ```
     /// Patterns are Swift's regular expressions (<https://github.com/swiftlang/swift-evolution/blob/main/proposals/0355-regex-syntax-run-time-construction.md>):
@@ -41,16 +33,16 @@ extension SQLExtension {
     /// A malformed pattern fails the statement with ``DatabaseError/Reason/invalidArgument``. Registering throws ``DatabaseError``
     /// while `REGEXP` is running.
     /// - Parameters:
-    ///   - match: whether the whole text or a part of it has to match.
+    ///   - matchesWhole: whether the whole text has to match, from its first character to its last. Default: false, a part of it.
     ///   - ignoresCase: whether to ignore case. Default: false.
     public static func regularExpressions(
-        matching match: RegularExpressionMatch, ignoringCase ignoresCase: Bool = false
+        matchingWhole matchesWhole: Bool = false, ignoringCase ignoresCase: Bool = false
     ) -> SQLExtension {
         let cache = PatternCache(ignoresCase: ignoresCase)
         return function("regexp", arguments: 2, [.deterministic]) { arguments -> Bool? in
             guard let pattern = try arguments.text(0), let text = try arguments.text(1) else { return nil }
             let regex = try cache.regex(pattern)
-            return try match == .whole ? regex.wholeMatch(in: text) != nil : regex.firstMatch(in: text) != nil
+            return try matchesWhole ? regex.wholeMatch(in: text) != nil : regex.firstMatch(in: text) != nil
         }
     }
 }

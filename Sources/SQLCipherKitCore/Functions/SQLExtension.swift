@@ -5,7 +5,7 @@ import CSQLCipher
 /// A static function creates it, and ``Connection/register(_:)`` registers it:
 /// ```swift
 /// try db.register(.function("half") { (x: Double) in x / 2 })
-/// try db.register(.collation(.unicodeIgnoringCase))
+/// try db.register(.unicodeCollationIgnoringCase)
 /// try db.unregister(.function("half", arguments: 1))
 /// ```
 /// An extension belongs to one connection. For a queue or a pool, register it in ``DatabaseConfiguration/prepare``, or with the

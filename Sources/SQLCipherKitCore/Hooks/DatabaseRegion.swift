@@ -80,7 +80,7 @@ public struct DatabaseRegion: Hashable, Sendable {
     public func columns(of table: DatabaseTable) -> Set<String>? { columns[table].map { Set($0.names.map(\.text)) } }
 
     /// Whether the region has all columns of a table, as one made by hand without column names does.
-    public func isWhole(_ table: DatabaseTable) -> Bool { isEverything || columns[table]?.isWhole == true }
+    package func isWhole(_ table: DatabaseTable) -> Bool { isEverything || columns[table]?.isWhole == true }
 
     /// Returns the union of both regions.
     public func union(_ other: DatabaseRegion) -> DatabaseRegion {
@@ -90,7 +90,7 @@ public struct DatabaseRegion: Hashable, Sendable {
     }
 
     /// Adds another region to this one.
-    public mutating func formUnion(_ other: DatabaseRegion) {
+    package mutating func formUnion(_ other: DatabaseRegion) {
         if other.isEverything { isEverything = true }
         for (table, more) in other.columns {
             let known = columns[table] ?? Columns()

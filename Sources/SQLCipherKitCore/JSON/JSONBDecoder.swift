@@ -12,13 +12,10 @@ import Foundation
 /// ``JSONColumn``, `Codable` rows and records, and key-value stores decode in this way by themselves.
 public struct JSONBDecoder: Sendable {
     /// How dates, bytes and special numbers are read, and how deep a document may be.
-    public var options = JSONCodingOptions()
-
-    /// Creates a decoder with default options.
-    public init() {}
+    public var options: JSONCodingOptions
 
     /// Creates a decoder with these options.
-    public init(options: JSONCodingOptions) { self.options = options }
+    public init(options: JSONCodingOptions = JSONCodingOptions()) { self.options = options }
 
     /// Decodes a value from JSONB.
     /// - Throws: `DecodingError` for bytes that are not JSONB, for a document nested too deeply, and for one that does not fit the

@@ -13,13 +13,10 @@ import Foundation
 /// encode in this way by themselves.
 public struct JSONBEncoder: Sendable {
     /// How dates, bytes and special numbers are written, and how deep a value may be.
-    public var options = JSONCodingOptions()
-
-    /// Creates an encoder with default options.
-    public init() {}
+    public var options: JSONCodingOptions
 
     /// Creates an encoder with these options.
-    public init(options: JSONCodingOptions) { self.options = options }
+    public init(options: JSONCodingOptions = JSONCodingOptions()) { self.options = options }
 
     /// Encodes a value.
     /// - Throws: `EncodingError` for a value that JSON cannot hold, for one nested too deeply, and for a type that encodes nothing;

@@ -5,32 +5,8 @@
 /// for element in elements { print(try element.fullKey, try element.value) }
 /// ```
 public struct JSONElement: SQLRow, Hashable, Sendable {
-    /// The name of an element in its container.
-    public enum Key: Hashable, Sendable {
-        /// The key of an object's member.
-        case name(String)
-        /// The index of an array's element, from 0.
-        case index(Int)
-
-        /// Two names are equal if their bytes are.
-        public static func == (a: Key, b: Key) -> Bool {
-            switch (a, b) {
-            case (.name(let a), .name(let b)): a.isSameText(as: b)
-            case (.index(let a), .index(let b)): a == b
-            default: false
-            }
-        }
-
-        public func hash(into hasher: inout Hasher) {
-            switch self {
-            case .name(let name): hasher.combine(ExactText(name))
-            case .index(let index): hasher.combine(index)
-            }
-        }
-    }
-
-    /// The key or index; nil for the document itself.
-    public let key: Key?
+    /// The key of an object's member, or the index of an array's element; nil for the document itself.
+    public let key: JSONPath.Component?
     /// The type.
     public let type: JSONType
     /// The value as SQL returns it: JSON text for an array or object.
@@ -47,7 +23,7 @@ public struct JSONElement: SQLRow, Hashable, Sendable {
         let key: SQLValue = try row["key"]
         self.key =
             switch key {
-            case .text(let name): .name(name)
+            case .text(let name): .key(name)
             case .integer(let index): .index(Int(clamping: index))
             default: nil
             }

@@ -10,10 +10,10 @@ extension JSONExpression {
     /// - Parameter indent: the indentation of each level. Default: four spaces.
     public func pretty(indent: String = "    ") -> SQL { "json_pretty(\(sql), \(indent))" }
 
-    /// `json_valid`: 1 if the expression is JSON in one of these forms, 0 if not, NULL for NULL
+    /// `json_valid`: 1 if the expression is JSON text (RFC 8259), or well-formed JSONB throughout, 0 if not, NULL for NULL
     /// (<https://sqlite.org/json1.html#jvalid>). It is the only one of these functions that does not fail if the expression is not
     /// JSON.
-    public func isValid(_ forms: JSONValidity = .text) -> SQL { "json_valid(\(sql), \(forms.rawValue))" }
+    public func isValid(_ format: JSONFormat = .text) -> SQL { "json_valid(\(sql), \(format == .text ? 1 : 8))" }
 
     /// `json_error_position`: 0 for JSON, JSON5 or JSONB, otherwise the position of the first error, counted from 1: in characters
     /// for text, in bytes for a blob (<https://sqlite.org/json1.html#jerr>).
@@ -57,21 +57,6 @@ extension JSONExpression {
     ) -> JSONExpression {
         JSONExpression("\(raw: format.prefix)_group_object(\(key), \(value)\(order: order))")
     }
-}
-
-/// What `json_valid` accepts (<https://sqlite.org/json1.html#jvalid>).
-public struct JSONValidity: OptionSet, Hashable, Sendable {
-    public let rawValue: Int
-    public init(rawValue: Int) { self.rawValue = rawValue }
-
-    /// Text that is JSON (RFC 8259).
-    public static let text = JSONValidity(rawValue: 1)
-    /// Text that is JSON5.
-    package static let json5 = JSONValidity(rawValue: 2)
-    /// A blob that looks like JSONB in a superficial check.
-    package static let jsonbAtFirstSight = JSONValidity(rawValue: 4)
-    /// A blob that is well-formed JSONB throughout.
-    public static let jsonb = JSONValidity(rawValue: 8)
 }
 
 extension SQL.StringInterpolation {

@@ -59,7 +59,7 @@ public struct CipherConfiguration: Hashable, Sendable {
     /// Whether SQLCipher locks and wipes all memory that SQLite uses, not only the memory of its keys. Default: false.
     ///
     /// The setting applies to the whole process: it cannot be turned off again, slows down all databases, and has no effect beyond
-    /// the system's limit for locked memory. ``MemorySecurity/report()`` reports how much was actually locked.
+    /// the system's limit for locked memory. ``SQLCipherEngine/lockedMemory`` reports how much was actually locked.
     public var usesMemorySecurity = false
 
     /// SQLCipher 4's settings.

@@ -61,7 +61,7 @@ extension Schema {
     /// The foreign keys of a table, in the order of their declaration (<https://sqlite.org/pragma.html#pragma_foreign_key_list>).
     /// Empty for a table that does not exist.
     /// - Throws: ``DatabaseError``.
-    public func foreignKeys(of table: String) throws(DatabaseError) -> [SQLForeignKey] {
+    package func foreignKeys(of table: String) throws(DatabaseError) -> [SQLForeignKey] {
         var keys: [(id: Int, key: SQLForeignKey)] = []
         let handle = try connection.live()
         for column in try foreignKeyColumns(of: table).sorted(by: { ($0.id, $0.sequence) < ($1.id, $1.sequence) }) {
@@ -82,7 +82,7 @@ extension Schema {
 
     /// The indexes of a table, including those of its constraints.
     /// - Throws: ``DatabaseError``.
-    public func indexes(of table: String) throws(DatabaseError) -> [Index] {
+    package func indexes(of table: String) throws(DatabaseError) -> [Index] {
         try live()
         let list: [(String, Bool, Index.Origin, Bool)] = try connection.fetchAll(
             """
@@ -103,7 +103,7 @@ extension Schema {
 
     /// The triggers of a table or view, or with nil, the default, all triggers.
     /// - Throws: ``DatabaseError``.
-    public func triggers(of table: String? = nil) throws(DatabaseError) -> [Trigger] {
+    package func triggers(of table: String? = nil) throws(DatabaseError) -> [Trigger] {
         try live()
         let filter: SQL = if let table { "AND tbl_name = \(table) COLLATE NOCASE" } else { "" }
         let rows: [(String, String, String)] = try connection.fetchAll(

@@ -31,6 +31,7 @@ extension Connection {
 
     /// Returns the first column of the first row for an optional type, without wrapping nil twice.
     @inlinable
+    @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T?.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> T? {

@@ -98,6 +98,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         ///
         /// Without a parameter of optional type, the compiler warns that `\(optional)` prints a debug description.
         @inlinable
+        @_documentation(visibility: private)
         public mutating func appendInterpolation<Value: SQLValueConvertible>(_ value: Value?) {
             appendMark()
             values.append(value)

@@ -61,16 +61,6 @@ public enum ScriptStep: Sendable {
     case stop
 }
 
-/// An error in a script, with the statement that failed.
-public struct SQLScriptError: Error, Sendable, CustomStringConvertible {
-    /// The statement's index, counted from 0; comments alone do not count.
-    public let index: Int
-    /// The error, with the statement's SQL.
-    public let error: DatabaseError
-
-    public var description: String { "statement \(index + 1) of the script: \(error)" }
-}
-
 extension Connection {
     /// Runs all statements of a script in order. They are not run in one transaction: wrap the call in one if either all or none
     /// should take effect.
@@ -78,18 +68,18 @@ extension Connection {
     /// - Parameters:
     ///   - script: the statements.
     ///   - row: called for each row of each statement, with the statement's index.
-    /// - Throws: ``SQLScriptError`` with the index of the statement that failed, or any error that `row` throws. A script has no
-    ///   values to bind: a statement with parameters fails with ``DatabaseError/Reason/parameters``.
+    /// - Throws: ``DatabaseError``, whose ``DatabaseError/statementIndex`` says which statement failed, or any error that `row`
+    ///   throws. A script has no values to bind: a statement with parameters fails with ``DatabaseError/Reason/parameters``.
     // A literal is one statement, in which values are bound.
     @_disfavoredOverload
     public func execute(_ script: SQLScript, row: ((Int, borrowing Row) throws -> ScriptStep)? = nil) throws {
         var text: SQLText
-        do throws(DatabaseError) { text = try SQLText(script.text) } catch { throw SQLScriptError(index: 0, error: error) }
+        do throws(DatabaseError) { text = try SQLText(script.text) } catch { throw DatabaseError(error, inStatement: 0) }
         var index = 0
         while true {
             let statement: Statement?
             do throws(DatabaseError) { statement = try prepareNext(of: &text) } catch {
-                throw SQLScriptError(index: index, error: error)
+                throw DatabaseError(error, inStatement: index)
             }
             guard let statement else { return }
             guard try run(statement, index, row) == .next else { return }
@@ -112,7 +102,7 @@ extension Connection {
                 inCallback = false
             }
         } catch let error as DatabaseError where !inCallback {
-            throw SQLScriptError(index: index, error: error)
+            throw DatabaseError(error, inStatement: index)
         }
         return wanted
     }

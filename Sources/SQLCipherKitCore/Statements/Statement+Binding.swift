@@ -27,7 +27,7 @@ struct Binder: ~Copyable {
 }
 
 extension Statement {
-    /// What ``execute(binding:_:_:_:_:_:_:_:_:_:)`` takes where a value is left out. It is never bound.
+    /// What `execute(binding:)` for ten values takes where one is left out. It is never bound.
     public struct _NoValue: SQLValueConvertible {
         @inlinable
         public init() {}
@@ -49,6 +49,7 @@ extension Statement {
     ///
     /// Up to ten values are fastest; beyond that, each value costs some nanoseconds more.
     @inlinable
+    @_documentation(visibility: private)
     public func execute<
         A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible, E: SQLValueConvertible,
         F: SQLValueConvertible, G: SQLValueConvertible, H: SQLValueConvertible, I: SQLValueConvertible, J: SQLValueConvertible
@@ -66,6 +67,7 @@ extension Statement {
 
     /// Returns the first column of the first row, with this value for the parameter; nil if there is no row or the value is NULL.
     @inlinable
+    @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible, A: SQLValueConvertible>(
         _ type: T.Type = T.self, binding a: A
     ) throws(DatabaseError) -> T? {
@@ -81,6 +83,7 @@ extension Statement {
 
     /// Returns the first row as a record, with this value for the parameter; nil if there is no row.
     @inlinable
+    @_documentation(visibility: private)
     public func fetchOne<T: SQLRow, A: SQLValueConvertible>(_ type: T.Type = T.self, binding a: A) throws -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }

@@ -132,6 +132,7 @@ extension Statement {
 
     /// Returns the first column of the first row for an optional type, without wrapping nil twice.
     @inlinable
+    @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T?.Type, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> T? { try fetchOne(T.self, arguments) }

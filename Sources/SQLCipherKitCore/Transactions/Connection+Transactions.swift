@@ -129,6 +129,7 @@ extension Connection {
 
     /// Runs `body`, which returns nothing, in a transaction. With this form the compiler needs no help where a closure of several
     /// statements is itself the only expression of another closure.
+    @_documentation(visibility: private)
     public func transaction(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> Void) throws {
         try transaction(kind) { db in TransactionEnd.commit(try body(db)) }
     }
@@ -165,6 +166,7 @@ extension Connection {
     }
 
     /// Runs `body`, which returns nothing, in a savepoint.
+    @_documentation(visibility: private)
     public func savepoint(_ name: String? = nil, _ body: (Connection) throws -> Void) throws {
         try savepoint(name) { db in TransactionEnd.commit(try body(db)) }
     }

@@ -20,5 +20,5 @@ public struct ColumnNaming: Sendable {
     public static func custom(_ convert: @escaping @Sendable (String) -> String) -> ColumnNaming { ColumnNaming(convert: convert) }
 
     /// The column of a coding key.
-    public func callAsFunction(_ key: String) -> String { convert?(key) ?? key }
+    package func callAsFunction(_ key: String) -> String { convert?(key) ?? key }
 }

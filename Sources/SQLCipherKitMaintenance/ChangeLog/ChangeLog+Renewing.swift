@@ -54,7 +54,7 @@ extension ChangeLog {
         var changes: [LoggedChange] = []
         for row in taken {
             let table = row.table, base = try merge.work(table, row.key).row.insert
-            func add(_ kind: Changeset.Change.Kind, _ places: [Int], _ base: ChangeStamp) {
+            func add(_ kind: RowChange.Kind, _ places: [Int], _ base: ChangeStamp) {
                 changes.append(
                     LoggedChange(
                         kind: kind, table: table.name, keyColumns: table.key, key: row.key,

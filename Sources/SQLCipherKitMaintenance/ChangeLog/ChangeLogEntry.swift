@@ -4,7 +4,7 @@ import SQLCipherKitCore
 /// The change to one row in an entry of a change log. It has the names of columns instead of their positions, so that added columns
 /// do not matter.
 struct LoggedChange: Hashable {
-    let kind: Changeset.Change.Kind
+    let kind: RowChange.Kind
     let table: String
     /// The columns of the key and their values.
     let keyColumns: [String]
@@ -21,7 +21,7 @@ struct LoggedChange: Hashable {
 struct ChangeLogDraft {
     /// What changes have in common.
     struct Form {
-        let kind: Changeset.Change.Kind
+        let kind: RowChange.Kind
         let table: String, keyColumns: [String], columns: [String]
 
         func isSame(as other: Form) -> Bool { kind == other.kind && hasNames(of: other) }

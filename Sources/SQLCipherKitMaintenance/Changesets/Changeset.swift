@@ -30,12 +30,7 @@ public struct Changeset: Hashable, Sendable {
     /// One change of one row.
     public struct Change: Hashable, Sendable {
         /// What was done.
-        public enum Kind: Hashable, Sendable {
-            case insert, update, delete
-        }
-
-        /// What was done.
-        public let kind: Kind
+        public let kind: RowChange.Kind
         /// The table.
         public let table: String
         /// Whether a trigger or a foreign key made the change, or the recorder was told to mark it as indirect.

@@ -16,7 +16,7 @@ struct ChangesetFormat {
     /// The table of the last part, and the positions of the columns of its key.
     private(set) var table = "", key: [Int] = []
     /// What a patchset's change does, and where the values of the key and of the columns that it writes are; -1 for the others.
-    private(set) var kind = Changeset.Change.Kind.insert
+    private(set) var kind = RowChange.Kind.insert
     private var places: [Int] = []
 
     /// Whether no part extends beyond the end of the bytes.

@@ -40,6 +40,7 @@ extension KeyValueStore {
     /// The value of a key, or `value` if there is none.
     // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
     @inlinable
+    @_documentation(visibility: private)
     public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T {
         try get(key, as: T.self) ?? value
     }

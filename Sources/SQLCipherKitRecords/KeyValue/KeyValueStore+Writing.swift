@@ -41,6 +41,7 @@ extension KeyValueStore {
     /// Sets the value of a key and replaces any earlier value.
     // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
     @inlinable
+    @_documentation(visibility: private)
     public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil)
         throws(DatabaseError)
     {
@@ -65,6 +66,7 @@ extension KeyValueStore {
     }
 
     /// Sets many keys in one savepoint: if one fails, none of them is set.
+    @_documentation(visibility: private)
     public func setAll<T: SQLValueConvertible & Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
     ) throws(DatabaseError) {

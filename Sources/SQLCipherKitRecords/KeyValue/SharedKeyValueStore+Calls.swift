@@ -51,11 +51,13 @@ extension SharedKeyValueStore {
 
     /// The value of a key, or `value` if there is none.
     // Resolves the ambiguity between the two above, as in KeyValueStore.
+    @_documentation(visibility: private)
     public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T {
         try reading { store in try store.get(key, default: value) }
     }
 
     /// The asynchronous form.
+    @_documentation(visibility: private)
     public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) async throws -> T {
         try await read { store in try store.get(key, default: value) }
     }
@@ -91,6 +93,7 @@ extension SharedKeyValueStore {
 
     /// Sets the value of a key and replaces any earlier value.
     // Resolves the ambiguity between the two above, as in KeyValueStore.
+    @_documentation(visibility: private)
     public func set<T: SQLValueConvertible & Encodable>(
         _ key: String, to value: T, expires expiry: Date? = nil
     ) throws(DatabaseError) {
@@ -98,6 +101,7 @@ extension SharedKeyValueStore {
     }
 
     /// The asynchronous form.
+    @_documentation(visibility: private)
     public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) async throws {
         try await write { store in try store.set(key, to: value, expires: expiry) }
     }

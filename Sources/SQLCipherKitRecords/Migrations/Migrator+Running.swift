@@ -19,15 +19,15 @@ extension Migrator {
         let end = last ?? names.last
         var finished: [String] = []
         while let migration = try next(in: db, through: last) {
-            var report: Migrator.Violations?
+            var violations: Migrator.Violations?
             let isDone: Bool = try run(db, migration.foreignKeys) { db, isEnforcing in
                 // Another process may have run it meanwhile.
                 guard try pending(in: db).first.isSameText(as: migration.name) else { return .rollback(false) }
-                report = try perform(migration, db, isEnforcing)
+                violations = try perform(migration, db, isEnforcing)
                 return .commit(true)
             }
             if isDone { finished.append(migration.name) }
-            if isDone, let report { onForeignKeyViolations?(report) }
+            if isDone, let violations { report(violations) }
             // What could fail after the last one would hide that it is done.
             if isDone, end.isSameText(as: migration.name) { break }
         }
@@ -51,7 +51,7 @@ extension Migrator {
             }
             return .rollback(())
         }
-        if let onForeignKeyViolations { reports.forEach(onForeignKeyViolations) }
+        reports.forEach(report)
         return pending
     }
 

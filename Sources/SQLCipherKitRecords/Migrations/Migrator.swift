@@ -53,8 +53,10 @@ public struct Migrator: Sendable {
     /// Called after each migration that leaves rows that violate a foreign key, once it is committed. Default: nil.
     ///
     /// If the connection does not enforce foreign keys, violations caused by a migration do not stop it, but are reported as well.
-    /// A dry run reports the violations that the migrations would leave.
-    public var onForeignKeyViolations: (@Sendable (Migrator.Violations) -> Void)?
+    /// A dry run reports the violations that the migrations would leave. The closure gets the migration's name, the violations that
+    /// existed before it, and those that it caused.
+    public var onForeignKeyViolations:
+        (@Sendable (_ migration: String, _ former: [Schema.ForeignKeyViolation], _ new: [Schema.ForeignKeyViolation]) -> Void)?
 
     /// Creates a migrator without migrations.
     public init() {}

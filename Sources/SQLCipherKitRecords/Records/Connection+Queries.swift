@@ -33,6 +33,7 @@ extension Connection {
     /// let longest = try db.fetchOne(Book.all.select { $0.pages.max() })
     /// ```
     /// - Throws: ``DatabaseError``.
+    @_documentation(visibility: private)
     public func fetchOne<Request: SQLRequest, Value: SQLValueConvertible>(
         _ request: Request
     ) throws -> Value? where Request.Element == Value? {

@@ -30,6 +30,7 @@ public struct SQLColumns<Source>: Sendable {
 
 extension SQLColumns where Source: SQLRecord {
     /// A column for which the record has no property.
+    @_documentation(visibility: private)
     public subscript<Value>(column name: String, as type: Value.Type = Value.self) -> SQLExpression<Value> {
         SQLExpression("\(identifier: alias).\(identifier: name)", .atom, Source.columnProfiles[name])
     }
@@ -41,6 +42,7 @@ extension SQLColumns where Source: SQLRecord {
 }
 
 /// On a side of an outer join that may have no row, each column may be NULL.
+@_documentation(visibility: private)
 extension SQLColumns {
     /// The column of a property, which is NULL if there is no row.
     public subscript<Record: SQLRecord, Value>(

@@ -99,6 +99,7 @@ extension SQLExpression where Value: SQLValueConvertible {
 }
 
 /// Comparisons of what codes itself with another expression.
+@_documentation(visibility: private)
 extension SQLExpression {
     @_disfavoredOverload
     public static func == (a: Self, b: Self) -> SQLPredicate { same(.equal, a, b) }

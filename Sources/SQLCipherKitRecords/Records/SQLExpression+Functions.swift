@@ -14,10 +14,12 @@ extension SQLExpression {
 
     /// The minimum; nil if there are no values.
     public func min() -> SQLExpression<Value?> { extreme("min") }
+    @_documentation(visibility: private)
     public func min<T>() -> SQLExpression<Value> where Value == T? { extreme("min") }
 
     /// The maximum; nil if there are no values.
     public func max() -> SQLExpression<Value?> { extreme("max") }
+    @_documentation(visibility: private)
     public func max<T>() -> SQLExpression<Value> where Value == T? { extreme("max") }
 
     /// The sum; nil if there are no values. It is an error if a sum of integers does not fit in `Int64`.

@@ -77,6 +77,7 @@ extension SQLExpression where Value: SQLValueConvertible {
     }
 
     /// Whether the expression is one of these values. NULL is if the array contains nil.
+    @_documentation(visibility: private)
     public func `in`<T: SQLValueConvertible>(_ values: [T?]) -> SQLPredicate where Value == T? { values._contains(self) }
 
     /// Whether the expression is one of a query's values, among which nil equals nil.

@@ -10,6 +10,7 @@ extension SQLExpression {
     public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == [Element] { has(element) }
 
     /// Whether an array that may be NULL, and then has no elements, has an element.
+    @_documentation(visibility: private)
     public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == [Element]? { has(element) }
 
     /// Whether an array in a column of its own has an element.

@@ -29,6 +29,7 @@ extension SQLExpression {
 
     /// Whether a value that may be NULL is one of these.
     @_disfavoredOverload
+    @_documentation(visibility: private)
     public func `in`<T: Codable>(_ values: some Sequence<T>) -> SQLPredicate where Value == T? {
         isAmong(values.compactMap { SQLExpression<T>.stored($0) })
     }

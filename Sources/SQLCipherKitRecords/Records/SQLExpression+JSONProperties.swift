@@ -33,6 +33,7 @@ extension SQLExpression {
     where Value == JSONColumn<Root> { value(property) }
 
     /// A property of a document that may be NULL, as an SQL value.
+    @_documentation(visibility: private)
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == JSONColumn<Root>? { value(property) }
 
@@ -41,6 +42,7 @@ extension SQLExpression {
     where Value: Codable { value(property) }
 
     /// A property of a `Codable` value that is stored as JSON and may be NULL, as an SQL value.
+    @_documentation(visibility: private)
     public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == Root? { value(property) }
 

@@ -23,6 +23,7 @@ extension SQLExpression {
     public func cast<T: _SQLCastable>(to type: T.Type) -> SQLExpression<T> { cast() }
 
     /// A value that may be NULL turned into another type.
+    @_documentation(visibility: private)
     public func cast<T: _SQLCastable, V>(to type: T.Type) -> SQLExpression<T?> where Value == V? { cast() }
 
     private func cast<T: _SQLCastable>() -> SQLExpression<T> {

@@ -32,6 +32,7 @@ extension SQLExpression where Value == String {
 
 extension SQLExpression where Value == String? {
     /// The number of characters; NULL where the text is.
+    @_documentation(visibility: private)
     public var length: SQLExpression<Int?> { call("length", sql) }
 }
 

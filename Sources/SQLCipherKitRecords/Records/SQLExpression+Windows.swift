@@ -88,9 +88,11 @@ extension SQLExpression {
 
     /// Its value in an earlier row; nil if there is none.
     public func lag(_ rows: Int = 1) -> SQLWindowValue<Value?> { neighbour("lag", rows) }
+    @_documentation(visibility: private)
     public func lag<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lag", rows) }
     /// Its value in a later row; nil if there is none.
     public func lead(_ rows: Int = 1) -> SQLWindowValue<Value?> { neighbour("lead", rows) }
+    @_documentation(visibility: private)
     public func lead<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lead", rows) }
     /// Its value in the first of the rows.
     public var firstValue: SQLWindowValue<Value> { SQLWindowValue("first_value(\(sql))", form) }

@@ -90,23 +90,6 @@ extension SQLRecord {
         all.leftJoin(type, on: condition)
     }
 
-    /// A right join: the pairs of matching rows, and the other table's rows without a match, with nil.
-    public static func rightJoin<B: SQLRecord>(
-        _ type: B.Type, on condition: ((SQLColumns<Self>, SQLColumns<B>) -> SQLPredicate)? = nil
-    ) -> SQLJoin<Self?, B> {
-        all.rightJoin(type, on: condition)
-    }
-
-    /// A full join: the pairs of matching rows, and the rows of both tables without a match, with nil.
-    public static func fullJoin<B: SQLRecord>(
-        _ type: B.Type, on condition: ((SQLColumns<Self>, SQLColumns<B>) -> SQLPredicate)? = nil
-    ) -> SQLJoin<Self?, B?> {
-        all.fullJoin(type, on: condition)
-    }
-
-    /// A cross join: each row with each row of the other table.
-    public static func crossJoin<B: SQLRecord>(_ type: B.Type) -> SQLJoin<Self, B> { all.crossJoin(type) }
-
     /// At most `count` records, after skipping `offset` of them.
     public static func limit(_ count: Int, offset: Int = 0) -> SQLQuery<Self> { all.limit(count, offset: offset) }
 

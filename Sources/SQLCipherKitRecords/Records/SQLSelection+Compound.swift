@@ -41,6 +41,7 @@ extension SQLSelection {
     public func value() -> SQLExpression<Element?> where Element: SQLValueConvertible { single() }
 
     /// The first row's value, which may be NULL.
+    @_documentation(visibility: private)
     public func value<T: SQLValueConvertible>() -> SQLExpression<Element> where Element == T? { single() }
 
     private func single<T>() -> SQLExpression<T> { SQLExpression("(\(subquery))", .atom, forms?.first?.profile) }

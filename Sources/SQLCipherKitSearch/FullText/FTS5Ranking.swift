@@ -12,16 +12,6 @@ public struct FTS5RankingContext: ~Copyable {
     /// The arguments of the function: a search's weights.
     public let arguments: [Double]
 
-    /// An occurrence of a phrase of the query.
-    public struct Instance: Hashable, Sendable {
-        /// The index of the phrase in the query, counted from 0.
-        public let phrase: Int
-        /// The index of the column, counted from 0.
-        public let column: Int
-        /// The position of the phrase's first word in the column, in words counted from 0.
-        public let position: Int
-    }
-
     /// The row's id.
     public var rowID: Int64 { api.pointee.xRowid(context) }
     /// The number of columns.
@@ -52,16 +42,17 @@ public struct FTS5RankingContext: ~Copyable {
         return Int(size)
     }
 
-    /// The occurrences of the query's phrases in the row, in the order of columns and positions.
-    public func instances() throws(DatabaseError) -> [Instance] {
+    /// The occurrences of the query's phrases in the row, in the order of columns and positions: which phrase of the query, in
+    /// which column, and at which word the phrase begins, each counted from 0.
+    public func instances() throws(DatabaseError) -> [(phrase: Int, column: Int, position: Int)] {
         var count: Int32 = 0
         try check(api.pointee.xInstCount(context, &count))
-        var instances: [Instance] = []
+        var instances: [(phrase: Int, column: Int, position: Int)] = []
         instances.reserveCapacity(Int(count))
         for index in 0..<count {
             var phrase: Int32 = 0, column: Int32 = 0, position: Int32 = 0
             try check(api.pointee.xInst(context, index, &phrase, &column, &position))
-            instances.append(Instance(phrase: Int(phrase), column: Int(column), position: Int(position)))
+            instances.append((Int(phrase), Int(column), Int(position)))
         }
         return instances
     }

@@ -82,14 +82,6 @@ public struct FTS5Table: Hashable, Sendable {
     package var acceptsLocales: Bool
     package var hasTokenData: Bool
 
-    /// The progress of indexing the existing rows of a content table.
-    public struct IndexingProgress: Hashable, Sendable {
-        /// The number of rows indexed so far.
-        public var indexed: Int
-        /// The number of all rows.
-        public var total: Int
-    }
-
     /// Creates a description.
     /// - Parameters:
     ///   - name: the table's name.

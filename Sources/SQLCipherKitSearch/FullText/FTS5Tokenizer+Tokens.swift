@@ -1,16 +1,6 @@
 import SQLCipherKitCore
 
 extension FTS5Tokenizer {
-    /// A token that a tokenizer found in a text.
-    public struct FoundToken: Hashable, Sendable {
-        /// The token as the index stores it.
-        public let token: String
-        /// The part of the text that the token stands for.
-        public let range: Range<String.Index>
-        /// Whether the token has the same position as the one before, as a synonym does.
-        public let isColocated: Bool
-    }
-
     /// Returns the tokens that the tokenizer finds in a text, to see how a table would index it. For a table that exists, use
     /// ``FullTextIndex/tokens(of:for:)``.
     /// ```swift
@@ -24,7 +14,7 @@ extension FTS5Tokenizer {
     ///   rejects its arguments, and any error of a tokenizer in Swift.
     public func tokens(
         of text: String, for purpose: Purpose = .document, on connection: Connection
-    ) throws(DatabaseError) -> [FoundToken] {
+    ) throws(DatabaseError) -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
         try connection.tokens(of: text, arguments: arguments, for: purpose)
     }
 }
@@ -32,7 +22,7 @@ extension FTS5Tokenizer {
 extension Connection {
     func tokens(
         of text: String, arguments: [String], for purpose: FTS5Tokenizer.Purpose
-    ) throws(DatabaseError) -> [FTS5Tokenizer.FoundToken] {
+    ) throws(DatabaseError) -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
         let tokenizer = try EngineTokenizer(fts5Interface(), arguments)
         let utf8 = text.utf8
         let found: [EngineTokenizer.Found]
@@ -41,9 +31,7 @@ extension Connection {
             func index(_ offset: Int) -> String.Index {
                 utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex
             }
-            return FTS5Tokenizer.FoundToken(
-                token: item.token, range: index(item.range.lowerBound)..<index(item.range.upperBound),
-                isColocated: item.isColocated)
+            return (item.token, index(item.range.lowerBound)..<index(item.range.upperBound), item.isColocated)
         }
     }
 }

@@ -83,7 +83,7 @@ extension FullTextIndex {
     ///   ``FTS5Tokenizer/tokens(of:for:on:)`` throws.
     public func tokens(
         of text: String, for purpose: FTS5Tokenizer.Purpose = .query
-    ) throws(DatabaseError) -> [FTS5Tokenizer.FoundToken] {
+    ) throws(DatabaseError) -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
         try connection.tokens(of: text, arguments: tokenizerArguments(), for: purpose)
     }
 

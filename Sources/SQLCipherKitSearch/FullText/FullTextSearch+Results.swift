@@ -31,12 +31,9 @@ extension FullTextSearch {
 
     /// A row that a search found.
     public struct Hit: Hashable, Sendable, Identifiable {
-        /// Identifies a hit among the hits of one search.
-        public struct ID: Hashable, Sendable {
-            /// The index's position in the list of indexes searched, starting at 0.
-            public let source: Int
-            /// The row id.
-            public let rowID: Int64
+        private struct Place: Hashable, Sendable {
+            let source: Int
+            let rowID: Int64
         }
 
         /// The position of the row's index in the list of indexes searched, starting at 0; always 0 in a search of one index.
@@ -71,7 +68,8 @@ extension FullTextSearch {
         /// The values of ``FullTextSearch/columns``.
         public let columns: RowCopy
 
-        public var id: ID { ID(source: source, rowID: rowID) }
+        /// Identifies the hit among the hits of one search.
+        public var id: some Hashable & Sendable { Place(source: source, rowID: rowID) }
 
         /// The value of one of ``FullTextSearch/columns``.
         /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or

@@ -194,7 +194,7 @@ extension Cases {
                 return try t.db.fetchAll(String.self, "SELECT title FROM note ORDER BY title || '' COLLATE \(identifier: name)")
             },
             call("regular expressions", .settles) { t in
-                try t.db.register(.regularExpressions(matching: .contains))
+                try t.db.register(.regularExpressions())
                 let pattern = t.text("pattern", "ir")
                 return try t.db.fetchOne(Int.self, "SELECT count(*) FROM note WHERE title REGEXP \(pattern)") ?? 0
             })
@@ -230,7 +230,7 @@ extension Cases {
             call("what a schema tells", refusing: [.plaintext, .memory], differs: Set(Subject.Kind.allCases)) { t in try (t.schema.encryption, t.schema.cipher?.version as Any) })
         + family("engine",
             call("facts", on: .nothing) { _ in
-                (SQLCipherEngine.sqliteVersion, SQLCipherEngine.compileOptions.count, SQLCipherEngine.supports(.fts5), SQLCipherEngine.kernels, MemorySecurity.report().limit as Any)
+                (SQLCipherEngine.sqliteVersion, SQLCipherEngine.compileOptions.count, SQLCipherEngine.supports(.fts5), SQLCipherEngine.kernels, SQLCipherEngine.lockedMemory.limit as Any)
             },
             call("logger", on: .nothing) { t in
                 final class Lines: @unchecked Sendable {

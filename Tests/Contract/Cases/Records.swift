@@ -317,7 +317,7 @@ extension Cases {
                 let selection = Note.select { ($0.id, $0.title + text) }.order(byColumn: 1, descending: true).limit(5)
                 let rows = try t.db.fetchAll(selection)
                 try t.same("first" + text, rows.last?.1 ?? nil)
-                return try (rows.count, t.db.fetchAll(Note.group { $0.n }.having { $0.id.count() > 0 }.select { ($0.n.max(), $0.id.countDistinct()) }).count)
+                return try (rows.count, t.db.fetchAll(Note.all.group { $0.n }.having { $0.id.count() > 0 }.select { ($0.n.max(), $0.id.countDistinct()) }).count)
             },
             call("compounds") { t in
                 let text = t.text("text", Secrets.value)
@@ -328,7 +328,7 @@ extension Cases {
             },
             call("nested, common and recursive") { t in
                 let text = t.text("text", Secrets.value)
-                let totals = Child.group { $0.note }.select { ($0.note, $0.id.count()) }
+                let totals = Child.all.group { $0.note }.select { ($0.note, $0.id.count()) }
                 let with = Note.with(Total.self, as: totals).filter { note in Total.filter { $0.note == note.id && $0.count > 0 }.exists && note.title != text }
                 let sql = Note.with(Total.self, as: "SELECT 1 AS note, \(text) AS count").filter { $0.id.in(Total.select { $0.note }) }
                 let recursive = Note.filter { $0.id == 1 }.recursive { note, found in note.id == found.id + 1 && note.title != text }
@@ -428,7 +428,7 @@ extension Cases {
                 let text = t.text("text", Secrets.value)
                 let inner = Note.join(Child.self).filter { note, child in child.name != text }.order { note, _ in note.id }
                 return try (t.db.fetchAll(inner).map { "\($0.0.id ?? 0)\($0.1.name)" }, t.db.count(Note.leftJoin(Child.self) { $0.id == $1.note && $1.name != text }),
-                            t.db.count(Note.rightJoin(Child.self)), t.db.count(Note.fullJoin(Child.self)), t.db.fetchAll(Note.crossJoin(Child.self).select { ($0.title, $1.name) }).count)
+                            t.db.count(Note.all.rightJoin(Child.self)), t.db.count(Note.all.fullJoin(Child.self)), t.db.fetchAll(Note.all.crossJoin(Child.self).select { ($0.title, $1.name) }).count)
             },
             call("of three and four") { t in
                 let text = t.text("text", Secrets.value)

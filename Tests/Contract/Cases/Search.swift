@@ -129,7 +129,7 @@ extension Cases {
                 let table = FTS5Table(
                     t.text("name", "made", .new), columns: [.init(t.text("column", "title", .name)), .unindexed("body"), .json("tags", in: "meta", at: JSONPath(t.text("key", "tags")))],
                     content: .external(table: t.text("table", "note", .name)), tokenizer: .unicode61(separators: t.text("separators", "x")), prefixes: [2])
-                try t.schema.create(table) { last = $0.indexed }
+                try t.schema.create(table) { last = $0.done }
                 t.then {
                     guard t.text("table", "note", .name) == "note", t.text("separators", "x") == "x" else { return }
                     let found = try t.schema.fullText(t.text("name", "made", .new)).search("second")

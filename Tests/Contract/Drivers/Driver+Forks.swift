@@ -28,8 +28,7 @@ extension Driver {
                 if isParents, !item.worksClosed, !isRefused { Isolated.fail("it returned \("\(value)".prefix(100))") }
             case .failure(let error):
                 if let secret = Secrets.told(by: error) { Isolated.fail("its error tells \(secret): \(error)") }
-                let cause = (error as? SQLScriptError)?.error ?? error
-                if isParents, (cause as? DatabaseError)?.reason != .forked { Isolated.fail("it threw \(error)") }
+                if isParents, (error as? DatabaseError)?.reason != .forked { Isolated.fail("it threw \(error)") }
             }
             trial.subject.close()
         }

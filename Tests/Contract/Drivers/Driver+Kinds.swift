@@ -29,7 +29,7 @@ extension Driver {
                 switch result {
                 case .success where refuses: Isolated.fail("it returned, but should say why not")
                 case .failure(let error) where !refuses: Isolated.fail("it threw \(error)")
-                case .failure(let error) where !(error is DatabaseError) && !(error is SQLScriptError): Isolated.fail("it threw \(type(of: error)) \(error)")
+                case .failure(let error) where !(error is DatabaseError): Isolated.fail("it threw \(type(of: error)) \(error)")
                 case .failure: break
                 case .success(let value):
                     let text = "\(value)"

@@ -63,7 +63,7 @@ struct FunctionStep: Step {
                 Array(a.utf8).lexicographicallyPrecedes(Array(b.utf8)) ? .orderedDescending
                     : Array(a.utf8) == Array(b.utf8) ? .orderedSame : .orderedAscending
             })
-        case .regexp: try db.register(.regularExpressions(matching: .contains))
+        case .regexp: try db.register(.regularExpressions())
         case .thrown, .typed: break
         }
     }

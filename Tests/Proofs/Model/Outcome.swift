@@ -33,7 +33,6 @@ enum Outcome: Equatable, CustomStringConvertible {
         switch error {
         case is Thrown: self = .thrown
         case let error as DatabaseError: self = .failed(error.code.rawValue, error.reason)
-        case let error as SQLScriptError: self = .failed(error.error.code.rawValue, error.error.reason)
         default: self = .text("\(error)")
         }
     }

@@ -131,7 +131,7 @@ import TestSupport
     @Test func notificationsSuspendAndResume() throws {
         let center = NotificationCenter()
         let away = Notification.Name("away"), back = Notification.Name("back")
-        var observation: SuspensionObservation? = pool.observeSuspension(suspending: away, resuming: back, in: center)
+        var observation: ObservationToken? = pool.observeSuspension(suspending: away, resuming: back, in: center)
         center.post(name: away, object: nil)
         #expect(pool.isSuspended)
         expectSuspended(pool)

@@ -23,9 +23,9 @@ import TestSupport
         }
         try SQLCipherEngine.setLogger(nil)
         let all = messages.all
-        #expect(all.contains { $0.source == .sqlite && $0.level == .error && $0.code == .error && $0.text.contains("table_for_the_log") })
-        #expect(all.contains { $0.source == .sqlcipher && $0.level == .error })
-        #expect(all.contains { $0.source == .sqlcipher && $0.level == .debug })
+        #expect(all.contains { $0.code != nil && $0.level == .error && $0.code == .error && $0.text.contains("table_for_the_log") })
+        #expect(all.contains { $0.code == nil && $0.level == .error })
+        #expect(all.contains { $0.code == nil && $0.level == .debug })
         #expect(throws: DatabaseError.self) { try db.execute("SELECT * FROM table_behind_the_log") }
         #expect(!messages.all.contains { $0.text.contains("table_behind_the_log") })
     }

@@ -27,8 +27,8 @@ import TestSupport
     }
 
     @Test func unicode() throws {
-        try db.register(.collation(.unicode))
-        try db.register(.collation(.unicodeIgnoringCase))
+        try db.register(.unicodeCollation)
+        try db.register(.unicodeCollationIgnoringCase)
         // The same letter in two spellings, and letters beyond A to Z.
         #expect(try db.fetchOne(Bool.self, "SELECT \("e\u{301}") = \("é") COLLATE UNICODE") == true)
         #expect(try db.fetchOne(Bool.self, "SELECT \("e\u{301}") = \("é")") == false)
@@ -42,9 +42,9 @@ import TestSupport
     }
 
     @Test func localized() throws {
-        try db.register(.collation(.localized(locale: Locale(identifier: "en"))))
+        try db.register(.localizedCollation(locale: Locale(identifier: "en")))
         #expect(try sorted(["file 10", "File 9", "file 1"], "LOCALIZED") == ["file 1", "File 9", "file 10"])
-        try db.register(.collation(.localized("ENGLISH", locale: Locale(identifier: "en"))))
+        try db.register(.localizedCollation("ENGLISH", locale: Locale(identifier: "en")))
         #expect(try sorted(["b", "a"], "english") == ["a", "b"])
     }
 

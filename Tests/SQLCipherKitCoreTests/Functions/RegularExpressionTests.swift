@@ -17,18 +17,18 @@ import TestSupport
 
     @Test func wholeOrContains() throws {
         #expect(throws: DatabaseError.self) { try found("v[0-9]+") }
-        try db.register(.regularExpressions(matching: .contains))
+        try db.register(.regularExpressions())
         #expect(try found("v[0-9]+") == ["v1", "version v22"])
-        try db.register(.regularExpressions(matching: .whole))
+        try db.register(.regularExpressions(matchingWhole: true))
         #expect(try found("v[0-9]+") == ["v1"])
         #expect(try found(".\\d") == ["v1", "V3", "é1"])
-        try db.register(.regularExpressions(matching: .whole, ignoringCase: true))
+        try db.register(.regularExpressions(matchingWhole: true, ignoringCase: true))
         #expect(try found("v\\d") == ["v1", "V3"])
         #expect(try found("É1") == ["é1"])
     }
 
     @Test func aPatternThatIsNotWellFormedThrows() throws {
-        try db.register(.regularExpressions(matching: .contains))
+        try db.register(.regularExpressions())
         let error = #expect(throws: DatabaseError.self) { try found("(") }
         #expect(error?.reason == .invalidArgument)
         #expect(error?.message.contains("(") == true)
@@ -36,7 +36,7 @@ import TestSupport
     }
 
     @Test func otherTypes() throws {
-        try db.register(.regularExpressions(matching: .whole))
+        try db.register(.regularExpressions(matchingWhole: true))
         #expect(try db.fetchOne(Bool?.self, "SELECT NULL REGEXP 'a'") == .some(nil))
         #expect(try db.fetchOne(Bool?.self, "SELECT 'a' REGEXP NULL") == .some(nil))
         #expect(try db.fetchOne(Bool.self, "SELECT 123 REGEXP '[0-9]+'") == true)
@@ -44,7 +44,7 @@ import TestSupport
     }
 
     @Test func aPatternForEachRow() throws {
-        try db.register(.regularExpressions(matching: .contains))
+        try db.register(.regularExpressions())
         // More patterns than are kept, each used again.
         let count = try db.fetchOne(
             Int.self,

@@ -41,7 +41,7 @@ import Testing
 
         let document = JSONExpression("(SELECT meta FROM note WHERE id = \(1))")
         let elements = try document.elements(in: db).collect()
-        #expect(elements.map(\.key) == [.name("city"), .name("tags"), .name("stars"), .name("open")])
+        #expect(elements.map(\.key) == [.key("city"), .key("tags"), .key("stars"), .key("open")])
         #expect(elements.map(\.type) == [.text, .array, .integer, .true])
         #expect(try elements.map { try $0.value } == ["Roma", ["a", "b"], 5, true])
         #expect(try elements.map { try $0.fullKey } == [JSONPath("city"), JSONPath("tags"), JSONPath("stars"), JSONPath("open")])
@@ -50,7 +50,7 @@ import Testing
         let tree = try JSONExpression(value: ["k y": ["x\"": [1, "two"]]]).descendants(in: db).collect()
         #expect(try tree.map { try $0.fullKey }
             == [.root, JSONPath("k y"), JSONPath("k y", "x\""), JSONPath("k y", "x\"", 0), JSONPath("k y", "x\"", 1)])
-        #expect(tree.map(\.key) == [nil, .name("k y"), .name("x\""), .index(0), .index(1)])
+        #expect(tree.map(\.key) == [nil, .key("k y"), .key("x\""), .index(0), .index(1)])
         #expect(tree[1].parent == tree[0].id && tree[4].parent == tree[2].id && tree[0].parent == nil)
         #expect(try tree[4].path == JSONPath("k y", "x\""))
     }

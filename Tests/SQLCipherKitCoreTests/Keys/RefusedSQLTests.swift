@@ -80,8 +80,6 @@ import TestSupport
             } catch let error as DatabaseError {
                 if error.reason == .refusedSQL { refused += 1 }
                 #expect(!error.description.contains("hunter2") && error.sql != sql, "\(error)")
-            } catch let error as SQLScriptError {
-                if error.error.reason == .refusedSQL { refused += 1 }
             } catch { Issue.record("\(what): \(error)") }
         }
         attempt("execute") { try db.execute(raw) }

@@ -55,11 +55,11 @@ import TestSupport
     }
 
     @Test func anErrorTellsWhichStatement() throws {
-        let error = #expect(throws: SQLScriptError.self) {
+        let error = #expect(throws: DatabaseError.self) {
             try db.execute(SQLScript("CREATE TABLE a(x); -- fine\nINSERT INTO a VALUES (1); INSERT INTO nowhere VALUES (2); DROP TABLE a"))
         }
-        #expect(error?.index == 2)
-        #expect(error?.error.sql?.contains("nowhere") == true)
+        #expect(error?.statementIndex == 2)
+        #expect(error?.sql?.contains("nowhere") == true)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 1)
     }
 
@@ -80,22 +80,22 @@ import TestSupport
         let inserts = (0..<20_000).map { "INSERT INTO a VALUES (\($0));\n" }.joined()
         try db.execute(SQLScript("CREATE TABLE a(x); BEGIN;\n" + inserts + "COMMIT"))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 20_000)
-        let error = #expect(throws: SQLScriptError.self) { try db.execute(SQLScript("SELECT 1; SELECT 'é' FRM b; " + inserts)) }
-        #expect(error?.index == 1)
-        #expect(error?.error.sql?.hasPrefix(" SELECT 'é' FRM b;") == true)
-        #expect(error?.error.offset == 17)
-        #expect(throws: SQLScriptError.self) { try db.execute(SQLScript("SELECT 1;\0 DROP TABLE a")) }
+        let error = #expect(throws: DatabaseError.self) { try db.execute(SQLScript("SELECT 1; SELECT 'é' FRM b; " + inserts)) }
+        #expect(error?.statementIndex == 1)
+        #expect(error?.sql?.hasPrefix(" SELECT 'é' FRM b;") == true)
+        #expect(error?.offset == 17)
+        #expect(throws: DatabaseError.self) { try db.execute(SQLScript("SELECT 1;\0 DROP TABLE a")) }
     }
 
     /// A script has no values, and a parameter without one would be NULL.
     @Test func aStatementWithParametersIsRefused() throws {
         try db.execute("CREATE TABLE kept(a)")
         for parameter in ["?", "?3", ":a", "@a", "$a"] {
-            let error = #expect(throws: SQLScriptError.self, "\(parameter)") {
+            let error = #expect(throws: DatabaseError.self, "\(parameter)") {
                 try db.execute(SQLScript("INSERT INTO kept VALUES (1); INSERT INTO kept VALUES (\(parameter)); INSERT INTO kept VALUES (2)"))
             }
-            #expect(error?.index == 1 && error?.error.reason == .parameters, "\(parameter)")
-            #expect(throws: SQLScriptError.self) { try db.execute(SQLScript("SELECT \(parameter)")) { _, _ in .next } }
+            #expect(error?.statementIndex == 1 && error?.reason == .parameters, "\(parameter)")
+            #expect(throws: DatabaseError.self) { try db.execute(SQLScript("SELECT \(parameter)")) { _, _ in .next } }
         }
         #expect(try db.fetchAll(Int?.self, "SELECT a FROM kept") == [1, 1, 1, 1, 1])
     }

@@ -69,7 +69,7 @@ import TestSupport
     @Test(arguments: statements) func noSQLChangesIt(sql: String) throws {
         let (_, db) = try make()
         let before = try mark(db)
-        let error = #expect(throws: SQLScriptError.self) { try db.execute(SQLScript(sql)) }?.error
+        let error = #expect(throws: DatabaseError.self) { try db.execute(SQLScript(sql)) }
         #expect(error?.reason == .refusedSQL && error?.message.contains("KeySlots") == true, "\(String(describing: error))")
         try db.execute("PRAGMA writable_schema = OFF")
         #expect(try mark(db) == before)

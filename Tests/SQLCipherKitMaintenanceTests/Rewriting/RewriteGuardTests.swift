@@ -59,7 +59,7 @@ import TestSupport
         let writing: [(String, () throws -> Void)] = [
             ("INSERT", { try db.execute("INSERT INTO t(x) VALUES (1)") }), ("prepared INSERT", { try insert.execute() }),
             ("TEMP", { try db.execute("CREATE TEMP TABLE IF NOT EXISTS stray(x)") }), ("rebuild", { try index.rebuild() }),
-            ("script", { do { try db.execute(SQLScript("DELETE FROM t")) } catch let error as SQLScriptError { throw error.error } }),
+            ("script", { try db.execute(SQLScript("DELETE FROM t")) }),
             ("begin", { try db.begin() }), ("BEGIN", { try db.execute("BEGIN") }), ("transaction", { try db.transaction { _ in } }),
             ("savepoint", { try db.savepoint { _ in } }), ("attach", { try db.attach(.memory, as: "stray", key: nil) }),
             ("withAttached", { try db.withAttached(.memory, as: "stray", key: nil) { _ in } }),

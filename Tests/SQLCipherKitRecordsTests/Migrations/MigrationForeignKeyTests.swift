@@ -87,7 +87,7 @@ import TestSupport
                 for _ in 0..<steps { try Self.step(db, &random) }
                 shared.set(after: try Self.gaps(db))
             }
-            migrator.onForeignKeyViolations = { shared.set($0) }
+            migrator.onForeignKeyViolations = { shared.set($1, $2) }
             let result = Result { try migrator.migrate(db) }
             let after = shared.after
             let new = after.map { max(0, $0.value - (before[$0.key] ?? 0)) }.reduce(0, +)
@@ -110,12 +110,16 @@ import TestSupport
         #expect(outcomes.count == 2 && reports > 10)
     }
 
+    private typealias Report = (former: [Schema.ForeignKeyViolation], new: [Schema.ForeignKeyViolation])
+
     private final class Seen: Sendable {
-        private let state = Lock<(after: [String: Int], report: Migrator.Violations?)>(([:], nil))
+        private let state = Lock<(after: [String: Int], report: Report?)>(([:], nil))
         func set(after: [String: Int]) { state.withLock { $0.after = after } }
-        func set(_ report: Migrator.Violations) { state.withLock { $0.report = report } }
+        func set(_ former: [Schema.ForeignKeyViolation], _ new: [Schema.ForeignKeyViolation]) {
+            state.withLock { $0.report = (former, new) }
+        }
         var after: [String: Int] { state.withLock { $0.after } }
-        var report: Migrator.Violations? { state.withLock { $0.report } }
+        var report: Report? { state.withLock { $0.report } }
     }
 
     @Test func theErrorNamesTableRowAndParent() throws {

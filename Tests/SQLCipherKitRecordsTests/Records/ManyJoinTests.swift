@@ -59,8 +59,8 @@ private typealias Cover = Library.Cover
         #expect(try db.fetchAll(Folder.limit(3, offset: 1)).count == 3)
         #expect(try db.fetchAll(Folder.select { $0.id }.limit(5)).count == 5)
         #expect(try db.fetchAll(Folder.select { ($0.id, $0.name) }).count == 12)
-        let full = try db.count(Folder.fullJoin(Cover.self)), right = try db.count(Folder.rightJoin(Cover.self))
-        let cross = try db.count(Folder.crossJoin(Cover.self))
+        let full = try db.count(Folder.all.fullJoin(Cover.self)), right = try db.count(Folder.all.rightJoin(Cover.self))
+        let cross = try db.count(Folder.all.crossJoin(Cover.self))
         #expect(right == 8 && full >= 12 && cross == 96)
     }
 }

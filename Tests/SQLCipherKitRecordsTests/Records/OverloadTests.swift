@@ -97,7 +97,7 @@ import TestSupport
 
     @Test func shortForms() throws {
         #expect(try db.fetchAll(Letter.order(\.flags, \.name)).map(\.name) == ["c", "a", "b"])
-        #expect(try db.count(Letter.distinct()) == 3 && db.fetchAll(Letter.group { $0.state }.select { _ in .countAll }) == [1, 1, 1])
+        #expect(try db.count(Letter.all.distinct()) == 3 && db.fetchAll(Letter.all.group { $0.state }.select { _ in .countAll }) == [1, 1, 1])
         #expect(try db.fetchSet(Letter.select { $0.flags > 0 }) == [true, false])
         #expect(try db.find(Letter.self, id: 1).name == "a")
         let missing = #expect(throws: DatabaseError.self) { try db.find(Letter.self, id: 9) }

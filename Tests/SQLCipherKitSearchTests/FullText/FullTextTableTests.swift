@@ -102,9 +102,9 @@ import Testing
             WITH RECURSIVE s(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM s LIMIT 2500)
             INSERT INTO t SELECT 'k' || value, 'word' || (value % 10) FROM s
             """)
-        var seen: [FTS5Table.IndexingProgress] = []
+        var seen: [RewriteProgress] = []
         try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "t"))) { seen.append($0) }
-        #expect(seen.map(\.indexed) == [1000, 2000, 2500] && seen.allSatisfy { $0.total == 2500 })
+        #expect(seen.map(\.done) == [1000, 2000, 2500] && seen.allSatisfy { $0.total == 2500 })
         #expect(try db.fullText("f").count("word3") == 250)
         #expect(try db.fullText("f").isIntact())
         struct Stop: Error {}

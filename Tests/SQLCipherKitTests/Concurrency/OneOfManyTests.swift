@@ -22,7 +22,7 @@ import TestSupport
         ("detach", { db in try db.schema("b").detach() }),
         ("DETACH", { db in try db.execute("DETACH b") }),
         ("function", { db in try db.register(.function("half") { (x: Double) in x / 2 }) }),
-        ("collation", { db in try db.register(.collation(.unicodeIgnoringCase)) }),
+        ("collation", { db in try db.register(.unicodeCollationIgnoringCase) }),
         ("unregister", { db in try db.unregister(.function("half", arguments: 1)) }),
         ("TEMP table", { db in try db.execute("CREATE TEMP TABLE u(x)") }),
         ("temp.table", { db in try db.execute("CREATE TABLE temp.u(x)") }),

@@ -168,9 +168,7 @@ import TestSupport
             do {
                 try call()
                 Issue.record("call \(index) did not throw")
-            } catch let error as DatabaseError { #expect(error.reason == .closed, "call \(index)") } catch let error as SQLScriptError {
-                #expect(error.error.reason == .closed, "call \(index)")
-            }
+            } catch let error as DatabaseError { #expect(error.reason == .closed, "call \(index)") }
         }
         #expect(statement.sql == "" && statement.columnNames == [] && statement.parameterNames == [])
         #expect(db.changes == 0 && db.lastInsertedRowID == 0 && !db.isInTransaction)

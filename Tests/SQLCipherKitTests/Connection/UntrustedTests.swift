@@ -85,7 +85,7 @@ import TestSupport
         let path = folder.path("patterns.db")
         func configuration(_ base: DatabaseConfiguration) -> DatabaseConfiguration {
             var configuration = base
-            configuration.prepare = { try $0.register(.regularExpressions(matching: .contains)) }
+            configuration.prepare = { try $0.register(.regularExpressions()) }
             return configuration
         }
         do {

@@ -72,7 +72,7 @@ import TestSupport
         try db.main.dropView("best", ifExists: true)
         try db.main.dropTrigger("log_deletion", ifExists: true)
         try db.main.dropTable("draft", ifExists: true)
-        #expect(try db.main.indexes(of: "note").isEmpty)
+        #expect(try db.main.table("note")?.indexes == [])
         try db.execute("CREATE TABLE film(id INTEGER PRIMARY KEY, data BLOB)")
         try db.execute("""
             INSERT INTO film(data)
@@ -90,7 +90,7 @@ import TestSupport
     /// The log belongs to the process: `LoggingTests`, which run one after another, look at what it says.
     private func log() throws {
         try SQLCipherEngine.setLogger(minimumLevel: .warning) { message in
-            print(message.source, message.level, message.text)
+            print(message.level, message.text)
         }
     }
 }

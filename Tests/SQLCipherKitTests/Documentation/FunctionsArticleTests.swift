@@ -48,7 +48,7 @@ import TestSupport
         let product = try db.fetchOne(
             Int.self, "SELECT product(stars) FROM note")
         #expect(product == 15)
-        try db.register(.collation(.unicodeIgnoringCase))
+        try db.register(.unicodeCollationIgnoringCase)
         try db.register(.collation("BY_LENGTH") { a, b in
             a.count < b.count ? .orderedAscending
                 : a.count > b.count ? .orderedDescending : .orderedSame
@@ -58,7 +58,7 @@ import TestSupport
             "SELECT title FROM note ORDER BY title COLLATE BY_LENGTH")
         #expect(shortest == "Mill")
         try db.main.reindex(collation: "UNICODE_NOCASE")
-        try db.register(.regularExpressions(matching: .contains))
+        try db.register(.regularExpressions())
         let versions = try db.fetchAll(
             String.self, "SELECT title FROM note WHERE title REGEXP \("^B")")
         #expect(versions == ["Bakery"])
@@ -70,7 +70,7 @@ import TestSupport
         }
         var configuration = DatabaseConfiguration()
         configuration.prepare = { db in
-            try db.register(.collation(.unicodeIgnoringCase))
+            try db.register(.unicodeCollationIgnoringCase)
         }
         let pool = try DatabasePool(
             .file(path), key: key, configuration: configuration)

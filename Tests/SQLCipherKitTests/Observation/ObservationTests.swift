@@ -133,7 +133,7 @@ import TestSupport
             }
         }
         try await entered.opened()
-        func next(_ iterator: DatabaseObservation<Int>.Iterator) -> Task<(Int?, DatabaseObservation<Int>.Iterator), any Error> {
+        func next(_ iterator: DatabaseObservation<Int>.AsyncIterator) -> Task<(Int?, DatabaseObservation<Int>.AsyncIterator), any Error> {
             Task {
                 var iterator = iterator
                 let count = try await iterator.next()

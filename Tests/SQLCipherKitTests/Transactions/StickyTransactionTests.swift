@@ -43,9 +43,7 @@ import TestSupport
     }
 
     private func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
-        do { try body() } catch let error as DatabaseError { return error.reason } catch let error as SQLScriptError {
-            return error.error.reason
-        } catch {}
+        do { try body() } catch let error as DatabaseError { return error.reason } catch {}
         return nil
     }
 
@@ -148,7 +146,7 @@ import TestSupport
             if let before { ways += [{ try before.execute() }, { try before.step() }, { _ = try before.fetchAll(Int.self) }] }
             for way in ways {
                 let error = #expect(throws: (any Error).self) { try way() }
-                let found = (error as? DatabaseError) ?? (error as? SQLScriptError)?.error
+                let found = error as? DatabaseError
                 #expect(found?.reason == .misuse && found?.message.contains("savepoint(_:_:)") == true,
                     "\(String(describing: error))")
             }

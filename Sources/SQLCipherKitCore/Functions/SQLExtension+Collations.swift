@@ -1,31 +1,39 @@
 import CSQLCipher
 import Foundation
 
-/// An order of texts, for `COLLATE`, `ORDER BY`, indexes and comparisons (<https://sqlite.org/datatype3.html#collation>).
+/// Orders of texts, for `COLLATE`, `ORDER BY`, indexes and comparisons (<https://sqlite.org/datatype3.html#collation>).
 ///
 /// An index on a column is sorted by the column's collation. So as long as an index uses a collation, it must order all texts, and
 /// always in the same way. If the order changes, run `REINDEX`.
-public struct Collation {
-    /// The name of the collation in SQL.
-    public let name: String
-    /// Compares two texts.
-    public let compare: (String, String) -> ComparisonResult
-
-    /// Creates a collation from a closure. The closure must not use the connection, and cannot throw, because SQLite has no way to
-    /// report an error from it.
-    public init(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) {
-        self.name = name
-        self.compare = compare
+extension SQLExtension {
+    /// Creates an extension for a collation (<https://sqlite.org/c3ref/create_collation.html>).
+    /// ```swift
+    /// try db.register(.collation("BY_LENGTH") { a, b in
+    ///     a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
+    /// })
+    /// ```
+    /// Bytes that are not UTF-8 are compared as U+FFFD. Registering throws ``DatabaseError`` for a name with a NUL character, and
+    /// while a statement that uses a collation with that name is running.
+    /// - Parameters:
+    ///   - name: the name of the collation in SQL.
+    ///   - compare: compares two texts. It must not use the connection, and cannot throw, because SQLite has no way to report an
+    ///     error from it.
+    public static func collation(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) -> SQLExtension {
+        SQLExtension { connection throws(DatabaseError) in try connection.install(name, compare) }
     }
 
     /// `UNICODE`: Unicode's canonical order, in which a letter with an accent equals the same letter with a combining accent.
-    public static var unicode: Collation {
-        Collation("UNICODE") { a, b in a == b ? .orderedSame : a < b ? .orderedAscending : .orderedDescending }
+    public static var unicodeCollation: SQLExtension {
+        collation("UNICODE") { a, b in a == b ? .orderedSame : a < b ? .orderedAscending : .orderedDescending }
     }
 
     /// `UNICODE_NOCASE`: the same but case-insensitive in all scripts. SQLite's `NOCASE` folds only A to Z.
-    public static var unicodeIgnoringCase: Collation {
-        Collation("UNICODE_NOCASE") { a, b in
+    /// ```swift
+    /// try db.register(.unicodeCollationIgnoringCase)
+    /// try db.execute("CREATE TABLE person(name TEXT COLLATE UNICODE_NOCASE)")
+    /// ```
+    public static var unicodeCollationIgnoringCase: SQLExtension {
+        collation("UNICODE_NOCASE") { a, b in
             let a = a.lowercased(), b = b.lowercased()
             return a == b ? .orderedSame : a < b ? .orderedAscending : .orderedDescending
         }
@@ -37,8 +45,8 @@ public struct Collation {
     /// - Parameters:
     ///   - name: the name of the collation in SQL. Default: `LOCALIZED`.
     ///   - locale: the locale with the language. Default: that of the process.
-    public static func localized(_ name: String = "LOCALIZED", locale: Locale = .current) -> Collation {
-        Collation(name) { a, b in
+    public static func localizedCollation(_ name: String = "LOCALIZED", locale: Locale = .current) -> SQLExtension {
+        collation(name) { a, b in
             a.compare(b, options: [.numeric, .caseInsensitive, .widthInsensitive], range: nil, locale: locale).or {
                 a.compare(b, options: [.numeric, .forcedOrdering], range: nil, locale: locale)
             }
@@ -56,9 +64,8 @@ private final class CollationBox {
     // SQLite compares only in calls on the connection, which keep it alive.
     unowned(unsafe) let connection: Connection
 
-    init(_ collation: Collation, _ connection: Connection) {
-        compare = collation.compare
-        self.connection = connection
+    init(_ compare: @escaping (String, String) -> ComparisonResult, _ connection: Connection) {
+        (self.compare, self.connection) = (compare, connection)
     }
 
     func compare(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Int32 {
@@ -74,36 +81,13 @@ private final class CollationBox {
     }
 }
 
-extension SQLExtension {
-    /// Creates an extension for a collation (<https://sqlite.org/c3ref/create_collation.html>).
-    /// ```swift
-    /// try db.register(.collation(.unicodeIgnoringCase))
-    /// try db.execute("CREATE TABLE person(name TEXT COLLATE UNICODE_NOCASE)")
-    /// ```
-    /// Bytes that are not UTF-8 are compared as U+FFFD. Registering throws ``DatabaseError`` for a name with a NUL character, and
-    /// while a statement that uses a collation with that name is running.
-    public static func collation(_ collation: Collation) -> SQLExtension {
-        SQLExtension { connection throws(DatabaseError) in try connection.install(collation) }
-    }
-
-    /// Creates an extension for a collation from a closure.
-    /// ```swift
-    /// try db.register(.collation("BY_LENGTH") { a, b in
-    ///     a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
-    /// })
-    /// ```
-    /// Registering throws ``DatabaseError`` for a name with a NUL character, and while a statement that uses a collation with that
-    /// name is running.
-    public static func collation(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) -> SQLExtension {
-        collation(Collation(name, compare))
-    }
-}
-
 extension Connection {
-    fileprivate func install(_ collation: Collation) throws(DatabaseError) {
-        let name = try collation.name.cName("the name of a collation")
+    fileprivate func install(
+        _ name: String, _ compare: @escaping (String, String) -> ComparisonResult
+    ) throws(DatabaseError) {
+        let name = try name.cName("the name of a collation")
         let handle = try liveOutsideHooks()
-        let box = Unmanaged.passRetained(CollationBox(collation, self))
+        let box = Unmanaged.passRetained(CollationBox(compare, self))
         let rc = sqlite3_create_collation_v2(
             handle, name, SQLITE_UTF8, box.toOpaque(),
             { context, countA, a, countB, b in
