@@ -27,7 +27,7 @@ struct Contract {
         case "memory":
             guard faultmemory_install() == 0 else { return print("FAILED: no allocator") }
             driver.runFaults([.memory])
-        case "calls": driver.runFaults([.open, .read, .write, .sync, .truncate, .rename, .unlink, .stat, .full, .random, .lock])
+        case "calls": driver.runFaults(Fault.allCases.filter { $0 != .memory })
         case "kills": driver.runKills()
         case "forks": driver.runForks()
         default: return print("there is no driver \(arguments[2])")

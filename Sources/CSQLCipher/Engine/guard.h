@@ -118,6 +118,27 @@ int sqlcipherkit_attach(sqlite3 *db, const char *location, const char *name, con
     return rc == SQLITE_DONE ? SQLITE_OK : finalized != SQLITE_OK ? finalized : rc;
 }
 
+int sqlcipherkit_detach(sqlite3 *db, const char *name) {
+    sqlite3_mutex_enter(db->mutex);
+    /* What reading the schemas has begun when it failed. */
+    if (db->autoCommit && db->nVdbeActive == 0) sqlcipherkit_leave_transaction(db, name);
+    Mem answer, argument;
+    sqlite3_value *arguments[] = {&argument};
+    sqlite3VdbeMemInit(&answer, db, MEM_Null);
+    sqlite3VdbeMemInit(&argument, db, MEM_Null);
+    int rc = sqlite3VdbeMemSetStr(&argument, name, -1, SQLITE_UTF8, SQLITE_STATIC);
+    if (rc == SQLITE_OK) {
+        sqlite3_context context = {.pOut = &answer, .enc = ENC(db)};
+        detachFunc(&context, 1, arguments);
+        rc = context.isError;
+        if (rc == SQLITE_OK) sqlite3ExpirePreparedStatements(db, 0);
+    }
+    sqlite3VdbeMemRelease(&argument);
+    sqlite3VdbeMemRelease(&answer);
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+
 /* Sets every setting of a codec that has not been used yet, in an order that checks each against those before it. */
 static int sqlcipherkit_set_cipher(sqlite3 *db, Db *schema, codec_ctx *codec, const sqlcipherkit_cipher_settings *cipher) {
     /* Another process-wide default, which only the key derivation reads. */

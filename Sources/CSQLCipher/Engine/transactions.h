@@ -127,6 +127,19 @@ int sqlcipherkit_refuses_commit(sqlite3 *db) { return (db->flags & SQLITE_Corrup
 
 void sqlcipherkit_allow_commit(sqlite3 *db) { db->flags &= ~(u64)SQLITE_CorruptRdOnly; }
 
+void sqlcipherkit_unlock(sqlite3 *db, const char *schema) {
+    sqlite3_mutex_enter(db->mutex);
+    Btree *btree = sqlcipherkit_btree(db, schema);
+    if (btree != NULL) {
+        sqlite3BtreeEnter(btree);
+        Pager *pager = sqlite3BtreePager(btree);
+        sqlite3PagerLockingMode(pager, PAGER_LOCKINGMODE_NORMAL);
+        pagerUnlockIfUnused(pager);
+        sqlite3BtreeLeave(btree);
+    }
+    sqlite3_mutex_leave(db->mutex);
+}
+
 void sqlcipherkit_leave_transaction(sqlite3 *db, const char *schema) {
     sqlite3_mutex_enter(db->mutex);
     Btree *btree = sqlcipherkit_btree(db, schema);

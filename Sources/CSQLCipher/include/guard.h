@@ -40,3 +40,7 @@ int sqlcipherkit_key(sqlite3 *db, const char *schema, const void *key, int count
  * key. */
 int sqlcipherkit_attach(sqlite3 *db, const char *location, const char *name, const void *key, int count,
                         const sqlcipherkit_cipher_settings *cipher);
+
+/* Detaches a database without a statement, which SQLite prepares only once it has read all schemas. SQLITE_ERROR while the database
+ * is in use. */
+int sqlcipherkit_detach(sqlite3 *db, const char *name);

@@ -50,3 +50,6 @@ void sqlcipherkit_allow_commit(sqlite3 *db);
 /* Takes a database, if it is attached, out of the open transaction, and undoes what was changed in it, so that it can be detached.
  * No statement may be on a row of it. */
 void sqlcipherkit_leave_transaction(sqlite3 *db, const char *schema);
+
+/* Lets others use a database that was locked for longer than a transaction. A statement would need memory and the disk. */
+void sqlcipherkit_unlock(sqlite3 *db, const char *schema);

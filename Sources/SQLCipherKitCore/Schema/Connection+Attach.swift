@@ -185,6 +185,9 @@ extension Schema {
         defer { if (try? live()) == nil { forgetKeyOrigin() } }
         let statement = try connection.prepare("DETACH DATABASE ?")
         do throws(DatabaseError) { try statement.execute([name]) } catch {
+            // SQLite reads all schemas first, which a failing disk prevents.
+            if error.code != .error, error.reason == .engine,
+                try sqlcipherkit_detach(connection.liveForUse(), name) == SQLITE_OK { return }
             // The name is attached, so the only remaining reason for this code is that the database is in use.
             guard error.code == .error else { throw error }
             throw DatabaseError(

@@ -49,10 +49,17 @@ extension Schema {
         let before = try pragma(name, as: SQLValue.self)
         // A value of another type is refused before anything is set.
         _ = try pragma(name, as: type)
-        do throws(DatabaseError) {
+        func set() throws(DatabaseError) -> T? {
             if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
             return try pragma(name, as: type)
-        } catch {
+        }
+        // What the file holds is undone if it cannot be read again.
+        if Self.stored.contains(SQLName(name)) {
+            return try DatabaseError.only("a pragma") { try connection.savepoint { _ in try set() } }
+        }
+        let settings = try KeptSettings(of: connection)
+        do throws(DatabaseError) { return try set() } catch {
+            defer { settings.putBack() }
             if let literal = before?.pragmaLiteral {
                 try? connection.restoring { let _: SQLValue? = try answer(to: "\(text) = \(literal)") }
             }
@@ -72,6 +79,8 @@ extension Schema {
         "incremental_vacuum", "optimize", "shrink_memory", "wal_checkpoint", "integrity_check", "quick_check", "foreign_key_check",
         "case_sensitive_like",
     ]
+
+    private static let stored: Set<SQLName> = ["user_version", "application_id", "schema_version"]
 
     private func pragmaText(_ name: String) throws(DatabaseError) -> String {
         try live()

@@ -74,7 +74,11 @@ extension Connection {
     public func rollback() throws(DatabaseError) {
         _ = try liveForUse()
         guard isInTransaction else { throw .misuse("there is no transaction to roll back") }
-        try execute("ROLLBACK")
+        do throws(DatabaseError) { try execute("ROLLBACK") } catch {
+            // The statement needs memory, rolling back does not.
+            guard error.code == .outOfMemory, let handle else { throw error }
+            sqlcipherkit_roll_back(handle)
+        }
     }
 
     /// Runs `body` in a transaction: commits and returns its value, or rolls back if it throws.

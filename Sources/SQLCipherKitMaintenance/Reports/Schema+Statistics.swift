@@ -24,9 +24,9 @@ extension Schema {
                 throw .invalidArgument("there is no table or index \(name) in \(self.name)")
             }
         }
-        let old = try connection.fetchOne(Int.self, "PRAGMA analysis_limit") ?? 0
+        let settings = try KeptSettings(of: connection)
+        defer { settings.putBack() }
         try connection.execute(SQL(raw: "PRAGMA analysis_limit = \(Int32(clamping: limit ?? 0))"))
-        defer { try? connection.restoring { try connection.execute(SQL(raw: "PRAGMA analysis_limit = \(old)")) } }
         try connection.execute(SQL(raw: "ANALYZE \(name.map(qualified) ?? quotedName)"))
     }
 

@@ -25,9 +25,9 @@ struct Erasure {
         let pages = try schema.pageCount
         let reporter = progress.map { RewriteReporter(ProgressRelay($0, on: connection), total: max(1, pages)) }
 
-        let level = try schema.synchronous
+        let settings = try KeptSettings(of: connection)
+        defer { settings.putBack() }
         try schema.setSynchronous(.extra)
-        defer { try? connection.restoring { try schema.setSynchronous(level) } }
         let isLogged = try schema.hasWAL
         report.journalBytes = Self.size(path, "-journal") + (isLogged ? Self.size(path, "-wal") : 0)
         let journal = try isLogged ? nil : replaceJournal()

@@ -22,9 +22,9 @@ struct InPlaceKeyChange {
         let connection = schema.connection
         let handle = try schema.live()
         // Callers may forget the old key when this returns, whatever a power failure does then.
-        let level = try schema.synchronous
+        let settings = try KeptSettings(of: connection)
+        defer { settings.putBack() }
         try schema.setSynchronous(.extra)
-        defer { try? connection.restoring { try schema.setSynchronous(level) } }
         try schema.lockForRewrite(replacing: journal)
         let keyspec: Keyspec
         do throws(DatabaseError) {

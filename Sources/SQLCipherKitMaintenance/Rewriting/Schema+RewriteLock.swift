@@ -11,7 +11,9 @@ extension Schema {
     func lockForRewrite(replacing journal: String?) throws(DatabaseError) {
         do throws(DatabaseError) {
             if journal != nil { try setRollbackJournal() }
-            try setLockingMode("EXCLUSIVE")
+            try connection.changingThisOneOnly { () throws(DatabaseError) in
+                try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = EXCLUSIVE"))
+            }
             try connection.execute("BEGIN EXCLUSIVE")
             try connection.execute("COMMIT")
             // The connection that held the lock before may have replaced the file with another one.
@@ -33,16 +35,8 @@ extension Schema {
     }
 
     private func unlock(restoring journal: String?) throws(DatabaseError) {
-        // The next access in normal mode releases the lock.
-        try setLockingMode("NORMAL")
-        _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
+        sqlcipherkit_unlock(try live(), name)
         if let journal { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(journal)")) }
-    }
-
-    private func setLockingMode(_ mode: String) throws(DatabaseError) {
-        try connection.changingThisOneOnly { () throws(DatabaseError) in
-            try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = \(mode)"))
-        }
     }
 
     /// Whether the path now leads to a different file from the one that is open. False for a database without a file.

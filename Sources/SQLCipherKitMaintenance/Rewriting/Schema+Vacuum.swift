@@ -29,9 +29,9 @@ extension Schema {
     /// Runs the statement itself, without checks.
     func vacuumPages() throws(DatabaseError) {
         // The database and its copy each have a cache of this size; neither reads a page twice.
-        let cacheSize = try self.cacheSize
+        let settings = try KeptSettings(of: connection)
+        defer { settings.putBack() }
         try setCacheSize(-8192)
-        defer { try? connection.restoring { try setCacheSize(cacheSize) } }
         let handle = try live()
         sqlcipherkit_vacuum_begins(handle)
         defer { sqlcipherkit_vacuum_ended(handle) }

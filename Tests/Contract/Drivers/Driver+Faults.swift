@@ -4,20 +4,21 @@ import Foundation
 import SQLCipherKit
 import TestSupport
 
-/// Promise 1: an allocation or a system call of the call fails, or it is interrupted at a step.
+/// Promise 1: an allocation or a system call of the call fails, once or from then on, or it is interrupted at a step.
 extension Driver {
     /// - Parameter faults: what fails; allocations need nothing, all others the library in LD_PRELOAD.
     func runFaults(_ faults: [Fault]) {
+        let kinds = faults.flatMap { [($0, Fault.Length.once), ($0, .forGood)] }
         for item in cases {
             Isolated.run {
                 Isolated.cover([1], item.family)
-                for fault in LongTests.sample(2, of: faults, for: item.label) { try strike(fault, item) }
+                for (fault, length) in LongTests.sample(min(2, faults.count), of: kinds, for: item.label) { try strike(fault, length, item) }
                 if item.handle == .connection { try interrupt(item) }
             }
         }
     }
 
-    private func strike(_ fault: Fault, _ item: ContractCase) throws {
+    private func strike(_ fault: Fault, _ length: Fault.Length, _ item: ContractCase) throws {
         Isolated.at("\(item.label) with each \(fault) counted")
         var trial = try self.trial(item)
         fault.choose(0, .once)
@@ -26,12 +27,13 @@ extension Driver {
         trial.subject.close()
         guard case .success = usual else { return Isolated.fail("it threw \(usual)") }
         let calls = fault.calls
-        for number in LongTests.steps(3, of: min(calls, 800)) {
-            let struck = calls <= 800 ? number + 1 : number * calls / 800 + 1
-            Isolated.at("\(item.label) with \(fault) \(struck) of \(calls) failing")
+        let most = length == .once ? 800 : 80
+        for number in LongTests.steps(3, of: min(calls, most)) {
+            let struck = calls <= most ? number + 1 : number * calls / most + 1
+            Isolated.at("\(item.label) with \(fault) \(struck) of \(calls) failing, \(length)")
             trial = try self.trial(item)
             let before = Result { try State(trial.subject) }
-            fault.choose(struck, .once)
+            fault.choose(struck, length)
             let result = Result { try item.run(trial) }
             Fault.none()
             judge(item, result, before, trial)
