@@ -112,6 +112,7 @@
 #include "full_text_segment.h"
 #include "full_text_terms.h"
 #include "full_text_near.h"
+#include "full_text_loaded.h"
 #include "full_text_lists.h"
 #include "full_text_row.h"
 #include "full_text_match.h"

@@ -7,10 +7,22 @@
 
 enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 2, sqlcipherkit_beside = 3, sqlcipherkit_batch = 256 };
 
+/* The list of rows of a word: one that was read, or FTS5's iterator. */
+typedef struct {
+    const sqlcipherkit_list *list;
+    int at;
+    Fts5IndexIter *iterator;
+    /* The key of its row, and its positions there. */
+    i64 row;
+    const u8 *places;
+    int size;
+    int is_done;
+} sqlcipherkit_word;
+
 /* The list of rows of an alternative: a word, or several in sequence. */
 typedef struct {
     const sqlcipherkit_alternative *alternative;
-    Fts5IndexIter **words;
+    sqlcipherkit_word *words;
     int count;
     /* How rare it is: bm25's factor. */
     double weight;
@@ -37,7 +49,7 @@ typedef struct {
     Fts5Colset **columns;
     sqlcipherkit_source *sources;
     sqlcipherkit_source **heaps;
-    Fts5IndexIter **iterators;
+    sqlcipherkit_word *list_words;
     sqlcipherkit_lists slots[sqlcipherkit_max_slots];
     int order[sqlcipherkit_max_slots];
     int slot_count;
@@ -86,20 +98,79 @@ static int sqlcipherkit_is_spent(sqlcipherkit_matching *m) {
 
 /* --- One list --------------------------------------------------------------------------------------------------------- */
 
+/* Takes over the row that a word's list is at. */
+static void sqlcipherkit_arrive(const sqlcipherkit_matching *m, sqlcipherkit_word *word) {
+    if (word->list != NULL) {
+        word->is_done = word->at < 0;
+        if (word->is_done) return;
+        const sqlcipherkit_entry *entry = &word->list->entries[word->at];
+        word->row = sqlcipherkit_row_key(m, entry->row);
+        word->places = word->list->bytes.p + entry->at;
+        word->size = entry->size;
+    } else {
+        const Fts5IndexIter *iterator = word->iterator;
+        word->is_done = iterator == NULL || iterator->bEof;
+        if (word->is_done) return;
+        word->row = sqlcipherkit_row_key(m, iterator->iRowid);
+        word->places = iterator->pData;
+        word->size = iterator->nData;
+    }
+}
+
+/* Finds a word's list, and its first row. */
+static void sqlcipherkit_open_list(sqlcipherkit_matching *m, sqlcipherkit_word *word, const sqlcipherkit_index_token *token,
+                                   Fts5Colset *columns) {
+    word->list = columns == NULL ? sqlcipherkit_known_list(m->words, token) : NULL;
+    if (word->list != NULL && !word->list->is_loaded) word->list = NULL;
+    if (word->list != NULL) {
+        word->at = word->list->count - 1;
+    } else {
+        m->rc = sqlite3Fts5IndexQuery(
+            m->words->index, (const char *)token->bytes, token->count, m->flip == 0 ? 0 : FTS5INDEX_QUERY_DESC, columns,
+            &word->iterator);
+    }
+    if (m->rc == SQLITE_OK) sqlcipherkit_arrive(m, word);
+}
+
+/* Goes on to the first row from the key `from` on. */
+static void sqlcipherkit_advance(sqlcipherkit_matching *m, sqlcipherkit_word *word, i64 from) {
+    m->steps++;
+    if (word->list != NULL) {
+        const sqlcipherkit_entry *entries = word->list->entries;
+        const i64 row = sqlcipherkit_row_key(m, from);
+        /* The row is most often near: steps that double, then halves of the last one. */
+        int above = word->at, below = above - 1;
+        for (int step = 2; below >= 0 && entries[below].row > row; step *= 2) {
+            above = below;
+            below = MAX(-1, below - step);
+        }
+        while (above - below > 1) {
+            const int middle = below + (above - below) / 2;
+            if (entries[middle].row > row) above = middle;
+            else below = middle;
+        }
+        word->at = below;
+    } else {
+        m->rc = from == word->row + 1 ? sqlite3Fts5IterNext(word->iterator)
+                                      : sqlite3Fts5IterNextFrom(word->iterator, sqlcipherkit_row_key(m, from));
+    }
+    if (m->rc == SQLITE_OK) sqlcipherkit_arrive(m, word);
+}
+
 /* Whether the words of a source follow one another in their common row. Writes their positions to `phrase`. */
 static int sqlcipherkit_is_phrase(sqlcipherkit_matching *m, sqlcipherkit_source *s) {
     if (m->words->config->eDetail != FTS5_DETAIL_FULL) {
-        s->places = s->words[0]->pData;
-        s->size = s->words[0]->nData;
+        s->places = s->words[0].places;
+        s->size = s->words[0].size;
         return 1;
     }
     Fts5PoslistReader readers[sqlcipherkit_max_slots];
     i64 last = 0;
     /* A position takes about two bytes, and a tenth of a step. */
-    for (int i = 0; i < s->count; i++) m->steps += s->words[i]->nData / 16;
+    for (int i = 0; i < s->count; i++) m->steps += s->words[i].size / 16;
     fts5BufferZero(&s->phrase);
-    if (fts5BufferGrow(&m->rc, &s->phrase, s->words[0]->nData + 16)) return 0;
-    for (int i = 0; i < s->count; i++) sqlite3Fts5PoslistReaderInit(s->words[i]->pData, s->words[i]->nData, &readers[i]);
+    if (fts5BufferGrow(&m->rc, &s->phrase, s->words[0].size + 16)) return 0;
+    for (int i = 0; i < s->count; i++) sqlite3Fts5PoslistReaderInit(s->words[i].places, s->words[i].size, &readers[i]);
     while (!readers[0].bEof) {
         int fits = 1;
         for (int i = 1; i < s->count && fits; i++) {
@@ -117,38 +188,31 @@ end:
     return s->phrase.n > 0;
 }
 
-static void sqlcipherkit_advance(sqlcipherkit_matching *m, Fts5IndexIter *word, i64 from) {
-    m->steps++;
-    m->rc = from == sqlcipherkit_row_key(m, word->iRowid) + 1
-        ? sqlite3Fts5IterNext(word) : sqlite3Fts5IterNextFrom(word, sqlcipherkit_row_key(m, from));
-}
-
 /* Goes to the first row from the key `from` on. */
 static void sqlcipherkit_go(sqlcipherkit_matching *m, sqlcipherkit_source *s, i64 from) {
     while (m->rc == SQLITE_OK) {
         int together = 1;
         for (int i = 0; i < s->count; i++) {
-            Fts5IndexIter *word = s->words[i];
-            if (word->bEof == 0 && sqlcipherkit_row_key(m, word->iRowid) < from) {
+            sqlcipherkit_word *word = &s->words[i];
+            if (!word->is_done && word->row < from) {
                 sqlcipherkit_advance(m, word, from);
                 if (m->rc != SQLITE_OK) break;
             }
-            if (word->bEof) {
+            if (word->is_done) {
                 s->is_done = 1;
                 return;
             }
-            const i64 key = sqlcipherkit_row_key(m, word->iRowid);
-            if (key > from || i == 0) {
-                if (i > 0 && key != from) together = 0;
-                from = key;
+            if (word->row > from || i == 0) {
+                if (i > 0 && word->row != from) together = 0;
+                from = word->row;
             }
         }
         if (m->rc != SQLITE_OK) break;
         if (together) {
             s->row = from;
             if (s->count == 1) {
-                s->places = s->words[0]->pData;
-                s->size = s->words[0]->nData;
+                s->places = s->words[0].places;
+                s->size = s->words[0].size;
                 /* An empty list means other columns than those asked for, or a deleted row. */
                 if (s->size > 0 || m->words->config->eDetail == FTS5_DETAIL_NONE) return;
             } else if (sqlcipherkit_is_phrase(m, s)) {

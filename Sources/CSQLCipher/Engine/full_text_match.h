@@ -40,11 +40,16 @@ static int sqlcipherkit_is_excluded(sqlcipherkit_matching *m, i64 row) {
     return (groups & ~lacking) != 0;
 }
 
+/* Returns the least that a row pays which lacks these words at least, so many of them. */
+static int sqlcipherkit_least(const sqlcipherkit_matching *m, int cost, int missing) {
+    return sqlcipherkit_is_discounted(missing, m->wanted_slots - missing) ? (cost + 4) / 5 : cost;
+}
+
 /* Returns how many of the first slots lead: a row without all of these lacks more than `missing` words or pays more than `most`. */
 static int sqlcipherkit_leaders(const sqlcipherkit_matching *m, int missing, int most) {
     for (int count = 1, cost = 0; count <= missing; count++) {
         cost += m->question->slots[m->order[count - 1]].cost;
-        if ((sqlcipherkit_is_discounted(count, m->wanted_slots - count) ? (cost + 4) / 5 : cost) > most) return count;
+        if (sqlcipherkit_least(m, cost, count) > most) return count;
     }
     return missing + 1;
 }
@@ -63,24 +68,28 @@ static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
         if (leaders <= missing) answer->is_complete = 0;
         if (!sqlcipherkit_next_row(m, from, leaders, &row) || m->rc != SQLITE_OK) break;
         unsigned int present = 0;
-        int have = 0, is_over = row == LARGEST_INT64;
+        int lacking = 0, cost = 0, is_over = row == LARGEST_INT64;
         i64 next = row;
-        for (int i = 0; i < wanted && have + wanted - i >= minimum; i++) {
+        for (int i = 0; i < wanted && lacking <= missing; i++) {
             sqlcipherkit_lists *slot = &m->slots[m->order[i]];
             sqlcipherkit_go_all(m, slot, row);
             if (m->rc != SQLITE_OK) return;
             if (slot->count > 0 && slot->heap[0]->row == row) {
                 present |= 1u << m->order[i];
-                have++;
-            } else if (minimum == wanted) {
+                continue;
+            }
+            cost += q->slots[m->order[i]].cost;
+            if (++lacking <= missing && sqlcipherkit_least(m, cost, lacking) > most) {
+                answer->is_complete = 0;
+                lacking = missing + 1;
+            }
+            if (missing == 0) {
                 /* All slots must have the row, so the next candidate is this slot's row. */
                 if (slot->count == 0) is_over = 1;
                 else next = MAX(next, slot->heap[0]->row - 1);
-                break;
             }
         }
-        if (have >= minimum && sqlcipherkit_is_excluded(m, row)) have = 0;
-        if (m->rc == SQLITE_OK && have >= minimum) sqlcipherkit_rate(m, row, present);
+        if (lacking <= missing && !sqlcipherkit_is_excluded(m, row) && m->rc == SQLITE_OK) sqlcipherkit_rate(m, row, present);
         if (is_over) break;
         row = next;
     }
@@ -93,11 +102,12 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
     for (int i = 0; i < q->alternative_count; i++) tokens += q->alternatives[i].count;
     m->sources = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->sources * (q->alternative_count + 1));
     m->heaps = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->heaps * (q->alternative_count + 1));
-    m->iterators = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->iterators * (tokens + 1));
+    m->list_words = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->list_words * (tokens + 1));
     m->columns = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->columns * (q->slot_count + 1));
     m->sizes = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->sizes * (m->words->config->nCol + 1));
+    if (m->rc == SQLITE_OK) m->rc = sqlcipherkit_load(m->words, q, tokens);
     if (m->rc != SQLITE_OK) return;
-    int source = 0, iterator = 0;
+    int source = 0, word = 0;
     for (int slot = 0; slot < q->slot_count; slot++) {
         sqlcipherkit_lists *lists = &m->slots[slot];
         lists->heap = &m->heaps[source];
@@ -116,19 +126,14 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
             sqlcipherkit_source *s = &m->sources[source];
             s->alternative = a;
             if (a->exactness == 0) m->has_typed[slot] = 1;
-            s->words = &m->iterators[iterator];
+            s->words = &m->list_words[word];
             s->count = a->count;
             const double rows = (double)MAX(MAX(m->rows, q->rows), a->documents);
             s->weight = MAX(1e-6, log((rows - (double)a->documents + 0.5) / ((double)a->documents + 0.5)));
             int is_there = 1;
             for (int t = 0; t < a->count && m->rc == SQLITE_OK; t++) {
-                const sqlcipherkit_index_token *token = &q->tokens[a->first + t];
-                Fts5IndexIter *word = NULL;
-                m->rc = sqlite3Fts5IndexQuery(
-                    m->words->index, (const char *)token->bytes, token->count, m->flip == 0 ? 0 : FTS5INDEX_QUERY_DESC,
-                    m->columns[slot], &word);
-                m->iterators[iterator++] = word;
-                if (word == NULL || word->bEof) is_there = 0;
+                sqlcipherkit_open_list(m, &m->list_words[word], &q->tokens[a->first + t], m->columns[slot]);
+                if (m->list_words[word++].is_done) is_there = 0;
             }
             source++;
             if (m->rc != SQLITE_OK) return;
@@ -191,12 +196,12 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
     for (int i = 0; m->sources != NULL && i < question->alternative_count; i++) fts5BufferFree(&m->sources[i].phrase);
     int tokens = 0;
     for (int i = 0; i < question->alternative_count; i++) tokens += question->alternatives[i].count;
-    for (int i = 0; m->iterators != NULL && i < tokens; i++) sqlite3Fts5IterClose(m->iterators[i]);
+    for (int i = 0; m->list_words != NULL && i < tokens; i++) sqlite3Fts5IterClose(m->list_words[i].iterator);
     for (int i = 0; m->columns != NULL && i < question->slot_count; i++) sqlite3_free(m->columns[i]);
     sqlite3_free(totals);
     sqlite3_free(m->sources);
     sqlite3_free(m->heaps);
-    sqlite3_free(m->iterators);
+    sqlite3_free(m->list_words);
     sqlite3_free(m->columns);
     sqlite3_free(m->sizes);
     int rc = m->rc;

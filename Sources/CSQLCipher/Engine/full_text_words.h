@@ -5,7 +5,11 @@ struct sqlcipherkit_words {
     Fts5FullTable *table;
     Fts5Index *index;
     Fts5Config *config;
+    /* The lists that were read (full_text_loaded.h). */
+    struct sqlcipherkit_loaded *loaded;
 };
+
+static void sqlcipherkit_unload(sqlcipherkit_words *words);
 
 int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words **words) {
     *words = NULL;
@@ -16,6 +20,7 @@ int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words 
     opened->table = table;
     opened->index = table->p.pIndex;
     opened->config = table->p.pConfig;
+    opened->loaded = NULL;
     /* Writes what the open transaction has changed so far, as a query would. */
     fts5IndexFlush(opened->index);
     int rc = fts5IndexReturn(opened->index);
@@ -29,6 +34,7 @@ int sqlcipherkit_words_open(void *api, sqlite3_int64 cursor, sqlcipherkit_words 
 
 void sqlcipherkit_words_close(sqlcipherkit_words *words) {
     if (words == NULL) return;
+    sqlcipherkit_unload(words);
     sqlite3Fts5IndexCloseReader(words->index);
     sqlite3_free(words);
 }

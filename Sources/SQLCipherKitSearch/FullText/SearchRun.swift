@@ -67,7 +67,8 @@ struct SearchRun {
             }
             complete = parts.reduce(0) { $0 + $1.total }
             while isShort(ranking), missing + 1 < words, !isSettled(ranking, needed, missing: missing + 1) {
-                missing += 1
+                // A walk leaves out rows that lack too much to be among the best; without that, rows with more words come first.
+                missing = search.rules.first == .words ? words - 1 : missing + 1
                 ranking = try match(missing: missing, wanted: kept)
             }
         }

@@ -49,8 +49,14 @@ extension SearchSlots {
         return sums.min() ?? 0
     }
 
-    /// Whether a word stands for anything but itself.
-    var hasForms: Bool { wanted.contains { place in slots[place].alternatives.contains { !isTyped($0, place) } } }
+    /// Whether words are in many more rows as what they may also stand for than as typed.
+    var hasForms: Bool {
+        wanted.contains { place in
+            let typed = slots[place].alternatives.filter { isTyped($0, place) }.reduce(0) { $0 + $1.documents }
+            let all = slots[place].alternatives.reduce(0) { $0 + $1.documents }
+            return (all - typed) * 8 > all
+        }
+    }
 
     /// Whether an alternative is the word as typed, or continues the word that is being typed.
     private func isTyped(_ alternative: Alternative, _ place: Int) -> Bool {
@@ -66,7 +72,7 @@ extension SearchSlots {
         /// The budget of a round, for the words that were typed.
         static func round(missing: Int, of slots: SearchSlots) -> Budget {
             let isBegun = slots.wanted.allSatisfy { !slots.slots[$0].isPhrase && slots.slots[$0].letters <= 2 }
-            return Budget(steps: isBegun ? 30_000 : missing == 0 ? 150_000 : 60_000, limit: 2_000_000)
+            return Budget(steps: isBegun ? 20_000 : missing == 0 ? 150_000 : missing == 1 ? 60_000 : 120_000, limit: 2_000_000)
         }
     }
 

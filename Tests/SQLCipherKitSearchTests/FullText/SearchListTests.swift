@@ -1,0 +1,62 @@
+import SQLCipherKitCore
+import SQLCipherKitSearch
+import Testing
+import TestSupport
+
+/// A search reads lists of rows itself, and leaves to FTS5 those of an index from which rows are deleted securely. Both find the
+/// same, whatever pages and segments the lists are on.
+@Suite struct SearchListTests {
+    private static let vocabulary = ["alpha", "alphabet", "alpine", "beta", "betas", "gamma", "gammon", "delta", "omega"]
+    private static let typed = [
+        "a", "al", "alpha", "alhpa", "beta alp", "alpha beta gamma", "gammon omega delt", "\"alpha beta\"", "delta -beta ", "omgea betas",
+        "title:beta alpha", "unseen alpha gamma omega",
+    ]
+
+    private func text(_ random: inout SeededGenerator) -> String {
+        // A few words, or so many that their positions take several pages.
+        let count = Int.random(in: 0...29, using: &random) == 0 ? 400 : Int.random(in: 0...8, using: &random)
+        return (0..<count).map { _ in Self.vocabulary[min(Int.random(in: 0...8, using: &random), Int.random(in: 0...8, using: &random))] }
+            .joined(separator: " ")
+    }
+
+    private func found(_ db: Connection, _ typed: String) throws -> [String] {
+        var search = FullTextSearch(typed, limit: 200)
+        (search.snippet, search.rules) = (nil, [.words, .typos, .phrase, .column, .exactness, .proximity])
+        return try db.fullText("t").search(search).hits.map {
+            "\($0.rowID) w\($0.words) t\($0.typos) \($0.isPhrase) c\($0.column) e\($0.exactness) p\($0.proximity)"
+        }
+    }
+
+    @Test(arguments: [32, 50, 400, 4_050], [FTS5Table.Detail.full, .column])
+    func readListsAreThoseOfFTS5(pageSize: Int, detail: FTS5Table.Detail) throws {
+        for isInOrder in [true, false] {
+            let db = try Connection(.memory)
+            try db.create(FTS5Table("t", columns: ["title", "body"], detail: detail))
+            let index = try db.fullText("t")
+            for setting: FullTextIndex.Setting in [.pageSize(pageSize), .other("automerge", 0), .other("crisismerge", 100)] {
+                try index.configure(setting)
+            }
+            var random = SeededGenerator()
+            for _ in 0..<8 {
+                try db.transaction { db in
+                    for _ in 0..<60 {
+                        let row: SQL = isInOrder ? "NULL" : "\(Int64.random(in: -300...300, using: &random) * (1 << 40))"
+                        try db.execute("INSERT OR REPLACE INTO t(rowid, title, body) VALUES (\(row), \(text(&random)), \(text(&random)))")
+                        if Int.random(in: 0...4, using: &random) == 0 {
+                            try db.execute("DELETE FROM t WHERE rowid = (SELECT rowid FROM t ORDER BY random() LIMIT 1)")
+                        }
+                    }
+                    try db.execute("INSERT OR REPLACE INTO t(rowid, title) VALUES (12345, 'unrelated')")
+                }
+                if Bool.random(using: &random) { _ = try index.merge(pages: 5) }
+            }
+            let read = try Self.typed.map { try found(db, $0) }
+            #expect(try index.settings["version"] == 4 && read.allSatisfy { !$0.isEmpty })
+            try index.configure(.secureDelete(true))
+            try db.execute("DELETE FROM t WHERE rowid = 12345")
+            try db.execute("INSERT INTO t(rowid, title) VALUES (12345, 'unrelated')")
+            #expect(try index.settings["version"] == 5)
+            for (typed, read) in zip(Self.typed, read) { #expect(try found(db, typed) == read, "\(typed) \(isInOrder)") }
+        }
+    }
+}
