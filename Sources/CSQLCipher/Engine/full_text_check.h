@@ -18,21 +18,27 @@ static u64 sqlcipherkit_mixed(u64 sum) {
     return sum ^ sum >> 29;
 }
 
-/* Returns a number for a word, of the index's words themselves (0) or of their beginnings of one length. */
+/* Returns a number for a word, of the index's words themselves (0) or of their beginnings of one length. The last part that is read
+ * may overlap the one before it. */
 static u64 sqlcipherkit_sum_word(int index, const u8 *bytes, int count) {
-    u64 sum = (u64)index << 32 | (u64)count;
-    for (; count >= 8; bytes += 8, count -= 8) {
-        u64 part;
+    u64 sum = (u64)index << 32 | (u64)count, part = 0;
+    for (; count > 8; bytes += 8, count -= 8) {
         memcpy(&part, bytes, sizeof part);
         sum = sqlcipherkit_mixed(sum ^ part);
     }
-    u64 part = 0;
-    for (int i = 0; i < count; i++) part = part << 8 | bytes[i];
+    if (count >= 4) {
+        u32 begin, end;
+        memcpy(&begin, bytes, sizeof begin);
+        memcpy(&end, bytes + count - 4, sizeof end);
+        part = (u64)begin << 32 | end;
+    } else if (count > 0) {
+        part = (u64)bytes[0] << 16 | (u64)bytes[count / 2] << 8 | bytes[count - 1];
+    }
     return sqlcipherkit_mixed(sum ^ part);
 }
 
 static u64 sqlcipherkit_sum_entry(u64 word, i64 row, i64 place) {
-    return sqlcipherkit_mixed(sqlcipherkit_mixed(word + (u64)row) ^ (u64)place);
+    return sqlcipherkit_mixed(word + (u64)row * 0xd6e8feb86659fd93u + (u64)place * 0xa0761d6478bd642fu);
 }
 
 static int sqlcipherkit_check_token(void *context, int flags, const char *token, int count, int start, int end) {
@@ -49,7 +55,7 @@ static int sqlcipherkit_check_token(void *context, int flags, const char *token,
         const int length = index == 0 ? count : sqlite3Fts5IndexCharlenToBytelen(token, count, c->config->aPrefix[index - 1]);
         int is_present = 0;
         if (index > 0 && length == 0) continue;
-        rc = sqlite3Fts5TermsetAdd(c->terms, index, token, length, &is_present);
+        if (c->terms != NULL) rc = sqlite3Fts5TermsetAdd(c->terms, index, token, length, &is_present);
         if (!is_present) c->sum += sqlcipherkit_sum_entry(sqlcipherkit_sum_word(index, (const u8 *)token, length), c->row, place);
     }
     return rc;
@@ -165,7 +171,12 @@ static void sqlcipherkit_check_entries(Fts5Index *index, Fts5Iter *entry, Fts5Bu
         bytes = places->p;
     }
     i64 place = 0;
-    while (sqlite3Fts5PoslistNext64(bytes, segment->nPos, &offset, &place) == 0) *sum += sqlcipherkit_sum_entry(word, row, place);
+    for (;;) {
+        /* Most places are near the one before, in the same column. */
+        if (offset < segment->nPos && bytes[offset] >= 2 && bytes[offset] < 0x80) place += bytes[offset++] - 2;
+        else if (sqlite3Fts5PoslistNext64(bytes, segment->nPos, &offset, &place) != 0) break;
+        *sum += sqlcipherkit_sum_entry(word, row, place);
+    }
 }
 
 static int sqlcipherkit_check_index(Fts5Index *index, u64 *sum) {

@@ -149,6 +149,36 @@ static unsigned word_decode(const unsigned char *text, int count, int at, int *n
     return c;
 }
 
+/* Returns the number of ASCII letters and digits that eight bytes begin with, and makes the bytes those of small letters: digits
+ * have the bit of these. */
+static int word_ascii_run(unsigned long long *bytes) {
+    const unsigned long long ones = 0x0101010101010101, high = ones * 0x80, all = *bytes, low = all & ~high;
+    const unsigned long long small = low | ones * 0x20;
+    /* A sum reaches the highest bit of a byte from the first character of a range on. */
+    const unsigned long long letters = (small + ones * (0x80 - 'a')) & ~(small + ones * (0x7f - 'z'));
+    const unsigned long long digits = (low + ones * (0x80 - '0')) & ~(low + ones * (0x7f - '9'));
+    const unsigned long long others = ~(letters | digits) & high | (all & high);
+    *bytes = small;
+    return others == 0 ? 8 : __builtin_ctzll(others) >> 3;
+}
+
+/* Passes on a word of fewer than 16 ASCII letters and digits with an ASCII character after it, if nothing waits for what follows.
+ * Returns the offset after that character; the same offset if that is not what the text has there. */
+static int word_pass_short(WordFinder *finder, const unsigned char *text, int count, int at) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    unsigned long long bytes[2];
+    if (count - at < (int)sizeof bytes || finder->word.text.size + finder->unit.text.size + finder->before.text.size > 0) return at;
+    memcpy(bytes, text + at, sizeof bytes);
+    const int first = word_ascii_run(&bytes[0]), second = word_ascii_run(&bytes[1]), run = first + (first == 8 ? second : 0);
+    if (run == (int)sizeof bytes || text[at + run] >= 0x80) return at;
+    if (run > 0) finder->rc = finder->token(finder->context, 0, (const char *)bytes, run, at, at + run);
+    return at + run + 1;
+#else
+    (void)finder, (void)text, (void)count;
+    return at;
+#endif
+}
+
 /* Adds the ASCII letters and digits from an offset on, and returns the offset at which they end. Text in English is little else. */
 static int word_add_ascii(WordFinder *finder, const unsigned char *text, int count, int at) {
     WordBytes *word = &finder->word.text;
@@ -156,7 +186,6 @@ static int word_add_ascii(WordFinder *finder, const unsigned char *text, int cou
     if (word->size == 0) finder->word.start = at;
     const int room = word->is_full ? 0 : word->capacity - word->size, fitting = at + (count - at < room ? count - at : room);
     unsigned char *to = word->bytes + word->size;
-    /* Digits have the bit of small letters. */
     for (; at < fitting && word_is_ascii(text[at]); at++) *to++ = text[at] | 0x20;
     if (to > word->bytes + word->size) {
         word->size = (int)(to - word->bytes);
@@ -184,6 +213,8 @@ static int word_find(int options, int purpose, const char *text, int count, void
     finder.unit.text = unit;
     finder.before.text = before;
     for (int at = 0, next; at < count && finder.rc == SQLITE_OK; at = next) {
+        next = word_pass_short(&finder, (const unsigned char *)text, count, at);
+        if (next > at) continue;
         if (word_is_ascii((unsigned char)text[at])) {
             next = word_add_ascii(&finder, (const unsigned char *)text, count, at);
             continue;

@@ -101,6 +101,25 @@ import TestSupport
         }
     }
 
+    /// Words of any length, at any place of eight bytes, with whatever follows them.
+    @Test func wordsOfASCIIAreThoseOfTheModel() throws {
+        var random = SeededGenerator()
+        let pieces = "aZ09bcde".map { ($0, $0.lowercased()) } + [("é", "e"), ("\u{AD}", "")]
+        for _ in 0..<2_000 {
+            var text = "", words = [""]
+            for _ in 0..<Int.random(in: 0...50, using: &random) {
+                if Int.random(in: 0...7, using: &random) == 0, let end = " @[`{/:~\u{7F}\n.…".randomElement(using: &random) {
+                    text.append(end)
+                    words.append("")
+                } else if let (piece, token) = pieces.randomElement(using: &random) {
+                    text.append(piece)
+                    words[words.count - 1] += token
+                }
+            }
+            #expect(try tokens(text) == words.filter { !$0.isEmpty }, "\(text)")
+        }
+    }
+
     /// For any text, token ranges are within it, and canonically equal texts have the same tokens.
     @Test func anyText() throws {
         var random = SeededGenerator()
