@@ -149,6 +149,9 @@ static int sqlcipherkit_is_together(const sqlcipherkit_matching *m, unsigned int
     return 1;
 }
 
+/* Other forms side by side in a later column are no better than all words as typed. */
+enum { sqlcipherkit_phrase_of_forms = 3 };
+
 static sqlite3_uint64 sqlcipherkit_rule_key(const sqlcipherkit_question *q, const sqlcipherkit_match *match, int after) {
     sqlite3_uint64 key = 0;
     int is_after = 0, bits = 0;
@@ -160,7 +163,7 @@ static sqlite3_uint64 sqlcipherkit_rule_key(const sqlcipherkit_question *q, cons
             case sqlcipherkit_rule_proximity: value = match->proximity; break;
             case sqlcipherkit_rule_column: value = match->column; break;
             case sqlcipherkit_rule_exactness: value = match->exactness; break;
-            case sqlcipherkit_rule_phrase: value = match->phrase; break;
+            case sqlcipherkit_rule_phrase: value = match->phrase == sqlcipherkit_phrase_of_forms ? 1 : match->phrase; break;
             case sqlcipherkit_rule_relevance: is_after = 1; continue;
             default: continue;
         }
@@ -299,7 +302,8 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     sqlcipherkit_answer *answer = m->answer;
     const int has_places = m->words->config->eDetail == FTS5_DETAIL_FULL;
     sqlcipherkit_match match = {.row = sqlcipherkit_row_key(m, row), .present = present};
-    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, missing = 0, cost = 0, before = -1, is_typed = 1;
+    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, missing = 0, cost = 0, before = -1, is_typed = 1,
+        is_meant = 1;
     unsigned int other = 0;
     int exact[sqlcipherkit_max_slots];
     for (int i = 0; i < m->slot_count; i++) {
@@ -316,13 +320,17 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
         typos += found.typos;
         column += MIN(found.column, 15);
         exactness += m->is_column_first ? found.there : found.exactness;
-        is_typed = is_typed && found.exactness == 0;
+        /* What the index lacks was mistyped, and its nearest words are meant. */
+        const int is_nearest = found.exactness == 0 || (found.exactness == 3 && !m->has_typed[i]);
+        const int is_open = found.typos == 0 && found.exactness == 2 && q->slots[i].is_open;
+        is_typed = is_typed && is_nearest;
+        is_meant = is_meant && (is_nearest || is_open);
         m->frequency[i] = found.frequency;
         m->weight[i] = found.weight;
         exact[i] = found.exactness;
         m->is_first[i] = found.column == 0 && m->words->config->nCol > 1;
         /* A word that is still being typed may be any longer one. */
-        if (found.exactness > 0 && !(found.typos == 0 && found.exactness == 2 && q->slots[i].is_open)) other |= 1u << i;
+        if (found.exactness > 0 && !is_open) other |= 1u << i;
         if (before >= 0) proximity += sqlcipherkit_distance(m, before, i, sqlcipherkit_far);
         before = i;
     }
@@ -342,12 +350,13 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
     match.phrase = m->wanted_slots > 1 ? is_typed ? 1 : 2 : 0;
     const int beside = m->wanted_slots > 1 && has_places ? sqlcipherkit_side_by_side(m, present, NULL) : -1;
     if (beside >= 0) {
-        match.phrase = 0;
+        const int typed = sqlcipherkit_side_by_side(m, present, exact);
+        match.phrase = beside == 0 || m->words->config->nCol == 1 || (is_meant && typed >= 0) ? 0 : sqlcipherkit_phrase_of_forms;
         column = words * MIN(beside, 15);
         exactness = 0;
         for (int i = 0; i < m->slot_count; i++) exactness += (present >> i & 1) ? exact[i] : 0;
         /* Better words elsewhere do not make these better. */
-        exactness += sqlcipherkit_side_by_side(m, present, exact) != beside;
+        exactness += typed != beside;
     }
     match.words = (u8)words;
     match.cost = (u8)MIN(cost, 255);

@@ -47,9 +47,10 @@ public struct FullTextSearch: Sendable {
         /// bm25 with the columns' weights, ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer word or another
         /// form is weighted by its own rarity.
         case relevance = 6
-        /// Rows with all words side by side in one column, in the order in which they were typed, come first: as typed, or in other
-        /// forms. If the last word is still being typed, a longer word continues it. Then come rows with all words as typed, then
-        /// all others. Makes no difference to a single word.
+        /// Rows with all words side by side in one column, in the order in which they were typed, come first: as typed or, in the
+        /// first column by weight, in other forms. If the last word is still being typed, a longer word continues it. Then come
+        /// rows with all words as typed, where the nearest words count for one that the index lacks, and rows with other forms side
+        /// by side in another column, then all others. Makes no difference to a single word.
         case phrase = 7
     }
 

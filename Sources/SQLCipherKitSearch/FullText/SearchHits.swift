@@ -76,7 +76,7 @@ struct SearchHits {
             return FullTextSearch.Hit(
                 source: source, table: index.table.name, rowID: row.row, score: row.score, words: Int(match?.words ?? 0),
                 typos: Int(match?.typos ?? 0), proximity: Int(match?.proximity ?? 0), column: Int(match?.column ?? 0),
-                exactness: Int(match?.exactness ?? 0), isPhrase: match.map { $0.phrase == 0 && $0.words > 1 } ?? false,
+                exactness: Int(match?.exactness ?? 0), isPhrase: match.map { [0, 3].contains($0.phrase) && $0.words > 1 } ?? false,
                 snippet: snippet, highlights: highlights, columns: columns)
         }
     }

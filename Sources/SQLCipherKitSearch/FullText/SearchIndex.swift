@@ -74,17 +74,22 @@ final class SearchIndex {
             ?? DatabaseError(code: ResultCode(rawValue: rc), message: "full-text search: \(String(cString: sqlite3_errstr(rc)))")
     }
 
-    /// Calls `body` with the beginning of each column of a row, until it returns false. The text may have been invalid UTF-8.
+    /// Calls `body` with the beginning of each column of a row, until it returns false.
     func eachText(of row: Int64, bytes: Int, _ body: (String) throws -> Bool) throws {
-        for column in columns {
-            let text: SQL = "CAST(f.\(identifier: column) AS TEXT)"
-            var part = ""
-            try table.connection.forEach("SELECT \(text) FROM \(raw: table.qualifiedName) AS f WHERE f.rowid = \(row)") { row in
-                if try Row._Column(row.handle, 0).isNull() { return }
-                part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(bytes), as: UTF8.self) }
-            }
-            guard try body(part) else { return }
+        for column in columns.indices {
+            guard try body(text(of: row, column: column, bytes: bytes)) else { return }
         }
+    }
+
+    /// Returns the beginning of a column of a row. The text may have been invalid UTF-8.
+    func text(of row: Int64, column: Int, bytes: Int) throws -> String {
+        let text: SQL = "CAST(f.\(identifier: columns[column]) AS TEXT)"
+        var part = ""
+        try table.connection.forEach("SELECT \(text) FROM \(raw: table.qualifiedName) AS f WHERE f.rowid = \(row)") { row in
+            if try Row._Column(row.handle, 0).isNull() { return }
+            part = try row.withUnsafeBytes(at: 0) { String(decoding: $0.prefix(bytes), as: UTF8.self) }
+        }
+        return part
     }
 
     // MARK: Words

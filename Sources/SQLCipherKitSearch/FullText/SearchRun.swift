@@ -53,7 +53,10 @@ struct SearchRun {
         var ranking: [Ranked] = []
         var (missing, edits, complete) = (0, 0, 0)
         if words > 0 {
-            for place in parts.indices { try parts[place].slots.findWords() }
+            for place in parts.indices {
+                try parts[place].slots.findWords()
+                try parts[place].slots.findFollowing(only: parts[place].options.rows.only)
+            }
             share()
             ranking = try match(missing: 0, wanted: kept)
             while edits < 2, isShort(ranking) || !isSettled(ranking, needed, edits: edits + 1) {

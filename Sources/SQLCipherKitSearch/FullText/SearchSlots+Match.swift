@@ -12,7 +12,7 @@ extension SearchSlots {
     }
 
     /// The weights of the columns, and their positions for the column rule: the heaviest column first.
-    private func columnWeights() -> (weights: [Double], places: [Int32]) {
+    func columnWeights() -> (weights: [Double], places: [Int32]) {
         let weights = index.columns.indices.map { $0 < search.weights.count ? search.weights[$0] : 1 }
         var places = [Int32](repeating: 0, count: weights.count)
         let order = weights.indices.sorted { (weights[$1], $0) < (weights[$0], $1) }
@@ -21,7 +21,7 @@ extension SearchSlots {
     }
 
     /// Whether a word, beside others, has only just been begun: one or two letters are not a word yet.
-    private func isBegun(_ place: Int) -> Bool {
+    func isBegun(_ place: Int) -> Bool {
         let slot = slots[place]
         return slot.isPrefix && !slot.isPhrase && slot.letters <= 2 && wanted.count > 1
     }

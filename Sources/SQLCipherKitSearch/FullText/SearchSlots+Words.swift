@@ -105,13 +105,13 @@ extension SearchSlots {
         let known = Set(slot.alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
         let others = found.terms.filter { !known.contains($0.bytes) }
             .sorted { ($1.documents, $0.bytes.count) < ($0.documents, $1.bytes.count) }
-        if !found.isComplete { isComplete = false }
+        if !found.isComplete { (isComplete, slot.isCut) = (false, true) }
         // The number of rows of all completions together determines how much work the search has with them.
         let limit = typos == 0 ? Bound.completedRows : Bound.otherCompletedRows
         var rows = 0
         for (place, term) in others.enumerated() {
             if place >= Bound.completions || (place >= Bound.fewest && rows + term.documents > limit) {
-                isComplete = false
+                (isComplete, slot.isCut) = (false, true)
                 break
             }
             rows += term.documents

@@ -37,6 +37,8 @@ struct SearchSlots {
         /// word that is searched for.
         var excluded = 0
         var isLeftOut = false
+        /// Whether the index has more words that begin so than were taken.
+        var isCut = false
         var columns: [Int32] = []
         var alternatives: [Alternative] = []
         /// About how many rows have it, counted for the words that were found first: the rarest slot is looked for first.

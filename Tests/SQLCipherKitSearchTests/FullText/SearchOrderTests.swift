@@ -32,6 +32,11 @@ import Testing
         ]),
         // Neither is side by side: the words as typed come before other forms in the title.
         Case(typed: "settings plugins ", rows: [("Page", "its settings, and then plugins"), ("Setting for every plugin", "text")]),
+        // Other forms side by side in a text are not better than all words as typed; in a title they are.
+        Case(typed: "settings plugins ", rows: [("Page", "settings of some kind, and then plugins"), ("Diary", "a setting plugin")]),
+        Case(typed: "settings plugins ", rows: [("Setting plugin", "text"), ("Page", "settings of some kind, and then plugins")]),
+        // A mistyped word that the index lacks: its nearest word, and the others as typed.
+        Case(typed: "setings plugins ", rows: [("Page", "its settings and plugins"), ("Settings for plugin", "text")]),
         // A single word: the title.
         Case(typed: "plugins ", rows: [("Plugin", "text"), ("Diary", "a day with plugins")]),
         // A word too many, wherever it is typed.
@@ -51,6 +56,22 @@ import Testing
         // All words are better than all but one, if each is a word and not only like one, far from the others.
         Case(typed: "plugin settings zebra ", rows: [("Page", "plugin of zebra and settings"), ("Plugin settings", "text")]),
     ]
+
+    /// A letter begins so many words that only the most frequent of them are looked for, and those that follow the word before.
+    @Test(arguments: [nil, "body <> ''"]) func aLetterAfterAWordFindsARareWordThere(filter: String?) throws {
+        for (words, typed) in [("given", "given s"), ("given", "givens s"), ("transit given", "transit given s")] {
+            let db = try Connection(.memory)
+            try db.create(FTS5Table("t", columns: ["title", "body"]))
+            try db.execute("INSERT INTO t VALUES (\(words + " sunrise"), 'text')")
+            for number in 0..<400 {
+                let title = number % 10 == 0 ? "\(words) other \(number)" : "text"
+                try db.execute("INSERT INTO t VALUES (\(title), \("s\(number % 150)a s\(number % 150)a, given"))")
+            }
+            var search = FullTextSearch(typed)
+            if let filter { search.filter = SQL(raw: filter) }
+            #expect(try db.fullText("t").search(search).hits.first?.rowID == 1, "\(typed)")
+        }
+    }
 
     @Test(arguments: cases) func theWantedRowComesFirst(_ one: Case) throws {
         let db = try Connection(.memory)
