@@ -289,11 +289,13 @@ static void sqlcipherkit_judge_pending(sqlcipherkit_matching *m) {
 
 /* Returns what a row pays for a word that it has only as another one: longer, mistyped, or in another form. Far from the others,
  * that is as much as it would pay without it, had it the others together in the first column. Another form in the first of several
- * columns is not there by chance. A mistyped word costs more where the index has what was typed, and less where it does not. */
+ * columns is not there by chance. A mistyped word costs more where the index has what was typed, and less where it does not: the
+ * nearest words are then what was meant, if the row has all others. */
 static int sqlcipherkit_other_cost(const sqlcipherkit_matching *m, int slot, int exactness, int is_beside, int missing) {
     const int cost = m->question->slots[slot].cost, is_form = exactness == 1, is_known = m->has_typed[slot];
     if (exactness > 2 && is_known) return is_beside ? (cost + 4) / 5 : (cost + 1) / 2;
-    if (is_beside || (is_form && m->is_first[slot])) return missing > 0 ? (cost + 9) / 10 : 0;
+    const int is_nearest = exactness == 3 && missing == 0;
+    if (is_beside || (is_form && m->is_first[slot]) || is_nearest) return missing > 0 ? (cost + 9) / 10 : 0;
     return is_form || is_known ? (cost + 4) / 5 : (cost + 5) / 6;
 }
 

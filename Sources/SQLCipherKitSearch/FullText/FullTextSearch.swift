@@ -27,9 +27,9 @@ public struct FullTextSearch: Sendable {
         /// Rows that lack fewer of the words come first, each counted by its rarity. If all others stand side by side, in any
         /// order, and are at least twice as many, a missing word counts a fifth in the first column and half in any other. A word
         /// that the row has only as another one, with three or more words between it and the others, counts a fifth of a missing
-        /// one; a mistyped one half if the index has what was typed, and a sixth if not. Nearer, a mistyped one counts a fifth if
-        /// the index has what was typed, and any other a tenth if the row lacks words. Another form in the first of several columns
-        /// is near.
+        /// one; a mistyped one half if the index has what was typed, and a sixth if not, or nothing for the words nearest to it in
+        /// a row that lacks none. Nearer, a mistyped one counts a fifth if the index has what was typed, and any other a tenth if
+        /// the row lacks words. Another form in the first of several columns is near.
         case words = 1
         /// Rows with fewer typing errors come first.
         case typos = 2

@@ -19,7 +19,7 @@ extension SearchSlots {
         others.slots[last].isLeftOut = true
         let before = slots[places[places.count - 2]].alternatives.compactMap { $0.tokens.last }
         guard !before.isEmpty, let column = columnWeights().places.firstIndex(of: 0) else { return }
-        let budget = Budget(steps: 20_000, limit: 100_000)
+        let budget = Budget(steps: 5_000, limit: 100_000)
         let answer = try others.match(minimum: places.count - 1, wanted: Bound.rows, budget, nil, only: only)
         let begun = slots[last].tokens[0]
         var known = Set(slots[last].alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })

@@ -37,6 +37,7 @@ import Testing
         Case(typed: "settings plugins ", rows: [("Setting plugin", "text"), ("Page", "settings of some kind, and then plugins")]),
         // A mistyped word that the index lacks: its nearest word, and the others as typed.
         Case(typed: "setings plugins ", rows: [("Page", "its settings and plugins"), ("Settings for plugin", "text")]),
+        Case(typed: "setings plugins ", rows: [("Page", "settings of some kind and, later in it, plugins"), ("Diary", "its setting plugins")]),
         // A single word: the title.
         Case(typed: "plugins ", rows: [("Plugin", "text"), ("Diary", "a day with plugins")]),
         // A word too many, wherever it is typed.
