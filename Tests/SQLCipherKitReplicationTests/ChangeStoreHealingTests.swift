@@ -112,9 +112,8 @@ import TestSupport
     /// Changes rows as a fault would: without their times, and without the log.
     private func spoil(_ log: SharedChangeLog, _ sql: SQL) async throws {
         try await log.database.write { db in
-            try db.execute("INSERT INTO changelog_state VALUES ('logging', 1)")
             try db.execute(sql)
-            try db.execute("DELETE FROM changelog_state WHERE name = 'logging'")
+            try db.execute("DELETE FROM changelog_outside_note")
         }
     }
 

@@ -1,22 +1,34 @@
 /* The functions that observing a database needs. Only engine.c includes this, after the amalgamation. */
 #include "../include/changes.h"
 
+static void sqlcipherkit_note_recorded_roots(const sqlcipherkit_recorder *first, Pgno *roots, int *count, int limit);
+static void sqlcipherkit_tell_recorders(sqlcipherkit_recorder *first, sqlite3 *db, int operation);
+
 /* Sessions expect their list as the argument, so the hook itself is stored elsewhere, in the connection's guard. */
 static void sqlcipherkit_preupdate(void *sessions, sqlite3 *db, int operation, const char *schema, const char *table,
                                    sqlite3_int64 old_key, sqlite3_int64 new_key) {
-    if (sessions != NULL) xPreUpdate(sessions, db, operation, schema, table, old_key, new_key);
     const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    /* Before sessions, which convert text in place. */
+    if (guard != NULL && guard->recorders != NULL) sqlcipherkit_tell_recorders(guard->recorders, db, operation);
+    if (sessions != NULL) xPreUpdate(sessions, db, operation, schema, table, old_key, new_key);
     /* A connection that closes while statements are left has lost its guard. */
-    if (guard == NULL || guard->changed == NULL) return;
-    guard->changed(guard->changed_context, db, operation, schema, table, old_key != new_key);
+    if (guard == NULL) return;
+    if (guard->changed != NULL) guard->changed(guard->changed_context, db, operation, schema, table, old_key != new_key);
+}
+
+/* Sets what calls the hook, the recorders and the sessions that are there. */
+static void sqlcipherkit_install_hook(sqlite3 *db) {
+    const sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
+    void *sessions = db->pPreUpdateArg;
+    const int is_ours = guard != NULL && (guard->changed != NULL || guard->recorders != NULL || guard->is_logging);
+    sqlite3_preupdate_hook(db, is_ours ? sqlcipherkit_preupdate : sessions != NULL ? xPreUpdate : NULL, sessions);
 }
 
 void sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context) {
     sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     guard->changed = callback;
     guard->changed_context = context;
-    void *sessions = db->pPreUpdateArg;
-    sqlite3_preupdate_hook(db, callback != NULL ? sqlcipherkit_preupdate : sessions != NULL ? xPreUpdate : NULL, sessions);
+    sqlcipherkit_install_hook(db);
 }
 
 static int sqlcipherkit_is_same(sqlite3_value *a, sqlite3_value *b) {
@@ -74,10 +86,18 @@ static int sqlcipherkit_recorded_old(void *context, int column, sqlite3_value **
 
 int sqlcipherkit_create_session(sqlite3 *db, const char *schema, sqlite3_session **session) {
     int rc = sqlite3session_create(db, schema, session);
+    /* It has set its own hook in place of ours. */
+    sqlcipherkit_install_hook(db);
     if (rc != SQLITE_OK) return rc;
     (*session)->hook.xNew = sqlcipherkit_recorded_new;
     (*session)->hook.xOld = sqlcipherkit_recorded_old;
     return rc;
+}
+
+void sqlcipherkit_delete_session(sqlite3_session *session) {
+    sqlite3 *db = session->db;
+    sqlite3session_delete(session);
+    sqlcipherkit_install_hook(db);
 }
 
 /* Reads a row that a session has seen change. It knows a row by the bytes of its key, and upstream's statement finds one whose key
@@ -178,13 +198,27 @@ static int sqlcipherkit_writes_to(const VdbeOp *operations, int count, int index
     return 0;
 }
 
-/* Only what writes to the tables of these triggers is compiled with them or without: all else goes on as it is, which is most of
- * what a commit of one row runs. */
+/* What no statement looks for: SQLite itself sets 0, 1 and 2. */
+#define SQLCIPHERKIT_OTHER_TRIGGERS 3
+
+/* Notes where a table begins, if it is not noted yet. Beyond the limit, only their number counts. */
+static void sqlcipherkit_note_root(const Table *table, Pgno *roots, int *count, int limit) {
+    int place = 0;
+    while (table != NULL && place < *count && place < limit && roots[place] != table->tnum) place++;
+    if (table == NULL || place < *count) return;
+    if (*count < limit) roots[*count] = table->tnum;
+    ++*count;
+}
+
+/* Only what writes to the tables of these triggers is compiled with them or without. A statement keeps the program that it has, and
+ * is compiled again if it is run in the other state: most are used in one state only, which is then most of what a commit of one
+ * row saves. So this changes two states for each other, however each statement was compiled. */
 void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *prefix, int rest) {
     enum { most = 64 };
     Pgno roots[most];
     int count = 0;
     sqlite3_mutex_enter(db->mutex);
+    sqlcipherkit_guard *guard = sqlcipherkit_guard_of(db);
     int index = sqlite3FindDbName(db, schema);
     if (index >= 0 && db->aDb[index].pSchema != NULL) {
         int length = sqlite3Strlen30(prefix);
@@ -193,22 +227,24 @@ void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *pre
             Trigger *trigger = sqliteHashData(each);
             if (sqlite3_strnicmp(trigger->zName, prefix, length) != 0) continue;
             trigger->op = (u8)(rest != 0 ? trigger->op | SQLCIPHERKIT_RESTING : trigger->op & ~SQLCIPHERKIT_RESTING);
-            const Table *table = sqlite3FindTable(db, trigger->table, db->aDb[index].zDbSName);
-            int place = 0;
-            while (table != NULL && place < count && place < most && roots[place] != table->tnum) place++;
-            if (table == NULL || place < count) continue;
-            if (count < most) roots[count] = table->tnum;
-            count++;
+            sqlcipherkit_note_root(sqlite3FindTable(db, trigger->table, db->aDb[index].zDbSName), roots, &count, most);
         }
     }
+    if (guard != NULL) {
+        /* Someone may have dropped the triggers. */
+        sqlcipherkit_note_recorded_roots(guard->recorders, roots, &count, most);
+        /* With a hook, nothing that is compiled deletes all rows at once without calling it. */
+        guard->is_logging = rest != 0;
+        sqlcipherkit_install_hook(db);
+    }
     for (Vdbe *each = db->pVdbe; each != NULL; each = each->pVNext) {
-        if (each->readOnly || each->expired) continue;
+        if (each->readOnly || (each->expired != 0 && each->expired != SQLCIPHERKIT_OTHER_TRIGGERS)) continue;
         int writes = count > most || sqlcipherkit_writes_to(each->aOp, each->nOp, index, roots, count);
         /* The triggers and the foreign keys of the statement. */
         for (SubProgram *program = each->pProgram; program != NULL && !writes; program = program->pNext) {
             writes = sqlcipherkit_writes_to(program->aOp, program->nOp, index, roots, count);
         }
-        if (writes) each->expired = 2;
+        if (writes) each->expired ^= SQLCIPHERKIT_OTHER_TRIGGERS;
     }
     sqlite3_mutex_leave(db->mutex);
 }

@@ -119,7 +119,10 @@
 /* An unused function here would no longer be called in place of the one that it guards. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wunused-function"
+#include "recorded_rows.h"
 #include "changes.h"
+#include "recorder.h"
+#include "recording.h"
 #include "access.h"
 #include "guard.h"
 #include "guarded_pragmas.h"

@@ -74,6 +74,15 @@ static void sqlcipherkit_ask_temporary(Parse *parse) {
         parse, "TEMP would change one connection of the pool only: create it in DatabaseConfiguration.prepare");
 }
 
+static void sqlcipherkit_free_guard(void *context) {
+    sqlcipherkit_guard *guard = context;
+    for (sqlcipherkit_recorder *recorder = guard->recorders, *next; recorder != NULL; recorder = next) {
+        next = recorder->next;
+        sqlcipherkit_free_recorder(recorder);
+    }
+    sqlite3_free(guard);
+}
+
 int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {
     *db = NULL;
     int rc = sqlcipherkit_start();
@@ -83,7 +92,7 @@ int sqlcipherkit_open(const char *name, sqlite3 **db, int flags) {
     sqlcipherkit_guard *guard = sqlite3_malloc(sizeof *guard);
     if (guard == NULL) return SQLITE_NOMEM;
     memset(guard, 0, sizeof *guard);
-    return sqlite3_set_clientdata(*db, sqlcipherkit_guard_name, guard, sqlite3_free);
+    return sqlite3_set_clientdata(*db, sqlcipherkit_guard_name, guard, sqlcipherkit_free_guard);
 }
 
 int sqlcipherkit_key(sqlite3 *db, const char *schema, const void *key, int count, const sqlcipherkit_cipher_settings *cipher) {

@@ -3,6 +3,7 @@
  * It is allocated when the connection opens (guard.h). What is set in it later cannot fail for want of memory. */
 #include "../include/changes.h"
 #include "../include/guard.h"
+#include "../include/recorder.h"
 
 typedef struct sqlcipherkit_guard {
     /* The settings of the key that the Swift layer is setting at this moment: the permission to set a key. NULL for none. */
@@ -16,6 +17,10 @@ typedef struct sqlcipherkit_guard {
     /* The hook of changes.h. NULL for none. */
     sqlcipherkit_change_callback changed;
     void *changed_context;
+    /* The recorders of recorder.h. */
+    sqlcipherkit_recorder *recorders;
+    /* Whether a change log is writing, and the triggers that watch it rest. */
+    int is_logging;
 } sqlcipherkit_guard;
 
 static const char sqlcipherkit_guard_name[] = "sqlcipherkit_guard";

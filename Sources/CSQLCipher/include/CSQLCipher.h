@@ -20,6 +20,7 @@
 #include "page_counts.h"
 #include "primitives.h"
 #include "query_only.h"
+#include "recorder.h"
 #include "rekey.h"
 #include "replay.h"
 #include "settings.h"

@@ -8,10 +8,10 @@
 typedef void (*sqlcipherkit_change_callback)(void *context, sqlite3 *db, int operation, const char *schema, const char *table,
                                              int moves);
 
-/* Sets a hook like sqlite3_preupdate_hook (https://sqlite.org/c3ref/preupdate_blobwrite.html), but shared with sessions. A
- * connection has one such hook, and sqlite3session_create and _delete treat its argument as one of their sessions. With this
- * function they find only sessions, and the sessions are called as well. But they replace the hook, so set it again after each of
- * them. A NULL callback removes it. The connection must come from sqlcipherkit_open. */
+/* Sets a hook like sqlite3_preupdate_hook (https://sqlite.org/c3ref/preupdate_blobwrite.html), but shared with sessions and
+ * recorders. A connection has one such hook, and sqlite3session_create and _delete treat its argument as one of their sessions.
+ * With this function they find only sessions, and the sessions are called as well. A NULL callback removes it. The connection must
+ * come from sqlcipherkit_open, and its sessions from sqlcipherkit_create_session. */
 void sqlcipherkit_set_change_hook(sqlite3 *db, sqlcipherkit_change_callback callback, void *context);
 
 /* Inside the callback, for SQLITE_UPDATE: which of the columns whose bits are set in `candidates` get another value. Bit 63 stands
@@ -38,6 +38,7 @@ sqlcipherkit_table sqlcipherkit_find_table(sqlite3 *db, const char *schema, cons
 /* sqlite3session_create, for sessions that record a whole number of a REAL column as a REAL, and that fail with SQLITE_CONSTRAINT
  * after a change of a row that has NULL in its key, or a key with a collation other than SQLite's own. */
 int sqlcipherkit_create_session(sqlite3 *db, const char *schema, sqlite3_session **session);
+void sqlcipherkit_delete_session(sqlite3_session *session);
 
 /* How a table compares a column of its primary key. */
 typedef struct {

@@ -56,11 +56,6 @@ extension Connection {
         hooks.installCommitHooks(handle)
     }
 
-    /// Call this after a session was created or ended, which removes the hook.
-    package func restoreChangeHook() {
-        if let hooks, hooks.tracker != nil, let handle { hooks.installChangeHook(handle) }
-    }
-
     /// Call this after a change that SQLite's hooks do not report, once other connections can see it.
     package func changedWithoutHook() {
         guard let tracker = hooks?.tracker, let handle else { return }

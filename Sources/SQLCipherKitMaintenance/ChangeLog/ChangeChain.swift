@@ -70,3 +70,7 @@ extension ChangeLog {
     /// Others can have all rows now.
     package func hasWholeState() throws { try store.setState(ChangeLogStore.lacks, to: .integer(0)) }
 }
+
+extension ChangeLogStore {
+    func forgetChains() throws(DatabaseError) { try db.execute("DELETE FROM main.changelog_chain") }
+}

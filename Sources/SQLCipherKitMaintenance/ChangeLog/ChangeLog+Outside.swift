@@ -80,7 +80,6 @@ extension ChangeLog {
 /// Triggers note the keys of rows that are changed while the log does not write. SQLite runs them whoever changes the row.
 extension ChangeLogStore {
     static let outside = "changelog_outside_"
-    private static let logging = "logging"
 
     private func outsideTable(_ table: LoggedTable) -> String { "main.\((Self.outside + table.name).quotedSQLIdentifier)" }
 
@@ -119,7 +118,7 @@ extension ChangeLogStore {
                 name,
                 """
                 CREATE TRIGGER main.\(name.quotedSQLIdentifier) AFTER \(event.uppercased()) ON \(table.quotedName) \
-                WHEN NOT EXISTS (SELECT 1 FROM changelog_state WHERE name = '\(Self.logging)') BEGIN \(body) END
+                BEGIN \(body) END
                 """
             )
         }
@@ -138,15 +137,21 @@ extension ChangeLogStore {
         try db.execute(SQL(raw: "DELETE FROM \(outsideTable(table))"))
     }
 
-    /// Runs `body` in a transaction while the triggers note nothing: their conditions say so, and they are not even compiled, as
-    /// long as the schema stays in memory.
-    func logging<R>(_ body: () throws -> R) throws -> R {
-        try setState(Self.logging, to: .integer(1))
+    /// Runs `body` in a transaction while the triggers note nothing: they are not even compiled, as long as the schema stays in
+    /// memory. What they have noted since it was read again is forgotten.
+    func logging<R>(_ tables: LoggedTables, _ body: () throws -> R) throws -> R {
+        let opened = db.state(OpenedChangeLog.self)
+        // Another log of this connection is writing.
+        if opened.isLogging { return try body() }
         sqlcipherkit_rest_triggers(try db.liveForUse(), "main", Self.outside, 1)
-        // The body may have closed the connection.
-        defer { if let handle = db.handle { sqlcipherkit_rest_triggers(handle, "main", Self.outside, 0) } }
+        opened.isLogging = true
+        defer {
+            opened.isLogging = false
+            // The body may have closed the connection.
+            if let handle = db.handle { sqlcipherkit_rest_triggers(handle, "main", Self.outside, 0) }
+        }
         let result = try body()
-        try db.execute("DELETE FROM main.changelog_state WHERE name = \(Self.logging)")
+        for table in tables.all where try hasOutsideChanges(table) { try forgetOutsideChanges(table) }
         return result
     }
 

@@ -41,7 +41,7 @@ extension ChangeLog {
             try connection.withTriggers(triggers) {
                 try connection.transaction { _ in
                     try lookOutside()
-                    return TransactionEnd.commit(try store.logging { try body(enforces) })
+                    return TransactionEnd.commit(try store.logging(tables()) { try body(enforces) })
                 }
             }
         }
@@ -70,7 +70,6 @@ extension ChangeLog {
         if let state = message.state, isNew || message.isMend {
             try merge.add(message, state, own: own)
             try store.setPosition(own.merged(with: message.until), of: peer)
-            try store.setState("clock", to: .integer(max(try store.clock, message.until.latest)))
         }
         try finish(&merge, new, taken, enforces)
         outcome = merge.outcome
@@ -95,15 +94,14 @@ extension ChangeLog {
     func finish(_ merge: inout ChangeLogMerge, _ new: [ChangeLogEntry], _ taken: [TakenRow], _ enforces: Bool) throws {
         var new = new
         for entry in new { try merge.add(entry) }
-        var clock = max(try store.clock, new.map(\.clock).max() ?? 0)
+        var clock = max(try store.clock(at: position), new.map(\.clock).max() ?? 0)
         if !taken.isEmpty {
             let stamp = ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer)
             let changes = try renewed(taken, stamp, &merge)
             let last = max(
                 try position.sequence(of: peer), new.reduce(0) { $1.peer == peer ? max($0, $1.sequence) : $0 })
             let entry = ChangeLogEntry(
-                peer: peer, sequence: last + 1, clock: stamp.clock,
-                bytes: ChangeLogEntry.coded(changes))
+                peer: peer, sequence: last + 1, clock: stamp.clock, identity: identity(), bytes: ChangeLogEntry.coded(changes))
             if !changes.isEmpty {
                 try merge.add(entry)
                 new.append(entry)
@@ -116,9 +114,9 @@ extension ChangeLog {
             var position = Position()
             for entry in new { position.marks[entry.peer] = entry.mark }
             try store.setPosition(position, of: peer)
-            try store.setState("clock", to: .integer(clock))
         }
-        if !merge.repairs.isEmpty { try append(ChangeLogEntry.coded(merge.repairs), at: merge.stamp.clock) }
+        if merge.repairs.isEmpty { return }
+        try append(ChangeLogEntry.coded(merge.repairs), at: merge.stamp.clock, after: position.sequence(of: peer))
     }
 
     /// Throws if the message cannot be received here.

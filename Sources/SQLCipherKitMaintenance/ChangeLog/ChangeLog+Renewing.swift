@@ -108,7 +108,7 @@ extension ChangeLog {
     }
 
     /// The last entry of this peer that another one is known to have.
-    private func published() throws -> Position.Mark {
+    func published() throws -> Position.Mark {
         let marks: [(Int64, Int64, Int64)] = try connection.fetchAll(
             "SELECT sequence, clock, identity FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
         // Others may have entries of another copy.
@@ -133,7 +133,7 @@ extension ChangeLog {
         try DatabaseError.typed {
             try merging { enforces in
                 let limit = clockLimit
-                guard try store.clock > limit else { return 0 }
+                guard try store.clock(at: position) > limit else { return 0 }
                 let horizon = min(try store.horizon, limit)
                 for (origin, mark) in try position.marks where mark.clock > limit {
                     // The times of a peer grow, so they are its last ones. Those before them may have been pruned.

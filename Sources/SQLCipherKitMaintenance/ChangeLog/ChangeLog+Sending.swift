@@ -23,7 +23,7 @@ extension ChangeLog {
     public func add(peer name: String) throws(DatabaseError) {
         try DatabaseError.typed {
             guard name.isPeerName else {
-                throw DatabaseError.invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
+                throw Self.invalidPeerName
             }
             try connection.transaction { _ in
                 guard try store.members()[name] != true else {
@@ -99,7 +99,7 @@ extension ChangeLog {
         .misuse(
             """
             two different histories of the peer \(peer) have met: two copies use its name, or it was restored from a backup after \
-            it had sent its changes. One of them must start from a copy of another peer's database, under a new name
+            it had sent its changes. rename(to:) gives one of them a new name
             """)
     }
 

@@ -30,8 +30,8 @@ public final class ChangeLog {
 
     /// The connection.
     public let connection: Connection
-    /// The name of this copy.
-    public let peer: String
+    /// The name of this copy. ``rename(to:)`` changes it.
+    public internal(set) var peer: String
     /// Which triggers run in ``receive(_:)``. Default: ``Changeset/Triggers/quiet``, because the changes already
     /// contain what triggers wrote to logged tables. To run triggers that write to other tables, name the ones that must not run:
     /// `.without(["log_new"])`.
@@ -44,11 +44,17 @@ public final class ChangeLog {
     public var clockTolerance: Duration = .seconds(86_400)
 
     static let name = "a change log"
-    private let wanted: [String]
-    private let rules: [SQLName: Rule]
+    static var invalidPeerName: DatabaseError {
+        .invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
+    }
+
+    let wanted: [String]
+    let rules: [SQLName: Rule]
     let store: ChangeLogStore
     /// The system's time, for the clock.
     package var now: () -> Date = { Date() }
+    /// Draws the identity of an entry.
+    package var identity: () -> Int64 = { .random(in: 1...Int64.max) }
     private var isWriting = false
     private var known: (version: Int, tables: LoggedTables)?
 
@@ -64,10 +70,10 @@ public final class ChangeLog {
     ///   - rules: how conflicts are resolved, by table, the same for all peers. Default: ``Rule/column`` for every table.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name or a table that does not meet these requirements, or a rule
     ///   for a table that is not logged; ``DatabaseError/Reason/misuse`` if the log belongs to another peer and `peer` has not been
-    ///   registered there.
+    ///   registered there; ``ResultCode/schema`` for a log that another version of this package has made in another form.
     public init(_ db: Connection, tables: [String], peer: String, rules: [String: Rule] = [:]) throws(DatabaseError) {
         guard peer.isPeerName else {
-            throw DatabaseError.invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
+            throw Self.invalidPeerName
         }
         if let unknown = rules.keys.first(where: { !tables.contains(name: $0) }) {
             throw DatabaseError.invalidArgument("there is a rule for \(unknown), which is not among the logged tables")
@@ -89,7 +95,7 @@ public final class ChangeLog {
                 let tables = try self.tables()
                 try adopt()
                 try store.watch(tables)
-                try store.keep(Settings(peer: peer, tables: tables.all.map(\.name), rules: rules))
+                try keepSettings(tables)
             }
             try opened.note(self, wanted, self.rules, known)
         }
@@ -98,6 +104,11 @@ public final class ChangeLog {
     /// Makes this peer the log's owner, if the log is new or the database is a copy made for this peer.
     private func adopt() throws(DatabaseError) {
         let owner = try store.state("peer", as: String.self)
+        if owner != nil, try store.state("format", as: Int.self) != ChangeLogStore.format {
+            throw DatabaseError(
+                code: .schema,
+                message: "the change log in the database is of another version of change logs: ChangeLog.delete(from:) removes it")
+        }
         if owner == peer { return }
         if let owner {
             let members = try store.members()
@@ -109,8 +120,14 @@ public final class ChangeLog {
         } else {
             try connection.main.requireKeys(wanted, for: Self.name)
         }
+        try store.setState("format", to: .integer(Int64(ChangeLogStore.format)))
         try store.setState("peer", to: .text(peer))
         try store.add(member: peer, at: ChangeStamp.tick(after: 0, now: now()))
+    }
+
+    func keepSettings(_ tables: LoggedTables) throws {
+        let chosen = tables.all.filter { rules[SQLName($0.name)] != nil }.map { ($0.name, $0.rule) }
+        try store.keep(Settings(peer: peer, tables: tables.all.map(\.name), rules: Dictionary(uniqueKeysWithValues: chosen)))
     }
 
     var schemaVersion: Int {
@@ -139,14 +156,14 @@ public final class ChangeLog {
     public func write<R>(_ body: (Connection) throws -> R) throws -> R {
         // The outer call logs these changes too.
         if isWriting { return try connection.savepoint { db in TransactionEnd(try body(db)) } }
-        let recorder = try ChangeRecorder(connection.main, checked: try tables().all.map(\.name))
+        let tables = try tables(), recorder = try RowRecorder(connection, tables)
         defer { recorder.close() }
         isWriting = true
         defer { isWriting = false }
         return try connection.transaction { db in
             try lookOutside()
-            let result = try store.logging { try body(db) }
-            try log(try recorder.patchset())
+            let result = try store.logging(tables) { try body(db) }
+            try log(recorder, tables.all.map(\.name))
             return TransactionEnd(result)
         }
     }

@@ -25,6 +25,8 @@ struct ChangeLogWriter {
     /// Appends bytes that are there.
     mutating func append(from place: Int, _ count: Int) { for place in place..<place + count { bytes.append(bytes[place]) } }
 
+    mutating func increaseLast() { bytes[bytes.count - 1] += 1 }
+
     mutating func put(_ text: String) { put(bytes: text.utf8) }
 
     mutating func put(bytes more: some Collection<UInt8>) {
@@ -151,9 +153,11 @@ struct ChangeLogReader {
     }
 
     /// A number of elements, each of which takes at least one byte.
-    mutating func count() throws(DatabaseError) -> Int {
+    mutating func count() throws(DatabaseError) -> Int { try unsigned(upTo: bytes.count - place) }
+
+    mutating func unsigned(upTo limit: Int) throws(DatabaseError) -> Int {
         let number = try unsigned()
-        guard number <= UInt64(bytes.count - place) else { throw Self.malformed }
+        guard number <= UInt64(limit) else { throw Self.malformed }
         return Int(number)
     }
 

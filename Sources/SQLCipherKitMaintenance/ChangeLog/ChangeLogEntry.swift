@@ -1,3 +1,4 @@
+import CSQLCipher
 import Foundation
 import SQLCipherKitCore
 
@@ -24,32 +25,64 @@ struct ChangeLogDraft {
         let kind: RowChange.Kind
         let table: String, keyColumns: [String], columns: [String]
 
-        func isSame(as other: Form) -> Bool { kind == other.kind && hasNames(of: other) }
-
-        func hasNames(of other: Form) -> Bool {
-            table.isSameText(as: other.table) && keyColumns.isSame(as: other.keyColumns) && columns.isSame(as: other.columns)
+        func isSame(as other: Form) -> Bool {
+            kind == other.kind && table.isSameText(as: other.table) && keyColumns.isSame(as: other.keyColumns)
+                && columns.isSame(as: other.columns)
         }
     }
 
+    /// Changes of one form that follow each other, and the end of their values.
+    private struct Run {
+        let form: Int
+        var count = 0, end = 0
+    }
+
     private(set) var forms: [Form] = []
-    /// For each change, its form, and the end of its values.
-    private var changes: [(form: Int, end: Int)] = []
+    private var runs: [Run] = []
     private var values = ChangeLogWriter()
+    /// For each change, its form.
+    private(set) var places: [Int32] = []
 
-    var count: Int { changes.count }
+    var count: Int { places.count }
 
-    func form(of change: Int) -> Int { changes[change].form }
+    init() {}
+
+    /// What a recorder has found.
+    init(_ recording: sqlcipherkit_recording, _ tables: [LoggedTable]) {
+        for form in UnsafeBufferPointer(start: recording.forms, count: recording.form_count) {
+            let table = tables[Int(form.table)]
+            let kind: RowChange.Kind =
+                form.kind == SQLITE_INSERT ? .insert : form.kind == SQLITE_DELETE ? .delete : .update
+            // One array for all is compared faster.
+            let columns = UnsafeBufferPointer(start: form.columns, count: Int(form.column_count))
+            forms.append(
+                Form(
+                    kind: kind, table: table.name, keyColumns: table.key,
+                    columns: columns.count == table.others.count ? table.others : columns.map { table.columns[Int($0)] }))
+        }
+        let changes = UnsafeBufferPointer(start: recording.changes, count: recording.count)
+        places.reserveCapacity(changes.count)
+        for change in changes { note(change.form, end: change.values_end) }
+        values.append(UnsafeBufferPointer(start: recording.values, count: changes.last?.values_end ?? 0))
+    }
+
+    private mutating func note(_ form: Int, end: Int) {
+        if runs.last?.form != form { runs.append(Run(form: form)) }
+        runs[runs.count - 1].count += 1
+        runs[runs.count - 1].end = end
+        places.append(Int32(form))
+    }
 
     /// Adds a change.
     /// - Parameter write: writes the values of the key and of the columns.
-    mutating func add(_ form: Form, _ write: (inout ChangeLogWriter) throws -> Void) rethrows {
-        var number = changes.last?.form ?? 0
+    private mutating func add(_ form: Form, _ write: (inout ChangeLogWriter) -> Void) {
+        var number = runs.last?.form ?? 0
         if number >= forms.count || !forms[number].isSame(as: form) {
             number = forms.firstIndex { $0.isSame(as: form) } ?? forms.count
             if number == forms.count { forms.append(form) }
         }
-        try write(&values)
-        changes.append((number, values.bytes.count))
+        write(&values)
+        note(number, end: values.bytes.count)
     }
 
     mutating func add(_ change: LoggedChange) {
@@ -84,8 +117,8 @@ struct ChangeLogEntry: Hashable {
     init(peer: String, mark: ChangeLog.Position.Mark, bytes: Data) { (self.peer, self.mark, self.bytes) = (peer, mark, bytes) }
 
     /// An entry that is being made.
-    init(peer: String, sequence: Int64, clock: Int64, bytes: Data) {
-        mark = ChangeLog.Position.Mark(sequence: sequence, clock: clock, identity: .random(in: 1...Int64.max))
+    init(peer: String, sequence: Int64, clock: Int64, identity: Int64, bytes: Data) {
+        mark = ChangeLog.Position.Mark(sequence: sequence, clock: clock, identity: identity)
         (self.peer, self.bytes) = (peer, bytes)
     }
 
@@ -113,13 +146,10 @@ struct ChangeLogEntry: Hashable {
 
     // MARK: The changes
 
-    /// What the first number of a change has in its upper bits: that it has the names of the change before it, and its insert.
-    fileprivate static let sameNames = 4, sameBase = 8
-
     static func coded(_ changes: [LoggedChange]) -> Data {
         var draft = ChangeLogDraft()
         for change in changes { draft.add(change) }
-        return draft.coded { changes[$0].base }
+        return draft.coded(Array(0..<Int32(changes.count)), changes.map(\.base))
     }
 
     func changes() throws(DatabaseError) -> [LoggedChange] {
@@ -132,54 +162,67 @@ struct ChangeLogEntry: Hashable {
             guard place < UInt64(names.count) else { throw ChangeLogReader.malformed }
             return names[Int(place)]
         }
-        var table = "", key: [String] = [], columns: [String] = [], base = ChangeStamp.ancient
-        let changes = try body.list { reader throws(DatabaseError) in
-            let first = try Int(truncatingIfNeeded: reader.unsigned()), kind = first & 3
-            guard kind <= 2, first & ~(3 | Self.sameNames | Self.sameBase) == 0 else { throw ChangeLogReader.malformed }
-            if first & Self.sameNames == 0 {
-                (table, key, columns) = (try name(&reader), try reader.list(name), try reader.list(name))
+        var changes: [LoggedChange] = []
+        while !body.isAtEnd {
+            let kind = try body.unsigned()
+            // A group of changes has the same names, and is followed by the inserts that its rows come from.
+            let table = try name(&body), key = try body.list(name), columns = try body.list(name), count = try body.count()
+            guard kind <= 2, !key.isEmpty else { throw ChangeLogReader.malformed }
+            let first = changes.count
+            for _ in 0..<count {
+                let keyValues = try key.map { _ throws(DatabaseError) in try body.value() }
+                var values: [SQLValue] = []
+                values.reserveCapacity(columns.count)
+                for _ in columns { values.append(try body.value()) }
+                changes.append(
+                    LoggedChange(
+                        kind: kind == 0 ? .insert : kind == 1 ? .update : .delete, table: table, keyColumns: key, key: keyValues,
+                        columns: columns, values: values, base: .ancient))
             }
-            guard !key.isEmpty else { throw ChangeLogReader.malformed }
-            var values: [SQLValue] = []
-            values.reserveCapacity(columns.count)
-            let keyValues = try key.map { _ throws(DatabaseError) in try reader.value() }
-            for _ in columns { values.append(try reader.value()) }
-            if first & Self.sameBase == 0 { base = ChangeStamp(clock: try reader.clock(), peer: try name(&reader)) }
-            return LoggedChange(
-                kind: kind == 0 ? .insert : kind == 1 ? .update : .delete, table: table, keyColumns: key, key: keyValues,
-                columns: columns, values: values, base: kind == 0 ? .ancient : base)
+            var place = kind == 0 ? changes.count : first
+            while place < changes.count {
+                let end = place + (try body.unsigned(upTo: changes.count - place))
+                let base = ChangeStamp(clock: try body.clock(), peer: try name(&body))
+                guard place < end else { throw ChangeLogReader.malformed }
+                while place < end {
+                    changes[place].base = base
+                    place += 1
+                }
+            }
         }
-        try body.end()
         return changes
     }
 }
 
 extension ChangeLogDraft {
     /// The bytes of the entry. Each name is written once.
-    /// - Parameter base: the insert that a row comes from which is updated or deleted.
-    func coded(_ base: (Int) -> ChangeStamp) -> Data {
-        var names = ChangeLogNames(), body = ChangeLogWriter(), last = ChangeStamp.ancient, start = 0, lastForm = -1
-        body.put(count: changes.count)
-        for (place, change) in changes.enumerated() {
-            let form = forms[change.form], kind = form.kind == .insert ? 0 : form.kind == .update ? 1 : 2
-            let isSame = change.form == lastForm || lastForm >= 0 && forms[lastForm].hasNames(of: form)
-            let own = kind == 0 ? last : base(place), isSameBase = own == last
-            body.put(
-                count: kind | (isSame ? ChangeLogEntry.sameNames : 0) | (isSameBase ? ChangeLogEntry.sameBase : 0))
-            if !isSame {
-                body.put(count: names.place(form.table))
-                for columns in [form.keyColumns, form.columns] {
-                    body.put(count: columns.count)
-                    for column in columns { body.put(count: names.place(column)) }
-                }
+    /// - Parameters:
+    ///   - bases: for each change, the place among `stamps` of the insert that the row comes from, if it is updated or deleted.
+    ///   - stamps: inserts.
+    func coded(_ bases: [Int32], _ stamps: [ChangeStamp]) -> Data {
+        var names = ChangeLogNames(), body = ChangeLogWriter(), start = 0, place = 0
+        for run in runs {
+            let form = forms[run.form]
+            body.put(count: form.kind == .insert ? 0 : form.kind == .update ? 1 : 2)
+            body.put(count: names.place(form.table))
+            for columns in [form.keyColumns, form.columns] {
+                body.put(count: columns.count)
+                for column in columns { body.put(count: names.place(column)) }
             }
-            body.append(values.bytes[start..<change.end])
-            if !isSameBase {
+            body.put(count: run.count)
+            body.append(values.bytes[start..<run.end])
+            start = run.end
+            let end = place + run.count
+            while form.kind != .insert, place < end {
+                let number = bases[place], own = stamps[Int(number)]
+                var next = place + 1
+                while next < end, bases[next] == number || stamps[Int(bases[next])] == own { next += 1 }
+                body.put(count: next - place)
                 body.put(clock: own.clock)
                 body.put(count: names.place(own.peer))
-                last = own
+                place = next
             }
-            (start, lastForm) = (change.end, change.form)
+            place = end
         }
         var writer = ChangeLogWriter()
         writer.put(names.list)

@@ -4,6 +4,8 @@ import SQLCipherKitCore
 /// The tables of a change log. Nothing of them is kept in memory, so a rollback undoes everything.
 struct ChangeLogStore {
     static let prefix = "changelog"
+    /// What tells the form of entries and of `changelog_row`.
+    static let format = 7
 
     let db: Connection
     private let names = Names()
@@ -50,8 +52,9 @@ struct ChangeLogStore {
         try db.execute("INSERT OR REPLACE INTO main.changelog_state VALUES (\(name), \(value))")
     }
 
-    /// The last reading of the clock.
-    var clock: Int64 { get throws(DatabaseError) { try time("clock") } }
+    /// The last reading of the clock: that of the last entry, or a later one whose entry is gone.
+    /// - Parameter position: that of this peer.
+    func clock(at position: ChangeLog.Position) throws(DatabaseError) -> Int64 { max(try time("clock"), position.latest) }
 
     /// All known peers have all entries up to this time, and deletes up to it are forgotten.
     var horizon: Int64 { get throws(DatabaseError) { try time("horizon") } }
@@ -109,8 +112,10 @@ struct ChangeLogStore {
         try db.execute("UPDATE main.changelog_peer SET clock = \(clock) WHERE peer = \(member) AND origin = ''")
     }
 
+    func forget(member: String) throws(DatabaseError) { try db.execute("DELETE FROM main.changelog_peer WHERE peer = \(member)") }
+
     func remove(member: String) throws(DatabaseError) {
-        try db.execute("DELETE FROM main.changelog_peer WHERE peer = \(member)")
+        try forget(member: member)
         try db.execute("INSERT INTO main.changelog_peer VALUES (\(member), '', -1, 0, 0)")
     }
 
@@ -231,6 +236,8 @@ struct ChangeLogStore {
     /// Removes the entries of a peer after one of them, and what is known of them.
     func removeEntries(of peer: String, after last: ChangeLog.Position.Mark, for own: String) throws {
         let first = try first(of: peer)
+        // The times of later entries are later all the same.
+        try setState("clock", to: .integer(try clock(at: try position(of: own))))
         try db.execute("DELETE FROM main.changelog WHERE id > \(first + last.sequence) AND id < \(first + Self.perPeer)")
         try db.execute("DELETE FROM main.changelog_peer WHERE origin = \(peer) AND sequence > \(last.sequence)")
         guard last.sequence > 0 else { return }

@@ -44,7 +44,7 @@ extension ChangeLog {
         /// Whether the message has all rows of the sender's tables: see ``ChangeLog/wholeState()``.
         public var isWhole: Bool { state != nil }
 
-        private static let mark: [UInt8] = Array("SCKlog".utf8), version: [UInt8] = Array("6".utf8)
+        private static let mark: [UInt8] = Array("SCKlog".utf8), version: [UInt8] = Array("7".utf8)
 
         init(
             sender: String, since: Position, until: Position, horizon: Int64, tables: [LoggedTable],

@@ -9,6 +9,8 @@ final class OpenedChangeLog: ConnectionState {
         let settings: Data, known: (version: Int, tables: LoggedTables)
     }
     private var last: Log?
+    /// Whether a log of the connection is writing.
+    var isLogging = false
 
     init() {}
 

@@ -23,8 +23,9 @@ public struct SharedChangeLog: Sendable {
     /// As ``ChangeLog/clockTolerance``.
     public var clockTolerance: Duration = .seconds(86_400)
 
-    /// The system's time. Tests set it.
+    /// The system's time, and what draws the identity of an entry. Tests set them.
     package var now: @Sendable () -> Date = { Date() }
+    package var identity: @Sendable () -> Int64 = { .random(in: 1...Int64.max) }
     private let tables: [String], rules: [String: ChangeLog.Rule]
 
     private init(_ tables: [String], _ peer: String, _ rules: [String: ChangeLog.Rule], _ database: SharedDatabase) {
@@ -51,7 +52,7 @@ public struct SharedChangeLog: Sendable {
     private func log(_ db: Connection) throws -> ChangeLog {
         let log = try ChangeLog(db, tables: tables, peer: peer, rules: rules)
         (log.triggers, log.outsideChanges, log.clockTolerance) = (triggers, outsideChanges, clockTolerance)
-        log.now = now
+        (log.now, log.identity) = (now, identity)
         return log
     }
 

@@ -45,7 +45,6 @@ public final class ChangeRecorder: ConnectionDependent {
         try db.check(sqlcipherkit_create_session(db.liveOutsideHooks(), schema.name, &handle))
         guard let handle else { throw DatabaseError(code: .outOfMemory, message: "no memory for a change recorder") }
         db.register(self)
-        db.restoreChangeHook()
         // Statements compiled earlier would still delete all rows at once, without telling the session.
         let (hooks, database) = try db.usableHooks()
         hooks.installAuthorizer(database)
@@ -77,8 +76,7 @@ public final class ChangeRecorder: ConnectionDependent {
         guard let handle else { return }
         self.handle = nil
         connection.unregister(self)
-        if !connection.isForked { sqlite3session_delete(handle) }
-        connection.restoreChangeHook()
+        if !connection.isForked { sqlcipherkit_delete_session(handle) }
     }
 
     /// Whether changes are being recorded. While recording is off, rows that have been recorded already stay recorded, and their

@@ -56,13 +56,6 @@ public struct Changeset: Hashable, Sendable {
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, and what `body` throws.
     public func forEach(_ body: (Change) throws -> Void) throws { try iterate { try body(Change($0)) } }
 
-    /// Calls `body` with each change of a patchset that a session has made.
-    func readPatchset(_ body: (ChangesetFormat) throws -> Void) throws {
-        try withBytes { bytes, count throws(DatabaseError) in
-            Result { try ChangesetFormat.readPatchset(UnsafeRawBufferPointer(start: bytes, count: Int(count)), body) }
-        }.get()
-    }
-
     /// Reads the bytes of all changes, and calls `body` with the table of each: its name, its number of columns and its primary
     /// key.
     func forEachTable(_ body: (String, Int, () -> [Int]) throws -> Void) throws {

@@ -12,12 +12,7 @@ struct ChangesetFormat {
     private var position = 0
     private var isPatchset = false
     private var columnCount = 0
-    private var keyCount: Int { key.count }
-    /// The table of the last part, and the positions of the columns of its key.
-    private(set) var table = "", key: [Int] = []
-    /// What a patchset's change does, and where the values of the key and of the columns that it writes are; -1 for the others.
-    private(set) var kind = RowChange.Kind.insert
-    private var places: [Int] = []
+    private var keyCount = 0
 
     /// Whether no part extends beyond the end of the bytes.
     static func isWhole(_ bytes: UnsafeRawBufferPointer) -> Bool { forEachPart(of: bytes) { _, _ in } }
@@ -34,82 +29,6 @@ struct ChangesetFormat {
             body(Int32(bytes[start]), bytes[start..<format.position])
         }
         return true
-    }
-
-    /// Calls `body` with each change of a patchset, all parts of which are there.
-    static func readPatchset(_ bytes: UnsafeRawBufferPointer, _ body: (ChangesetFormat) throws -> Void) throws {
-        var format = ChangesetFormat(bytes)
-        while format.position < bytes.count {
-            guard isChange(Int32(bytes[format.position])) else {
-                guard format.part(), format.isPatchset else { throw Changeset.failure(SQLITE_CORRUPT) }
-                continue
-            }
-            try format.readChange()
-            try body(format)
-        }
-    }
-
-    private mutating func readChange() throws(DatabaseError) {
-        let operation = byte().map(Int32.init)
-        position += 1
-        kind = operation == SQLITE_INSERT ? .insert : operation == SQLITE_DELETE ? .delete : .update
-        places.removeAll(keepingCapacity: true)
-        for column in 0..<columnCount {
-            let isThere = (kind != .delete || key.contains(column)) && position < bytes.count
-            places.append(isThere && bytes[position] != 0 ? position : -1)
-            if isThere, !record(1) { throw Changeset.failure(SQLITE_CORRUPT) }
-        }
-    }
-
-    /// Whether the change has a value of a column.
-    func has(_ column: Int) -> Bool { places[column] >= 0 }
-
-    /// Copies a value in the form of a change log's bytes.
-    func copy(_ column: Int, to writer: inout ChangeLogWriter) throws(DatabaseError) {
-        switch try value(column) {
-        case (SQLITE_INTEGER, let bytes): writer.put(.integer(Int64(bitPattern: Self.word(bytes))))
-        case (SQLITE_FLOAT, let bytes): writer.put(.real(Double(bitPattern: Self.word(bytes))))
-        case (SQLITE_TEXT, let bytes):
-            if !Self.isASCII(bytes) { _ = try Self.text(bytes) }
-            writer.put(text: bytes)
-        case (SQLITE_BLOB, let bytes): writer.put(blob: bytes)
-        default: writer.put(.null)
-        }
-    }
-
-    subscript(column: Int) -> SQLValue {
-        get throws(DatabaseError) {
-            switch try value(column) {
-            case (SQLITE_INTEGER, let bytes): .integer(Int64(bitPattern: Self.word(bytes)))
-            case (SQLITE_FLOAT, let bytes): .real(Double(bitPattern: Self.word(bytes)))
-            case (SQLITE_TEXT, let bytes): .text(try Self.text(bytes))
-            case (SQLITE_BLOB, let bytes): .blob(Data(bytes))
-            default: .null
-            }
-        }
-    }
-
-    /// The type of a value, and its bytes.
-    private func value(_ column: Int) throws(DatabaseError) -> (Int32, UnsafeRawBufferPointer) {
-        guard has(column) else { return (SQLITE_NULL, UnsafeRawBufferPointer(start: nil, count: 0)) }
-        var format = ChangesetFormat(bytes)
-        format.position = places[column]
-        let type = format.byte().map(Int32.init) ?? SQLITE_NULL
-        let count = type == SQLITE_NULL ? 0 : type == SQLITE_TEXT || type == SQLITE_BLOB ? format.integer() : 8
-        let start = format.position
-        guard let count, format.skip(count) else { throw Changeset.failure(SQLITE_CORRUPT) }
-        return (type, UnsafeRawBufferPointer(rebasing: bytes[start..<format.position]))
-    }
-
-    private static func word(_ bytes: UnsafeRawBufferPointer) -> UInt64 { UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
-
-    private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.reduce(0) { $0 | $1 } < 0x80 }
-
-    private static func text(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw DatabaseError(code: .mismatch, reason: .typeMismatch, message: "a value is text that is not well-formed UTF-8")
-        }
-        return text
     }
 
     /// The same changes, with each table's inserts after its other changes: a row whose key gets another spelling, which the table
@@ -153,11 +72,10 @@ struct ChangesetFormat {
     private mutating func table(isPatchset: Bool) -> Bool {
         guard let columns = integer(), columns > 0, columns <= bytes.count - position else { return false }
         columnCount = columns
-        key = (0..<columns).filter { bytes[position + $0] != 0 }
+        keyCount = bytes[position..<position + columns].reduce(0) { $0 + ($1 == 0 ? 0 : 1) }
         self.isPatchset = isPatchset
         position += columns
         guard let end = bytes[position...].firstIndex(of: 0) else { return false }
-        table = String(decoding: bytes[position..<end], as: UTF8.self)
         position = end + 1
         return true
     }

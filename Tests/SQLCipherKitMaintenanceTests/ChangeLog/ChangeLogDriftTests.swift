@@ -119,12 +119,26 @@ import TestSupport
     /// A message of a version before the first release, which fuzzing had found.
     @Test func aMessageOfAnotherVersionIsRefused() throws {
         let message = try peer("a").changes().data
-        for version in ["1", "5", "7"] {
+        for version in ["1", "6", "8"] {
             let found = error { _ = try ChangeLog.Message(data: Data("SCKlog\(version)".utf8) + message.dropFirst(7)) }
             #expect(found?.code == .corrupt && found?.message.contains("another version") == true)
         }
         #expect(error { _ = try ChangeLog.Message(data: Data("SCKlo".utf8)) }?.message.contains("not a message") == true)
         #expect(try ChangeLog.Message(data: message).isEmpty)
+    }
+
+    /// Its entries and records would be read as others.
+    @Test func aLogOfAnotherVersionIsRefused() throws {
+        for change in ["UPDATE changelog_state SET value = 6 WHERE name = 'format'", "DELETE FROM changelog_state WHERE name = 'format'"] {
+            let log = try peer("a"), db = log.connection
+            try log.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
+            try db.execute(SQL(raw: change))
+            try db.execute("CREATE TABLE other(id)")
+            let found = error { _ = try ChangeLog(db, tables: ["note", "pair"], peer: "a") }
+            #expect(found?.code == .schema && found?.message.contains("delete(from:)") == true)
+            try ChangeLog.delete(from: db)
+            #expect(try ChangeLog(db, tables: ["note", "pair"], peer: "a").changes().isEmpty && rows(log).count == 1)
+        }
     }
 
     @Test func aPositionFromOutsideIsBounded() throws {
@@ -203,7 +217,7 @@ import TestSupport
     /// Numbers that no log writes are an error, whichever call meets them first.
     @Test(arguments: [
         "UPDATE changelog_peer SET sequence = ? WHERE origin <> ''", "UPDATE changelog_peer SET clock = ? WHERE origin <> ''",
-        "UPDATE changelog_state SET value = ? WHERE name = 'clock'", "INSERT OR REPLACE INTO changelog_state VALUES ('horizon', ?)",
+        "INSERT OR REPLACE INTO changelog_state VALUES ('clock', ?)", "INSERT OR REPLACE INTO changelog_state VALUES ('horizon', ?)",
         "UPDATE changelog_name SET id = ? WHERE id = 1", "UPDATE changelog_name SET id = ? WHERE id = 2",
     ], [Int64.min, -1, .max])
     func numbersOutOfBoundsAreRefused(_ sql: String, _ number: Int64) throws {

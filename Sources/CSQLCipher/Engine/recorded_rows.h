@@ -1,0 +1,188 @@
+/* Rows as values, read from their records. Only engine.c includes this, after the amalgamation. */
+#include "../include/recorder.h"
+
+typedef struct {
+    int type;
+    int size;
+    union {
+        sqlite3_int64 integer;
+        double real;
+        const unsigned char *bytes;
+    } as;
+} sqlcipherkit_row_value;
+
+/* How a table is stored. Columns that are generated are left out. */
+typedef struct sqlcipherkit_row_form {
+    /* What it was made from, to know it by. */
+    const Table *table;
+    int cookie, generation;
+    int count;
+    /* The column that is the row id; -1 for none. */
+    int row_id;
+    /* Whether the row is found by a row id. */
+    int has_row_id;
+    /* How many values a record has, and for each, the column; -1 for a generated one. */
+    int stored;
+    int *columns;
+    /* For each column: its position in the table, whether it is in the key and REAL, and how keys are compared. */
+    int *places;
+    unsigned char *is_key, *is_real, *folds;
+    /* The values of columns that records from before ALTER TABLE ADD COLUMN lack. NULL if all are NULL. */
+    sqlite3_value **defaults;
+    struct sqlcipherkit_row_form *older;
+} sqlcipherkit_row_form;
+
+enum { sqlcipherkit_binary, sqlcipherkit_nocase, sqlcipherkit_rtrim, sqlcipherkit_other_collation };
+
+static int sqlcipherkit_is_form_of(const sqlcipherkit_row_form *form, const Table *table) {
+    return form->table == table && form->cookie == table->pSchema->schema_cookie && form->generation == table->pSchema->iGeneration;
+}
+
+static void sqlcipherkit_free_form(sqlcipherkit_row_form *form) {
+    for (int i = 0; form->defaults != NULL && i < form->count; i++) sqlite3ValueFree(form->defaults[i]);
+    sqlite3_free(form->defaults);
+    sqlite3_free(form);
+}
+
+static int sqlcipherkit_read_defaults(const Table *table, sqlite3 *db, sqlcipherkit_row_form *form) {
+    form->defaults = sqlite3_malloc64((size_t)form->count * sizeof(sqlite3_value *));
+    if (form->defaults == NULL) return SQLITE_NOMEM;
+    memset(form->defaults, 0, (size_t)form->count * sizeof(sqlite3_value *));
+    for (int i = 0; i < form->count; i++) {
+        const Column *column = &table->aCol[form->places[i]];
+        if (column->iDflt == 0) continue;
+        const Expr *expression = table->u.tab.pDfltList->a[column->iDflt - 1].pExpr;
+        int rc = sqlite3ValueFromExpr(db, expression, ENC(db), column->affinity, &form->defaults[i]);
+        if (rc != SQLITE_OK) return rc;
+    }
+    return SQLITE_OK;
+}
+
+/* NULL if there is no memory for it. */
+static sqlcipherkit_row_form *sqlcipherkit_make_form(sqlite3 *db, Table *table) {
+    const Index *index = HasRowid(table) ? NULL : sqlite3PrimaryKeyIndex(table);
+    const int stored = index != NULL ? index->nColumn : table->nNVCol, all = table->nCol;
+    sqlcipherkit_row_form *form =
+        sqlite3_malloc64(sizeof *form + (size_t)(stored + all) * sizeof(int) + 3 * (size_t)all * sizeof(unsigned char));
+    if (form == NULL) return NULL;
+    memset(form, 0, sizeof *form);
+    form->table = table;
+    form->cookie = table->pSchema->schema_cookie;
+    form->generation = table->pSchema->iGeneration;
+    form->row_id = -1;
+    form->has_row_id = index == NULL;
+    form->stored = stored;
+    form->columns = (int *)(form + 1);
+    form->places = form->columns + stored;
+    form->is_key = (unsigned char *)(form->places + all);
+    form->is_real = form->is_key + all;
+    form->folds = form->is_real + all;
+    int has_defaults = 0;
+    for (int i = 0; i < stored; i++) form->columns[i] = -1;
+    for (int i = 0; i < all; i++) {
+        Column *column = &table->aCol[i];
+        if ((column->colFlags & COLFLAG_GENERATED) != 0) continue;
+        const int n = form->count++;
+        const int at = index != NULL ? sqlite3TableColumnToIndex((Index *)index, i) : sqlite3TableColumnToStorage(table, (i16)i);
+        if (at >= 0 && at < stored) form->columns[at] = n;
+        const char *collation = sqlite3ColumnColl(column);
+        form->places[n] = i;
+        form->is_key[n] = (column->colFlags & COLFLAG_PRIMKEY) != 0;
+        form->is_real[n] = column->affinity == SQLITE_AFF_REAL;
+        form->folds[n] = collation == NULL || sqlite3StrICmp(collation, "BINARY") == 0 ? sqlcipherkit_binary
+                         : sqlite3StrICmp(collation, "NOCASE") == 0                    ? sqlcipherkit_nocase
+                         : sqlite3StrICmp(collation, "RTRIM") == 0                     ? sqlcipherkit_rtrim
+                                                                                       : sqlcipherkit_other_collation;
+        if (i == table->iPKey) form->row_id = n;
+        has_defaults = has_defaults || column->iDflt != 0;
+    }
+    if (has_defaults && sqlcipherkit_read_defaults(table, db, form) != SQLITE_OK) {
+        sqlcipherkit_free_form(form);
+        return NULL;
+    }
+    return form;
+}
+
+/* The value of a register or of a column of a result. The bytes are valid as long as it is. */
+static sqlcipherkit_row_value sqlcipherkit_value_of(const Mem *memory, int is_real) {
+    sqlcipherkit_row_value value = {SQLITE_NULL, 0, {0}};
+    const int flags = memory->flags;
+    if ((flags & MEM_Null) != 0) return value;
+    if ((flags & (MEM_Int | MEM_IntReal)) != 0 && !is_real && (flags & MEM_IntReal) == 0) {
+        value.type = SQLITE_INTEGER;
+        value.as.integer = memory->u.i;
+    } else if ((flags & (MEM_Int | MEM_IntReal | MEM_Real)) != 0) {
+        value.type = SQLITE_FLOAT;
+        value.as.real = (flags & MEM_Real) != 0 ? memory->u.r : (double)memory->u.i;
+    } else {
+        value.type = (flags & MEM_Str) != 0 ? SQLITE_TEXT : SQLITE_BLOB;
+        value.size = memory->n;
+        value.as.bytes = (const unsigned char *)memory->z;
+    }
+    return value;
+}
+
+static int sqlcipherkit_is_same_value(const sqlcipherkit_row_value *a, const sqlcipherkit_row_value *b) {
+    if (a->type != b->type) return 0;
+    switch (a->type) {
+    case SQLITE_NULL: return 1;
+    /* The bits, so that no sign of a zero is lost. */
+    case SQLITE_INTEGER:
+    case SQLITE_FLOAT: return a->as.integer == b->as.integer;
+    default: return a->size == b->size && (a->size == 0 || memcmp(a->as.bytes, b->as.bytes, (size_t)a->size) == 0);
+    }
+}
+
+/* The value of a column that records lack which are older than it. */
+static sqlcipherkit_row_value sqlcipherkit_default(const sqlcipherkit_row_form *form, int column) {
+    const sqlcipherkit_row_value null = {SQLITE_NULL, 0, {0}};
+    const Mem *found = form->defaults != NULL ? form->defaults[column] : NULL;
+    return found == NULL ? null : sqlcipherkit_value_of(found, form->is_real[column]);
+}
+
+static int sqlcipherkit_read_record(const sqlcipherkit_row_form *form, const unsigned char *record, u32 size,
+                                    sqlite3_int64 row_id, sqlcipherkit_row_value *values) {
+    u32 header, at = 0, type;
+    if (size == 0) return SQLITE_CORRUPT;
+    /* A record of a few bytes may end in its header: the numbers in it are read from a copy that zeros follow. */
+    unsigned char copy[32];
+    const unsigned char *bytes = record;
+    if (size < sizeof copy - 10) {
+        memset(copy, 0, sizeof copy);
+        memcpy(copy, record, size);
+        bytes = copy;
+    }
+    at = getVarint32(bytes, header);
+    if (header > size) return SQLITE_CORRUPT;
+    u64 end = header;
+    int place = 0;
+    for (; place < form->stored && at < header; place++) {
+        at += getVarint32(bytes + at, type);
+        const u32 length = sqlite3VdbeSerialTypeLen(type);
+        if (at > header || end + length > size) return SQLITE_CORRUPT;
+        const int column = form->columns[place];
+        if (column >= 0) {
+            sqlcipherkit_row_value *value = &values[column];
+            if (type >= 12) {
+                value->type = (type & 1) != 0 ? SQLITE_TEXT : SQLITE_BLOB;
+                value->size = (int)length;
+                value->as.bytes = record + end;
+            } else {
+                Mem memory;
+                memory.flags = 0;
+                sqlite3VdbeSerialGet(bytes + end, type, &memory);
+                *value = sqlcipherkit_value_of(&memory, form->is_real[column]);
+            }
+        }
+        end += length;
+    }
+    for (; place < form->stored; place++) {
+        const int column = form->columns[place];
+        if (column >= 0) values[column] = sqlcipherkit_default(form, column);
+    }
+    if (form->row_id >= 0) {
+        values[form->row_id].type = SQLITE_INTEGER;
+        values[form->row_id].as.integer = row_id;
+    }
+    return SQLITE_OK;
+}

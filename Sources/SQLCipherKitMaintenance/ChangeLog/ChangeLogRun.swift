@@ -1,0 +1,166 @@
+import SQLCipherKitCore
+
+/// What is known of rows, each by a number. Many rows have the same.
+final class ChangeLogStates {
+    /// The number of nothing.
+    static let none = 0
+
+    private var numbers: [[UInt8]: Int] = [[]: ChangeLogStates.none]
+    private(set) var bytes: [[UInt8]] = [[]]
+    /// Until when what is known of a row that is gone is needed; nil for rows that are there, and if it is needed for good.
+    private(set) var gone: [Int64?] = [nil]
+    var rows: [Int: ChangeLogRow] = [ChangeLogStates.none: ChangeLogRow()]
+
+    func removeAll() { (numbers, bytes, gone, rows) = ([[]: Self.none], [[]], [nil], [Self.none: ChangeLogRow()]) }
+
+    func number(of state: [UInt8]) throws(DatabaseError) -> Int {
+        if let number = numbers[state] { return number }
+        var reader = ChangeLogReader(state)
+        let clock = try reader.clock(), peer = try reader.unsigned()
+        let gone: Int64? = try reader.unsigned() > 0 ? max(clock, reader.clock()) : nil
+        numbers[state] = bytes.count
+        bytes.append(state)
+        self.gone.append(clock == 0 && peer == 0 ? nil : gone)
+        return bytes.count - 1
+    }
+}
+
+/// What is known of rows whose keys follow each other: a record of `changelog_row`.
+///
+/// The record has the bytes of each state, and then the rows. A row begins with two numbers: how many bytes its key shares with the
+/// one before it, and in the upper bits of the other, how many follow. The lowest bit of that says that the state is the same too;
+/// otherwise its number comes last. If none follow, the first number is that of the next rows, each of which has a key that is
+/// greater by one in its last byte. The first key of all shares bytes with that of the record.
+struct ChangeLogRun {
+    /// The size in bytes from which a record is divided, and the number of rows. Several records are on a page.
+    static let largestSize = 400, largestCount = 128
+
+    private(set) var keys = ChangeLogKeys()
+    private(set) var states: [Int] = []
+
+    init() {}
+
+    init(_ bytes: [UInt8], after first: [UInt8], _ all: ChangeLogStates) throws(DatabaseError) {
+        var reader = ChangeLogReader(bytes)
+        let numbers = try reader.list { reader throws(DatabaseError) in try all.number(of: Array(reader.blob())) }
+        while !reader.isAtEnd {
+            let shared = try reader.unsigned(), size = try reader.unsigned(), rest = try reader.blob(size >> 1)
+            var state = states.last
+            if size & 1 == 0 {
+                let place = try reader.unsigned()
+                guard place < UInt64(numbers.count) else { throw ChangeLogReader.malformed }
+                state = numbers[Int(place)]
+            }
+            guard let state else { throw ChangeLogReader.malformed }
+            if states.isEmpty {
+                guard shared <= UInt64(first.count) else { throw ChangeLogReader.malformed }
+                keys.append(first[..<Int(shared)] + rest)
+                states.append(state)
+            } else if rest.isEmpty {
+                guard shared <= 255 else { throw ChangeLogReader.malformed }
+                for _ in 0..<shared {
+                    try keys.appendNext()
+                    states.append(state)
+                }
+            } else {
+                try keys.append(sharing: Int(clamping: shared), rest)
+                states.append(state)
+            }
+        }
+    }
+
+    /// A row while its key is lent.
+    struct Row {
+        let key: UnsafeRawBufferPointer, state: Int
+    }
+
+    /// A record: the first key, and the rest.
+    struct Record {
+        let first: [UInt8]
+        private(set) var count = 0
+        private var numbers: [Int] = [], body = ChangeLogWriter(), stateSize = 0
+        /// How many rows at the end are only counted so far.
+        private var nexts = 0
+        private var last = UnsafeRawBufferPointer(start: nil, count: 0), lastState = -1
+
+        /// - Parameter first: the key of the record, which stays if it has one; else that of its first row.
+        init(_ first: [UInt8]?, _ row: Row, _ all: ChangeLogStates) {
+            self.first = first ?? Array(row.key)
+            append(row, all)
+        }
+
+        var size: Int { body.bytes.count + stateSize }
+
+        mutating func append(_ row: Row, _ all: ChangeLogStates) {
+            let key = row.key
+            var shared = 0
+            if count == 0 {
+                for (a, b) in zip(first, key) {
+                    if a != b { break }
+                    shared += 1
+                }
+            } else {
+                let most = min(last.count, key.count)
+                while shared < most, last[shared] == key[shared] { shared += 1 }
+                if row.state == lastState, shared == key.count - 1, key.count == last.count, last[shared] < key[shared],
+                    key[shared] - last[shared] == 1
+                {
+                    (nexts, count, last) = (nexts + 1, count + 1, key)
+                    return
+                }
+            }
+            finish()
+            body.put(count: shared)
+            let isSame = row.state == lastState
+            body.put(count: (key.count - shared) << 1 | (isSame ? 1 : 0))
+            body.append(UnsafeRawBufferPointer(rebasing: key[shared...]))
+            if !isSame {
+                var number = numbers.count
+                if let known = numbers.lastIndex(of: row.state) { number = known } else {
+                    numbers.append(row.state)
+                    stateSize += all.bytes[row.state].count + 1
+                }
+                body.put(count: number)
+            }
+            (count, last, lastState) = (count + 1, key, row.state)
+        }
+
+        /// Writes what is only counted so far.
+        mutating func finish() {
+            if nexts == 0 { return }
+            body.put(count: nexts)
+            body.put(count: 1)
+            nexts = 0
+        }
+
+        /// After ``finish()``.
+        func bytes(_ all: ChangeLogStates) -> [UInt8] {
+            var writer = ChangeLogWriter()
+            writer.put(count: numbers.count)
+            for number in numbers { writer.put(bytes: all.bytes[number]) }
+            writer.append(body.bytes)
+            return writer.bytes
+        }
+
+        func gone(_ all: ChangeLogStates) -> Int64? { numbers.compactMap { all.gone[$0] }.min() }
+    }
+
+    /// The records, each of which is divided from the next one at a size or a number of rows.
+    /// - Parameter first: the key of the first one, if it stays.
+    static func records(
+        _ rows: [Row], after first: [UInt8]?, from size: Int, _ largestCount: Int = largestCount, _ all: ChangeLogStates
+    ) -> [Record] {
+        var records: [Record] = [], record: Record?
+        for row in rows where row.state != ChangeLogStates.none {
+            if var full = record, full.size >= size || full.count >= largestCount {
+                full.finish()
+                records.append(full)
+                record = nil
+            }
+            if record == nil { record = Record(records.isEmpty ? first : nil, row, all) } else { record?.append(row, all) }
+        }
+        record?.finish()
+        if let record { records.append(record) }
+        return records
+    }
+}
