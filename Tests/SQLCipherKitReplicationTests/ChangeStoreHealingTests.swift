@@ -109,6 +109,82 @@ import TestSupport
         for log in [again, a] { #expect(try rows(log) == ["a=1", "h=1", "new=1"]) }
     }
 
+    /// A copy of a queue's database, as a backup restores it.
+    private func restored(_ log: SharedChangeLog) throws -> DatabaseQueue {
+        let copy = try DatabaseQueue(.memory, key: try .raw([UInt8](repeating: 1, count: 32)))
+        try log.database.withWriter { db in try copy.withWriter { try db.main.backup(to: $0.main) } }
+        return copy
+    }
+
+    private func open(_ database: SharedDatabase, _ name: String) throws -> SharedChangeLog {
+        at(0, try SharedChangeLog(database, tables: ["note"], peer: name))
+    }
+
+    private func renamed(_ log: SharedChangeLog, _ name: String) async throws -> SharedChangeLog {
+        try await log.withLog { log in
+            let former = log.peer
+            #expect(throws: DatabaseError.self) { try log.rename(to: "no name") }
+            #expect(throws: DatabaseError.self) { try log.rename(to: former) }
+            #expect(throws: DatabaseError.self) { try log.connection.transaction { _ in try log.rename(to: name) } }
+            #expect(log.peer == former)
+            try log.rename(to: name)
+            #expect(log.peer == name)
+        }
+        #expect(throws: DatabaseError.self) { try open(log.database, log.peer) }
+        return try open(log.database, name)
+    }
+
+    /// Nothing can give back what others know of it. Under another name it goes on.
+    @Test(arguments: [false, true]) func aRestoredCopyWhoseChainWasRemoved(isBackupKnown: Bool) async throws {
+        let h = try peer("h"), a = try peer("a")
+        try set(h, "h", "1")
+        let chain = try await begin(h)
+        try await a.synchronize(with: store)
+        if isBackupKnown { for log in [a, h] { try await log.synchronize(with: store) } }
+        let backup = try restored(h)
+        try set(h, "h", "2")
+        try set(h, "lost", "1")
+        for log in [h, a] { try await log.synchronize(with: store) }
+        try set(a, "a", "1")
+        try await a.synchronize(with: store)
+        remove(chain)
+        var again = try open(backup, "h")
+        try set(again, "new", "1")
+        for log in [again, a, again, a] {
+            do { try await log.synchronize(with: store) } catch let error as DatabaseError {
+                #expect(error.reason == .misuse && error.message.contains("rename(to:)"), "\(error)")
+            }
+        }
+        again = try await renamed(again, "h2")
+        for _ in 0..<4 { for log in [again, a] { _ = try? await log.synchronize(with: store) } }
+        let d = try peer("d")
+        for _ in 0..<2 { for log in [d, again, a] { _ = try? await log.synchronize(with: store) } }
+        for log in [again, d] { #expect(try rows(log) == rows(a)) }
+        #expect(try rows(a) == ["a=1", "h=2", "lost=1", "new=1"])
+    }
+
+    /// What it once stored is nowhere, and others have seen that there was something.
+    @Test func aCopyWhoseFormerChangesNobodyHas() async throws {
+        let h = try peer("h"), a = try peer("a")
+        try set(h, "h", "1")
+        let chain = try await begin(h)
+        try await a.synchronize(with: store)
+        try set(a, "a", "1")
+        try await a.synchronize(with: store)
+        // Those that have had it are gone: only what followed it is left.
+        remove(chain)
+        var again = try peer("h")
+        try set(again, "new", "1")
+        let first = try await again.synchronize(with: store)
+        #expect(first.sent == 0 && !first.isComplete)
+        again = try await renamed(again, "h2")
+        // It asks for what it lacks, and answers what it has asked under its former name: with all rows.
+        for _ in 0..<2 { try await again.synchronize(with: store) }
+        let d = try peer("d")
+        try await d.synchronize(with: store)
+        #expect(try rows(d) == ["new=1"])
+    }
+
     /// Changes rows as a fault would: without their times, and without the log.
     private func spoil(_ log: SharedChangeLog, _ sql: SQL) async throws {
         try await log.database.write { db in
