@@ -249,7 +249,7 @@ struct ChangeExchange {
             let piece = bytes[part * store.partSize..<min(bytes.count, (part + 1) * store.partSize)]
             let link = ChangeLink(
                 number: number, part: part, of: count, isWhole: message.isWhole, predecessor: tag, bytes: Array(piece))
-            let object = try link.sealed(opened.key, context(own))
+            let object = try link.sealed(opened.key, context(own), store.random)
             if try await store.store.put(name(number, own), object, if: .isAbsent) == nil {
                 // The reply may have been lost; or another copy with this name was faster.
                 guard try await store.store.get(name(number, own))?.bytes == object else { throw Overtaken() }

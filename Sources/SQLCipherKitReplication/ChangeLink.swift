@@ -21,13 +21,13 @@ struct ChangeLink {
     let predecessor: [UInt8]
     let bytes: [UInt8]
 
-    func sealed(_ key: ReplicaKey, _ context: [UInt8]) throws -> [UInt8] {
-        let nonce = try ReplicaKey.random(ReplicaKey.nonceCount)
+    func sealed(_ key: ReplicaKey, _ context: [UInt8], _ random: (Int) throws -> [UInt8]) throws -> [UInt8] {
+        let nonce = try random(ReplicaKey.nonceCount)
         var header = Self.magic + [isWhole ? 1 : 0]
         header.append(number: UInt64(number))
         header.append(number: UInt32(part))
         header.append(number: UInt32(partCount))
-        let padding = Int.random(in: 0...Self.largestPadding)
+        let padding = try random(2).reduce(0) { $0 << 8 | Int($1) } & Self.largestPadding
         header.append(number: UInt16(padding))
         header += predecessor + nonce
         let plain = bytes + [UInt8](repeating: 0, count: padding)

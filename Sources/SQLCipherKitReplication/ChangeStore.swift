@@ -22,6 +22,8 @@ public struct ChangeStore: Sendable {
     package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20
     /// How often a copy that has changed tells the others a checksum of its rows.
     package var checkInterval: Duration = .seconds(86_400)
+    /// Random bytes, for what need not be secret. Tests set it, so that a run can be repeated.
+    package var random: @Sendable (Int) throws -> [UInt8] = { try ReplicaKey.random($0) }
     private let known = Known()
 
     /// - Parameters:
@@ -52,9 +54,9 @@ public struct ChangeStore: Sendable {
     func open() async throws -> Opened {
         for _ in 0..<3 {
             if let object = try await store.get(Self.headName) { return try await open(object.bytes) }
-            let salt = try ReplicaKey.random(Self.saltCount), nonce = try ReplicaKey.random(ReplicaKey.nonceCount)
+            let salt = try random(Self.saltCount), nonce = try random(ReplicaKey.nonceCount)
             let key = try await key(for: salt), head = Self.magic + salt
-            let id = try ReplicaKey.random(Self.idCount)
+            let id = try random(Self.idCount)
             let sealed = try head.withUnsafeBytes { try key.seal(id, with: $0, nonce: nonce) }
             _ = try await store.put(Self.headName, head + nonce + sealed, if: .isAbsent)
         }
