@@ -54,6 +54,7 @@ extension ChangeLog {
         try check(message, tables, own, resolvesForks)
         var old = try outdated(by: message, own)
         // Their numbers are not used again, as others may have the entries.
+        if !old.isEmpty { try store.setPosition(own, of: peer) }
         for entry in old { try store.remove(entry) }
         let isOutdated = !old.isEmpty
         if resolvesForks, let last = try forked(by: message, own) {

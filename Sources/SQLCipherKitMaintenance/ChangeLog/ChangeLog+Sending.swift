@@ -3,7 +3,7 @@ import SQLCipherKitCore
 extension ChangeLog {
     /// The last entry of each peer that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
     /// - Throws: ``DatabaseError``.
-    public var position: Position { get throws(DatabaseError) { try store.position(of: peer) } }
+    public var position: Position { get throws(DatabaseError) { try store.ownPosition(of: peer) } }
 
     /// The last known position of another peer, from its own messages and those of others; nil for an unknown or a removed peer.
     /// - Throws: ``DatabaseError``.
@@ -130,6 +130,7 @@ extension ChangeLog {
                     let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
                     heard = try others.filter { try store.heard(of: $0) >= limit }
                 }
+                try store.setPosition(try position, of: peer)
                 try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
                 return TransactionEnd.commit(db.changes)
             }

@@ -72,9 +72,6 @@ extension ChangeLog {
     func append(_ bytes: Data, at clock: Int64, after last: Int64) throws {
         let entry = ChangeLogEntry(peer: peer, sequence: last + 1, clock: clock, identity: identity(), bytes: bytes)
         try store.insert(entry)
-        var position = Position()
-        position.marks[peer] = entry.mark
-        try store.setPosition(position, of: peer)
     }
 
     /// The row with a key, and its row id if the table has one that is not the key; nil if there is no such row.

@@ -112,11 +112,11 @@ public final class ChangeLog {
         if owner == peer { return }
         if let owner {
             let members = try store.members()
-            guard members[peer] == false, try store.position(of: owner).sequence(of: peer) == 0 else {
+            guard members[peer] == false, try store.ownPosition(of: owner).sequence(of: peer) == 0 else {
                 throw .misuse(
                     "the log belongs to the peer \(owner): before the database is copied for \(peer), call add(peer:) there")
             }
-            try store.setPosition(try store.position(of: owner), of: peer)
+            try store.setPosition(try store.ownPosition(of: owner), of: peer)
         } else {
             try connection.main.requireKeys(wanted, for: Self.name)
         }

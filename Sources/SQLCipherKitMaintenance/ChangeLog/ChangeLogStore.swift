@@ -132,6 +132,23 @@ struct ChangeLogStore {
         return position
     }
 
+    /// The position of this copy. The log itself says which of its own entries is the last: it is noted only before entries are
+    /// deleted, which saves each commit a page.
+    func ownPosition(of peer: String) throws(DatabaseError) -> ChangeLog.Position {
+        var position = try position(of: peer)
+        guard let number = try storedNumber(of: peer) else { return position }
+        let first = number << 40
+        let found: (Int64, Int64, Int64)? = try db.fetchOne(
+            """
+            SELECT id, clock, identity FROM main.changelog WHERE id > \(first) AND id < \(first + Self.perPeer)
+            ORDER BY id DESC LIMIT 1
+            """)
+        guard let found, found.0 - first > position.sequence(of: peer) else { return position }
+        guard (0...ChangeStamp.latest).contains(found.1) else { throw Self.outOfBounds("peer") }
+        position.marks[peer] = ChangeLog.Position.Mark(sequence: found.0 - first, clock: found.1, identity: found.2)
+        return position
+    }
+
     func setPosition(_ position: ChangeLog.Position, of peer: String) throws(DatabaseError) {
         for (origin, mark) in position.marks {
             try db.execute(
@@ -147,15 +164,23 @@ struct ChangeLogStore {
     /// The number of a name, which is made if need be.
     func number(of name: String) throws(DatabaseError) -> Int64 {
         if let number = names.numbers[ExactText(name)] { return number }
-        var number = try db.cached("SELECT id FROM main.changelog_name WHERE name = ?").fetchOne(Int64.self, binding: name)
+        var number = try storedNumber(of: name)
         if number == nil {
             try db.execute("INSERT INTO main.changelog_name(name) VALUES (\(name))")
-            number = db.lastInsertedRowID
+            number = try Self.checked(db.lastInsertedRowID)
         }
-        guard let number, (1...Self.largestNumber).contains(number) else {
-            throw Self.outOfBounds("name")
-        }
+        guard let number else { throw Self.outOfBounds("name") }
         names.numbers[ExactText(name)] = number
+        return number
+    }
+
+    private func storedNumber(of name: String) throws(DatabaseError) -> Int64? {
+        let number = try db.cached("SELECT id FROM main.changelog_name WHERE name = ?").fetchOne(Int64.self, binding: name)
+        return try number.map { number throws(DatabaseError) in try Self.checked(number) }
+    }
+
+    private static func checked(_ number: Int64) throws(DatabaseError) -> Int64 {
+        guard (1...largestNumber).contains(number) else { throw outOfBounds("name") }
         return number
     }
 
@@ -237,7 +262,7 @@ struct ChangeLogStore {
     func removeEntries(of peer: String, after last: ChangeLog.Position.Mark, for own: String) throws {
         let first = try first(of: peer)
         // The times of later entries are later all the same.
-        try setState("clock", to: .integer(try clock(at: try position(of: own))))
+        try setState("clock", to: .integer(try clock(at: try ownPosition(of: own))))
         try db.execute("DELETE FROM main.changelog WHERE id > \(first + last.sequence) AND id < \(first + Self.perPeer)")
         try db.execute("DELETE FROM main.changelog_peer WHERE origin = \(peer) AND sequence > \(last.sequence)")
         guard last.sequence > 0 else { return }

@@ -231,7 +231,9 @@ import TestSupport
         var errors: [DatabaseError] = []
         for call in calls {
             let a = try peer("a")
+            try a.write { try $0.execute("INSERT INTO note VALUES ('m', 1, 1)") }
             try exchange(a, try peer("c"))
+            try a.prune()
             try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
             try a.connection.execute(SQL(raw: sql, [number]))
             do { try call(a) } catch let error as DatabaseError { errors.append(error) }
