@@ -209,6 +209,15 @@ extension Cases {
                 try t.same(name, log.peers.last)
                 try log.remove(peer: name)
                 return try log.position(of: name) == nil
+            },
+            call("renamed", .writes, refusing: [.attached, .readOnly], isStepwise: true, prepare: { t in
+                if t.subject.kind != .attached { _ = try ChangeLog(t.db, tables: ["note"], peer: "here") }
+            }) { t in
+                let log = try ChangeLog(t.db, tables: ["note"], peer: "here"), name = t.text("peer", "there")
+                try log.write { db in try db.execute("INSERT INTO note(id, title) VALUES (62, \(t.text("title", Secrets.value)))") }
+                let count = try log.rename(to: name)
+                t.then { try t.same(name, ChangeLog.settings(in: t.db)?.peer ?? "") }
+                return count
             })
         + family("shared-change-log",
             call("written and sent", .writes, on: .shared, refusing: [.readOnly], isStepwise: true) { t in
