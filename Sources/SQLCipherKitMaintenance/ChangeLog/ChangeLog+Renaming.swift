@@ -9,8 +9,9 @@ extension ChangeLog {
     /// name it receives its former changes like those of any other copy. Those that no other copy is known to have are logged again
     /// after them.
     /// ```swift
-    /// try await log.withLog { log in _ = try log.rename(to: "laptop-2") }
-    /// log = try await SharedChangeLog(pool, tables: ["note"], peer: "laptop-2")
+    /// let former = try await SharedChangeLog(pool, tables: ["note"], peer: "laptop")
+    /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }
+    /// let renamed = try await SharedChangeLog(pool, tables: ["note"], peer: "laptop-2")
     /// ```
     /// The former name must not be used again. ``remove(peer:)`` at any other copy says that it will not be, so that
     /// ``prune(patience:)`` no longer waits for it there.
