@@ -183,8 +183,7 @@ extension Schema {
         try live()
         if !connection.loan.pool.attachesForAll { try connection.refuseIfOneOfMany("detach()", "detach() of the pool's schema") }
         defer { if (try? live()) == nil { forgetKeyOrigin() } }
-        let statement = try connection.prepare("DETACH DATABASE ?")
-        do throws(DatabaseError) { try statement.execute([name]) } catch {
+        do throws(DatabaseError) { try connection.prepare("DETACH DATABASE ?").execute([name]) } catch {
             // SQLite reads all schemas first, which a failing disk prevents.
             if error.code != .error, error.reason == .engine,
                 try sqlcipherkit_detach(connection.liveForUse(), name) == SQLITE_OK { return }
