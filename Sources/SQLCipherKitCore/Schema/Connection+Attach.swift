@@ -185,7 +185,7 @@ extension Schema {
         defer { if (try? live()) == nil { forgetKeyOrigin() } }
         do throws(DatabaseError) { try connection.prepare("DETACH DATABASE ?").execute([name]) } catch {
             // SQLite reads all schemas first, which a failing disk prevents.
-            if error.code != .error, error.reason == .engine,
+            if [.ioError, .outOfMemory, .corrupt].contains(error.code.primary),
                 try sqlcipherkit_detach(connection.liveForUse(), name) == SQLITE_OK { return }
             // The name is attached, so the only remaining reason for this code is that the database is in use.
             guard error.code == .error else { throw error }

@@ -298,4 +298,13 @@ import TestSupport
             try await group.waitForAll()
         }
     }
+
+    @Test func whatAnAuthorizerRefusesStaysAttached() throws {
+        let db = try Connection(.memory), other = try db.attach(.memory, as: "other", key: nil)
+        try db.settings.setAuthorizer { action in "\(action)".lowercased().contains("detach") ? .deny : .allow }
+        #expect(throws: DatabaseError.self) { try other.detach() }
+        try db.settings.setAuthorizer(nil)
+        #expect(try db.schemas().map(\.name).contains("other"))
+        try other.detach()
+    }
 }
