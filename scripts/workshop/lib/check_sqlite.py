@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import sqlite_tests  # noqa: E402
 from sqlite_failures import LIST, Failures  # noqa: E402
-from sqlite_tests import AMALGAMATION, SOURCE, VERSION, WORK, Missing, Stop  # noqa: E402
+from sqlite_tests import ROOT, SOURCE, VERSION, WORK, Missing, Stop  # noqa: E402
 
 # A raw key, so that opening a database takes no key derivation: the tests open tens of thousands.
 KEY = "x'2DD29CA851E7B56E4697B0E1F08507293D761A05CE4D1B628663F411A8086D99'"
@@ -147,7 +147,7 @@ def main():
     options = parser.parse_args()
     if options.update and (options.ours or options.file):
         parser.error("--update is for a whole run")
-    if not AMALGAMATION.exists():
+    if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
         raise Stop("the engine's source is missing: run ./scripts/setup first")
     programs = build(options)
     names = very_quick(programs["ours"])
