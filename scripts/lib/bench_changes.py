@@ -3,7 +3,6 @@ scripts/bench."""
 
 import argparse
 import json
-import os
 import re
 import sys
 import tempfile
@@ -13,8 +12,8 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench_swift  # noqa: E402
+from bench_build import ROOT, WORK, Stop, built, command  # noqa: E402
 
-ROOT = bench_swift.ROOT
 ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "Synchronise.md"
 KINDS = {"large": "270 bytes", "small": "20 bytes"}
 STEPS = {
@@ -30,23 +29,13 @@ FIGURES = re.compile(r"\| changes \|[^\n]*\n(?:\|[^\n]*\n)+\n(?:[^\n]+\n)+")
 ROWS = 20_000
 
 
-def build():
-    bench_swift.say("building in release")
-    scratch = bench_swift.WORK / "changes" / "build"
-    common = ["--package-path", str(bench_swift.PACKAGE), "--scratch-path", str(scratch), "-c", "release"]
-    environment = {**os.environ, "SQLCIPHERKIT_BENCHMARK": "changes"}
-    bench_swift.command(["swift", "build", *common], env=environment)
-    folder = bench_swift.command(["swift", "build", *common, "--show-bin-path"], env=environment).splitlines()[-1]
-    return str(Path(folder) / "BenchChanges")
-
-
 def measure(executable, rounds, scale):
     """The medians: {figure: [with a log, without one]}."""
-    bench_swift.WORK.mkdir(parents=True, exist_ok=True)
+    WORK.mkdir(parents=True, exist_ok=True)
     found = []
     for _ in range(rounds):
-        with bench_swift.data_folder() as memory, tempfile.TemporaryDirectory(prefix="changes-", dir=bench_swift.WORK) as disk:
-            found.append(json.loads(bench_swift.command([executable, memory, disk, str(scale)])))
+        with bench_swift.data_folder() as memory, tempfile.TemporaryDirectory(prefix="changes-", dir=WORK) as disk:
+            found.append(json.loads(command([executable, memory, disk, str(scale)])))
     return {name: [median(one[name][place] for one in found) for place in (0, 1)] for name in found[0]}
 
 
@@ -77,7 +66,7 @@ def article(text, rows):
     """The article with this table and its sentence in place of those that it has."""
     changed, count = FIGURES.subn(lambda _: rows, text)
     if count != 1:
-        raise bench_swift.Stop(f"{ARTICLE.name} has no place for the figures of this suite")
+        raise Stop(f"{ARTICLE.name} has no place for the figures of this suite")
     return changed
 
 
@@ -94,7 +83,7 @@ def main():
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("fewer than one round")
-    figures = measure(build(), options.rounds, bench_swift.QUICK_SCALE if options.quick else 1)
+    figures = measure(str(built("changes") / "BenchChanges"), options.rounds, bench_swift.QUICK_SCALE if options.quick else 1)
     rows = table(figures)
     print(rows, end="")
     if options.json:
@@ -106,7 +95,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except bench_swift.Stop as stop:
+    except Stop as stop:
         sys.exit(f"bench: {stop}")
     except KeyboardInterrupt:
         sys.exit(130)

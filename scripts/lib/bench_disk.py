@@ -15,8 +15,8 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench_swift  # noqa: E402
+from bench_build import ROOT, Stop, say  # noqa: E402
 
-ROOT = bench_swift.ROOT
 ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "Performance.md"
 
 # What each variant is: the executables are those of the suite `swift`. SQLite in C has no key here.
@@ -72,7 +72,7 @@ def article(text, rows, place, load):
     if count == 0:
         changed, count = INTRODUCTION.subn(lambda found: f"{found[0]}\n{new}\n{PICTURE}\n", text)
     if count != 1:
-        raise bench_swift.Stop(f"{ARTICLE.name} has no place for the figures of this suite")
+        raise Stop(f"{ARTICLE.name} has no place for the figures of this suite")
     return changed
 
 
@@ -101,13 +101,13 @@ def main():
         print(listed)
         return
     if not (ROOT / "Vendor" / "sqlcipher" / "sqlite3.c").exists():
-        raise bench_swift.Stop("the engine's source is missing: run ./scripts/setup first")
+        raise Stop("the engine's source is missing: run ./scripts/setup first")
     executables = bench_swift.build(list(VARIANTS))
     folder, scale, load = Path(options.folder), bench_swift.QUICK_SCALE if options.quick else 1, os.getloadavg()[0]
     folder.mkdir(parents=True, exist_ok=True)
     times = {}
     for workload, (what, _) in WORKLOADS.items():
-        bench_swift.say(f"{workload}: {what}")
+        say(f"{workload}: {what}")
         with tempfile.TemporaryDirectory(prefix="disk-", dir=folder) as work:
             times[workload] = bench_swift.measure(executables, workload, options.rounds, scale, Path(work))
     rows = table(times, scale)
@@ -122,7 +122,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except bench_swift.Stop as stop:
+    except Stop as stop:
         sys.exit(f"bench: {stop}")
     except KeyboardInterrupt:
         sys.exit(130)

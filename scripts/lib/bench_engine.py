@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench_report  # noqa: E402
+from bench_build import ROOT, Stop, say  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / ".build" / "bench-engine"
 DRIVER = ROOT / "Tests" / "Benchmarks" / "Engine"
 ENGINE = ROOT / "Sources" / "CSQLCipher"
@@ -46,14 +46,6 @@ QUICK_ROWS = 150_000
 
 # Peers keep SQLite's own default for the page cache: this package's default is part of the comparison.
 PEER_CACHE = "-DSQLITE_DEFAULT_CACHE_SIZE=-2000"
-
-
-class Stop(Exception):
-    """An error that is shown to the user in one line."""
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 def command(*arguments):

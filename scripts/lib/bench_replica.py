@@ -3,19 +3,15 @@ scripts/bench."""
 
 import argparse
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
 import moto_server
+from bench_build import ROOT, Stop, built, command, say
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-WORK = ROOT / ".build" / "benchmarks"
-PACKAGE = ROOT / "Tests" / "Benchmarks"
 MEMORY = Path("/dev/shm")
 
 STORES = {
@@ -65,38 +61,6 @@ MONTHS = {
     "bulk": ("{:.0f} GB of changes a day, day and night", DAYS * 24),
 }
 SHORT_SCALE = 50
-
-
-class Stop(Exception):
-    """An error that is shown to the user in one line."""
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-def command(arguments, **options):
-    """Runs a tool and returns its output. What it says otherwise is shown only if it fails."""
-    try:
-        result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-    except OSError as error:
-        raise Stop(f"{arguments[0]} cannot be run: {error.strerror}") from None
-    if result.returncode != 0:
-        sys.stderr.write(result.stdout + result.stderr)
-        raise Stop(f"{' '.join(arguments[:3])} … failed")
-    return result.stdout
-
-
-def build(graph):
-    """Builds in release. Returns the executable's path."""
-    say("building in release")
-    common = ["--package-path", str(PACKAGE), "--scratch-path", str(WORK / graph / "build"), "-c", "release"]
-    # As a user of the package has it.
-    environment = {name: value for name, value in os.environ.items() if name != "SQLCIPHERKIT_DEVELOPMENT"}
-    environment["SQLCIPHERKIT_BENCHMARK"] = graph
-    command(["swift", "build", *common], env=environment)
-    folder = command(["swift", "build", *common, "--show-bin-path"], env=environment).splitlines()[-1]
-    return str(Path(folder) / "BenchReplica")
 
 
 def measure(executable, workload, stores, rounds, scale, parent):
@@ -251,7 +215,7 @@ def main():
         raise Stop("there is no swift")
     server = moto_server.Server() if options.s3 else None
     try:
-        executable = build("replica-s3" if options.s3 else "replica")
+        executable = str(built("replica-s3" if options.s3 else "replica") / "BenchReplica")
         unexplained = set(command([executable]).split()) ^ set(WORKLOADS)
         if unexplained:
             raise Stop(f"scripts/lib/bench_replica.py and the program differ: {', '.join(sorted(unexplained))}")

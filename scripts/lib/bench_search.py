@@ -19,10 +19,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench_disk  # noqa: E402
 import search_corpus  # noqa: E402
 import search_queries  # noqa: E402
+from bench_build import ROOT, Stop, built, command, say  # noqa: E402
+from bench_build import WORK as ALL_WORK  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-WORK = ROOT / ".build" / "benchmarks" / "search"
-PACKAGE = ROOT / "Tests" / "Benchmarks"
+WORK = ALL_WORK / "search"
 REQUIREMENTS = ROOT / "scripts" / "lib" / "search-requirements.txt"
 
 VARIANTS = {
@@ -90,26 +90,6 @@ QUICK_DOCUMENTS = 10_000
 QUICK_SCALE = 4
 
 
-class Stop(Exception):
-    """An end that the user should read about in one line."""
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-def command(arguments, **options):
-    """Runs a tool and returns what it printed; shows that only where the tool fails."""
-    try:
-        result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    except OSError as error:
-        raise Stop(f"{arguments[0]} cannot be run: {error.strerror}") from None
-    if result.returncode != 0:
-        sys.stderr.write(result.stdout)
-        raise Stop(f"{' '.join(map(str, arguments[:3]))} … failed")
-    return result.stdout
-
-
 # --- Preparing --------------------------------------------------------------------------------------------------------
 
 
@@ -161,16 +141,6 @@ def make_corpus(packages, folder, count, rounds, scale, seed):
     rules = search_queries.Rules(folder / "documents.tsv", seed, scale)
     (folder / "judged.json").write_text(json.dumps(list(rules.judged()), ensure_ascii=False))
     (folder / "timed.json").write_text(json.dumps(search_queries.timed(rules), ensure_ascii=False))
-
-
-def build(skips):
-    """Builds the two executables in release. Returns their folder."""
-    options = ["--package-path", str(PACKAGE), "--scratch-path", str(WORK / "build"), "-c", "release"]
-    environment = {**os.environ, "SQLCIPHERKIT_BENCHMARK": "search"}
-    if not skips:
-        say("building in release")
-        command(["swift", "build", *options], env=environment)
-    return Path(command(["swift", "build", *options, "--show-bin-path"], env=environment).splitlines()[-1])
 
 
 # --- Running ----------------------------------------------------------------------------------------------------------
@@ -563,7 +533,7 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     python, packages = environment()
     folder = corpus(packages, options.documents, options.rounds, QUICK_SCALE if options.quick else 1, options.seed)
-    executables = build(options.skip_build)
+    executables = built("search", skips=options.skip_build)
     if options.thread_time:
         os.environ["BENCH_THREAD_TIME"] = "1"
     with data_folder(options.documents) as data:

@@ -5,7 +5,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,10 +15,8 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench_report  # noqa: E402
 import grdb  # noqa: E402
+from bench_build import ROOT, WORK, Stop, built, command, say  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-WORK = ROOT / ".build" / "benchmarks"
-PACKAGE = ROOT / "Tests" / "Benchmarks"
 
 VARIANTS = ["c", "ours", "grdb", "grdb-system"]
 # The package graph and the executable of each variant; Tests/Benchmarks/Package.swift says why there are two graphs.
@@ -78,26 +75,6 @@ WORKLOADS = {
 }
 
 
-class Stop(Exception):
-    """An error that is shown to the user in one line."""
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-def command(arguments, **options):
-    """Runs a tool and returns its output, which is shown only if the tool fails."""
-    try:
-        result = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    except OSError as error:
-        raise Stop(f"{arguments[0]} cannot be run: {error.strerror}") from None
-    if result.returncode != 0:
-        sys.stderr.write(result.stdout)
-        raise Stop(f"{' '.join(arguments[:3])} … failed")
-    return result.stdout
-
-
 # --- Building ---------------------------------------------------------------------------------------------------------
 
 
@@ -125,14 +102,10 @@ def build(variants):
     executables = {}
     for graph in dict.fromkeys(PRODUCTS[variant][0] for variant in variants):
         fetch_grdb(graph)
-        say(f"building in release, GRDB on {'this engine' if graph == 'engine' else 'the SQLite of the system'}")
-        common = ["--package-path", str(PACKAGE), "--scratch-path", str(WORK / graph / "build"), "-c", "release"]
-        environment = {**os.environ, "SQLCIPHERKIT_BENCHMARK": graph}
-        command(["swift", "build", *common], env=environment)
-        folder = command(["swift", "build", *common, "--show-bin-path"], env=environment).splitlines()[-1]
+        folder = built(graph, f", GRDB on {'this engine' if graph == 'engine' else 'the SQLite of the system'}")
         for variant in variants:
             if PRODUCTS[variant][0] == graph:
-                executables[variant] = str(Path(folder) / PRODUCTS[variant][1])
+                executables[variant] = str(folder / PRODUCTS[variant][1])
     return executables
 
 

@@ -11,8 +11,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-WORK = ROOT / ".build" / "benchmarks"
+from bench_build import ROOT, WORK, say
 
 # Each workload: what it is, and the ratio of processor time that it should not exceed.
 WORKLOADS = {
@@ -25,10 +24,6 @@ WORKLOADS = {
     "create1": ("a database from SQL with a row in each statement", 1.3),
     "shell": ("a query from a pipe", 1.0),
 }
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 def write_csv(path, rows):
