@@ -43,7 +43,10 @@ extension SoakSite {
         do {
             _ = try Connection(location, key: .slots(secret: .passphrase("three")))
             found("a slot that was revoked opens")
-        } catch let error as DatabaseError where error.reason == .noSlotOpens {}
+        } catch {
+            // A pattern with a condition makes Swift 6.3's compiler hang here, where the error's type is known.
+            if error.reason != .noSlotOpens { throw error }
+        }
         expect(try slots.list().count == 1, "slots remain")
         try await Task.sleep(for: .milliseconds(100))
     }
