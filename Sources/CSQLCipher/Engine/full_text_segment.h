@@ -186,43 +186,55 @@ static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int cou
     }
 }
 
-/* Computes the approximate number of bytes and rows of the current term's list. */
-static void sqlcipherkit_measure(sqlcipherkit_segment *s, sqlite3_int64 *size, sqlite3_int64 *documents) {
-    const u8 *a = s->leaf->p;
-    const int detail = s->index->pConfig->eDetail;
+/* Counts the rows of a list. It begins with a row id. For each row, the size of its positions follows, then the positions, then the
+ * difference to the next row id. */
+static sqlite3_int64 sqlcipherkit_count_rows(const sqlcipherkit_segment *s, const Fts5Data *leaf, int offset, int end) {
+    const u8 *a = leaf->p;
     sqlite3_int64 count = 0;
-    int offset = s->list;
-    /* A list begins with a row id. For each row, the size of its positions follows, then the positions, then the difference to the
-     * next row id. */
-    while (offset < s->end) {
+    while (offset < end) {
         u64 row;
         offset += sqlite3Fts5GetVarint(&a[offset], &row);
         count++;
-        if (detail == FTS5_DETAIL_NONE) continue;
+        if (s->index->pConfig->eDetail == FTS5_DETAIL_NONE) continue;
         int positions = 0;
-        if (offset >= s->end) break;
+        if (offset >= end) break;
         fts5FastGetVarint32(a, offset, positions);
-        if ((positions >> 1) > s->end - offset) break;
+        if ((positions >> 1) > end - offset) break;
         offset += positions >> 1;
     }
-    *size = s->end - s->list;
-    *documents = count;
-    if (sqlcipherkit_is_last_on_page(s)) {
-        int after = sqlcipherkit_page_after(s);
-        if (after == 0) after = s->last + 1;
-        sqlite3_int64 further = MAX(0, after - s->page - 1);
-        if (further > 0) {
-            sqlite3_int64 bytes = further * s->index->pConfig->pgsz;
-            double each = count > 8 ? (double)*size / (double)count : 5;
-            *size += bytes;
-            *documents += (sqlite3_int64)((double)bytes / MAX(1, each));
-        }
+    return count;
+}
+
+/* Counts the rows that begin on a page before its first term: they belong to the last term of a page before. */
+static sqlite3_int64 sqlcipherkit_count_further(sqlcipherkit_segment *s, int page) {
+    Fts5Data *leaf = fts5LeafRead(s->index, FTS5_SEGMENT_ROWID(s->segment, page));
+    if (leaf == NULL) return 0;
+    int end = leaf->szLeaf;
+    if (!fts5LeafIsTermless(leaf)) fts5GetVarint32(&leaf->p[leaf->szLeaf], end);
+    int first = fts5LeafFirstRowidOff(leaf);
+    sqlite3_int64 count = first < 4 ? 0 : sqlcipherkit_count_rows(s, leaf, first, MIN(end, leaf->szLeaf));
+    fts5DataRelease(leaf);
+    return count;
+}
+
+/* Computes the number of rows of the current term's list: an approximate one if it is on more than four pages, for then the first
+ * and the last of those in the middle stand for all. */
+static sqlite3_int64 sqlcipherkit_measure(sqlcipherkit_segment *s) {
+    sqlite3_int64 count = sqlcipherkit_count_rows(s, s->leaf, s->list, s->end);
+    if (!sqlcipherkit_is_last_on_page(s) || s->page == s->last) return count;
+    int after = sqlcipherkit_page_after(s);
+    if (after == 0) after = s->last + 1;
+    const sqlite3_int64 between = after - s->page - 1;
+    if (between > 0) {
+        sqlite3_int64 first = sqlcipherkit_count_further(s, s->page + 1);
+        sqlite3_int64 last = between > 1 ? sqlcipherkit_count_further(s, after - 1) : first;
+        count += between * (first + last) / 2;
     }
+    return after > s->page && after <= s->last ? count + sqlcipherkit_count_further(s, after) : count;
 }
 
 static int sqlcipherkit_take_term(sqlcipherkit_segment *s, sqlcipherkit_terms *found, int distance) {
-    sqlite3_int64 size = 0, documents = 0;
-    sqlcipherkit_measure(s, &size, &documents);
+    sqlite3_int64 documents = sqlcipherkit_measure(s);
     if (s->index->rc != SQLITE_OK) return s->index->rc;
-    return sqlcipherkit_add_term(found, s->term.p + 1, s->term.n - 1, distance, size, documents);
+    return sqlcipherkit_add_term(found, s->term.p + 1, s->term.n - 1, distance, documents);
 }

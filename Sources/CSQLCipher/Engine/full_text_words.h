@@ -125,7 +125,7 @@ typedef struct sqlcipherkit_chunk {
 } sqlcipherkit_chunk;
 
 static int sqlcipherkit_add_term(
-    sqlcipherkit_terms *list, const u8 *bytes, int count, int distance, sqlite3_int64 size, sqlite3_int64 documents) {
+    sqlcipherkit_terms *list, const u8 *bytes, int count, int distance, sqlite3_int64 documents) {
     if (list->count == list->capacity) {
         int capacity = list->capacity == 0 ? 64 : list->capacity * 2;
         sqlcipherkit_term *grown = sqlite3_realloc64(list->terms, (u64)capacity * sizeof *grown);
@@ -144,7 +144,7 @@ static int sqlcipherkit_add_term(
     u8 *copy = (u8 *)(chunk + 1) + chunk->used;
     memcpy(copy, bytes, (size_t)count);
     chunk->used += count;
-    list->terms[list->count++] = (sqlcipherkit_term){copy, count, distance, size, documents};
+    list->terms[list->count++] = (sqlcipherkit_term){copy, count, distance, documents};
     return SQLITE_OK;
 }
 
@@ -179,7 +179,6 @@ static void sqlcipherkit_merge_terms(sqlcipherkit_terms *list) {
     for (i = 1; i < list->count; i++) {
         sqlcipherkit_term *kept = &list->terms[last], *next = &list->terms[i];
         if (sqlcipherkit_compare_terms(kept, next) == 0) {
-            kept->size += next->size;
             kept->documents += next->documents;
             kept->distance = MIN(kept->distance, next->distance);
         } else {

@@ -35,13 +35,11 @@ int sqlcipherkit_words_tokenize(
  * length, or 0 for a word of more than 64 bytes. */
 int sqlcipherkit_words_stem(const char *word, int count, char *stem);
 
-/* A word of the index. `size` is the approximate number of bytes of its list of rows, `documents` the approximate number of
- * rows. */
+/* A word of the index. `documents` is the approximate number of its rows. */
 typedef struct {
     const unsigned char *bytes;
     int count;
     int distance;
-    sqlite3_int64 size;
     sqlite3_int64 documents;
 } sqlcipherkit_term;
 

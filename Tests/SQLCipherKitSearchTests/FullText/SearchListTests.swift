@@ -62,4 +62,31 @@ import TestSupport
             for (typed, read) in zip(Self.typed, read) { #expect(try found(db, typed) == read, "\(typed) \(isInOrder)") }
         }
     }
+
+    /// How rare a word is decides the order. A list may begin at the end of one page, and go on to pages that hold a few long rows,
+    /// or that a secure deletion has emptied.
+    @Test(arguments: [FTS5Table.Detail.full, .column, .none], [false, true])
+    func theRowsOfAWordAreCountedNearly(detail: FTS5Table.Detail, isSecure: Bool) throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("t", columns: ["body"], detail: detail))
+        let index = try db.fullText("t")
+        for setting: FullTextIndex.Setting in [.pageSize(500), .secureDelete(isSecure)] { try index.configure(setting) }
+        var random = SeededGenerator()
+        for _ in 0..<4 {
+            try db.transaction { db in
+                for _ in 0..<150 {
+                    let body = (0..<Int.random(in: 20...200, using: &random)).map { _ in
+                        "w\(Int.random(in: 0...Int.random(in: 0...1_000, using: &random), using: &random))"
+                    }
+                    try db.execute("INSERT INTO t(body) VALUES (\(body.joined(separator: " ")))")
+                }
+            }
+        }
+        if isSecure { try db.execute("DELETE FROM t WHERE rowid % 3 = 0") }
+        for term in try index.terms(byFrequency: true, limit: 300) {
+            let word = try index.search(FullTextSearch(term.term, limit: 1)).words.first
+            let counted = word?.matches.first { $0.kind == .exact }?.documents ?? 0
+            #expect(abs(counted - term.documents) <= max(term.documents, counted) / 8, "\(term.term): \(term.documents), not \(counted)")
+        }
+    }
 }
