@@ -19,6 +19,10 @@ public struct ColumnNaming: Sendable {
     /// By a closure that returns the same name each time.
     public static func custom(_ convert: @escaping @Sendable (String) -> String) -> ColumnNaming { ColumnNaming(convert: convert) }
 
-    /// The column of a coding key.
-    package func callAsFunction(_ key: String) -> String { convert?(key) ?? key }
+    /// Returns the column of a coding key. The macro `@Record` calls it, and so can what you write by hand:
+    ///
+    /// ```swift
+    /// static let columnProfiles = [columnNaming("addedAt"): ValueProfile(dates: .integerSeconds)]
+    /// ```
+    public func callAsFunction(_ key: String) -> String { convert?(key) ?? key }
 }
