@@ -36,16 +36,35 @@ static int fts5DestroyMethod(sqlite3_vtab *table) {
  * work for these; and once a level has as many segments as `crisismerge` says, it merges all of them, of whatever size. In an index
  * of a million rows such a write takes a quarter of a second. Here each write does its share. */
 
-enum { sqlcipherkit_merge_unit = 8, sqlcipherkit_merged_pages = 256 };
+enum {
+    sqlcipherkit_merge_unit = 8,
+    sqlcipherkit_merged_pages = 256,
+    /* FTS5 refuses every write to an index of 2,000 segments (FTS5_MAX_SEGMENT), as if the disk were full. */
+    sqlcipherkit_most_segments = 1000,
+    /* The work of a write is multiplied by the number of levels. */
+    sqlcipherkit_most_levels = 8
+};
 
 static void fts5IndexAutomerge(Fts5Index *index, Fts5Structure **structure, int pages) {
     index->nWorkUnit = sqlcipherkit_merge_unit;
     upstream_fts5IndexAutomerge(index, structure, pages);
 }
 
+/* Merges whole levels, those with the most segments first. */
+static void sqlcipherkit_merge_most(Fts5Index *index, Fts5Structure **structure) {
+    while (index->rc == SQLITE_OK && (*structure)->nSegment >= sqlcipherkit_most_segments) {
+        int most = 0;
+        for (int level = 1; level < (*structure)->nLevel; level++) {
+            if ((*structure)->aLevel[level].nSeg > (*structure)->aLevel[most].nSeg) most = level;
+        }
+        fts5IndexMergeLevel(index, structure, most, NULL);
+    }
+}
+
 /* Merges the small segments of levels that have too many, and a part of large ones. */
 static void fts5IndexCrisismerge(Fts5Index *index, Fts5Structure **structure) {
     int left = sqlcipherkit_merged_pages;
+    if (*structure != NULL) sqlcipherkit_merge_most(index, structure);
     for (int level = 0; index->rc == SQLITE_OK && *structure != NULL && level < (*structure)->nLevel && left > 0; level++) {
         const Fts5StructureLevel *full = &(*structure)->aLevel[level];
         if (full->nSeg < index->pConfig->nCrisisMerge) return;
@@ -53,4 +72,37 @@ static void fts5IndexCrisismerge(Fts5Index *index, Fts5Structure **structure) {
         if (index->rc != SQLITE_OK || (*structure)->aLevel[level].nMerge > 0) return;
         fts5StructurePromote(index, level + 1, *structure);
     }
+}
+
+/* To optimize an index, FTS5 puts all segments into a new level. Ours puts them into the last one that may be. */
+static Fts5Structure *fts5IndexOptimizeStruct(Fts5Index *index, Fts5Structure *structure) {
+    Fts5Structure *all = upstream_fts5IndexOptimizeStruct(index, structure);
+    if (all != NULL && all != structure && all->nLevel > sqlcipherkit_most_levels) {
+        Fts5StructureLevel *last = &all->aLevel[all->nLevel - 1];
+        all->nLevel = sqlcipherkit_most_levels;
+        all->aLevel[all->nLevel - 1] = *last;
+        memset(last, 0, sizeof *last);
+    }
+    return all;
+}
+
+/* Merges in steps, until one segment is left if `pages` is negative. FTS5 begins anew then where rows have been written since the
+ * last step: in a large index no merge ever ends, and each step leaves a segment behind. Ours ends the merges that have begun. */
+static int sqlite3Fts5IndexMerge(Fts5Index *index, int pages) {
+    int left = pages == SMALLEST_INT32 ? LARGEST_INT32 : -pages, has_merged = 0;
+    if (left > 0) {
+        fts5IndexFlush(index);
+        Fts5Structure *structure = fts5StructureRead(index);
+        if (structure != NULL) fts5StructureInvalidate(index);
+        for (int level = structure == NULL ? -1 : structure->nLevel - 1; level >= 0 && left > 0 && index->rc == SQLITE_OK; level--) {
+            if (structure->aLevel[level].nMerge == 0) continue;
+            has_merged = 1;
+            fts5IndexMergeLevel(index, &structure, level, &left);
+            if (index->rc == SQLITE_OK && structure->aLevel[level].nMerge == 0) fts5StructurePromote(index, level + 1, structure);
+        }
+        if (has_merged) fts5StructureWrite(index, structure);
+        fts5StructureRelease(structure);
+        if (has_merged || index->rc != SQLITE_OK) return fts5IndexReturn(index);
+    }
+    return upstream_sqlite3Fts5IndexMerge(index, pages);
 }

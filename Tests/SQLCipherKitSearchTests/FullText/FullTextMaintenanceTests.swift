@@ -70,6 +70,29 @@ import TestSupport
         #expect(try index.count("some") == 80 && index.count("w7") > 0)
     }
 
+    /// FTS5 refuses each write to an index of 2,000 segments. They would become as many where a merge in steps never ends, and where
+    /// nothing is merged before.
+    @Test(arguments: ["merge", "crisismerge"])
+    func segmentsNeverBecomeTooMany(_ way: String) throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("fts", columns: ["body"]))
+        let index = try db.fullText("fts")
+        try index.configure(.pageSize(32))
+        if way == "crisismerge" { for (name, value) in [("automerge", 0), (way, 1_999)] { try index.configure(.other(name, value)) } }
+        var most = 0
+        for row in 0..<2_200 {
+            try db.execute("INSERT INTO fts(body) VALUES (\("abc def ghi")), ('jkl mno pqr')")
+            if way == "merge" { try db.execute("INSERT INTO fts(fts, rank) VALUES ('merge', -1)") }
+            if row % 10 == 0 {
+                most = max(most, try db.fetchOne(Int.self, "SELECT count(DISTINCT id >> 37) FROM fts_data WHERE id > 10") ?? 0)
+            }
+        }
+        #expect(way == "merge" ? most < 100 : (900...1_000).contains(most), "\(most)")
+        #expect(try index.isIntact() && index.count("mno") == 2_200)
+        try index.optimize()
+        #expect(try db.fetchOne(Int.self, "SELECT count(DISTINCT id >> 37) FROM fts_data WHERE id > 10") == 1)
+    }
+
     @Test func damageIsSeenAndRebuilt() throws {
         try fill(20)
         // A write that fires no triggers.
