@@ -40,7 +40,12 @@ static int sqlcipherkit_makes_own_object(const unsigned char *text) {
 }
 
 static int sqlcipherkit_may_vacuum(sqlite3 *db, char **error, int index) {
+    /* A database that is being emptied has no schema. */
+    if (db->flags & SQLITE_ResetDatabase) return SQLITE_OK;
     sqlite3_stmt *texts = NULL;
+    /* As in VACUUM itself, who traces statements sees only those of the caller. */
+    const u8 traced = db->mTrace;
+    db->mTrace = 0;
     char *sql = sqlite3_mprintf(
         "SELECT sql, type, name FROM \"%w\".sqlite_schema WHERE sql IS NOT NULL AND type IN ('table', 'index') AND "
         "coalesce(rootpage, 1) > 0", db->aDb[index].zDbSName);
@@ -54,6 +59,7 @@ static int sqlcipherkit_may_vacuum(sqlite3 *db, char **error, int index) {
         rc = SQLITE_CORRUPT;
     }
     sqlite3_finalize(texts);
+    db->mTrace = traced;
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 

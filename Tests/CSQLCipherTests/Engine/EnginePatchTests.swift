@@ -83,7 +83,7 @@ import Testing
             ("sqlite3Pragma(pParse,", "gone_Pragma(pParse,"),
             ("sqlite3Attach(pParse,", "gone_Attach(pParse,"),
             ("sqlite3FinishCoding(pParse);", "gone_FinishCoding(pParse);"),
-            ("sqlite3SelectAddTypeInfo(pParse, p);", ""), ("sessionSelectStmt(db, 0,", "gone_(db, 0,"),
+            ("sqlite3SelectAddTypeInfo(pParse, p);", ""),
             ("rc = readDbPage(pPg);", "rc = 0;"), ("unixRead,  ", "0,  "), ("unixDelete,  ", "0,  "),
             ("vfsFlags, pageReinit);", "vfsFlags, 0);"),
             ("sqlite3AuthCheck(pParse,", "gone_AuthCheck(pParse,"),
@@ -95,7 +95,7 @@ import Testing
         for name in [
             "sqlcipher_atexit", "sqlcipher_fini", "sqlite3Codec", "attachFunc", "sqlite3Pragma", "sqlite3Attach",
             "sqlite3FinishCoding", "sqlite3SelectAddTypeInfo", "readDbPage", "unixRead", "unixDelete", "pageReinit",
-            "sessionSelectStmt", "sqlite3AuthCheck", "sqlite3CheckObjectName", "sqlite3ParseUri",
+            "sqlite3AuthCheck", "sqlite3CheckObjectName", "sqlite3ParseUri",
         ] {
             #expect(unused.errors.contains("error: unused function '\(name)'"), "\(unused.errors)")
         }

@@ -58,6 +58,15 @@ import TestSupport
         #expect(try RichDatabase.summary(again) == smaller)
     }
 
+    @Test func aTraceHasTheCallersStatementsOnly() throws {
+        let db = try Connection(.file(folder.path("a.db")), key: key.quick)
+        try db.execute("CREATE TABLE t(x)")
+        var seen: [String] = []
+        try db.addTraceHook { event in if event.kind == .started { seen.append(event.sql) } }
+        try db.execute("VACUUM")
+        #expect(seen == ["VACUUM"])
+    }
+
     @Test func attachedOnes() throws {
         let other = try Encryption.passphrase("two")
         for (name, main) in [("plain.db", nil), ("keyed.db", key)] as [(String, Encryption?)] {

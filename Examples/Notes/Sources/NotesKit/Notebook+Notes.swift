@@ -108,6 +108,7 @@ extension Notebook {
         let newest = Folder.notes.order { note in
             note.pinned.descending
             note.changed.descending
+            note.id
         }.limit(limit).including(Note.tags.order { $0.name })
         let query = Folder.order { $0.name }.annotated { Folder.notes.of($0).count }.including(newest)
         return try db.fetchAll(query).map { found, notes in

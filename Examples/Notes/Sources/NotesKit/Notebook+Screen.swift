@@ -39,6 +39,7 @@ extension Notebook {
         let newest = notes.order { note in
             note.pinned.descending
             note.changed.descending
+            note.id
         }.limit(limit)
         return try db.fetchAll(newest).map { note in
             Hit(note: note, title: HighlightedText(note.title), excerpt: HighlightedText(String(note.body.prefix(160))))

@@ -33,7 +33,11 @@ import Testing
 
     @Test func `a shelf has its newest notes with their tags`() throws {
         let notes = try open("a.db")
-        for number in 1...5 { try notes.add("Note \(number)", "", folder: "Inbox", tags: ["b", "a"]) }
+        for number in 1...5 {
+            try notes.add("Note \(number)", "", folder: "Inbox", tags: ["b", "a"])
+            // Times have milliseconds.
+            Thread.sleep(forTimeInterval: 0.002)
+        }
         let shelves = try notes.shelves(newest: 2)
         #expect(shelves.map(\.folder.name) == ["Inbox"])
         #expect(shelves.map(\.count) == [5])
