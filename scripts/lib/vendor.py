@@ -500,7 +500,8 @@ def install(files):
             write(FRESH / name, data)
         sync_folder(FRESH)
         if FOLDER.exists() or FOLDER.is_symlink():
-            os.rename(FOLDER, RETIRED)
+            # In a container, a folder of a layer below cannot be renamed: it is copied then.
+            shutil.move(FOLDER, RETIRED)
         os.rename(FRESH, FOLDER)
         sync_folder(VENDOR)
     except BaseException:
