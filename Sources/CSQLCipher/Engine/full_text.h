@@ -86,7 +86,7 @@ static Fts5Structure *fts5IndexOptimizeStruct(Fts5Index *index, Fts5Structure *s
     return all;
 }
 
-/* Merges in steps, until one segment is left if `pages` is negative. FTS5 begins anew then where rows have been written since the
+/* Merges in steps, until one segment is left if `pages` is negative. FTS5 then begins again where rows have been written since the
  * last step: in a large index no merge ever ends, and each step leaves a segment behind. Ours ends the merges that have begun. */
 static int sqlite3Fts5IndexMerge(Fts5Index *index, int pages) {
     int left = pages == SMALLEST_INT32 ? LARGEST_INT32 : -pages, has_merged = 0;
@@ -94,7 +94,8 @@ static int sqlite3Fts5IndexMerge(Fts5Index *index, int pages) {
         fts5IndexFlush(index);
         Fts5Structure *structure = fts5StructureRead(index);
         if (structure != NULL) fts5StructureInvalidate(index);
-        for (int level = structure == NULL ? -1 : structure->nLevel - 1; level >= 0 && left > 0 && index->rc == SQLITE_OK; level--) {
+        int level = structure == NULL ? 0 : structure->nLevel;
+        while (--level >= 0 && left > 0 && index->rc == SQLITE_OK) {
             if (structure->aLevel[level].nMerge == 0) continue;
             has_merged = 1;
             fts5IndexMergeLevel(index, &structure, level, &left);

@@ -70,7 +70,7 @@ import TestSupport
         #expect(try index.count("some") == 80 && index.count("w7") > 0)
     }
 
-    /// FTS5 refuses each write to an index of 2,000 segments. They would become as many where a merge in steps never ends, and where
+    /// FTS5 refuses each write to an index of 2,000 segments. There would be as many where a merge in steps never ends, and where
     /// nothing is merged before.
     @Test(arguments: ["merge", "crisismerge"])
     func segmentsNeverBecomeTooMany(_ way: String) throws {
