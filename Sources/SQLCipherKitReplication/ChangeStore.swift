@@ -1,7 +1,6 @@
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import SQLCipherKitMaintenance
-import Synchronization
 
 /// A place in which the copies of a database leave their changes for each other: a folder that all of them reach, or a bucket.
 ///
@@ -32,7 +31,7 @@ public struct ChangeStore: Sendable {
     ///     others. A store keeps its key: to change it, begin in an empty one.
     public init(_ store: any ReplicaStore, key: Encryption) { (self.store, encryption) = (CheckedStore(store), key) }
 
-    private final class Known: Sendable { let opened = Mutex<Opened?>(nil) }
+    private final class Known: Sendable { let opened = Lock<Opened?>(nil) }
 
     /// What the head of the store says.
     struct Opened: Sendable, Equatable {

@@ -24,18 +24,18 @@ final class LogHolds: Sendable {
         }
     }
 
-    private let state: Mutex<State>
-    private let probe: Mutex<LogHold>
+    private let state: Lock<State>
+    private let probe: Lock<LogHold>
     /// Whether this replica checkpoints itself.
     let isCheckpointing = Atomic<Bool>(false)
     private let isAsking = Atomic<Bool>(false)
 
     init(_ location: DatabaseLocation, _ key: Encryption, keepsLog: Bool) throws {
-        state = Mutex(
+        state = Lock(
             State(
                 current: try LogHold(location, key: key, staysOnClose: keepsLog),
                 next: try LogHold(location, key: key, staysOnClose: keepsLog)))
-        probe = Mutex(try LogHold(location, key: key, waits: false, staysOnClose: keepsLog))
+        probe = Lock(try LogHold(location, key: key, waits: false, staysOnClose: keepsLog))
     }
 
     func close() {

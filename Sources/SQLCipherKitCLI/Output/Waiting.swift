@@ -1,9 +1,9 @@
 import Foundation
-import Synchronization
+import SQLCipherKitCore
 
 /// Runs asynchronous work, and waits for it on the tool's only thread.
 func waiting<T: Sendable>(for work: @escaping @Sendable () async throws -> T) throws -> T {
-    let result = Mutex<Result<T, any Error>?>(nil), done = DispatchSemaphore(value: 0)
+    let result = Lock<Result<T, any Error>?>(nil), done = DispatchSemaphore(value: 0)
     let task = Task {
         do {
             let value = try await work()

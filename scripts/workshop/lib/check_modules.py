@@ -83,6 +83,9 @@ def problems():
         for path, names in imports.items():
             for other in sorted(names - sees - SYSTEM):
                 yield f"{path.relative_to(ROOT)} imports {other}, which {name} does not see"
+        for path in files:
+            if path.name != "Lock.swift" and re.search(r"\bMutex\b", path.read_text()):
+                yield f"{path.relative_to(ROOT)} has a Mutex: Lock is the lock that the thread sanitizer knows"
         # The compiler's plug-in and the C libraries are not imported.
         used = set().union(*imports.values()) if imports else set()
         for other in sorted(sees - used):
