@@ -157,7 +157,7 @@ static int word_ascii_run(unsigned long long *bytes) {
     /* A sum reaches the highest bit of a byte from the first character of a range on. */
     const unsigned long long letters = (small + ones * (0x80 - 'a')) & ~(small + ones * (0x7f - 'z'));
     const unsigned long long digits = (low + ones * (0x80 - '0')) & ~(low + ones * (0x7f - '9'));
-    const unsigned long long others = ~(letters | digits) & high | (all & high);
+    const unsigned long long others = (~(letters | digits) & high) | (all & high);
     *bytes = small;
     return others == 0 ? 8 : __builtin_ctzll(others) >> 3;
 }

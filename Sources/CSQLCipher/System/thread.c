@@ -53,6 +53,7 @@ uintptr_t sqlcipherkit_stack_limit(void) {
     return known;
 }
 
+#if !defined(__wasi__)
 struct start {
     void (*body)(void *);
     void *context;
@@ -70,6 +71,7 @@ static void *begin(void *argument) {
     start.body(start.context);
     return NULL;
 }
+#endif
 
 int sqlcipherkit_start_thread(const char *name, size_t stack, void (*body)(void *), void *context) {
 #if defined(__wasi__)
