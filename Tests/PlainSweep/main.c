@@ -81,14 +81,22 @@ static void copy_original(void) {
     fclose(to);
 }
 
-/* Changes the key, by the C call or by the pragma, and then writes a row, as a program does that did not look at the error. */
-static int change(void *by_pragma) {
+/* Changes the key, by the C call, by the pragma or by the call in a transaction, and then writes a row, as a program does that did
+ * not look at the error. */
+enum { by_call, by_pragma, in_transaction, ways };
+
+static int change(void *chosen) {
+    const int way = *(int *)chosen;
     sqlite3 *db = opened(copy, old_key);
     if (db == NULL) return odd;
     char *sql = sqlite3_mprintf("PRAGMA rekey = \"%s\"", new_key);
     int result = 0;
-    const int rc = *(int *)by_pragma ? sqlite3_exec(db, sql, NULL, NULL, NULL) : sqlite3_rekey_v2(db, "main", new_key, -1);
+    int rc = way == in_transaction ? sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        rc = way == by_pragma ? sqlite3_exec(db, sql, NULL, NULL, NULL) : sqlite3_rekey_v2(db, "main", new_key, -1);
+    }
     if (rc == SQLITE_OK) result |= with_new;
+    if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, rc == SQLITE_OK ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
     sqlite3_free(sql);
     if (sqlite3_exec(db, "INSERT INTO t(body) VALUES ('after')", NULL, NULL, NULL) == SQLITE_OK) result |= wrote;
     sqlite3_close(db);
@@ -117,9 +125,9 @@ static int bad(long point, const char *what, int result, int key, int count) {
 static int sweep(int how, const char *name, int every) {
     int problems = 0, struck = 0, under_new = 0, count = 0;
     for (long point = 1;; point += every) {
-        int by_pragma = (int)(point / every % 2);
+        int way = (int)(point / every % ways);
         copy_original();
-        const int result = killpoints_run(point, how, change, &by_pragma);
+        const int result = killpoints_run(point, how, change, &way);
         const int killed = result >= 128, failed = !killed && result & KILLPOINTS_STRUCK;
         if (!killed && !failed) {
             if (result != (with_new | wrote)) problems += bad(point, name, result, -2, -2);
@@ -139,7 +147,7 @@ static int sweep(int how, const char *name, int every) {
 
 /* A page that does not match its code: the change is refused, and writes elsewhere go on under the old key. */
 static int damage(void) {
-    int problems = 0, pages = 0, by_pragma = 0;
+    int problems = 0, pages = 0, way = by_call;
     copy_original();
     sqlite3 *first = opened(copy, old_key);
     pages = number(first, "PRAGMA page_count");
@@ -150,8 +158,8 @@ static int damage(void) {
         if (!file || fseek(file, (page - 1) * 4096L + 100, SEEK_SET) || fwrite("damage", 1, 6, file) != 6 || fclose(file)) {
             stop("damage", NULL);
         }
-        by_pragma = !by_pragma;
-        const int result = killpoints_run(0, KILLPOINTS_ALL, change, &by_pragma);
+        way = (way + 1) % ways;
+        const int result = killpoints_run(0, KILLPOINTS_ALL, change, &way);
         sqlite3 *db = opened(copy, result & with_new ? new_key : old_key);
         /* Every row that can be read on its own is there; a damaged free page is made whole. */
         int read = 0;

@@ -109,11 +109,13 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
     Btree *btree = index < 0 ? NULL : db->aDb[index].pBt;
     codec_ctx *codec = sqlcipherkit_codec_of(btree);
     int rc = SQLITE_MISUSE;
-    if (codec != NULL && !db->autoCommit) {
+    Pager *pager = codec == NULL ? NULL : sqlite3BtreePager(btree);
+    if (codec != NULL && !db->autoCommit && (db->pSavepoint != NULL || pager->eState >= PAGER_WRITER_CACHEMOD)) {
         /* A failure would take what the transaction has written before, and the transaction would go on without it. */
-        sqlite3ErrorWithMsg(db, rc = SQLITE_ERROR, "the key cannot be changed within a transaction");
+        sqlite3ErrorWithMsg(
+            db, rc = SQLITE_ERROR, "the key cannot be changed in a savepoint, or within a transaction that has written");
     } else if (codec != NULL) {
-        Pager *pager = sqlite3BtreePager(btree);
+        const int state = sqlite3BtreeTxnState(btree);
         const int journal = sqlite3PagerGetJournalMode(pager);
         const int is_unsafe = journal == PAGER_JOURNALMODE_OFF || journal == PAGER_JOURNALMODE_MEMORY;
         /* Callers forget the old key when this returns, whatever a power failure does then, and must not lose the database if the
@@ -124,6 +126,10 @@ int sqlcipherkit_rekey(sqlite3 *db, const char *schema, const void *key, int cou
         sqlite3BtreeSetPagerFlags(btree, db->aDb[index].safety_level | (db->flags & PAGER_FLAGS_MASK));
         /* A journal that a failure has left behind is still to be rolled back. */
         if (is_unsafe && !isOpen(sqlite3PagerJrnlFile(pager))) sqlite3PagerSetJournalMode(pager, journal);
+        /* The caller's transaction goes on with its lock. If another one has that now, the next write says so. */
+        if (rc == SQLITE_OK && !db->autoCommit && state != SQLITE_TXN_NONE) {
+            (void)sqlite3BtreeBeginTrans(btree, state == SQLITE_TXN_WRITE, NULL);
+        }
     }
     sqlite3_mutex_leave(db->mutex);
     sqlcipherkit_wipe_traces();
