@@ -74,8 +74,12 @@ struct FollowerState: Codable {
         let former = try OwnFile.contents(of: Self.path(for: path))
         do {
             var state = unknown()
-            try await Replica.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5)) {
-                state = $0
+            try await Replica.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5)) { found, reader in
+                // A copy of a history that has ended could not go on to the one that has begun.
+                if (try? found.held.require(in: reader.tail.end, reader.opening)) == nil {
+                    throw DatabaseError.damagedReplica("the first snapshot of the history that has begun is not complete")
+                }
+                state = found
                 try state.write(for: path)
             }
             return state

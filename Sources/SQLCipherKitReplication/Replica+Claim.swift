@@ -64,7 +64,7 @@ extension Replica {
         formerTerms.formUnion((ancestry + (former?.opening.ancestry ?? [])).map(\.term) + [term])
         if let former { formerTerms.insert(former.tail.end.term) }
         (counter, unproven) = (0, [])
-        try await begin(&next, former?.tail)
+        try await begin(&next, former?.tail, continuesIt: held != nil)
         let time = options.time
         if let former {
             clock.resume(
@@ -182,7 +182,9 @@ extension Replica {
     }
 
     /// Stores the first links of the term: the opening, and everything that the index lacks.
-    private func begin(_ next: inout ReplicaContents, _ tail: ReplicaTail?) async throws {
+    /// - Parameter continuesIt: whether the states in the store are of this history. If not, they end where their writer has ended,
+    ///   and the opening is of the next generation: a reader of the last one must not go on to this history.
+    private func begin(_ next: inout ReplicaContents, _ tail: ReplicaTail?, continuesIt: Bool) async throws {
         guard let key = source?.key else { return }
         let last = tail?.links.last?.entry
         next.generation = last?.generation ?? next.generation
@@ -190,14 +192,19 @@ extension Replica {
         next.logged += UInt64(tail?.links.reduce(0) { $0 + $1.entry.size } ?? 0)
         next.mark = tail?.mark ?? next.mark
         next.latest = tail?.latest?.time ?? next.latest
+        beginsHistory = tail != nil && !continuesIt
+        if beginsHistory {
+            (next.generation, next.frames, next.commits, next.mark) = (max(least, next.generation) + 1, 0, 0, LogMark())
+            (next.snapshot, next.logged, next.pageSize) = (nil, 0, source?.pageSize ?? next.pageSize)
+        }
         let opening = ReplicaBlock(
             kind: .opening, generation: next.generation, first: next.frames, pageSize: source?.pageSize ?? 4096,
             predecessor: tail?.end.tag ?? ChainPlace.none.tag, time: options.time, age: next.age, commits: next.commits,
             record: TermOpening(term: term, ancestry: ancestry, first: firstGeneration).record)
         let bytes = try opening.sealed(with: key), tag = Array(bytes.suffix(ReplicaKey.tagCount))
         var links: [ReplicaTail.Content] = []
-        if let tail, tail.isWhole { links = tail.links.compactMap(\.content) } else if let tail {
-            // They are too large for one object, as after a head that is old.
+        if let tail, continuesIt, tail.isWhole { links = tail.links.compactMap(\.content) } else if let tail {
+            // They are another history's, or too large for one object, as after a head that is old.
             for link in tail.links {
                 next.index.append(.log(link.entry))
                 unproven.append(

@@ -76,7 +76,8 @@ extension Replica {
         try source.start()
         followHold()
         queue = []
-        contents.generation = max(least, contents.generation) + 1
+        if !beginsHistory { contents.generation = max(least, contents.generation) + 1 }
+        beginsHistory = false
         (contents.frames, contents.commits, contents.snapshot, contents.logged) = (0, 0, nil, 0)
         (contents.pageSize, contents.mark, contents.latest) = (source.pageSize, source.position, options.time)
         // A snapshot brings what no link has. So the generation itself is a link: a state that has it is at another place.

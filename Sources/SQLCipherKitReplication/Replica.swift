@@ -38,6 +38,8 @@ public actor Replica {
     var formerTerms: Set<[UInt8]> = []
     /// The first generation whose states come after all of that, and whether the store has gone back before it.
     var firstGeneration: UInt32 = 0, isHealing = false
+    /// Whether the term has begun a history where there is another one, and with it a generation.
+    var beginsHistory = false
     var names = ReplicaNames([])
     var clock: ChainClock
     var isClaimed = false

@@ -41,7 +41,7 @@ extension Replica {
         _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
     ) async throws -> Position {
         try await withTaskExecutorPreference(BlockingExecutor.shared) {
-            try await start(path, store, key, moment, replacing, progress, recordEvery: interval) { _ in }
+            try await start(path, store, key, moment, replacing, progress, recordEvery: interval) { _, _ in }
         }
     }
 
@@ -54,12 +54,12 @@ extension Replica {
         try await restored(path, CheckedStore(store), key, moment, replacing, nil, recordEvery: interval)
     }
 
-    /// - Parameter announce: is told what the file holds before it has its name.
+    /// - Parameter announce: is told what the file holds before it has its name, and from where.
     @discardableResult
     static func start(
         _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
         _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration,
-        _ announce: (FollowerState) throws -> Void
+        _ announce: (FollowerState, ReplicaReader) throws -> Void
     ) async throws -> Position {
         let path = try DatabaseFile.newPath(path, of: "the restored database")
         var reader = try await ReplicaReader(store, key: key), attempts = 0
@@ -82,7 +82,7 @@ extension Replica {
     private static func run(
         _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
         _ report: (@Sendable (RewriteProgress) throws -> Void)?, _ recordInterval: Duration,
-        _ announce: (FollowerState) throws -> Void, _ goesOn: inout Bool
+        _ announce: (FollowerState, ReplicaReader) throws -> Void, _ goesOn: inout Bool
     ) async throws -> Position {
         guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
         let plan = try await reader.plan(for: moment), pageSize = plan.pageSize
@@ -139,7 +139,7 @@ extension Replica {
         try file.truncate(to: Int(progress.pages) * pageSize)
         try report?(RewriteProgress(done: total, total: total))
         let held = reader.held(by: plan)
-        try announce(FollowerState(generation: plan.generation, place: progress.place, held: held))
+        try announce(FollowerState(generation: plan.generation, place: progress.place, held: held), reader)
         // An earlier state begins another history, should a replica go on with it. So does what is left in a store that has gone
         // back, until its writer has stored again what is missing.
         var isNewest = false

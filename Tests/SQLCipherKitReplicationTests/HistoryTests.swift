@@ -198,6 +198,39 @@ import TestSupport
         await follower.stop()
     }
 
+    /// Another database begins a history where there is one, and gets no further than its claim. What can be restored is of the
+    /// former one, and no one goes on from it to the new one as if that were the same.
+    @Test func anotherDatabaseBeginsAnotherHistory() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1], first)
+        let position = try #require(try await Replica.generations(in: store, key: key).last?.last)
+        try await replicate([2], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        // It has the salt of the first, and so its objects are with those.
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
+        let second = try pool("b.db")
+        try insert(100, second)
+        let replica = try await Replica(following: second, in: RefusingStore(store: store), options: .forTests)
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .seconds(2)) }
+        await replica.stop()
+        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
+        #expect(try numbers(pool("c.db")) == [1, 2])
+        let copy = folder.path("g.db")
+        #expect(await reason { _ = try await ReplicaFollower(at: copy, following: store, key: key) } == .replicaDamaged)
+        #expect(try folder.names().allSatisfy { !$0.hasPrefix("g.db") })
+        try await replicate([101], second)
+        let next = try await ReplicaFollower(at: copy, following: store, key: key, every: .seconds(1000))
+        #expect(try numbers(next.database) == [1, 100, 101])
+        await next.stop()
+        #expect(await reason { try await follower.catchUp() } == .replicaForked)
+        #expect(try numbers(follower.database) == [1, 2])
+        await follower.stop()
+        let former = try await Replica(following: pool("c.db"), in: store, options: .forTests)
+        #expect(await reason { try await former.waitUntilEnded() } == .replicaForked)
+        await former.stop()
+    }
+
     private func restartLog(_ pool: DatabasePool) throws { _ = try pool.barrier { db in try db.main.checkpoint(.truncate) } }
 
     /// Stores no snapshots.

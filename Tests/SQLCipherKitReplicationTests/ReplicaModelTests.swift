@@ -187,13 +187,17 @@ private final class ReplicaModel {
 
     private func restore() async throws {
         _ = try await restored()
-        guard below(2) == 0, !isBack, acknowledged > 0 else { return }
-        // A former writer that has not begun yet may take over.
-        for former in formers where await !former.replica.currentStatus.isEnded { return }
+        guard below(2) == 0, !isBack, acknowledged > 0, await !mayBeTakenOver() else { return }
         store.behave(stale: 0, failing: 0)
         let found = try #require(try await restored(), "seed \(seed): \(failure)")
         let hasAll = tree.isAncestor(acknowledged, of: found.state)
         #expect(hasAll, "seed \(seed): \(acknowledged) was acknowledged, and \(found.state) is there")
+    }
+
+    /// Whether a former writer has not begun yet. Where the store went back to before what that one holds, it begins a history.
+    private func mayBeTakenOver() async -> Bool {
+        for former in formers where await !former.replica.currentStatus.isEnded { return true }
+        return false
     }
 
     private func takeOver() async throws {
@@ -242,6 +246,7 @@ private final class ReplicaModel {
     }
 
     private func end() async throws {
+        let hasOthers = await mayBeTakenOver(), mayLose = isBack || hasOthers
         store.behave(stale: 0, failing: 0)
         for former in formers { await former.replica.stop() }
         for round in 0..<3 {
@@ -257,7 +262,7 @@ private final class ReplicaModel {
                     #expect(hasForked, "seed \(seed): \(failure)")
                     return
                 }
-                #expect(tree.isAncestor(acknowledged, of: state) || isBack)
+                #expect(tree.isAncestor(acknowledged, of: state) || mayLose)
                 pool = try DatabasePool(.file(path), key: key)
             }
         }
