@@ -26,13 +26,20 @@ struct ReplicaReader {
     private(set) var opening = TermOpening(term: [], ancestry: [])
     /// The sections that have been followed, the present one last.
     private(set) var sections: [[UInt8]] = []
+    /// Whether a section counts only if it has a state, as long as another one has.
+    private let needsState: Bool
 
-    /// - Parameter held: what the caller has already, with the sections that it has followed.
+    /// - Parameters:
+    ///   - held: what the caller has already, with the sections that it has followed.
+    ///   - needsState: whether the section before is read where the newest one has no complete snapshot yet, as after a conversion
+    ///     of the database. What was stored before that is what there is to restore.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if there is no replica, or none that the key opens;
     ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if what is held is not in its
     ///   history.
-    init(_ store: CheckedStore, key encryption: Encryption, holding held: FollowerState.Held? = nil) async throws {
-        (self.store, self.encryption) = (store, encryption)
+    init(
+        _ store: CheckedStore, key encryption: Encryption, holding held: FollowerState.Held? = nil, needsState: Bool = false
+    ) async throws {
+        (self.store, self.encryption, self.needsState) = (store, encryption, needsState)
         if let held {
             (section, sections) = (held.sections.last ?? [], held.sections)
             (tail, opening) = (ReplicaTail(after: held.place), TermOpening(term: held.place.term, ancestry: held.ancestry))
@@ -82,6 +89,8 @@ struct ReplicaReader {
         (self.head, version) = (head, object.version)
         keys.removeAll { key in !head.sections.contains { $0.salt == key.salt } }
         // The newest section that the key opens.
+        let before = self
+        var newest: ReplicaReader?
         for (index, section) in head.sections.enumerated().reversed() {
             let key = try await key(for: section.salt)
             guard let contents = try section.contents(with: key) else { continue }
@@ -94,8 +103,11 @@ struct ReplicaReader {
             tail = section.id == self.section ? tail.trimmed(to: contents.place) : ReplicaTail(after: contents.place)
             (self.key, self.contents, self.section) = (key, contents, section.id)
             if sections.last != section.id { sections = (sections + [section.id]).suffix(64) }
-            return
+            guard needsState, contents.snapshot == nil, try await newestPlan() == nil else { return }
+            newest = newest ?? self
+            self = before
         }
+        if let newest { return self = newest }
         if head.sections.contains(where: { $0.id == section }) {
             throw DatabaseError.damagedReplica("the head was changed, or is sealed with another key")
         }

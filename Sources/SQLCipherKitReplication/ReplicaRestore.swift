@@ -62,7 +62,7 @@ extension Replica {
         _ announce: (FollowerState, ReplicaReader) throws -> Void
     ) async throws -> Position {
         let path = try DatabaseFile.newPath(path, of: "the restored database")
-        var reader = try await ReplicaReader(store, key: key), attempts = 0
+        var reader = try await ReplicaReader(store, key: key, needsState: true), attempts = 0
         while true {
             var goesOn = false
             do {
@@ -167,6 +167,6 @@ extension Replica {
     /// What can be restored from a store, from the oldest generation to the newest.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
     public static func generations(in store: any ReplicaStore, key: Encryption) async throws -> [Generation] {
-        try await ReplicaReader(CheckedStore(store), key: key).generations()
+        try await ReplicaReader(CheckedStore(store), key: key, needsState: true).generations()
     }
 }

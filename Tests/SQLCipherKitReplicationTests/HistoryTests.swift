@@ -231,6 +231,28 @@ import TestSupport
         await former.stop()
     }
 
+    /// The machine is lost after a conversion of the database, before the first snapshot with the new salt was complete.
+    @Test func whatWasStoredBeforeAConversionCanBeRestored() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1, 2], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        try convert(first)
+        let replica = try await Replica(following: first, in: RefusingStore(store: store), options: .forTests)
+        try insert(3, first)
+        await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .seconds(2)) }
+        await replica.stop()
+        #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 2)
+        #expect(try await Replica.generations(in: store, key: key).count == 1)
+        _ = try await Replica.restoreIfMissing(folder.path("b.db"), from: store, key: key)
+        try await replicate([10], pool("b.db"))
+        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
+        #expect(try numbers(pool("c.db")) == [1, 2, 10])
+        try await follower.catchUp()
+        #expect(try numbers(follower.database) == [1, 2, 10])
+        await follower.stop()
+    }
+
     private func restartLog(_ pool: DatabasePool) throws { _ = try pool.barrier { db in try db.main.checkpoint(.truncate) } }
 
     /// Stores no snapshots.
@@ -379,6 +401,8 @@ import TestSupport
     }
 
     private func change(_ pool: DatabasePool, _ key: Encryption) throws { try pool.changeKey(to: key) }
+
+    private func convert(_ pool: DatabasePool) throws { try pool.changeKey(to: key, mode: .newFile) }
 
     /// RP10: a flipped bit is no change of the key.
     @Test func changedHeadIsNotTakenForAChangedKey() async throws {
