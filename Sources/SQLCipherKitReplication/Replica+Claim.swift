@@ -38,6 +38,7 @@ extension Replica {
             next = contents
             if former?.lacksSnapshot == true { (next.snapshot, next.logged, next.pageSize) = (nil, 0, source.pageSize) }
         } else {
+            try await requireOwnSection(head)
             held = nil
             // As many as a reader accepts.
             let surplus = max(0, head.sections.count + 1 - ReplicaHead.largestSectionCount)
@@ -137,9 +138,35 @@ extension Replica {
             throw error
         } catch is ReplicaSource.Gap {
             if try await isNewest(held, former) { return true }
-            throw DatabaseError.forkedReplica(
-                "it has commits that this database lacks. Restore the newest state; or, to begin another history with this "
-                    + "database, remove \(ReplicaMemory(of: source.path, section: names.section).path)")
+            throw lacking(ReplicaMemory(of: source.path, section: names.section))
+        }
+    }
+
+    private func lacking(_ memory: ReplicaMemory) -> DatabaseError {
+        .forkedReplica(
+            "it has commits that this database lacks. Restore the newest state; or, to begin another history with this "
+                + "database, remove \(memory.path)")
+    }
+
+    /// Makes sure that the key was changed in this database, before it begins a section. If another one has gone on from what this
+    /// one holds, either that has begun a section, or the chain is longer. The former key is not here, and so only what is there
+    /// counts, and not what is in it.
+    /// - Throws: ``DatabaseError/Reason/replicaForked``.
+    private func requireOwnSection(_ head: ReplicaHead) async throws {
+        guard let source, let last = head.sections.last?.id else { return }
+        let memory = ReplicaMemory(of: source.path, section: last), known = try memory.read()
+        if known.isEmpty {
+            for section in head.removed + head.sections.map(\.id) {
+                let former = ReplicaMemory(of: source.path, section: section), held = try former.read()
+                guard !held.isEmpty, try await !isNewestState(held, of: section) else { continue }
+                throw lacking(former)
+            }
+        }
+        for place in known.map(\.place) where !place.isNone {
+            guard let next = try await store.get(ReplicaNames(last).link(place.link, of: place.term)) else { continue }
+            // It may be this database's, of which it has not heard.
+            let isOwn = known.contains { next.bytes.suffix($0.place.tag.count).elementsEqual($0.place.tag) }
+            if !isOwn { throw lacking(memory) }
         }
     }
 
@@ -149,6 +176,16 @@ extension Replica {
         let reader = try await ReplicaReader(store, key: encryption)
         guard reader.version == former.version else { throw DatabaseError.unavailableStore("the store is not up to date") }
         return try await reader.newestPlan().map { $0.end == held.place } ?? true
+    }
+
+    /// Whether nothing after what is held of a section can be restored: the one after it has no complete snapshot.
+    private func isNewestState(_ held: [FollowerState.Held], of section: [UInt8]) async throws -> Bool {
+        let newest = try await ReplicaReader(store, key: encryption)
+        guard !newest.isSuperseded, newest.section != section, try await newest.newestPlan() == nil else { return false }
+        let reader = try await ReplicaReader(store, key: encryption, needsState: true)
+        guard reader.version == newest.version else { throw DatabaseError.unavailableStore("the store is not up to date") }
+        let end = try await reader.newestPlan()?.end
+        return reader.section == section && held.contains { $0.place == end }
     }
 
     /// Writes down what the database holds.

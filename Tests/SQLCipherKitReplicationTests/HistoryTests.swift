@@ -251,6 +251,31 @@ import TestSupport
         try await follower.catchUp()
         #expect(try numbers(follower.database) == [1, 2, 10])
         await follower.stop()
+        // The first one has gone on too, and comes back.
+        let former = try await Replica(following: first, in: store, options: .forTests)
+        #expect(await reason { try await former.waitUntilEnded() } == .replicaForked)
+        await former.stop()
+    }
+
+    /// The machine that goes on gives the database another key, or the one before it does. That one comes back.
+    @Test(arguments: [false, true]) func formerMachineIsRefusedAfterAChangeOfTheKey(isChangedThereToo: Bool) async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1, 2], first)
+        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        let second = try pool("b.db"), other = try Encryption.raw([UInt8](repeating: 8, count: 32))
+        try await replicate([10], second)
+        if isChangedThereToo { try change(first, .raw([UInt8](repeating: 9, count: 32))) } else {
+            try change(second, other)
+            try await replicate([11], second)
+        }
+        let replica = try await Replica(following: first, in: store, options: .forTests)
+        try insert(3, first)
+        #expect(await reason { try await replica.waitUntilStored(timeout: .seconds(60)) } == .replicaForked)
+        await replica.stop()
+        try await Replica.restore(to: folder.path("c.db"), from: store, key: isChangedThereToo ? key : other)
+        let restored = try DatabasePool(.file(folder.path("c.db")), key: isChangedThereToo ? key : other)
+        #expect(try numbers(restored) == [1, 2, 10] + (isChangedThereToo ? [] : [11]))
     }
 
     private func restartLog(_ pool: DatabasePool) throws { _ = try pool.barrier { db in try db.main.checkpoint(.truncate) } }
