@@ -4,7 +4,7 @@ import SQLCipherKitMaintenance
 /// Beginning a term: no other writer can store anything in the former one any more.
 extension Replica {
     /// What the store holds of the section with the database's key, and where its chain ends.
-    private struct Former {
+    struct Former {
         var contents: ReplicaContents
         var tail: ReplicaTail
         var opening: TermOpening
@@ -23,23 +23,23 @@ extension Replica {
         let present = try await ReplicaHead.read(store), key = source.key
         var head = present?.head ?? ReplicaHead(), former: Former?, next = ReplicaContents(), isAhead = false
         var held = ownPlace.map { self.held($0, least) }
+        let (memory, known) = try newestMemory(of: head)
         if let section = head.sections.last, section.salt == key.salt, let contents = try section.contents(with: key) {
             names = ReplicaNames(section.id)
             var tail = ReplicaTail(after: contents.place)
             try await tail.extend(store, names, key)
             let opening = try await TermOpening.read(contents.place.term, store, names, key)
             former = Former(contents: contents, tail: tail, opening: opening, version: present?.object.version ?? "")
-            let known = try ReplicaMemory(of: source.path, section: section.id).read()
             held =
                 known.first { $0.place.tag == tail.end.tag } ?? known.last { $0.place.term == contents.place.term } ?? held
                 ?? known.first { !$0.place.isNone }
-            isAhead = try await mayContinue(held, former)
-            if !tail.isClosed { try await close(tail) }
+            isAhead = try await mayContinue(&held, known, memory, former)
+            try await close(tail, names, key)
             next = contents
             if former?.lacksSnapshot == true { (next.snapshot, next.logged, next.pageSize) = (nil, 0, source.pageSize) }
         } else {
-            try await requireOwnSection(head)
-            held = nil
+            held = try await heldOfFormerSection(present, known, memory)
+            isHealing = false
             // As many as a reader accepts.
             let surplus = max(0, head.sections.count + 1 - ReplicaHead.largestSectionCount)
             head.removed += head.sections.prefix(surplus).map(\.id)
@@ -60,6 +60,8 @@ extension Replica {
                 ancestry = [held.place] + held.ancestry
             } else if let former {
                 ancestry = [former.tail.end] + former.opening.ancestry
+            } else {
+                ancestry = [held.place] + held.ancestry
             }
         }
         formerTerms.formUnion((ancestry + (former?.opening.ancestry ?? [])).map(\.term) + [term])
@@ -86,15 +88,15 @@ extension Replica {
         }
         try head.sections[head.sections.count - 1].seal(next, with: key)
         // The answer may be lost: then the store has a term that is this database's all the same.
-        let memory = ReplicaMemory(of: source.path, section: names.section), claiming = self.held(next.place, next.generation)
-        var known = try memory.read()
-        if known.isEmpty { known = [FollowerState.Held()] }
-        try memory.write(known + [claiming], isDurable: true)
+        let own = ReplicaMemory(of: source.path, section: names.section), claiming = self.held(next.place, next.generation)
+        var before = try own.read()
+        if before.isEmpty { before = [FollowerState.Held()] }
+        try own.write(before + [claiming], isDurable: true)
         version = try await replaceHead(head.bytes, touched)
         (self.head, contents, tail, queue, pendingLink, ownPlace) = (head, next, [], [], nil, nil)
         (isClaimed, isChanged, hasUnlistedSections) = (true, false, !head.removed.isEmpty)
         (needsGeneration, pending, snapshot, removals, retiredAt, pages) = (true, nil, nil, [], nil, [:])
-        try memory.write([claiming], isDurable: true)
+        try own.write([claiming], isDurable: true)
         guard !isAhead, held != nil, next.generation > 0 else { return }
         do {
             try source.resume(at: next.mark)
@@ -113,106 +115,11 @@ extension Replica {
         return again.version
     }
 
-    /// Makes sure that the database has everything that the store has, or the store nothing that the database lacks.
-    /// - Returns: whether the database's place is not the end of what the store has, and a generation begins there all the same:
-    ///   the store has gone back, or what it has after the place is of a generation without a snapshot, which no one can restore.
-    /// - Throws: ``DatabaseError/Reason/replicaForked``; ``DatabaseError/Reason/replicaRolledBack`` for the first times, as a store
-    ///   may be late.
-    private func mayContinue(_ held: FollowerState.Held?, _ former: Former?) async throws -> Bool {
-        isHealing = false
-        guard let source, let held, let former else { return false }
-        let end = former.tail.end
-        do {
-            try held.require(in: end, former.opening)
-            if held.place.tag == end.tag { return false }
-            // What was stored since is of this database if its log has it: then the process was killed.
-            try source.resume(at: former.tail.mark ?? former.contents.mark)
-            return false
-        } catch let error as DatabaseError where error.reason == .replicaRolledBack {
-            sightings += 1
-            guard sightings >= 3 else { throw error }
-            (sightings, least, isHealing) = (0, max(least, held.generation), true)
-            return true
-        } catch let error as DatabaseError where error.reason == .replicaForked {
-            if try await isNewest(held, former) { return true }
-            throw error
-        } catch is ReplicaSource.Gap {
-            if try await isNewest(held, former) { return true }
-            throw lacking(ReplicaMemory(of: source.path, section: names.section))
-        }
-    }
-
-    private func lacking(_ memory: ReplicaMemory) -> DatabaseError {
-        .forkedReplica(
-            "it has commits that this database lacks. Restore the newest state; or, to begin another history with this "
-                + "database, remove \(memory.path)")
-    }
-
-    /// Makes sure that the key was changed in this database, before it begins a section. If another one has gone on from what this
-    /// one holds, either that has begun a section, or the chain is longer. The former key is not here, and so only what is there
-    /// counts, and not what is in it.
-    /// - Throws: ``DatabaseError/Reason/replicaForked``.
-    private func requireOwnSection(_ head: ReplicaHead) async throws {
-        guard let source, let last = head.sections.last?.id else { return }
-        let memory = ReplicaMemory(of: source.path, section: last), known = try memory.read()
-        if known.isEmpty {
-            for section in head.removed + head.sections.map(\.id) {
-                let former = ReplicaMemory(of: source.path, section: section), held = try former.read()
-                guard !held.isEmpty, try await !isNewestState(held, of: section) else { continue }
-                throw lacking(former)
-            }
-        }
-        for place in known.map(\.place) where !place.isNone {
-            guard let next = try await store.get(ReplicaNames(last).link(place.link, of: place.term)) else { continue }
-            // It may be this database's, of which it has not heard.
-            let isOwn = known.contains { next.bytes.suffix($0.place.tag.count).elementsEqual($0.place.tag) }
-            if !isOwn { throw lacking(memory) }
-        }
-    }
-
-    /// Whether nothing after a place can be restored: its writer has ended before its first snapshot was complete.
-    private func isNewest(_ held: FollowerState.Held, _ former: Former) async throws -> Bool {
-        guard former.lacksSnapshot else { return false }
-        let reader = try await ReplicaReader(store, key: encryption)
-        guard reader.version == former.version else { throw DatabaseError.unavailableStore("the store is not up to date") }
-        return try await reader.newestPlan().map { $0.end == held.place } ?? true
-    }
-
-    /// Whether nothing after what is held of a section can be restored: the one after it has no complete snapshot.
-    private func isNewestState(_ held: [FollowerState.Held], of section: [UInt8]) async throws -> Bool {
-        let newest = try await ReplicaReader(store, key: encryption)
-        guard !newest.isSuperseded, newest.section != section, try await newest.newestPlan() == nil else { return false }
-        let reader = try await ReplicaReader(store, key: encryption, needsState: true)
-        guard reader.version == newest.version else { throw DatabaseError.unavailableStore("the store is not up to date") }
-        let end = try await reader.newestPlan()?.end
-        return reader.section == section && held.contains { $0.place == end }
-    }
-
-    /// Writes down what the database holds.
-    func remember(isDurable: Bool) throws {
-        guard let source, isClaimed else { return }
-        // Another replica of this database may have taken over.
-        let memory = ReplicaMemory(of: source.path, section: names.section)
-        if let last = try memory.read().last, last.place.term != term { return }
-        var all = [held(contents.place, contents.generation)]
-        // The link that is being stored may be in the store. The database has it in either case.
-        if let bytes = pendingLink?.bytes {
-            let place = ChainPlace(term: term, link: contents.place.link + 1, tag: Array(bytes.suffix(ReplicaKey.tagCount)))
-            all.append(held(place, contents.generation))
-        }
-        try memory.write(all, isDurable: isDurable)
-    }
-
-    private func held(_ place: ChainPlace, _ generation: UInt32) -> FollowerState.Held {
-        FollowerState.Held(place: place, ancestry: ancestry, generation: generation)
-    }
-
     /// Stores the end of a term, so that its writer can store nothing more.
-    private func close(_ tail: ReplicaTail) async throws {
-        guard let key = source?.key else { return }
+    func close(_ tail: ReplicaTail, _ names: ReplicaNames, _ key: ReplicaKey) async throws {
+        if tail.isClosed { return }
         let name = names.link(tail.end.link, of: tail.end.term)
-        let closing = try closing(after: tail.end.tag, with: key)
-        if try await put(name, closing, if: .isAbsent) == nil {
+        if try await put(name, try closing(after: tail.end.tag, with: key), if: .isAbsent) == nil {
             // Its writer has stored something, or another one closes it, or this one has: look again.
             throw DatabaseError.unavailableStore("another writer is storing")
         }

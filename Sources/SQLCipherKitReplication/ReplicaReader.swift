@@ -69,7 +69,7 @@ struct ReplicaReader {
         var next = self
         try await next.readHead()
         try await next.extend()
-        if next.section == section, !tail.end.isNone { try held.require(in: next.tail.end, next.opening) }
+        if !tail.end.isNone { try held.require(in: next.tail.end, next.opening) }
         self = next
     }
 
@@ -90,12 +90,12 @@ struct ReplicaReader {
         keys.removeAll { key in !head.sections.contains { $0.salt == key.salt } }
         // The newest section that the key opens.
         let before = self
-        var newest: ReplicaReader?
+        var newest: ReplicaReader?, passed = 0
         for (index, section) in head.sections.enumerated().reversed() {
             let key = try await key(for: section.salt)
             guard let contents = try section.contents(with: key) else { continue }
             try follow(section.id, contents)
-            isSuperseded = index < head.sections.count - 1
+            isSuperseded = index + passed < head.sections.count - 1
             names = ReplicaNames(section.id)
             if section.id != self.section || contents.place.term != opening.term {
                 opening = try await TermOpening.read(contents.place.term, store, names, key)
@@ -106,6 +106,7 @@ struct ReplicaReader {
             guard needsState, contents.snapshot == nil, try await newestPlan() == nil else { return }
             newest = newest ?? self
             self = before
+            passed += 1
         }
         if let newest { return self = newest }
         if head.sections.contains(where: { $0.id == section }) {

@@ -257,25 +257,42 @@ import TestSupport
         await former.stop()
     }
 
-    /// The machine that goes on gives the database another key, or the one before it does. That one comes back.
-    @Test(arguments: [false, true]) func formerMachineIsRefusedAfterAChangeOfTheKey(isChangedThereToo: Bool) async throws {
-        let first = try pool("a.db")
+    /// The machine that goes on gives the database another key, or the one before it does, or converts it. That one comes back.
+    @Test(arguments: ["there", "removed", "here", "conversion"]) func formerMachineIsRefusedAfterAChangeOfTheKey(_ kind: String) async throws {
+        let first = try pool("a.db"), other = try Encryption.raw([UInt8](repeating: 8, count: 32))
         try create(first)
         try await replicate([1, 2], first)
         try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
-        let second = try pool("b.db"), other = try Encryption.raw([UInt8](repeating: 8, count: 32))
+        let second = try pool("b.db")
         try await replicate([10], second)
-        if isChangedThereToo { try change(first, .raw([UInt8](repeating: 9, count: 32))) } else {
+        let isThere = ["there", "removed"].contains(kind)
+        if isThere {
             try change(second, other)
             try await replicate([11], second)
-        }
+            if kind == "removed" { try await Replica.removeFormerKeys(in: store, key: other) }
+        } else if kind == "here" { try change(first, other) } else { try convert(first) }
         let replica = try await Replica(following: first, in: store, options: .forTests)
         try insert(3, first)
         #expect(await reason { try await replica.waitUntilStored(timeout: .seconds(60)) } == .replicaForked)
         await replica.stop()
-        try await Replica.restore(to: folder.path("c.db"), from: store, key: isChangedThereToo ? key : other)
-        let restored = try DatabasePool(.file(folder.path("c.db")), key: isChangedThereToo ? key : other)
-        #expect(try numbers(restored) == [1, 2, 10] + (isChangedThereToo ? [] : [11]))
+        let newest = isThere ? other : key
+        try await Replica.restore(to: folder.path("c.db"), from: store, key: newest)
+        let restored = try DatabasePool(.file(folder.path("c.db")), key: newest)
+        #expect(try numbers(restored) == [1, 2, 10] + (isThere ? [11] : []))
+    }
+
+    /// Another database with the same key comes to the store of the first, by mistake. Copies stay with the first.
+    @Test func anotherDatabaseWithTheKeyIsNotFollowed() async throws {
+        let first = try pool("a.db"), second = try pool("b.db")
+        try create(first)
+        try create(second)
+        try await replicate([1, 2], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        try await replicate([100], second)
+        #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 2)
+        #expect(await reason { try await follower.catchUp() } == .replicaForked)
+        #expect(try numbers(follower.database) == [1, 2])
+        await follower.stop()
     }
 
     private func restartLog(_ pool: DatabasePool) throws { _ = try pool.barrier { db in try db.main.checkpoint(.truncate) } }

@@ -148,7 +148,7 @@ private final class ReplicaModel {
     }
 
     private func step() async throws {
-        let kind = below(14)
+        let kind = below(15)
         let status = await replica.currentStatus
         trace("step \(kind) pool \((try? state(pool)) ?? -1) followed \(followed) acknowledged \(acknowledged) isBack \(isBack) " +
             "\(status.stored.map { "\($0)" } ?? "") \(status.isEnded) \(status.error.map { "\($0)" } ?? "")")
@@ -161,6 +161,7 @@ private final class ReplicaModel {
         case 9, 10: try await follow()
         case 11: try await restart()
         case 12: if let former = formers.randomElement(using: &random) { try commit(former.pool) }
+        case 13: if below(2) == 0 { try await convert() }
         default:
             guard below(3) == 0 else { return store.makeCopy() }
             store.restoreCopy()
@@ -172,6 +173,19 @@ private final class ReplicaModel {
         let state = try state(pool)
         guard (try? await replica.waitUntilStored(timeout: .milliseconds(300))) != nil, !isBack else { return }
         acknowledged = state
+    }
+
+    /// The database gets another salt, and its replica another section.
+    private func convert() async throws {
+        await replica.stop()
+        try change(pool)
+        replica = try await Replica(following: pool, in: store, options: Self.options)
+        if isBack { (acknowledged, isBack) = (0, false) }
+    }
+
+    private func change(_ pool: DatabasePool) throws {
+        trace("converted")
+        try pool.changeKey(to: key, mode: .newFile)
     }
 
     /// - Returns: the state and the file; nil if the restore has failed.

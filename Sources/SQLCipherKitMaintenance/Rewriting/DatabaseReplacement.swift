@@ -48,7 +48,12 @@ struct DatabaseReplacement {
             for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
             // After a power failure too: a file system may keep the rename and lose the removals.
             AtomicFile.flushFolder(of: path)
-            try file.publish(replacing: true)
+            let notes = try FileNotes.carry(of: path, to: file.temporaryPath)
+            do { try file.publish(replacing: true) } catch {
+                for change in notes { change.undo() }
+                throw error
+            }
+            for change in notes { change.end() }
         } catch {
             try? source.unlockAfterRewrite(restoring: journal)
             throw error
