@@ -116,7 +116,9 @@ struct SearchRun {
     /// Whether rows with more typing errors can no longer be among the requested hits.
     private func isSettled(_ ranking: [Ranked], _ needed: Int, edits: Int) -> Bool {
         guard ranking.count >= needed, needed > 0 else { return needed == 0 }
-        return search.rules.prefix(2) != [.words, .typos] || ranking[needed - 1].match.typos < edits
+        // A row with a typing error may cost less than one in which a word is typed otherwise.
+        let last = ranking[needed - 1].match
+        return search.rules.prefix(2) != [.words, .typos] || (last.cost == 0 && last.typos < edits)
     }
 
     /// Whether rows that lack at least `missing` of the words can no longer be among the requested hits.

@@ -21,7 +21,9 @@ import TestSupport
     private static let words = FacetModel.vocabulary + ["gammas", "running", "runs", "ran", "run", "delt", "om"]
 
     /// One index with all rows, and several that have a part of them each.
-    private func split(_ count: Int, parts: Int) throws -> (Connection, whole: FullTextIndex, parts: [FullTextIndex]) {
+    private func split(
+        _ count: Int, parts: Int, seed: UInt64 = Seed.value
+    ) throws -> (Connection, whole: FullTextIndex, parts: [FullTextIndex]) {
         let db = try Connection(.memory)
         try db.attach(.memory, as: "other", key: .plaintext)
         let other = try db.schema("other")
@@ -34,7 +36,7 @@ import TestSupport
             try schema.create(FTS5Table(name, columns: ["a", "b"]))
             indexes.append(try schema.fullText(name))
         }
-        var random = SeededGenerator()
+        var random = SeededGenerator(state: seed)
         try db.transaction { db in
             for id in 1...count {
                 let texts = [Int.random(in: 0...3, using: &random), Int.random(in: 0...9, using: &random)].map { count in
@@ -49,9 +51,10 @@ import TestSupport
         return (db, try db.fullText("whole"), indexes)
     }
 
-    @Test(arguments: [2, 3]) func anIndexInPartsIsAsOneIndex(_ parts: Int) throws {
-        let (db, whole, indexes) = try split(250, parts: parts)
-        var random = SeededGenerator()
+    /// With the second seed, a row with a typing error once came before others only where more rows were asked for.
+    @Test(arguments: [2, 3], [Seed.value, 15]) func anIndexInPartsIsAsOneIndex(_ parts: Int, seed: UInt64) throws {
+        let (db, whole, indexes) = try split(250, parts: parts, seed: seed)
+        var random = SeededGenerator(state: seed)
         for round in 0..<30 {
             var typed = (0..<Int.random(in: 1...3, using: &random)).map { _ in Self.words.randomElement(using: &random) ?? "" }
             if round % 5 == 0 { typed.append("xylophone") }
@@ -63,9 +66,12 @@ import TestSupport
             search.rules = Self.rules
             let (one, several) = (try whole.search(search), try db.search(search, in: indexes))
             #expect(several.total == one.total && several.hasFewerWords == one.hasFewerWords, "\(search.text)")
-            // Rows that these rules tell apart are in the same order, and all rows are the same.
+            // Rows that these rules tell apart are in the same order, and all rows are the same. What a word costs that is typed
+            // otherwise depends on how rare it is, which is read off each index, nearly.
             let typedWords = one.words.count
-            let ordered = [several, one].map { $0.hits.filter { $0.words == typedWords }.map { Key($0).rules } }
+            let ordered = [several, one].map { found in
+                found.hits.filter { $0.words == typedWords && $0.typos == 0 && $0.exactness == 0 }.map { Key($0).rules }
+            }
             #expect(ordered[0] == ordered[1], "\(search.text)")
             #expect(Set(several.hits.map(Key.init)) == Set(one.hits.map(Key.init)))
             #expect(Set(several.hits.map(\.id)).count == several.hits.count)
