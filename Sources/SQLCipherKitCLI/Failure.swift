@@ -83,9 +83,9 @@ struct Failure: Error {
             self.init(error.message + ": use --no-key to open it", status: .key)
         case .wrongKeyOrNotADatabase:
             // A file with other settings fails in the same way as a wrong key.
-            let advice = "; sqlcipherkit identify finds the settings that a key opens a file with, and migrate changes them"
+            let advice = "; if the key is right, sqlcipherkit identify \(error.path ?? "FILE") tells which options to give"
             self.init(ToolWords.message(error.message) + advice, status: .key)
-        case .emptyKey, .invalidKey, .keyProvider, .noSlotOpens, .replicaKeyChanged,
+        case .notAuthenticated, .emptyKey, .invalidKey, .keyProvider, .noSlotOpens, .replicaKeyChanged,
             .replicaDamaged where .notADatabase ~= error.code:
             self.init(ToolWords.message(error.message), status: .key)
         case .replicaRolledBack, .replicaForked: self.init(ToolWords.message(error.message), status: .history)

@@ -3,6 +3,7 @@ enum ToolWords {
     /// A call that the library's messages name, and the tool's advice in its place.
     private static let advice: [(call: String, words: String)] = [
         ("changeKey(to:)", "use sqlcipherkit rekey"),
+        ("acceptingUnauthenticated", "sqlcipherkit migrate takes it only with --accept-unauthenticated"),
         ("DatabaseConverter.migrate", "use sqlcipherkit migrate"),
         ("DatabaseConverter decrypts", "sqlcipherkit decrypt writes it in plaintext"),
         ("attach(_:as:key:)", "use --attach and --attach-key, or .attach in the shell"),

@@ -83,9 +83,17 @@ import TestSupport
                 #expect(try Tool.run(["query", path, "SELECT 1"] + key, environment: environment).errors.contains("--salt"), label)
                 key += ["--plaintext-header", "32", "--salt", Self.salt]
             } else {
-                // It opens without options too, as the key tells which settings are right.
-                let found = try Tool.run(["query", path, "SELECT x FROM t", "--format", "list"] + key, environment: environment)
-                #expect(found.output == "x\n\(number)\n", label)
+                // Without options, no other settings are tried.
+                let isDefault = combination.compatibility == 4 && combination.pageSize ?? 4096 == 4096
+                    && combination.iterations == nil && combination.hmac == nil
+                #expect(try Tool.run(["query", path, "SELECT 1"] + key, environment: environment).status == (isDefault ? 0 : 3), label)
+            }
+            let isAuthenticated = combination.hmac != "none" && combination.compatibility > 1
+            if !isAuthenticated {
+                // The options are not told to scripts until one of them asks for a file without authentication.
+                let told = try Tool.run(["identify", path, "--json"] + key, environment: environment)
+                #expect(told.status == 4 && told.errors.contains("authentication is missing"), label)
+                key += ["--hmac", "none"]
             }
             let identified = try Tool.run(["identify", path, "--json"] + key, environment: environment).expectSuccess()
             guard case .array(let rows) = try JSONValue(text: identified.output), case .string(let options)? = rows.first?["options"] else {
@@ -97,7 +105,16 @@ import TestSupport
             let opened = try Tool.run(["query", path, "SELECT x FROM t", "--format", "list"] + bare, environment: environment)
             #expect(opened.output == "x\n\(number)\n" && opened.errors.isEmpty, "\(combination): \(options) \(opened.errors)")
             if combination.header == nil {
-                try Tool.run(["migrate", path] + (combination.isRaw ? ["--key-env", "RAW", "--raw-key"] : ["--key-env", "PASS"]), environment: environment).expectSuccess()
+                key = Array(key.prefix(combination.isRaw ? 3 : 2))
+                let isOfVersion = combination.iterations == nil && (combination.hmac == nil || combination.hmac == "none")
+                if isAuthenticated, isOfVersion {
+                    try Tool.run(["migrate", path] + key, environment: environment).expectSuccess()
+                } else {
+                    try Tool.run(["migrate", path] + key, environment: environment).expectFailure(3, isAuthenticated ? "identify" : "no page authentication")
+                    let named = isOfVersion && number % 2 == 0 ? key + ["--accept-unauthenticated"] : bare
+                    try Tool.run(["migrate", path] + named, environment: environment).expectSuccess()
+                }
+                if isAuthenticated, combination.compatibility == 4, isOfVersion, combination.pageSize ?? 4096 != 4096 { continue }
                 let migrated = try Tool.run(["query", path, "SELECT x FROM t", "--format", "list"] + key, environment: environment)
                 #expect(migrated.output == "x\n\(number)\n", label)
             }
@@ -200,9 +217,10 @@ import TestSupport
         #expect(made.status == 0, "\(made.errors)")
         let outcome = try Tool.run(["encrypt", path] + Tool.key).expectSuccess()
         #expect(outcome.output.contains("--cipher-page-size \(size)") == (size >= 1024))
-        #expect(try Tool.run(["query", path, "SELECT x FROM t", "--format", "list"] + Tool.key).output == "x\n1\n")
-        try Tool.run(["verify", path] + Tool.key).expectSuccess()
-        try Tool.run(["decrypt", path] + Tool.key + (size == 512 ? ["--page-size", "512"] : [])).expectSuccess()
+        let key = Tool.key + (size >= 1024 ? ["--cipher-page-size", "\(size)"] : [])
+        #expect(try Tool.run(["query", path, "SELECT x FROM t", "--format", "list"] + key).output == "x\n1\n")
+        try Tool.run(["verify", path] + key).expectSuccess()
+        try Tool.run(["decrypt", path] + key + (size == 512 ? ["--page-size", "512"] : [])).expectSuccess()
         #expect(try Connection(.file(path)).fetchOne(Int.self, "PRAGMA page_size") == size)
     }
 }

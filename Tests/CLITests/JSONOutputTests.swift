@@ -81,8 +81,12 @@ import TestSupport
 
     init() throws {
         folder = try TemporaryFolder()
-        let key = (0..<4).flatMap { _ in [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef] as [UInt8] }
-        for (name, encryption) in [("a.db", try Encryption.raw(key)), ("plain.db", .plaintext)] {
+        try Self.fill(folder, key: .raw((0..<4).flatMap { _ in [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef] as [UInt8] }))
+    }
+
+    /// Makes the files that the cases name.
+    static func fill(_ folder: TemporaryFolder, key: Encryption) throws {
+        for (name, encryption) in [("a.db", key), ("plain.db", .plaintext)] {
             let db = try Connection(.file(folder.path(name)), key: encryption)
             try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created TEXT)")
             if name == "plain.db" { continue }

@@ -195,7 +195,7 @@ import TestSupport
         let outcome = try Tool.run("create", folder.path("nowhere/x.db"), "--no-key")
         outcome.expectFailure(1, "nowhere does not exist")
         #expect(!outcome.errors.contains("DatabaseConfiguration"))
-        try Tool.run(["query", database, "SELECT 1"] + Tool.key).expectFailure(3, "wrong", "sqlcipherkit identify", "migrate")
+        try Tool.run(["query", database, "SELECT 1"] + Tool.key).expectFailure(3, "wrong", "sqlcipherkit identify \(database) tells")
         let readOnly = try Tool.run(
             ["shell", database, "--read-only", "--raw-key", "--key-env", "K"], environment: ["K": String(repeating: "ab", count: 32)],
             input: "DELETE FROM t;\n")

@@ -108,7 +108,8 @@ struct IdentifyCommand: FileCommand {
         discussion: """
             Tries all that SQLCipher can write: versions 1 to 4, each page size, with and without page authentication, and with a \
             plaintext header if --salt or a raw key gives the salt. Prints the options for the other commands. The file is only \
-            read. The status is 3 if the file is not plaintext and the key does not open it.
+            read. The status is 3 if the file is not plaintext and the key does not open it, and 4 if it opens only without page \
+            authentication, and no option asks for that.
 
             EXAMPLES
               sqlcipherkit identify old.db
@@ -126,21 +127,24 @@ struct IdentifyCommand: FileCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let key = try file.unlock(.readOnly, settled: false)
+        let key = try file.unlock(.readOnly)
         switch try DatabaseConverter.identify(fileAt: file.path, key: key, limits: .ofTheTool(for: file.path)) {
         case .empty: try show("empty", "empty")
         case .plaintext: try show("plaintext", "plaintext SQLite database")
         case .encrypted(let version, let settings):
-            guard output.format == nil else { return try show("encrypted", "", version.map { "\($0)" }, settings) }
-            Output.line("encrypted by SQLCipher\(version.map { ", with the settings of version \($0)" } ?? "")")
-            Output.line("page_size \(settings.pageSize)")
-            Output.line("key_derivation PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations) rounds")
-            Output.line("page_authentication \(settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none")")
-            if settings.plaintextHeaderSize > 0 { Output.line("plaintext_header \(settings.plaintextHeaderSize) bytes") }
-            Output.line("options \(settings.options.isEmpty ? "none needed" : settings.options)")
-            for weakness in settings.weaknesses {
-                if case .keyDerivation = weakness, file.key.isRaw { continue }
-                Output.line("weakness \(weakness)")
+            // Scripts pass the options on: for a forged file they would be the forger's.
+            let isAskedFor = settings.usesHMAC || key?.cipher?.usesHMAC == false
+            if output.format == nil {
+                describe(version, settings, isAskedFor)
+            } else {
+                try show("encrypted", "", version.map { "\($0)" }, settings, isAskedFor ? settings.options : nil)
+            }
+            guard isAskedFor else {
+                throw Failure(
+                    "authentication is missing: the key opens \(file.path) only without it, and anyone who can write to the file "
+                        + "can take it off and change the content without the key. Restore a backup, unless you know that the "
+                        + "file was made without authentication; such a file has the options \(settings.options)",
+                    status: .different)
             }
         case .plaintextHeader:
             throw Failure(
@@ -156,13 +160,29 @@ struct IdentifyCommand: FileCommand {
         }
     }
 
-    private func show(_ kind: String, _ words: String, _ version: String? = nil, _ settings: CipherConfiguration? = nil) throws {
+    private func describe(_ version: Int?, _ settings: CipherConfiguration, _ showsOptions: Bool) {
+        Output.line("encrypted by SQLCipher\(version.map { ", with the settings of version \($0)" } ?? "")")
+        Output.line("page_size \(settings.pageSize)")
+        Output.line("key_derivation PBKDF2-HMAC-\(settings.kdfAlgorithm.rawValue), \(settings.kdfIterations) rounds")
+        let hmac = settings.usesHMAC ? "HMAC-\(settings.hmacAlgorithm.rawValue)" : "none: authentication is missing"
+        Output.line("page_authentication \(hmac)")
+        if settings.plaintextHeaderSize > 0 { Output.line("plaintext_header \(settings.plaintextHeaderSize) bytes") }
+        if showsOptions { Output.line("options \(settings.options.isEmpty ? "none needed" : settings.options)") }
+        for weakness in settings.weaknesses {
+            if case .keyDerivation = weakness, file.key.isRaw { continue }
+            Output.line("weakness \(weakness)")
+        }
+    }
+
+    private func show(
+        _ kind: String, _ words: String, _ version: String? = nil, _ settings: CipherConfiguration? = nil, _ options: String? = nil
+    ) throws {
         guard output.format != nil else { return Output.line(words) }
         let values: [SQLValue] = [
             .text(kind), version.map { .text($0) } ?? .null, settings.map { .integer(Int64($0.pageSize)) } ?? .null,
             settings.map { .text($0.kdfAlgorithm.rawValue) } ?? .null, settings.map { .integer(Int64($0.kdfIterations)) } ?? .null,
             settings.map { $0.usesHMAC ? .text($0.hmacAlgorithm.rawValue) : .null } ?? .null,
-            settings.map { .integer(Int64($0.plaintextHeaderSize)) } ?? .null, settings.map { .text($0.options) } ?? .null,
+            settings.map { .integer(Int64($0.plaintextHeaderSize)) } ?? .null, options.map { .text($0) } ?? .null,
         ]
         try output.write(Self.form.keys, [values])
     }

@@ -127,10 +127,11 @@ struct DecryptCommand: FileCommand {
 struct MigrateCommand: FileCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Convert a database of SQLCipher 1, 2 or 3, or with other settings, to those of version 4.",
+        abstract: "Convert a database of SQLCipher 3, 2 or 1, or with given settings, to those of version 4.",
         discussion: """
-            The key, which stays the same, tells which settings the file has. The new file replaces the old one once it is \
-            complete and on disk.
+            Tries the settings that the options give, then those of SQLCipher 4, 3 and 2 with each page size; the key stays the \
+            same. The new file replaces the old one once it is complete and on disk. Without page authentication, as in \
+            SQLCipher 1, nothing shows whether a file was changed without the key: it is refused unless you accept that.
 
             EXAMPLES
               sqlcipherkit migrate old.db --key-env OLD_KEY
@@ -142,14 +143,20 @@ struct MigrateCommand: FileCommand {
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @Flag(
+        name: .customLong("accept-unauthenticated"),
+        help: "Take a file without page authentication too, which could have been changed without the key.")
+    var acceptsUnauthenticated = false
+
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        guard let key = try file.unlock(settled: false) else {
+        guard let key = try file.unlock() else {
             throw Failure("migrate needs the key, and --no-key says there is none", status: .usage)
         }
         let version = try DatabaseConverter.migrate(
-            fileAt: file.path, key: key, configuration: .ofRewriting, progress: ProgressBar.rewriting("Migrating"))
+            fileAt: file.path, key: key, acceptingUnauthenticated: acceptsUnauthenticated, configuration: .ofRewriting,
+            progress: ProgressBar.rewriting("Migrating"))
         let said = version == 4 ? "already is a database of SQLCipher 4"
             : version.map { "was converted from SQLCipher \($0) to 4" } ?? "was converted to the settings of SQLCipher 4"
         try report.write(

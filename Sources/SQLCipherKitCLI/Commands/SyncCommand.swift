@@ -56,7 +56,7 @@ struct SyncCommand: FileCommand {
     func validate() throws { _ = try storeKey.map { try KeyReference.parse($0, option: "--store-key") } }
 
     func run() throws {
-        let key = try file.unlock(.readWrite, settled: false)
+        let key = try file.unlock(.readWrite)
         let other = try storeKey.map { try KeyReference.parse($0, option: "--store-key").key(for: "the store \(target)") }
         guard let shared = other ?? key else {
             throw Failure("\(file.path) is not encrypted: --store-key names the key that the copies share", status: .usage)

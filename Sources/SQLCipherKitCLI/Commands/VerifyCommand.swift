@@ -7,7 +7,8 @@ struct VerifyCommand: FileCommand {
         abstract: "Check every page, the structure and the foreign keys of a database.",
         discussion: """
             Reads the whole file, and all attached files. Every changed bit is found; an older version of the whole file is not \
-            recognised as such. The status is 4 if something is wrong, and the problems are shown.
+            recognised as such. The status is 4 if something is wrong, and the problems are shown: missing page authentication is \
+            one.
 
             EXAMPLES
               sqlcipherkit verify notes.db
@@ -38,7 +39,7 @@ struct VerifyCommand: FileCommand {
             let report = try schema.verify(quick: quick, limits: .ofTheTool(for: schema.path ?? file.path))
             pages += report.pageCount
             rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
-            if !report.isAuthenticated {
+            if !report.isAuthenticated, !report.problems.contains(.noAuthentication) {
                 Output.error(
                     "\(schema.name.onOneLine): its pages have no authentication codes, so changes to them may go unnoticed")
             }
@@ -59,6 +60,7 @@ extension Schema.IntegrityReport.Problem {
     fileprivate var sentence: String {
         switch self {
         case .damagedPage(let number): "page \(number) is damaged, or was written with another key"
+        case .noAuthentication: "authentication is missing: changes to the pages go unnoticed"
         case .damagedHeader: "the header is damaged: the key will not open the file again"
         case .missingPages(let declared, let present): "\(declared - present) of \(declared) pages are missing"
         case .incompletePage(let number, let bytes): "page \(number) is cut off after \(bytes) bytes"

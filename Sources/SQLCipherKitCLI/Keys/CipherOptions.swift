@@ -132,34 +132,16 @@ extension CipherConfiguration {
 }
 
 extension Encryption {
-    /// Runs `body` with the key; again, if that does not open the file and no settings are given, with the settings that the file
-    /// has: SQLCipher does not store them, but the key tells which are right.
-    func opening<R>(_ path: String, _ body: (Encryption) throws -> R) throws -> R {
-        do { return try body(self) } catch let error as DatabaseError
+    /// Runs `body`, which opens the file. The engine takes a file with a plaintext header for a plaintext database: the error says
+    /// what it is.
+    func opening<R>(_ path: String, _ body: () throws -> R) throws -> R {
+        do { return try body() } catch let error as DatabaseError
             where [.wrongKeyOrNotADatabase, .notEncrypted].contains(error.reason) || isPlaintext && error.reason != .cannotOpen
         {
-            let found = try? found(in: path)
-            switch found {
-            case .encrypted(_, let settings)? where cipher == nil:
-                let opened = try body(with(cipher: settings))
-                Output.error("\(path.onOneLine) has other settings than SQLCipher 4's: \(settings.options) saves the search")
-                return opened
-            case .plaintextHeader?:
-                throw Failure(
-                    "\(path) begins like a plaintext database, and is encrypted: give its key, and --plaintext-header 32 with the "
-                        + "database's --salt, or a raw key with the salt in it", status: .key)
-            default: throw error
-            }
+            guard case .plaintextHeader? = try? DatabaseConverter.identify(fileAt: path, key: nil) else { throw error }
+            throw Failure(
+                "\(path) begins like a plaintext database, and is encrypted: give its key, and --plaintext-header 32 with the "
+                    + "database's --salt, or a raw key with the salt in it", status: .key)
         }
-    }
-
-    private func found(in path: String) throws -> DatabaseConverter.Identity {
-        try DatabaseConverter.identify(fileAt: path, key: isPlaintext ? nil : self)
-    }
-
-    /// The key with the settings that the file has, for calls that open it themselves.
-    func settled(for path: String) -> Encryption {
-        guard !isPlaintext, cipher == nil, case .encrypted(_, let settings)? = try? found(in: path) else { return self }
-        return settings.options.isEmpty ? self : with(cipher: settings)
     }
 }

@@ -63,13 +63,11 @@ struct FileOptions {
     }
 
     /// Gets the key of the existing file; nil for a plaintext one.
-    /// - Parameter settled: whether to look for the settings that the file has, if none are given.
-    func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate, settled: Bool = true) throws -> Encryption? {
+    func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate) throws -> Encryption? {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
-        guard let unlocked = try key.access(to: path, configuration) else { return nil }
-        return settled && unlocked.slots == nil ? unlocked.key.settled(for: path) : unlocked.key
+        return try key.access(to: path, configuration)?.key
     }
 
     /// Opens the existing file.
@@ -84,23 +82,18 @@ struct FileOptions {
         configuration.safeguards = .ofTheTool(for: path)
         return try key.reference.retrying { isAgain in
             let unlocked = try key.access(to: path, configuration, asking: asking || isAgain)
-            let (db, found) = try open(unlocked, configuration)
+            let db = try open(unlocked, configuration)
             try Interruption.stop(db)
-            return (db, found)
+            return (db, unlocked?.key)
         }
     }
 }
 
 extension FileOptions {
-    fileprivate func open(
-        _ unlocked: UnlockedKey?, _ configuration: DatabaseConfiguration
-    ) throws -> (db: Connection, key: Encryption?) {
-        if let slots = unlocked?.slots {
-            return (try Connection(.file(path), key: .slots(slots), configuration: configuration), unlocked?.key)
-        }
-        return try (unlocked?.key ?? .plaintext).opening(path) { key in
-            (try Connection(.file(path), key: key, configuration: configuration), key.isPlaintext ? nil : key)
-        }
+    fileprivate func open(_ unlocked: UnlockedKey?, _ configuration: DatabaseConfiguration) throws -> Connection {
+        if let slots = unlocked?.slots { return try Connection(.file(path), key: .slots(slots), configuration: configuration) }
+        let key = unlocked?.key ?? .plaintext
+        return try key.opening(path) { try Connection(.file(path), key: key, configuration: configuration) }
     }
 }
 
@@ -187,7 +180,7 @@ struct Attachment {
             try db.attach(.file(path), as: name, key: nil, safeguards: safeguards)
             return
         }
-        _ = try key.opening(path) { key in try db.attach(.file(path), as: name, key: key, safeguards: safeguards) }
+        _ = try key.opening(path) { try db.attach(.file(path), as: name, key: key, safeguards: safeguards) }
     }
 
     private func encryption(_ mainKey: Encryption?) throws -> Encryption? {
@@ -211,7 +204,7 @@ struct Attachment {
         configuration.access = try shell.db.main.isReadOnly ? .readOnly : .readWrite
         configuration.safeguards = .ofTheTool(for: path)
         let key = try encryption(shell.key) ?? .plaintext
-        try key.opening(path) { key in
+        try key.opening(path) {
             let db = try Connection(.file(path), key: key, configuration: configuration)
             try Interruption.stop(db)
             try shell.open(db, path, key.isPlaintext ? nil : key)

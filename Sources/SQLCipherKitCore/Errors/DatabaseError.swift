@@ -15,6 +15,9 @@ public struct DatabaseError: Error, Sendable {
         case wrongKeyOrNotADatabase
         /// A key was given for a file that is a plaintext SQLite database. The file has not been changed.
         case notEncrypted
+        /// The pages of an encrypted file have no authentication codes, so it could have been changed without the key, and the call
+        /// does not accept that. The file has not been changed.
+        case notAuthenticated
         /// A key of zero bytes.
         case emptyKey
         /// A key or a cipher setting that SQLCipher would ignore or misunderstand.

@@ -43,27 +43,39 @@ extension DatabaseConverter {
         try convert(fileAt: path, from: key, to: .plaintext, configuration: configuration, progress: progress)
     }
 
-    /// Converts a file of SQLCipher 1, 2 or 3, or one with other settings, to the settings of SQLCipher 4, with the same key.
+    /// Converts a file of SQLCipher 3, 2 or 1, or one with the settings of `key`, to those of SQLCipher 4, with the same key.
     ///
-    /// ``identify(fileAt:key:limits:)`` finds the settings.
+    /// The settings of `key` are tried, if it has any, then those of SQLCipher 4, 3 and 2, with each page size. Others are never
+    /// tried: ``identify(fileAt:key:limits:)`` finds them.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key, before and after. Its cipher settings, if it has any, are tried first.
+    ///   - key: its key, before and after.
+    ///   - acceptingUnauthenticated: whether to take a file without page authentication too, as SQLCipher 1 makes it. Write access
+    ///     is enough to turn a file of any version into such a file and to change its content, without the key. Once it is
+    ///     converted, nothing shows that. Default: false. Settings of `key` without authentication need no permission.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the version that the file was made with, whatever its page size; if 4, nothing was done. Nil if its settings were
-    ///   those of no version.
+    /// - Returns: the version that the file was made with, from 2 to 4, whatever its page size; if 4, nothing was done. Nil if its
+    ///   settings were those of no version, or without page authentication.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
-    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if no settings open the file with the key.
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if none of these settings open the file with the key;
+    ///   ``DatabaseError/Reason/notAuthenticated`` if only settings without page authentication do.
     @discardableResult
     public static func migrate(
-        fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
-        progress: RewriteProgress.Handler? = nil
+        fileAt path: String, key: Encryption, acceptingUnauthenticated: Bool = false,
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgress.Handler? = nil
     ) throws -> Int? {
         let key = try key.resolvedForNewKey()
-        switch try identify(fileAt: path, key: key) {
+        switch try identify(path, key, nil, versionsOnly: true) {
         case .encrypted(4, _): return 4
         case .encrypted(let version, let settings):
+            guard settings.usesHMAC || acceptingUnauthenticated || settings == key.cipher else {
+                throw DatabaseError(
+                    code: .notADatabase, reason: .notAuthenticated,
+                    message: "\(path) has no page authentication, so it could have been changed without the key: "
+                        + "DatabaseConverter.migrate takes it only with acceptingUnauthenticated",
+                    path: path)
+            }
             try convert(
                 fileAt: path, from: key.with(cipher: settings), to: key.with(cipher: nil), configuration: configuration,
                 progress: progress)

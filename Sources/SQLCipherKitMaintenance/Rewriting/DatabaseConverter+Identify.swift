@@ -9,8 +9,10 @@ extension DatabaseConverter {
         case empty
         /// A SQLite database that is not encrypted.
         case plaintext
-        /// A database that SQLCipher has encrypted with this key. `settings` open it. `version`, from 1 to 4, is the version of
-        /// SQLCipher with these defaults, apart from the page size; nil if they are not the defaults of any version.
+        /// A database that SQLCipher has encrypted with this key. `settings` open it. `version`, from 2 to 4, is the version of
+        /// SQLCipher with these defaults, apart from the page size; nil if they are not the defaults of any version, or if pages
+        /// have no authentication (``CipherConfiguration/usesHMAC``), as in SQLCipher 1: then the file may be one of any version,
+        /// whose authentication was taken off without the key. Do not open it just because this call has found such settings.
         case encrypted(version: Int?, settings: CipherConfiguration)
         /// A database that SQLCipher has encrypted, all but its header (``CipherConfiguration/plaintextHeaderSize``): no key was
         /// given, or the salt is missing, without which no passphrase opens it.
@@ -27,7 +29,8 @@ extension DatabaseConverter {
     /// ```swift
     /// switch try DatabaseConverter.identify(fileAt: "old.db", key: .passphrase("correct horse")) {
     /// case .plaintext: print("not encrypted")
-    /// case .encrypted(let version, let settings): print(version ?? 0, settings.pageSize)
+    /// case .encrypted(let version?, _): print("SQLCipher \(version)")
+    /// case .encrypted(nil, let settings): print(settings.usesHMAC)
     /// case .plaintextHeader: print("the salt is missing")
     /// case .empty, .unknown: print("wrong key, or no database")
     /// }
@@ -48,15 +51,25 @@ extension DatabaseConverter {
     public static func identify(
         fileAt path: String, key: Encryption?, limits: WorkLimits? = nil
     ) throws(DatabaseError) -> Identity {
+        try identify(path, key, limits, versionsOnly: false)
+    }
+
+    /// - Parameter versionsOnly: whether to try only the versions' own ways to derive a key, each with the version's own page
+    ///   authentication or with none, and no plaintext header.
+    static func identify(
+        _ path: String, _ key: Encryption?, _ limits: WorkLimits?, versionsOnly: Bool
+    ) throws(DatabaseError) -> Identity {
         try DatabaseError.typed {
             var usual = WorkLimits()
             usual.time = .seconds(60)
             let meter = WorkMeter(limits ?? usual)
-            return try meter.run { try identify(path, key, meter) }
+            return try meter.run { try identify(path, key, meter, versionsOnly) }
         }
     }
 
-    private static func identify(_ path: String, _ key: Encryption?, _ meter: WorkMeter) throws -> Identity {
+    private static func identify(
+        _ path: String, _ key: Encryption?, _ meter: WorkMeter, _ versionsOnly: Bool
+    ) throws -> Identity {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         _ = try DatabaseFile.prepare(.file(path), reading)
@@ -73,20 +86,20 @@ extension DatabaseConverter {
         }
         guard header == DatabaseFile.plaintextHeader else {
             guard let key, !key.isPlaintext else { return .unknown }
-            return try identity(path, key, meter, salt: header) { cipher in
+            return try identity(path, key, meter, salt: header, versionsOnly) { cipher in
                 pageSizes(cipher).flatMap { size in layouts(cipher).map { layout(cipher, pageSize: size, hmac: $0) } }
             }
         }
         // An encrypted file with a plaintext header begins like a SQLite file.
         let first = try plainPage(path)
         if let first, try isPlaintext(first, path, meter) { return .plaintext }
-        guard let key, !key.isPlaintext, let salt = key.ownSalt ?? key.cipher?.salt else { return .plaintextHeader }
-        let identity = try identity(path, key, meter, salt: salt) { cipher in withPlaintextHeader(cipher, salt, first) }
+        guard let key, !key.isPlaintext, !versionsOnly, let salt = key.ownSalt ?? key.cipher?.salt else { return .plaintextHeader }
+        let identity = try identity(path, key, meter, salt: salt, false) { cipher in withPlaintextHeader(cipher, salt, first) }
         return identity == .unknown ? .plaintextHeader : identity
     }
 
     private static func identity(
-        _ path: String, _ key: Encryption, _ meter: WorkMeter, salt: [UInt8],
+        _ path: String, _ key: Encryption, _ meter: WorkMeter, salt: [UInt8], _ versionsOnly: Bool,
         _ layouts: (CipherConfiguration) -> [CipherConfiguration]
     ) throws -> Identity {
         var keys: [[Int]: Encryption] = [:]
@@ -105,7 +118,9 @@ extension DatabaseConverter {
         }
         // What fits a version may fit other combinations too: with a raw key, pages without authentication need no derivation.
         for (_, cipher) in versions { if let found = try identity(cipher, { isOfVersion($0, cipher) }) { return found } }
-        for cipher in derivations(key.cipher) { if let found = try identity(cipher, { _ in true }) { return found } }
+        for cipher in versionsOnly ? versions.map(\.1) : derivations(key.cipher) {
+            if let found = try identity(cipher, { !versionsOnly || !$0.usesHMAC }) { return found }
+        }
         return .unknown
     }
 
@@ -196,6 +211,7 @@ extension DatabaseConverter {
 
     private static func version(_ settings: CipherConfiguration) -> Int? {
         versions.first { version in
+            guard settings.usesHMAC else { return false }
             var other = version.1
             other.pageSize = settings.pageSize
             return other.isSameFormat(as: settings)
@@ -237,7 +253,7 @@ extension Encryption {
 
     /// The raw key and salt derived from a passphrase, so that several settings can be tried with a single derivation.
     fileprivate func derived(_ cipher: CipherConfiguration, salt: [UInt8]) throws(DatabaseError) -> Encryption {
-        guard case .passphrase = form else { return self }
+        guard case .passphrase = form else { return with(cipher: nil) }
         let bytes = try withUnsafeBytes { passphrase throws(DatabaseError) in
             try SecureBytes(count: 48) { raw throws(DatabaseError) in
                 let rc = sqlcipherkit_derive_key(

@@ -8,6 +8,9 @@ extension Schema.IntegrityReport {
         /// A page, counted from 1, with an authentication code that does not match its content: it was damaged, or written with
         /// another key.
         case damagedPage(Int)
+        /// The database is encrypted, and its pages have no authentication codes, so changes to the file go unnoticed. The codes
+        /// can be taken off without the key: if the database once had them, it was forged.
+        case noAuthentication
         /// The salt at the start of the file, or SQLite's header text in a plaintext header, is not the one that the connection was
         /// opened with: the key will not open the file again.
         case damagedHeader

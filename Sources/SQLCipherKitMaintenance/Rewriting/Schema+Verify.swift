@@ -13,6 +13,8 @@ extension Schema {
     /// with SHA-1, in the last 12 bytes of each page, which are unused: these are not authenticated. It is impossible to detect
     /// from one file that it, or one of its pages, was replaced with an older version of itself.
     ///
+    /// An encrypted database without page authentication has a problem for that reason alone.
+    ///
     /// If pages are damaged or missing, the structure is not checked, because that would only report the content of those pages. A
     /// page that cannot be read is not considered damaged: it is read again, and if that fails too, the error is thrown.
     /// - Parameters:
@@ -27,7 +29,10 @@ extension Schema {
     ///   <https://sqlite.org/pragma.html#pragma_integrity_check>.
     public func verify(quick: Bool = false, limits: WorkLimits? = nil) throws(DatabaseError) -> IntegrityReport {
         try connection.limitedWork(to: limits ?? connection.configuration.safeguards?.work) { () throws(DatabaseError) in
-            try verify(quick: quick, foreignKeys: true)
+            let found = try verify(quick: quick, foreignKeys: true)
+            guard !found.isAuthenticated, try cipher != nil else { return found }
+            return IntegrityReport(
+                problems: [.noAuthentication] + found.problems, pageCount: found.pageCount, isAuthenticated: false)
         }
     }
 

@@ -71,7 +71,7 @@ struct MaintenanceStep: Step {
             case .checkpoint: try schema.checkpoint(.truncate)
             case .verify, .quickVerify:
                 let problems = try schema.verify(quick: call == .quickVerify).problems
-                let others = problems.filter { !$0.isOfForeignKey }
+                let others = problems.filter { !$0.isMade }
                 if !others.isEmpty { return .text("\(others)") }
             case .optimize: break
             case .analyze: break

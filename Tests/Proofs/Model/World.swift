@@ -141,7 +141,7 @@ final class World {
         for schema in ["main"] + attached.map(\.name) {
             let report = try Outcome.of {
                 let report = try self.db.schema(schema).verify()
-                let problems = report.problems.filter { !$0.isOfForeignKey }
+                let problems = report.problems.filter { !$0.isMade }
                 return problems.isEmpty ? .done : .text("\(problems)")
             }
             // The model's own constraints may have been broken on purpose (PRAGMA ignore_check_constraints is never set).
@@ -151,10 +151,10 @@ final class World {
 }
 
 extension Schema.IntegrityReport.Problem {
-    /// Whether it is a violated foreign key, or one that cannot be checked, which programs make.
-    var isOfForeignKey: Bool {
+    /// Whether programs make it: a violated foreign key, or one that cannot be checked, and missing page authentication.
+    var isMade: Bool {
         switch self {
-        case .foreignKey: true
+        case .foreignKey, .noAuthentication: true
         case .structure(let text): text.hasPrefix("foreign key mismatch")
         default: false
         }

@@ -51,7 +51,7 @@ import TestSupport
         let copy = try Connection(.file(folder.path("b.db")), key: key.with(cipher: cipher))
         #expect(try RichDatabase.summary(copy) == RichDatabase.summary(db))
         #expect(try copy.main.journalMode == .delete)
-        #expect(try copy.main.verify().problems.isEmpty)
+        #expect(try copy.main.damage().isEmpty)
     }
 
     /// Any encryption to any other.

@@ -101,13 +101,22 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [1, 2, 3, 4]) func earlierVersionsAreMigrated(version: Int) throws {
+    @Test(arguments: [1, 2, 3, 4], [1024, 4096, 8192]) func earlierVersionsAreMigrated(version: Int, pageSize: Int) throws {
         let ciphers = [CipherConfiguration.sqlCipher1, .sqlCipher2, .sqlCipher3, .sqlCipher4]
-        let key = try Encryption.passphrase("old")
-        try RichDatabase.fill(Connection(.file(path), key: key.with(cipher: ciphers[version - 1])), rows: 50)
+        var cipher = ciphers[version - 1]
+        cipher.pageSize = pageSize
+        var key = try Encryption.passphrase("old")
+        try RichDatabase.fill(Connection(.file(path), key: key.with(cipher: cipher)), rows: 50)
         let refused = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: .passphrase("other")) }
         #expect(refused?.reason == .wrongKeyOrNotADatabase)
-        #expect(try DatabaseConverter.migrate(fileAt: path, key: key) == version)
+        if version == 1 {
+            let bare = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: key) }
+            #expect(bare?.reason == .notAuthenticated)
+            #expect(try DatabaseConverter.migrate(fileAt: path, key: key, acceptingUnauthenticated: true) == nil)
+        } else {
+            #expect(try DatabaseConverter.migrate(fileAt: path, key: key) == version)
+        }
+        if version == 4 { key = key.with(cipher: cipher) }
         let db = try Connection(.file(path), key: key)
         #expect(try db.fetchOne(Int.self, "PRAGMA application_id") == 1_234_567)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM pair") == 50)

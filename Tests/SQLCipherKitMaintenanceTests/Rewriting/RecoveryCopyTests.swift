@@ -74,7 +74,7 @@ import TestSupport
             #expect(try copy.fetchAll(RowCopy.self, "SELECT * FROM k") == keyed)
             #expect(try copy.fetchOne(Int.self, "SELECT count(*) FROM f WHERE f MATCH 'common'") == 600)
             #expect(try copy.fetchOne(Int.self, "PRAGMA user_version") == 7)
-            #expect(try copy.main.verify().isIntact)
+            #expect(try copy.main.damage().isEmpty)
         }
         // Without one, the salt is gone.
         try FileManager.default.removeItem(atPath: newPath)

@@ -44,7 +44,7 @@ import TestSupport
         try db.main.vacuum()
         #expect(try db.main.pageCount < before && db.main.freePageCount == 0)
         #expect(try RichDatabase.summary(db) == summary)
-        #expect(try db.main.verify().problems.isEmpty)
+        #expect(try db.main.damage().isEmpty)
 
         try db.execute("DELETE FROM own")
         let smaller = try RichDatabase.summary(db)
@@ -133,10 +133,10 @@ import TestSupport
                 #expect(try db.fetchAll(Data.self, "SELECT x FROM other.t") == rows)
             }
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == rows.count)
-            for schema in try [db.main, db.schema("other")] { #expect(try schema.verify().problems.isEmpty) }
+            for schema in try [db.main, db.schema("other")] { #expect(try schema.damage().isEmpty) }
             db.close()
             let again = try Connection(.file(path), key: key)
-            #expect(try again.fetchAll(Data.self, "SELECT x FROM t") == rows && again.main.verify().problems.isEmpty)
+            #expect(try again.fetchAll(Data.self, "SELECT x FROM t") == rows && again.main.damage().isEmpty)
         }
     }
 

@@ -76,7 +76,7 @@ import TestSupport
         try open().close()
     }
 
-    @Test(arguments: [(1, CipherConfiguration.sqlCipher1), (2, .sqlCipher2), (3, .sqlCipher3)])
+    @Test(arguments: [(2, CipherConfiguration.sqlCipher2), (3, .sqlCipher3)])
     func fromSQLCipher(number: Int, old: CipherConfiguration) throws {
         let made = try Connection(.file(path), key: .passphrase("correct horse", cipher: old))
         try made.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
@@ -110,6 +110,20 @@ import TestSupport
         #expect { try open(.passphrase("wrong")) } throws: { error in
             (error as? DatabaseError)?.reason == .wrongKeyOrNotADatabase
         }
+        try folder.stripAuthentication("notes.db")
+        #expect { try open(passphrase) } throws: { error in (error as? DatabaseError)?.reason == .notAuthenticated }
+    }
+
+    @Test func fromSQLCipher1() throws {
+        let passphrase = try Encryption.passphrase("correct horse")
+        try Connection(.file(path), key: passphrase.with(cipher: .sqlCipher1)).execute("CREATE TABLE note(title)")
+        #expect { try DatabaseConverter.migrate(fileAt: path, key: passphrase) } throws: { error in
+            (error as? DatabaseError)?.reason == .notAuthenticated
+        }
+        try DatabaseConverter.migrate(
+            fileAt: path, key: passphrase,
+            acceptingUnauthenticated: true)
+        #expect(try Connection(.file(path), key: passphrase).main.has("note"))
     }
 
     @Test func codeOfTheArticleWorks() throws {

@@ -81,6 +81,8 @@ import TestSupport
             _ = try Connection(.file(folder.path("none.db")), key: key, configuration: configuration)
         }
         expect(.invalidArgument, &messages) { _ = try DatabasePool(.memory) }
+        try Connection(.file(folder.path("old.db")), key: key.with(cipher: .sqlCipher1)).execute("CREATE TABLE t(x)")
+        expect(.notAuthenticated, &messages) { try DatabaseConverter.migrate(fileAt: folder.path("old.db"), key: key) }
         let keyPath = folder.path("my.key")
         try Data(repeating: 1, count: 32).write(to: URL(fileURLWithPath: keyPath))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: keyPath)

@@ -1,0 +1,76 @@
+import Foundation
+import SQLCipherKit
+import Testing
+import TestSupport
+
+/// Every command that takes a database and its key, on a file whose page authentication was taken off without the key.
+@Suite struct StrippedFileTests {
+    /// Commands that take a key, and no database that exists.
+    static let others: Set<String> = ["create", "replicas", "tour"]
+    static let names = Set(JSONOutputTests.cases.keys).subtracting(others).sorted()
+
+    let folder: TemporaryFolder
+    private var database: String { folder.path("a.db") }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func run(_ arguments: [String], isRaw: Bool, input: String = "") async throws -> Command.Outcome {
+        let words = arguments.filter { isRaw || $0 != "--raw-key" }.map { word in
+            word.hasPrefix("@") ? folder.path(String(word.dropFirst())) : word.replacingOccurrences(of: "DB", with: database)
+        }
+        let environment = ["TEST_KEY": Tool.rawKey, "ONE": "correct horse", "TWO": "battery staple"]
+        return try await Tool.runAside(words, environment: environment, input: input)
+    }
+
+    private func make(isRaw: Bool) throws {
+        let key = (0..<4).flatMap { _ in [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef] as [UInt8] }
+        try JSONOutputTests.fill(folder, key: isRaw ? .raw(key) : .passphrase(Tool.rawKey))
+    }
+
+    @Test(arguments: names, [true, false]) func noCommandTakesIt(_ name: String, isRaw: Bool) async throws {
+        let leaf = try #require(try JSONOutputTests.tree.get().leaves.first { $0.name == name })
+        guard leaf.takesKey else { return }
+        let item = try #require(JSONOutputTests.cases[name])
+        try make(isRaw: isRaw)
+        for command in item.first { try #require(try await run(command, isRaw: isRaw).status == 0, "\(command)") }
+        for name in ["a.db", "copy.db"] where FileManager.default.fileExists(atPath: folder.path(name)) {
+            try folder.stripAuthentication(name)
+        }
+        let forged = try Data(contentsOf: URL(fileURLWithPath: database))
+        let outcome = try await run(item.arguments.map { name == "encrypt" && $0 == "@plain.db" ? "DB" : $0 }, isRaw: isRaw, input: item.input)
+        #expect([3, 4].contains(outcome.status), "\(outcome)")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == forged)
+    }
+
+    @Test(arguments: [true, false]) func itIsTakenWhereItIsAskedFor(isRaw: Bool) async throws {
+        try make(isRaw: isRaw)
+        try folder.stripAuthentication("a.db")
+        let query = ["query", "DB", "SELECT title FROM note", "--format", "list"] + Tool.key
+        let refused = try await run(query, isRaw: isRaw)
+        refused.expectFailure(3, "sqlcipherkit identify \(database) tells")
+        let source = "x=\(isRaw ? "raw:" : "")env:TEST_KEY"
+        let attached = try await run(["query", "@plain.db", "SELECT 1", "--no-key", "--attach", "x=DB", "--attach-key", source], isRaw: true)
+        attached.expectFailure(3, "sqlcipherkit identify")
+        for command in [".attach x=DB \(source.dropFirst(2))", ".open DB \(source.dropFirst(2))"] {
+            let input = command.replacingOccurrences(of: "DB", with: database) + "\nSELECT count(*) FROM x.note;\n"
+            let outcome = try await run(["shell", "@plain.db", "--no-key"], isRaw: true, input: input)
+            #expect(outcome.status != 0 && outcome.output == "", "\(command): \(outcome)")
+        }
+        let identified = try await run(["identify", "DB"] + Tool.key, isRaw: isRaw)
+        #expect(identified.status == 4 && identified.errors.contains("authentication is missing"), "\(identified)")
+        #expect(!identified.output.contains("version") && !identified.output.contains("options"), "\(identified)")
+        #expect(identified.output.contains("page_authentication none: authentication is missing\n"))
+        let rows = try await run(["identify", "DB", "--json"] + Tool.key, isRaw: isRaw)
+        #expect(rows.status == 4 && rows.output.contains(#""version":null"#) && rows.output.contains(#""options":null"#), "\(rows)")
+        let migrated = try await run(["migrate", "DB"] + Tool.key, isRaw: isRaw)
+        migrated.expectFailure(3, "no page authentication", "--accept-unauthenticated")
+
+        let none = ["--hmac", "none"]
+        #expect(try await run(query + none, isRaw: isRaw).output == "title\nBakery, bread\n")
+        #expect(try await run(["identify", "DB"] + none + Tool.key, isRaw: isRaw).status == 0)
+        let verified = try await run(["verify", "DB"] + none + Tool.key, isRaw: isRaw)
+        #expect(verified.status == 4 && verified.output.contains("authentication is missing"), "\(verified)")
+        try await run(["migrate", "DB", "--accept-unauthenticated"] + Tool.key, isRaw: isRaw).expectSuccess()
+        #expect(try await run(query, isRaw: isRaw).output == "title\nBakery, bread\n")
+    }
+}
