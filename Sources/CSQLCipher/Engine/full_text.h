@@ -5,9 +5,21 @@
  * when integrity_check begins: a connection that had read the index before would report damage where there is none.
  */
 
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+static int sqlcipherkit_check_terms(Fts5Index *index);
+#endif
+
 static int fts5IntegrityMethod(sqlite3_vtab *table, const char *schema, const char *name, int quick, char **message) {
     int rc = fts5NewTransaction((Fts5FullTable *)table);
-    return rc != SQLITE_OK ? rc : upstream_fts5IntegrityMethod(table, schema, name, quick, message);
+    if (rc == SQLITE_OK) rc = upstream_fts5IntegrityMethod(table, schema, name, quick, message);
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+    if (rc != SQLITE_OK || *message != NULL) return rc;
+    rc = sqlcipherkit_check_terms(((Fts5Table *)table)->pIndex);
+    if ((rc & 0xff) != SQLITE_CORRUPT) return rc;
+    *message = sqlite3_mprintf("malformed inverted index for FTS5 table %s.%s", schema, name);
+    rc = *message == NULL ? SQLITE_NOMEM : SQLITE_OK;
+#endif
+    return rc;
 }
 
 /* Triggers, tables and a view keep an index in step with its content (ContentSync.swift). Without the index, the triggers would

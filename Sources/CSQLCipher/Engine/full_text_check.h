@@ -99,8 +99,9 @@ static int sqlcipherkit_check_sizes(Fts5Storage *storage, sqlite3_stmt *sizes, i
     while (sqlite3_data_count(sizes) > 0 && sqlite3_column_int64(sizes, 0) < row && sqlite3_step(sizes) == SQLITE_ROW) {}
     const int is_there = sqlite3_data_count(sizes) > 0 && sqlite3_column_int64(sizes, 0) == row;
     if (!is_there) return sqlite3Fts5StorageDocsize(storage, row, found);
-    const u8 *bytes = sqlite3_column_blob(sizes, 1);
-    return fts5StorageDecodeSizeArray(found, config->nCol, bytes, sqlite3_column_bytes(sizes, 1)) ? FTS5_CORRUPT : SQLITE_OK;
+    sqlcipherkit_reader r = {sqlite3_column_blob(sizes, 1), 0, sqlite3_column_bytes(sizes, 1)};
+    for (int i = 0; i < config->nCol; i++) found[i] = sqlcipherkit_read_size(&r);
+    return r.at == r.end ? SQLITE_OK : FTS5_CORRUPT;
 }
 
 /* Sums up the content's entries, and compares the number of words with what is stored about each row and about all. */
@@ -153,7 +154,7 @@ static int sqlcipherkit_check_content(Fts5Storage *storage, u64 *sum) {
 /* Adds the entries of the iterator's word and row to the sum. */
 static void sqlcipherkit_check_entries(Fts5Index *index, Fts5Iter *entry, Fts5Buffer *places, u64 *sum) {
     const i64 row = fts5MultiIterRowid(entry);
-    int count = 0, offset = 0;
+    int count = 0;
     const u8 *term = fts5MultiIterTerm(entry, &count);
     if (count < 1) return;
     const u64 word = sqlcipherkit_sum_word(term[0] - FTS5_MAIN_PREFIX, term + 1, count - 1);
@@ -162,21 +163,37 @@ static void sqlcipherkit_check_entries(Fts5Index *index, Fts5Iter *entry, Fts5Bu
         return;
     }
     Fts5SegIter *segment = &entry->aSeg[entry->aFirst[1].iFirst];
-    const u8 *bytes = segment->pLeaf->p + segment->iLeafOffset;
-    if (segment->iLeafOffset + segment->nPos > segment->pLeaf->szLeaf) {
+    sqlcipherkit_reader r = {segment->pLeaf->p, (int)segment->iLeafOffset, segment->pLeaf->szLeaf};
+    const u8 *whole = sqlcipherkit_read_part(&r, segment->nPos);
+    if (whole != NULL) {
+        r = (sqlcipherkit_reader){whole, 0, segment->nPos};
+    } else {
         /* The places go on on the next page. */
         places->n = 0;
         fts5SegiterPoslist(index, segment, NULL, places);
+        r = (sqlcipherkit_reader){places->p, 0, places->n};
         if (index->rc != SQLITE_OK) return;
-        bytes = places->p;
     }
     i64 place = 0;
-    for (;;) {
-        /* Most places are near the one before, in the same column. */
-        if (offset < segment->nPos && bytes[offset] >= 2 && bytes[offset] < 0x80) place += bytes[offset++] - 2;
-        else if (sqlite3Fts5PoslistNext64(bytes, segment->nPos, &offset, &place) != 0) break;
-        *sum += sqlcipherkit_sum_entry(word, row, place);
+    while (sqlcipherkit_read_place(&r, &place)) *sum += sqlcipherkit_sum_entry(word, row, place);
+    if (sqlcipherkit_is_damaged(&r)) index->rc = FTS5_CORRUPT;
+}
+
+/* Reads the terms of each segment as a search does. FTS5's own check does not see all damage that a search meets. */
+static int sqlcipherkit_check_terms(Fts5Index *index) {
+    Fts5Structure *structure = fts5StructureRead(index);
+    for (int level = 0; structure != NULL && level < structure->nLevel; level++) {
+        for (int i = 0; i < structure->aLevel[level].nSeg && index->rc == SQLITE_OK; i++) {
+            sqlcipherkit_segment s = sqlcipherkit_segment_of(index, &structure->aLevel[level].aSeg[i]);
+            if (s.first > 0) sqlcipherkit_enter(&s, s.first);
+            while (s.leaf != NULL) sqlcipherkit_next_term(&s);
+            sqlcipherkit_end_segment(&s);
+        }
     }
+    fts5StructureRelease(structure);
+    const int rc = fts5IndexReturn(index);
+    sqlite3Fts5IndexCloseReader(index);
+    return rc;
 }
 
 static int sqlcipherkit_check_index(Fts5Index *index, u64 *sum) {
@@ -207,6 +224,7 @@ int sqlcipherkit_words_check(sqlcipherkit_words *words, int external) {
     u64 expected = 0, sum = 0;
     int rc = fts5NewTransaction(words->table);
     if (rc == SQLITE_OK && has_content) rc = sqlcipherkit_check_content(words->table->pStorage, &expected);
+    if (rc == SQLITE_OK) rc = sqlcipherkit_check_terms(words->index);
     if (rc == SQLITE_OK) rc = sqlcipherkit_check_index(words->index, &sum);
     sqlite3Fts5IndexCloseReader(words->index);
     return rc == SQLITE_OK && has_content && sum != expected ? FTS5_CORRUPT : rc;

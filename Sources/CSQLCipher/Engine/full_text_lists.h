@@ -164,25 +164,31 @@ static int sqlcipherkit_is_phrase(sqlcipherkit_matching *m, sqlcipherkit_source 
         s->size = s->words[0].size;
         return 1;
     }
-    Fts5PoslistReader readers[sqlcipherkit_max_slots];
-    i64 last = 0;
+    sqlcipherkit_reader readers[sqlcipherkit_max_slots];
+    i64 places[sqlcipherkit_max_slots] = {0}, last = 0;
     /* A position takes about two bytes, and a tenth of a step. */
     for (int i = 0; i < s->count; i++) m->steps += s->words[i].size / 16;
     fts5BufferZero(&s->phrase);
     if (fts5BufferGrow(&m->rc, &s->phrase, s->words[0].size + 16)) return 0;
-    for (int i = 0; i < s->count; i++) sqlite3Fts5PoslistReaderInit(s->words[i].places, s->words[i].size, &readers[i]);
-    while (!readers[0].bEof) {
+    for (int i = 0; i < s->count; i++) readers[i] = (sqlcipherkit_reader){s->words[i].places, 0, s->words[i].size};
+    for (int i = 1; i < s->count; i++) {
+        if (!sqlcipherkit_read_place(&readers[i], &places[i])) goto end;
+    }
+    while (sqlcipherkit_read_place(&readers[0], &places[0])) {
         int fits = 1;
         for (int i = 1; i < s->count && fits; i++) {
-            const i64 wanted = readers[0].iPos + i;
-            while (!readers[i].bEof && readers[i].iPos < wanted) sqlite3Fts5PoslistReaderNext(&readers[i]);
-            if (readers[i].bEof) goto end;
-            fits = readers[i].iPos == wanted;
+            const i64 wanted = places[0] + i;
+            while (places[i] < wanted) {
+                if (!sqlcipherkit_read_place(&readers[i], &places[i])) goto end;
+            }
+            fits = places[i] == wanted;
         }
-        if (fits) sqlite3Fts5PoslistSafeAppend(&s->phrase, &last, readers[0].iPos);
-        sqlite3Fts5PoslistReaderNext(&readers[0]);
+        if (fits) sqlite3Fts5PoslistSafeAppend(&s->phrase, &last, places[0]);
     }
 end:
+    for (int i = 0; i < s->count; i++) {
+        if (sqlcipherkit_is_damaged(&readers[i])) m->rc = FTS5_CORRUPT;
+    }
     s->places = s->phrase.p;
     s->size = s->phrase.n;
     return s->phrase.n > 0;

@@ -68,28 +68,22 @@ static sqlcipherkit_list *sqlcipherkit_known_list(sqlcipherkit_words *words, con
     return NULL;
 }
 
-/* Adds the bytes of a page from `from` on, and zeros after them, where a number that is cut off ends. */
+/* Adds the bytes of a page from `from` on. */
 static void sqlcipherkit_add_bytes(int *rc, sqlcipherkit_list *list, const u8 *page, int from, int end) {
     const int count = MAX(0, end - from);
-    if (fts5BufferGrow(rc, &list->bytes, (u32)count + FTS5_DATA_PADDING)) return;
-    memcpy(list->bytes.p + list->bytes.n, page + from, (size_t)count);
-    list->bytes.n += count;
-    memset(list->bytes.p + list->bytes.n, 0, FTS5_DATA_PADDING);
+    fts5BufferAppendBlob(rc, &list->bytes, (u32)count, page + from);
 }
 
 /* Adds the entries whose row ids are in the list's bytes from `at` on: the first one whole, each other as the difference to the one
  * before. `first` is the segment's first entry. Returns where the last positions end, which may be on pages that follow. */
-static int sqlcipherkit_add_entries(int *rc, sqlcipherkit_list *list, int first, int at) {
-    const u8 *bytes = list->bytes.p;
-    const int end = list->bytes.n;
+static i64 sqlcipherkit_add_entries(int *rc, sqlcipherkit_list *list, int first, i64 at) {
+    sqlcipherkit_reader r = {list->bytes.p, (int)at, list->bytes.n};
     i64 row = 0;
-    for (int is_whole = 1; at < end; is_whole = 0) {
-        u64 number = 0;
-        int size = 0;
-        at += sqlite3Fts5GetVarint(&bytes[at], &number);
-        fts5FastGetVarint32(bytes, at, size);
+    for (int is_whole = 1; r.at < r.end; is_whole = 0) {
+        const u64 number = sqlcipherkit_read_number(&r);
+        const int size = sqlcipherkit_read_size(&r) >> 1;
         row = (i64)(is_whole ? number : (u64)row + number);
-        if (at > end || size < 0 || (list->count > first && row <= list->entries[list->count - 1].row)) {
+        if (sqlcipherkit_is_damaged(&r) || (list->count > first && row <= list->entries[list->count - 1].row)) {
             *rc = FTS5_CORRUPT;
             break;
         }
@@ -102,8 +96,9 @@ static int sqlcipherkit_add_entries(int *rc, sqlcipherkit_list *list, int first,
             }
             list->entries = grown;
         }
-        list->entries[list->count++] = (sqlcipherkit_entry){row, at, size >> 1};
-        at += size >> 1;
+        list->entries[list->count++] = (sqlcipherkit_entry){row, r.at, size};
+        at = (i64)r.at + size;
+        sqlcipherkit_read_part(&r, size);
     }
     return at;
 }
@@ -112,7 +107,7 @@ static int sqlcipherkit_add_entries(int *rc, sqlcipherkit_list *list, int first,
 static int sqlcipherkit_add_segment(sqlcipherkit_segment *s, sqlcipherkit_list *list, i64 room) {
     Fts5Index *index = s->index;
     const int first = list->count;
-    int goes_on = sqlcipherkit_is_last_on_page(s), last = s->page;
+    int goes_on = s->is_last, last = s->page;
     if (goes_on) {
         const int after = sqlcipherkit_page_after(s);
         last = after > s->page ? after : s->last;
@@ -120,7 +115,7 @@ static int sqlcipherkit_add_segment(sqlcipherkit_segment *s, sqlcipherkit_list *
     /* An entry takes a few bytes on a page, and a few times as many here. */
     if (((i64)last - s->page) * 4 * index->pConfig->pgsz > room / 2 || room < 0) list->is_loaded = 0;
     if (!list->is_loaded || index->rc != SQLITE_OK) return index->rc;
-    int at = list->bytes.n;
+    i64 at = list->bytes.n;
     sqlcipherkit_add_bytes(&index->rc, list, s->leaf->p, s->list, s->end);
     if (index->rc == SQLITE_OK) at = sqlcipherkit_add_entries(&index->rc, list, first, at);
     for (int page = s->page + 1; goes_on && page <= last && index->rc == SQLITE_OK; page++) {
@@ -128,8 +123,8 @@ static int sqlcipherkit_add_segment(sqlcipherkit_segment *s, sqlcipherkit_list *
         if (leaf == NULL) break;
         goes_on = fts5LeafIsTermless(leaf);
         /* What is before the first row id belongs to the row before; without one, all that is before the first term does. */
-        const int start = fts5LeafFirstRowidOff(leaf), end = goes_on ? leaf->szLeaf : fts5LeafFirstTermOff(leaf);
-        if (end < 4 || end > leaf->szLeaf || (start != 0 && (start < 4 || start >= end))) index->rc = FTS5_CORRUPT;
+        const int start = fts5LeafFirstRowidOff(leaf), end = sqlcipherkit_first_term(leaf);
+        if (end < 4 || (start != 0 && (start < 4 || start >= end))) index->rc = FTS5_CORRUPT;
         const int before = list->bytes.n;
         if (index->rc == SQLITE_OK) sqlcipherkit_add_bytes(&index->rc, list, leaf->p, 4, end);
         fts5DataRelease(leaf);
@@ -216,6 +211,8 @@ static int sqlcipherkit_load(sqlcipherkit_words *words, const sqlcipherkit_quest
         loaded->most = MIN(sqlcipherkit_loaded_bytes, q->budget * sqlcipherkit_loaded_step);
         rc = sqlcipherkit_each_segment(words, sqlcipherkit_scan_lists, loaded, &none);
     }
+    /* A part of a list would be taken for all of it. */
+    if (rc != SQLITE_OK) sqlcipherkit_unload(words);
     /* Entries without positions are deleted rows. */
     for (int i = 0; i < count && rc == SQLITE_OK; i++) {
         sqlcipherkit_list *list = wanted[i];

@@ -49,27 +49,21 @@ static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row
     int column = 255;
     double frequency = 0;
     if (a->typos != found->typos) goto others;
-    if (m->words->config->eDetail == FTS5_DETAIL_FULL) {
+    if (m->words->config->eDetail != FTS5_DETAIL_NONE) {
+        const int has_places = m->words->config->eDetail == FTS5_DETAIL_FULL;
+        sqlcipherkit_reader r = {s->places, 0, s->size};
         i64 place = 0;
-        int offset = 0, taken = 0;
-        while (taken < sqlcipherkit_max_places && sqlite3Fts5PoslistNext64(s->places, s->size, &offset, &place) == 0) {
-            int c = FTS5_POS2COLUMN(place);
-            if (c < 0 || c >= m->words->config->nCol) break;
+        for (int taken = 0; (taken < sqlcipherkit_max_places || !has_places) && sqlcipherkit_read_place(&r, &place); taken++) {
+            const i64 c = has_places ? FTS5_POS2COLUMN(place) : place;
+            if (c >= m->words->config->nCol) {
+                sqlcipherkit_damaged(&r);
+                break;
+            }
             frequency += m->question->weights[c];
             column = MIN(column, m->question->places[c]);
-            sqlcipherkit_insert_place(m, slot, place, a);
-            taken++;
+            if (has_places) sqlcipherkit_insert_place(m, slot, place, a);
         }
-    } else if (m->words->config->eDetail == FTS5_DETAIL_COLUMNS) {
-        int offset = 0, c = 0;
-        while (offset < s->size) {
-            int step = 0;
-            offset += fts5GetVarint32(&s->places[offset], step);
-            c += step - 2;
-            if (c < 0 || c >= m->words->config->nCol) break;
-            frequency += m->question->weights[c];
-            column = MIN(column, m->question->places[c]);
-        }
+        if (sqlcipherkit_is_damaged(&r)) m->rc = FTS5_CORRUPT;
     } else {
         frequency = 1;
         column = 0;
@@ -318,6 +312,7 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int pr
         }
         sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 255, 0, 0};
         sqlcipherkit_look(m, i, 0, row, &found);
+        if (m->rc != SQLITE_OK) return;
         words++;
         typos += found.typos;
         column += MIN(found.column, 15);

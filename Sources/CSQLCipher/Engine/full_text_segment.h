@@ -9,12 +9,13 @@ typedef struct {
     int segment;
     int first;
     int last;
-    /* The page, the position in its footer with the next term's offset, the offset of this term, and where this term's list begins
-     * and ends. */
+    /* The page, its footer from the next term's distance on, the offset of this term, whether it is the last one on the page, and
+     * where its list begins and ends. */
     Fts5Data *leaf;
     int page;
-    int footer;
+    sqlcipherkit_reader footer;
     int offset;
+    int is_last;
     int list;
     int end;
     Fts5Buffer term;
@@ -23,6 +24,13 @@ typedef struct {
     int is_done;
     int pages;
 } sqlcipherkit_segment;
+
+/* A segment's number has 16 bits in the row ids of its pages. The number after a page's is one too. */
+static sqlcipherkit_segment sqlcipherkit_segment_of(Fts5Index *index, const Fts5StructureSegment *stored) {
+    if (stored->iSegid > 0xffff) index->rc = FTS5_CORRUPT;
+    return (sqlcipherkit_segment){.index = index, .segment = stored->iSegid, .first = stored->pgnoFirst,
+                                  .last = MIN(stored->pgnoLast, LARGEST_INT32 - 1)};
+}
 
 static void sqlcipherkit_leave(sqlcipherkit_segment *s) {
     fts5DataRelease(s->leaf);
@@ -35,47 +43,47 @@ static void sqlcipherkit_end_segment(sqlcipherkit_segment *s) {
     s->is_done = 1;
 }
 
+/* Returns the page in a column of the table of leaf pages; 0 for one that the segment does not have. */
+static int sqlcipherkit_page(const sqlcipherkit_segment *s, sqlite3_stmt *statement, int column) {
+    const i64 page = sqlite3_column_int64(statement, column) >> 1;
+    return page < s->first || page > s->last ? 0 : (int)page;
+}
+
 /* Returns the page that a statement over the table of leaf pages finds for a term; 0 if there is none. */
 static int sqlcipherkit_find_page(sqlcipherkit_segment *s, sqlite3_stmt *statement, const u8 *term, int count) {
     int page = 0;
     if (statement == NULL || s->index->rc != SQLITE_OK) return 0;
     sqlite3_bind_int(statement, 1, s->segment);
     sqlite3_bind_blob(statement, 2, term, count, SQLITE_STATIC);
-    if (sqlite3_step(statement) == SQLITE_ROW) page = (int)(sqlite3_column_int64(statement, 0) >> 1);
+    if (sqlite3_step(statement) == SQLITE_ROW) page = sqlcipherkit_page(s, statement, 0);
     int rc = sqlite3_reset(statement);
     sqlite3_bind_null(statement, 2);
     if (s->index->rc == SQLITE_OK) s->index->rc = rc;
     return page;
 }
 
+/* Finds the end of the list of the term at s->offset, which begins at `list` or later. If the page is damaged, sets index->rc. */
+static void sqlcipherkit_find_end(sqlcipherkit_segment *s, int list) {
+    const int rest = s->leaf->szLeaf - s->offset;
+    s->is_last = s->footer.at >= s->footer.end;
+    const int step = s->is_last ? rest : sqlcipherkit_read_size(&s->footer);
+    if (step > rest || s->offset + step < list || sqlcipherkit_is_damaged(&s->footer)) s->index->rc = FTS5_CORRUPT;
+    else s->end = s->offset + step;
+}
+
 /* Reads the term at s->offset of the page. If the page is damaged, sets index->rc. */
 static void sqlcipherkit_read_term(sqlcipherkit_segment *s, int is_first) {
-    const u8 *a = s->leaf->p;
-    int offset = s->offset, keep = 0, count = 0, next = 0;
-    if (!is_first) {
-        fts5FastGetVarint32(a, offset, keep);
-    }
-    fts5FastGetVarint32(a, offset, count);
-    if (count < 1 || keep < 0 || keep > s->term.n || offset > s->leaf->szLeaf - count) {
+    sqlcipherkit_reader r = {s->leaf->p, s->offset, s->leaf->szLeaf};
+    const int keep = is_first ? 0 : sqlcipherkit_read_size(&r), count = sqlcipherkit_read_size(&r);
+    const u8 *bytes = sqlcipherkit_read_part(&r, count);
+    if (bytes == NULL || count < 1 || keep > s->term.n) {
         s->index->rc = FTS5_CORRUPT;
         return;
     }
     s->term.n = s->keep = keep;
-    fts5BufferAppendBlob(&s->index->rc, &s->term, (u32)count, &a[offset]);
-    s->list = offset + count;
-    s->end = s->leaf->szLeaf;
-    if (s->footer < s->leaf->nn) {
-        int step = 0;
-        s->footer += fts5GetVarint32(&a[s->footer], step);
-        next = s->offset + step;
-        if (step <= 0 || next > s->leaf->szLeaf || next < s->list) {
-            s->index->rc = FTS5_CORRUPT;
-            return;
-        }
-        s->end = next;
-    } else {
-        s->footer = s->leaf->nn + 1;
-    }
+    fts5BufferAppendBlob(&s->index->rc, &s->term, (u32)count, bytes);
+    s->list = r.at;
+    sqlcipherkit_find_end(s, s->list);
 }
 
 /* Goes to the first term of the first page, from `page` on, that has terms. */
@@ -87,16 +95,11 @@ static void sqlcipherkit_enter(sqlcipherkit_segment *s, int page) {
         s->pages++;
         if (s->leaf == NULL) break;
         if (!fts5LeafIsTermless(s->leaf)) {
-            int offset = 0;
             s->page = page;
-            s->footer = s->leaf->szLeaf;
-            s->footer += fts5GetVarint32(&s->leaf->p[s->footer], offset);
-            if (offset < 4 || offset >= s->leaf->szLeaf) {
-                p->rc = FTS5_CORRUPT;
-                break;
-            }
-            s->offset = offset;
-            sqlcipherkit_read_term(s, 1);
+            s->footer = (sqlcipherkit_reader){s->leaf->p, s->leaf->szLeaf, s->leaf->nn};
+            s->offset = sqlcipherkit_read_size(&s->footer);
+            if (s->offset < 4) p->rc = FTS5_CORRUPT;
+            else sqlcipherkit_read_term(s, 1);
             if (p->rc == SQLITE_OK) return;
             break;
         }
@@ -105,15 +108,13 @@ static void sqlcipherkit_enter(sqlcipherkit_segment *s, int page) {
     sqlcipherkit_end_segment(s);
 }
 
-static int sqlcipherkit_is_last_on_page(const sqlcipherkit_segment *s) { return s->footer > s->leaf->nn; }
-
 /* Returns the page of the term after the last one of this page; 0 if there is none. */
 static int sqlcipherkit_page_after(sqlcipherkit_segment *s) {
     return sqlcipherkit_find_page(s, fts5IdxNextStmt(s->index), s->term.p, s->term.n);
 }
 
 static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
-    if (!sqlcipherkit_is_last_on_page(s)) {
+    if (!s->is_last) {
         s->offset = s->end;
         sqlcipherkit_read_term(s, 0);
         if (s->index->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
@@ -128,27 +129,18 @@ static void sqlcipherkit_next_term(sqlcipherkit_segment *s) {
  * the same bytes as `target` up to there and beyond, so their own bytes need not be read. Returns 0 if there is no such term; the
  * segment is then behind them all, and `target` counts as its term. */
 static int sqlcipherkit_skip(sqlcipherkit_segment *s, const u8 *target, int count, int same) {
-    Fts5Data *leaf = s->leaf;
-    while (!sqlcipherkit_is_last_on_page(s)) {
-        int keep = 0, step = 0, offset = s->offset = s->end;
-        fts5FastGetVarint32(leaf->p, offset, keep);
-        if (keep <= same) {
+    while (!s->is_last) {
+        sqlcipherkit_reader r = {s->leaf->p, s->end, s->leaf->szLeaf};
+        const int is_wanted = sqlcipherkit_read_size(&r) <= same;
+        s->offset = s->end;
+        if (is_wanted) {
             fts5BufferSet(&s->index->rc, &s->term, same, target);
             sqlcipherkit_read_term(s, 0);
-            if (s->index->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
-            return !s->is_done;
-        }
-        if (s->footer < leaf->nn) {
-            s->footer += fts5GetVarint32(&leaf->p[s->footer], step);
-            s->end = s->offset + step;
-            if (step <= 0 || s->end > leaf->szLeaf) {
-                s->index->rc = FTS5_CORRUPT;
-                sqlcipherkit_end_segment(s);
-                return 0;
-            }
         } else {
-            s->footer = leaf->nn + 1;
+            sqlcipherkit_find_end(s, r.at);
         }
+        if (s->index->rc != SQLITE_OK) sqlcipherkit_end_segment(s);
+        if (is_wanted || s->is_done) return !s->is_done;
     }
     fts5BufferSet(&s->index->rc, &s->term, count, target);
     return 0;
@@ -189,30 +181,29 @@ static void sqlcipherkit_seek(sqlcipherkit_segment *s, const u8 *target, int cou
 /* Counts the rows of a list. It begins with a row id. For each row, the size of its positions follows, then the positions, then the
  * difference to the next row id. */
 static sqlite3_int64 sqlcipherkit_count_rows(const sqlcipherkit_segment *s, const Fts5Data *leaf, int offset, int end) {
-    const u8 *a = leaf->p;
+    sqlcipherkit_reader r = {leaf->p, offset, end};
     sqlite3_int64 count = 0;
-    while (offset < end) {
-        u64 row;
-        offset += sqlite3Fts5GetVarint(&a[offset], &row);
-        count++;
-        if (s->index->pConfig->eDetail == FTS5_DETAIL_NONE) continue;
-        int positions = 0;
-        if (offset >= end) break;
-        fts5FastGetVarint32(a, offset, positions);
-        if ((positions >> 1) > end - offset) break;
-        offset += positions >> 1;
+    for (; r.at < r.end; count++) {
+        sqlcipherkit_read_number(&r);
+        if (s->index->pConfig->eDetail != FTS5_DETAIL_NONE) sqlcipherkit_read_part(&r, sqlcipherkit_read_size(&r) >> 1);
     }
     return count;
+}
+
+/* Returns the offset of a page's first term: the page's end if it has none, and 0 after damage. */
+static int sqlcipherkit_first_term(const Fts5Data *leaf) {
+    sqlcipherkit_reader footer = {leaf->p, leaf->szLeaf, leaf->nn};
+    const int offset = fts5LeafIsTermless(leaf) ? leaf->szLeaf : sqlcipherkit_read_size(&footer);
+    return offset <= leaf->szLeaf ? offset : 0;
 }
 
 /* Counts the rows that begin on a page before its first term: they belong to the last term of a page before. */
 static sqlite3_int64 sqlcipherkit_count_further(sqlcipherkit_segment *s, int page) {
     Fts5Data *leaf = fts5LeafRead(s->index, FTS5_SEGMENT_ROWID(s->segment, page));
     if (leaf == NULL) return 0;
-    int end = leaf->szLeaf;
-    if (!fts5LeafIsTermless(leaf)) fts5GetVarint32(&leaf->p[leaf->szLeaf], end);
+    const int end = sqlcipherkit_first_term(leaf);
     int first = fts5LeafFirstRowidOff(leaf);
-    sqlite3_int64 count = first < 4 ? 0 : sqlcipherkit_count_rows(s, leaf, first, MIN(end, leaf->szLeaf));
+    sqlite3_int64 count = first < 4 ? 0 : sqlcipherkit_count_rows(s, leaf, first, end);
     fts5DataRelease(leaf);
     return count;
 }
@@ -221,7 +212,7 @@ static sqlite3_int64 sqlcipherkit_count_further(sqlcipherkit_segment *s, int pag
  * and the last of those in the middle stand for all. */
 static sqlite3_int64 sqlcipherkit_measure(sqlcipherkit_segment *s) {
     sqlite3_int64 count = sqlcipherkit_count_rows(s, s->leaf, s->list, s->end);
-    if (!sqlcipherkit_is_last_on_page(s) || s->page == s->last) return count;
+    if (!s->is_last || s->page == s->last) return count;
     int after = sqlcipherkit_page_after(s);
     if (after == 0) after = s->last + 1;
     const sqlite3_int64 between = after - s->page - 1;

@@ -34,7 +34,7 @@ static int sqlcipherkit_frequent(sqlcipherkit_segment *s, const u8 *prefix, int 
         while (inside && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
             const u8 *term = sqlite3_column_blob(statement, 0);
             int length = sqlite3_column_bytes(statement, 0);
-            int page = (int)(sqlite3_column_int64(statement, 1) >> 1);
+            const int page = sqlcipherkit_page(s, statement, 1);
             inside = term != NULL && memcmp(term, prefix, (size_t)MIN(length, count)) == 0;
             if (page - before > 1) {
                 if (n == capacity) {
@@ -59,7 +59,7 @@ static int sqlcipherkit_frequent(sqlcipherkit_segment *s, const u8 *prefix, int 
         for (int i = 0; i < MIN(n, pages) && rc == SQLITE_OK; i++) {
             s->is_done = 0;
             sqlcipherkit_enter(s, gaps[i].page);
-            while (!s->is_done && !sqlcipherkit_is_last_on_page(s)) sqlcipherkit_next_term(s);
+            while (!s->is_done && !s->is_last) sqlcipherkit_next_term(s);
             if (s->is_done) break;
             if (sqlcipherkit_begins(&s->term, prefix, count)) rc = sqlcipherkit_take_term(s, found, 0);
         }
@@ -77,10 +77,8 @@ static int sqlcipherkit_each_segment(sqlcipherkit_words *words, sqlcipherkit_sca
     int rc = index->rc;
     for (int level = 0; rc == SQLITE_OK && structure != NULL && level < structure->nLevel; level++) {
         for (int i = structure->aLevel[level].nSeg - 1; i >= 0 && rc == SQLITE_OK; i--) {
-            const Fts5StructureSegment *segment = &structure->aLevel[level].aSeg[i];
-            if (segment->pgnoFirst == 0) continue;
-            sqlcipherkit_segment s = {.index = index, .segment = segment->iSegid, .first = segment->pgnoFirst,
-                                      .last = segment->pgnoLast};
+            sqlcipherkit_segment s = sqlcipherkit_segment_of(index, &structure->aLevel[level].aSeg[i]);
+            if (s.first == 0) continue;
             rc = scan(&s, context, found);
             if (rc == SQLITE_OK) rc = index->rc;
             found->pages += s.pages;
@@ -113,7 +111,7 @@ static int sqlcipherkit_scan_beginning(sqlcipherkit_segment *s, void *context, s
         if (wanted->exact && s->term.n != wanted->count) break;
         rc = sqlcipherkit_take_term(s, found, 0);
         if (wanted->exact || rc != SQLITE_OK) break;
-        if (s->pages >= wanted->pages && sqlcipherkit_is_last_on_page(s)) {
+        if (s->pages >= wanted->pages && s->is_last) {
             found->is_complete = 0;
             rc = sqlcipherkit_frequent(s, wanted->prefix, wanted->count, wanted->pages * 2, found);
             break;
