@@ -72,7 +72,7 @@ extension Schema {
         do {
             let row = try connection.fetchOne(RowCopy.self, rows)
             guard let row, let id: [UInt8] = try row["id"], id.count == SlotTable.idCount,
-                let generation: Int = try row["generation"]
+                let generation: Int = try row["generation"], generation > 0
             else { return nil }
             // The table of version 1 has three columns.
             guard row.columnNames.contains("change") else {

@@ -21,6 +21,8 @@ final class SearchIndex {
     let handle: OpaquePointer
     private let memory: SearchMemory
     let rows: Int
+    /// A file has up to 2^48 bytes, and so no more rows. Sums and products of such numbers do not overflow.
+    private static let mostRows: Int64 = 1 << 48
     let columns: [String]
     let detail: Int32
     /// Whether the index has stems in place of English words, because of `porter` or a filter over it. If the tokenizer fails, so
@@ -41,6 +43,9 @@ final class SearchIndex {
         let rc = sqlcipherkit_words_facts(handle, &rows, &count, &detail)
         (self.rows, self.detail, self.columns) = (Int(rows), detail, columns)
         try table.connection.check(rc)
+        guard (0...Self.mostRows).contains(rows) else {
+            throw DatabaseError(code: .corrupt, message: "full-text search: the index has an impossible number of rows")
+        }
     }
 
     deinit { sqlcipherkit_words_close(handle) }
@@ -105,7 +110,7 @@ final class SearchIndex {
             let term = found.terms[index]
             return Term(
                 bytes: Array(UnsafeBufferPointer(start: term.bytes, count: Int(term.count))), distance: Int(term.distance),
-                documents: Int(term.documents))
+                documents: Int(min(term.documents, Self.mostRows)))
         }
         let answer = SearchMemory.Answer(terms: terms, isComplete: found.is_complete != 0)
         if let question { memory[question] = answer }

@@ -1,3 +1,4 @@
+import CSQLCipher
 import Foundation
 import KitSupport
 import SQLCipherKitCore
@@ -29,6 +30,19 @@ import TestSupport
     }
 
     private func bytes() throws -> [UInt8] { Array(try Data(contentsOf: file)) }
+
+    /// Another program that has the key can write any number there. One that no slots have is no mark, as if it had been removed.
+    @Test(arguments: [Int64.min, -1, 0, .max]) func aMarkOfAnyGenerationIsAnswered(_ generation: Int64) throws {
+        let slots = try make()
+        let db = try Connection(location, key: .slots(slots))
+        sqlcipherkit_allow_slot_mark(try db.live(), 1)
+        try db.execute("UPDATE sqlcipherkit_key_slots SET generation = \(generation)")
+        db.close()
+        let opened = Result { try Connection(location, key: .slots(secret: .passphrase("one"))).isOpen }
+        do { #expect(try opened.get() && generation < 1) } catch let error as DatabaseError {
+            #expect(error.reason == .keySlotsRolledBack && generation == .max)
+        }
+    }
 
     @Test func everyBitCounts() throws {
         let slots = try make()
