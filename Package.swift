@@ -23,7 +23,7 @@ let engineLinking: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.lin
 
 // What SQLCipherKit re-exports.
 let parts = [
-    "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitMaintenance", "SQLCipherKitRecords", "SQLCipherKitSearch",
+    "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitFiles", "SQLCipherKitRecords", "SQLCipherKitSearch",
 ]
 
 let package = Package(
@@ -34,6 +34,8 @@ let package = Package(
         .library(name: "SQLCipherKit", targets: ["SQLCipherKit"] + parts),
         // Connections, statements, values and keys, and nothing else.
         .library(name: "SQLCipherKitCore", targets: ["SQLCipherKitCore"]),
+        // Changesets, the difference of two databases, and copies that are synchronized.
+        .library(name: "SQLCipherKitSync", targets: ["SQLCipherKitSync"]),
         // Replication to a folder or an object store.
         .library(name: "SQLCipherKitReplication", targets: ["SQLCipherKitReplication"]),
         // The engine alone, under SQLite's own names, for GRDB, SQLite.swift and C.
@@ -104,18 +106,29 @@ let package = Package(
             ]),
         .target(name: "SQLCipherKitSearch", dependencies: ["CSQLCipher", "SQLCipherKitCore"]),
         .target(
-            name: "SQLCipherKitMaintenance",
+            name: "SQLCipherKitFiles",
             dependencies: ["CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch"]),
         // Re-exports the five above, and has the documentation.
         .target(
             name: "SQLCipherKit",
             dependencies: parts.map { .byName(name: $0) }),
+        // Folders and object stores, which the two products that go beyond one device share.
+        .target(
+            name: "SQLCipherKitStores",
+            dependencies: [
+                "CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["S3"])),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["S3"])),
+            ]),
+        .target(
+            name: "SQLCipherKitSync",
+            dependencies: [
+                "CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch", "SQLCipherKitStores",
+            ]),
         .target(
             name: "SQLCipherKitReplication",
             dependencies: [
-                "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitMaintenance",
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["S3"])),
-                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["S3"])),
+                "CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitFiles", "SQLCipherKitStores",
             ]),
         .macro(
             name: "SQLCipherKitMacros",
@@ -138,6 +151,7 @@ if isDevelopment {
             dependencies: [
                 "SQLCipherKit",
                 "SQLCipherKitReplication",
+                "SQLCipherKitSync",
                 "ToolStart",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -155,23 +169,34 @@ if isDevelopment {
             exclude: ["exchange.py"],
             cSettings: engineSettings),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "StoreSupport", dependencies: ["SQLCipherKitStores", "TestSupport"], path: "Tests/StoreSupport"),
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
         .target(name: "Faults", dependencies: ["FaultMemory"], path: "Tests/Faults", exclude: ["shim.c"]),
         .target(
-            name: "SweepScenarios", dependencies: ["KillPoints", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
+            name: "SweepScenarios",
+            dependencies: [
+                "KillPoints", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "SQLCipherKitSync", "TestSupport",
+            ],
             path: "Tests/SweepScenarios"),
         .executableTarget(
             name: "FaultDriver",
-            dependencies: ["CSQLCipher", "FaultMemory", "Faults", "KillPoints", "SQLCipherKit", "SQLCipherKitReplication", "SweepScenarios"],
+            dependencies: [
+                "CSQLCipher", "FaultMemory", "Faults", "KillPoints", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync",
+                "SweepScenarios",
+            ],
             path: "Tests/FaultDriver"),
         // The contract: every public call in every situation. Its tables say what holds each promise.
         .executableTarget(
             name: "Contract",
-            dependencies: ["FaultMemory", "Faults", "KillPoints", "KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "TestSupport"],
+            dependencies: [
+                "FaultMemory", "Faults", "KillPoints", "KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync",
+                "TestSupport",
+            ],
             path: "Tests/Contract", exclude: ["Tables"]),
         .testTarget(name: "ContractTests", dependencies: ["Contract", "TestSupport"]),
-        .executableTarget(name: "Model", dependencies: ["CSQLCipher", "SQLCipherKit"], path: "Tests/Proofs/Model"),
+        .executableTarget(
+            name: "Model", dependencies: ["CSQLCipher", "SQLCipherKit", "SQLCipherKitSync"], path: "Tests/Proofs/Model"),
         .executableTarget(
             name: "CrashStates", dependencies: ["KillPoints", "SQLCipherKit", "SweepScenarios", "TestSupport"],
             path: "Tests/Proofs/CrashStates"),
@@ -193,23 +218,33 @@ if isDevelopment {
             name: "SQLCipherKitSearchTests",
             dependencies: ["KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch", "TestSupport"]),
         .testTarget(
-            name: "SQLCipherKitMaintenanceTests",
+            name: "SQLCipherKitFilesTests",
             dependencies: [
-                "KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitMaintenance",
-                "SQLCipherKitRecords", "SQLCipherKitSearch", "TestSupport",
+                "CSQLCipher", "KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitFiles",
+                "SQLCipherKitRecords", "SQLCipherKitSearch", "SQLCipherKitSync", "TestSupport",
             ]),
+        .testTarget(
+            name: "SQLCipherKitStoresTests", dependencies: ["SQLCipherKit", "SQLCipherKitStores", "TestSupport"]),
+        .testTarget(
+            name: "SQLCipherKitSyncTests",
+            dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitSync", "StoreSupport", "TestSupport"]),
         // What needs several modules together, and the articles.
         .testTarget(
-            name: "SQLCipherKitTests", dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "TestSupport"]),
+            name: "SQLCipherKitTests",
+            dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync", "TestSupport"]),
         .executableTarget(
             name: "ReplicaProof", dependencies: ["SQLCipherKit", "SQLCipherKitReplication"], path: "Tests/Proofs/ReplicaProof"),
         .testTarget(
             name: "SQLCipherKitReplicationTests",
-            dependencies: ["ReplicaProof", "SQLCipherKit", "SQLCipherKitReplication", "TestSupport"]),
+            dependencies: [
+                "ReplicaProof", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync", "StoreSupport", "TestSupport",
+            ]),
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
-        .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "TestSupport"],
+        .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitSync", "TestSupport"],
             exclude: ["Findings", "Seeds"]),
-        .testTarget(name: "CLITests", dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "Tool", "TestSupport"]),
+        .testTarget(name: "CLITests", dependencies: [
+            "KitSupport", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "SQLCipherKitSync", "Tool", "TestSupport",
+        ]),
     ]
 }
 

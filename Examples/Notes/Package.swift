@@ -18,6 +18,7 @@ let package = Package(
             dependencies: [
                 .product(name: "SQLCipherKit", package: "SQLCipherKit"),
                 .product(name: "SQLCipherKitReplication", package: "SQLCipherKit"),
+                .product(name: "SQLCipherKitSync", package: "SQLCipherKit"),
             ]),
         .target(
             name: "NotesWeb",

@@ -1,6 +1,6 @@
-// `import SQLCipherKit` gives everything; the modules are for programs that want less.
+// `import SQLCipherKit` gives everything that one device needs; the modules are for programs that want less.
 @_exported import SQLCipherKitConcurrency
 @_exported import SQLCipherKitCore
-@_exported import SQLCipherKitMaintenance
+@_exported import SQLCipherKitFiles
 @_exported import SQLCipherKitRecords
 @_exported import SQLCipherKitSearch

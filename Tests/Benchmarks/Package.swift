@@ -20,7 +20,8 @@ if graph == "search" {
         .executableTarget(name: "BenchSearch", dependencies: [layer]),
     ]
 } else if graph == "changes" {
-    targets = [.executableTarget(name: "BenchChanges", dependencies: [layer])]
+    targets = [.executableTarget(
+            name: "BenchChanges", dependencies: [layer, .product(name: "SQLCipherKitSync", package: "SQLCipherKit")])]
 } else if graph.hasPrefix("replica") {
     let replication = Target.Dependency.product(name: "SQLCipherKitReplication", package: "SQLCipherKit")
     targets = [

@@ -27,7 +27,10 @@ import TestSupport
         try JSONOutputTests.fill(folder, key: isRaw ? .raw(key) : .passphrase(Tool.rawKey))
     }
 
-    @Test(arguments: names, [true, false]) func noCommandTakesIt(_ name: String, isRaw: Bool) async throws {
+    /// Every command with a raw key, and a sample with a passphrase, which costs a derivation each time.
+    static let cases = names.map { ($0, true) } + LongTests.sample(6, of: names.map { ($0, false) }, for: "passphrases")
+
+    @Test(arguments: cases) func noCommandTakesIt(_ name: String, isRaw: Bool) async throws {
         let leaf = try #require(try JSONOutputTests.tree.get().leaves.first { $0.name == name })
         guard leaf.takesKey else { return }
         let item = try #require(JSONOutputTests.cases[name])

@@ -2,6 +2,7 @@ import FaultMemory
 import Faults
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// Sends a text on every way through the package while one allocation fails after the other. What comes back is the text, or an
 /// error: never another text, such as an empty one, and no error with a value in it.

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// One operation of each room that writes: its transaction is there as a whole or not at all.
 extension FaultScenario {

@@ -2,6 +2,7 @@ import Faults
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
+import SQLCipherKitSync
 
 /// Pools with several tasks: what each call says is true, and the pool goes on to work after the fault.
 extension FaultScenario {

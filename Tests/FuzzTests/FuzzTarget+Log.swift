@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// A message of another copy of the database.
 extension FuzzTarget {

@@ -1,6 +1,6 @@
 #if DEBUG || SQLCIPHERKIT_TESTABLE
 import SQLCipherKit
-@testable import SQLCipherKitMaintenance
+@testable import SQLCipherKitFiles
 
 /// Bytes that are kept beside a database.
 extension FuzzTarget {

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// Values inside a database, and changes to it.
 extension FuzzTarget {

@@ -1,4 +1,5 @@
 import SQLCipherKitReplication
+import StoreSupport
 import Synchronization
 
 /// A head as a store sees it, to be forged.

@@ -2,6 +2,7 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
 import Synchronization
+import StoreSupport
 import Testing
 import TestSupport
 

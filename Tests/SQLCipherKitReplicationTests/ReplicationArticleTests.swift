@@ -46,7 +46,8 @@ import TestSupport
         let section = try #require(article.components(separatedBy: "### What is lost when").dropFirst().first)
         let rows = section.split(separator: "\n").drop { !$0.hasPrefix("|---") }.dropFirst().prefix { $0.hasPrefix("|") }
         var tests: Set<String> = []
-        for folder in ["Tests/SQLCipherKitReplicationTests", "Tests/S3/Tests/S3Tests"].map(Repository.file) {
+        let folders = ["Tests/SQLCipherKitReplicationTests", "Tests/SQLCipherKitStoresTests", "Tests/S3/Tests/S3Tests"]
+        for folder in folders.map(Repository.file) {
             for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.hasSuffix(".swift") {
                 let source = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
                 tests.formUnion(source.matches(of: /@Test.*\s+func (\w+)\(/).map { String($0.1) })

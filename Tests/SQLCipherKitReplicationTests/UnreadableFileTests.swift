@@ -1,6 +1,7 @@
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
+import StoreSupport
 import Testing
 import TestSupport
 

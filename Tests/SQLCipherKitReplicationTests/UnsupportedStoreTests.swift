@@ -1,6 +1,8 @@
 import SQLCipherKit
 import SQLCipherKitReplication
+import SQLCipherKitSync
 import Synchronization
+import StoreSupport
 import Testing
 import TestSupport
 

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitReplication
 
 /// Putting a database together from pages, as a restore from a replica does, and going on after an interruption.
 extension SweepScenario {

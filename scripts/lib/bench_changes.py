@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bench_swift  # noqa: E402
 from bench_build import ROOT, WORK, Stop, built, command  # noqa: E402
 
-ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "Synchronise.md"
+ARTICLE = ROOT / "Sources" / "SQLCipherKitSync" / "Documentation.docc" / "Synchronise.md"
 KINDS = {"large": "270 bytes", "small": "20 bytes"}
 STEPS = {
     "insert": ("20,000 rows inserted in one transaction", " × processor time"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 # A type with more members than this needs its own groups; for smaller types, docc's groups by kind are enough.
 MEMBERS = 60
-# What a name says: the cases of an enumeration that has a comment, and operators.
-NAMED = {"swift.enum.case", "swift.func.op"}
+# What a name says: the cases of an enumeration that has a comment, operators, and a type to which another module adds something.
+NAMED = {"swift.enum.case", "swift.extension", "swift.func.op"}
 
 
 def uncurated(site):

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SQLCipherKit
+import SQLCipherKitSync
 
 struct DiffCommand: FileCommand {
     static let configuration = CommandConfiguration(

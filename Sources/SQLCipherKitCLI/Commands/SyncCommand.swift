@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
+import SQLCipherKitSync
 
 struct SyncCommand: FileCommand {
     static let configuration = CommandConfiguration(

@@ -1,4 +1,5 @@
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// A database as the SQL that creates it: its difference from an empty one.
 enum DatabaseDump {

@@ -84,3 +84,176 @@ protocol RowWriter: AnyObject {
 extension RowWriter {
     func write(_ row: borrowing Row) throws { try write(row.shownValues()) }
 }
+
+/// Comma-separated values with a header (RFC 4180, with the line ends of the system). NULL is an empty field, and empty text is an
+/// empty field in quotes. A text that looks like a number is in quotes, so that `import` reads a text again.
+final class CSVWriter: RowWriter {
+    private let delimiter: [UInt8]
+    private let lineEnd: [UInt8]
+    private let null: [UInt8]
+    private let output = Output.current
+
+    init(_ columns: [String], delimiter: String = ",", layout: Layout = Layout()) {
+        self.delimiter = Array((layout.separator ?? delimiter).utf8)
+        lineEnd = Array((layout.rowSeparator ?? "\n").utf8)
+        null = Array((layout.null ?? "").utf8)
+        if layout.hasHeader { write(columns.map { .text($0) }) }
+    }
+
+    func write(_ row: [SQLValue]) {
+        output.bytes { bytes in
+            for (index, value) in row.enumerated() {
+                if index > 0 { bytes.append(short: delimiter) }
+                switch value {
+                case .null: bytes += null
+                case .integer(let value): SQLLiterals.append(value, to: &bytes)
+                case .real(let value): add(value, to: &bytes)
+                case .text(var text): text.withUTF8 { add(UnsafeRawBufferPointer($0), to: &bytes) }
+                case .blob(let blob): bytes += blob.sqlLiteral.utf8
+                }
+            }
+            bytes.append(short: lineEnd)
+        }
+    }
+
+    func write(_ row: borrowing Row) throws {
+        let (handle, count) = (row.handle, Int32(row.count))
+        try output.bytes { bytes in
+            for index in 0..<count {
+                if index > 0 { bytes.append(short: delimiter) }
+                switch try LentValue(handle, index) {
+                case .null: bytes += null
+                case .integer(let value): SQLLiterals.append(value, to: &bytes)
+                case .real(let value): add(value, to: &bytes)
+                case .text(let text): if text.isUTF8 { add(text, to: &bytes) } else { SQLLiterals.append(blob: text, to: &bytes) }
+                case .blob(let blob): SQLLiterals.append(blob: blob, to: &bytes)
+                }
+            }
+            bytes.append(short: lineEnd)
+        }
+    }
+
+    func finish() {}
+
+    /// Conversions of text to numbers, SQLite's among them, understand `9e999`, and not `inf`.
+    private func add(_ value: Double, to output: inout [UInt8]) {
+        output += (value.isInfinite ? (value < 0 ? "-9e999" : "9e999") : "\(value)").utf8
+    }
+
+    private func add(_ text: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+        var needsQuotes = text.isEmpty
+        // Most texts are printable ASCII.
+        let special = text.firstUnprintable(or: 0x22, delimiter.first ?? 0x22)
+        for byte in text[special...] where byte == delimiter.first || byte == 0x22 || byte == 0x0a || byte == 0x0d {
+            needsQuotes = true
+        }
+        if !needsQuotes, let first = text.first, first == 0x2d || (0x30...0x39).contains(first) {
+            needsQuotes = ValueForms.of(field: text) != .text
+        }
+        if !needsQuotes, !null.isEmpty { needsQuotes = text.elementsEqual(null) }
+        guard needsQuotes else {
+            output += text
+            return
+        }
+        output.append(0x22)
+        for byte in text {
+            if byte == 0x22 { output.append(0x22) }
+            output.append(byte)
+        }
+        output.append(0x22)
+    }
+}
+
+extension [UInt8] {
+    /// Appends bytes that are mostly a single one.
+    @inline(__always)
+    fileprivate mutating func append(short bytes: [UInt8]) { if bytes.count == 1 { append(bytes[0]) } else { self += bytes } }
+}
+
+/// A line for each value, with the column's name before it, and an empty line between rows.
+final class LinesWriter: RowWriter {
+    private let labels: [String]
+    private let null: String
+    private let style = Terminal.style
+    private var isFirst = true
+
+    init(_ columns: [String], layout: Layout = Layout()) {
+        let shown = columns.map(\.onOneLine)
+        let width = shown.map(\.columns).max() ?? 0
+        labels = shown.map { $0.padded(toColumns: width) }
+        null = layout.null ?? "NULL"
+    }
+
+    func write(_ row: [SQLValue]) {
+        if !isFirst { Output.line() }
+        isFirst = false
+        for (label, value) in zip(labels, row) {
+            Output.line(style.dim(label) + "  " + (value.isNull ? null : value.readableText).onOneLine)
+        }
+    }
+
+    func finish() {}
+}
+
+/// The values of each row, with a separator between them and nothing around them, as SQLite's shell writes them by default.
+final class ListWriter: RowWriter {
+    private let separator: String
+    private let rowSeparator: String
+    private let null: String
+    private let output = Output.current
+
+    init(_ columns: [String], layout: Layout) {
+        separator = layout.separator ?? "|"
+        rowSeparator = layout.rowSeparator ?? "\n"
+        null = layout.null ?? ""
+        if layout.hasHeader { write(columns.map { .text($0) }) }
+    }
+
+    func write(_ row: [SQLValue]) {
+        output.bytes { bytes in
+            for (index, value) in row.enumerated() {
+                if index > 0 { bytes += separator.utf8 }
+                bytes += (value.isNull ? null : value.plainText).utf8
+            }
+            bytes += rowSeparator.utf8
+        }
+    }
+
+    func finish() {}
+}
+
+/// The rows of a table in HTML, without the element around them.
+final class HTMLWriter: RowWriter {
+    private let null: String
+    private let output = Output.current
+
+    init(_ columns: [String], layout: Layout) {
+        null = layout.null ?? ""
+        if layout.hasHeader { row(columns.map { .text($0) }, "TH") }
+    }
+
+    func write(_ row: [SQLValue]) { self.row(row, "TD") }
+
+    private func row(_ values: [SQLValue], _ element: String) {
+        output.bytes { bytes in
+            bytes += "<TR>".utf8
+            for value in values {
+                bytes += "<\(element)>".utf8
+                for byte in (value.isNull ? null : value.readableText).utf8 {
+                    switch byte {
+                    case UInt8(ascii: "&"): bytes += "&amp;".utf8
+                    case UInt8(ascii: "<"): bytes += "&lt;".utf8
+                    case UInt8(ascii: ">"): bytes += "&gt;".utf8
+                    case UInt8(ascii: "\""): bytes += "&quot;".utf8
+                    case UInt8(ascii: "'"): bytes += "&#39;".utf8
+                    default: bytes.append(byte)
+                    }
+                }
+                bytes += "</\(element)>".utf8
+            }
+            bytes += "</TR>\n".utf8
+        }
+    }
+
+    func finish() {}
+}

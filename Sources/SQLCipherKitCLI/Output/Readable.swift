@@ -40,3 +40,12 @@ extension Duration {
         return String(format: seconds < 9.995 ? "%.2f s" : "%.1f s", seconds)
     }
 }
+
+extension Date {
+    /// The time to the minute, in UTC.
+    var minute: String {
+        let day = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
+        let style = day.dateTimeSeparator(.space).time(includingFractionalSeconds: false)
+        return String(formatted(style).prefix(16))
+    }
+}

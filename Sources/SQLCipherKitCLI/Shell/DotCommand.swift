@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import SQLCipherKit
 
@@ -247,5 +248,164 @@ extension String {
             }
         }
         return text + (isEscape ? "\\" : "")
+    }
+}
+
+extension DotCommand {
+    /// Does what the commands for files do.
+    /// - Returns: false if this is no such command, or its words are wrong.
+    func useFile(_ words: [String], _ rest: String, _ shell: Shell) throws -> Bool {
+        let words = words.map(\.unquoted)
+        switch (self, words.count) {
+        case (.output, 0), (.output, 1...): try Output.redirect(to: target(words, rest))
+        case (.once, 1...): if let target = target(words, rest) { try shell.once(to: target) }
+        case (.read, 1...): try shell.read(target(words, rest) ?? "")
+        case (.dump, 0): try DatabaseDump.write(shell.db)
+        case (.dump, _): try TableDump.write(words, shell.db)
+        case (.import, 1...): try importFile(words, shell)
+        case (.attach, 1), (.attach, 2):
+            guard let (name, path) = words[0].splitAtEquals else { return false }
+            let attachment = try Attachment(name: name, path: path, source: words.count == 2 ? words[1] : "prompt")
+            try attachment.attach(to: shell.db, shell.key)
+        case (.detach, 1): try shell.db.schema(words[0]).detach()
+        case (.open, 1), (.open, 2): try open(words, shell)
+        case (.save, 1): try copy("main", words[0], shell)
+        case (.backup, 1): try copy("main", words[0], shell)
+        case (.backup, 2): try copy(words[0], words[1], shell)
+        case (.restore, 1), (.restore, 2):
+            let (name, path) = words.count == 1 ? ("main", words[0]) : (words[0], words[1])
+            try FileOptions.requireDatabase(path)
+            try shell.db.schema(name).restore(fromFileAt: path)
+        default: return false
+        }
+        return true
+    }
+
+    /// A file, or a program with its arguments.
+    private func target(_ words: [String], _ rest: String) -> String? {
+        if rest.hasPrefix("|") { return rest }
+        return words.first.flatMap { $0 == "stdout" && self != .read ? nil : $0 }
+    }
+
+    private func copy(_ database: String, _ path: String, _ shell: Shell) throws {
+        try FileOptions.requireNothing(at: path)
+        try shell.db.schema(database).backup(toFileAt: path)
+    }
+
+    private func open(_ words: [String], _ shell: Shell) throws {
+        let source = words.count == 2 ? words[1] : "prompt"
+        try Attachment(name: "main", path: words[0], source: source).open(shell)
+    }
+
+    private func importFile(_ words: [String], _ shell: Shell) throws {
+        if shell.db.isInTransaction { throw Failure("a transaction is open: use COMMIT or ROLLBACK before .import") }
+        let others = ["--csv": "--as=csv", "--tabs": "--delimiter=tab", "-csv": "--as=csv", "-skip": "--skip"]
+        let words = words.map { others[$0] ?? $0 }
+        let options: ImportOfShell
+        do { options = try ImportOfShell.parse(words) } catch { throw Failure(ImportOfShell.message(for: error), status: .usage) }
+        let file = try options.file()
+        let report = try file.run(shell.db, BatchWriter(shell.db, rowsPerBatch: 10_000), isLast: true)
+        for line in report.lines(file) { Output.error(line.onOneLine) }
+    }
+}
+
+/// What follows `.import`.
+private struct ImportOfShell: ParsableArguments {
+    @Argument var path: String
+    @Argument var name: String?
+    @Option(name: .customLong("as")) var format: ImportCommand.SourceFormat?
+    @OptionGroup var rows: RowOptions
+
+    func file() throws -> FileImport {
+        let kind = try format ?? ImportCommand.SourceFormat(ofRowsIn: path) ?? .csv
+        guard kind != .text else { throw Failure("\(path) has no rows: sqlcipherkit import reads it as a text", status: .usage) }
+        return try rows.file(path, table: name ?? rows.table ?? ImportCommand.tableName(path), kind, again: true)
+    }
+}
+
+/// Some tables as SQL, with their indexes and triggers.
+enum TableDump {
+    static func write(_ names: [String], _ db: Connection) throws {
+        let patterns = names.filter { $0.contains("%") || $0.contains("_") }
+        var wanted = names.filter { !patterns.contains($0) }
+        for pattern in patterns {
+            let found = try SchemaText.tables(db, like: pattern)
+            wanted += found.isEmpty ? [pattern] : found
+        }
+        let parts = try SchemaText.parts(db, wanted)
+        for line in ["PRAGMA foreign_keys = OFF;", "BEGIN IMMEDIATE;"] { Output.line(line) }
+        for part in parts where part.type == "table" {
+            Output.data(part.statement)
+            let source = "\(part.database.quotedSQLIdentifier).\(part.name.quotedSQLIdentifier)"
+            // Generated columns are computed again, and a virtual table fills the tables that hold its content.
+            let columns = try db.schema(part.database).columns(of: part.name).filter { $0.kind == .normal }.map(\.name)
+            let list = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
+            let writer = InsertWriter(columns, table: part.name)
+            try db.forEach(SQL(raw: "SELECT \(list) FROM \(source)")) { row in
+                try Interruption.check()
+                try writer.write(row)
+            }
+        }
+        for part in parts where part.type != "table" { Output.data(part.statement) }
+        Output.line("COMMIT;")
+    }
+}
+
+extension DotCommand {
+    private static let switches = ["on": true, "off": false, "yes": true, "no": false, "1": true, "0": false]
+
+    /// Changes one of the shell's settings.
+    /// - Returns: false if this is no command for a setting, or its words are wrong.
+    func set(_ words: [String], _ rest: String, _ shell: Shell) throws -> Bool {
+        func isOn(_ use: (Bool) -> Void) -> Bool {
+            guard words.count == 1, let isOn = Self.switches[words[0].lowercased()] else { return false }
+            use(isOn)
+            return true
+        }
+        switch (self, words.count) {
+        case (.timer, _): return isOn { shell.showsTime = $0 }
+        case (.headers, _): return isOn { shell.layout.hasHeader = $0 }
+        case (.echo, _): return isOn { shell.echoes = $0 }
+        case (.bail, _): return isOn { shell.stopsAtErrors = $0 }
+        case (.changes, _): return isOn { shell.showsChanges = $0 }
+        case (.nullvalue, 0), (.nullvalue, 1): shell.layout.null = words.first?.unquoted ?? ""
+        case (.separator, 1), (.separator, 2):
+            shell.layout.separator = words[0].unquoted.unescaped
+            shell.layout.rowSeparator = words.count == 2 ? words[1].unquoted.unescaped : nil
+        case (.width, _):
+            let widths = words.map { Int($0) }
+            guard widths.allSatisfy({ $0.map { abs($0) <= 10_000 } ?? false }) else { return false }
+            shell.layout.widths = widths.compactMap(\.self)
+        case (.mode, 0): Output.line("the format is \(shell.format.rawValue); there are \(OutputFormat.names)")
+        case (.mode, 1), (.mode, 2):
+            guard let format = OutputFormat(argument: words[0]) else {
+                throw Failure("there is no format \(words[0]): there are \(OutputFormat.names)", status: .usage)
+            }
+            guard words.count == 1 || format == .insert else { return false }
+            if format != shell.format { (shell.layout.separator, shell.layout.rowSeparator) = (nil, nil) }
+            shell.format = format
+            if words.count == 2 { shell.layout.table = words[1].unquoted }
+        case (.wide, 1):
+            guard let wide = Output.Wide(rawValue: words[0]) else { return false }
+            Output.wide = wide
+        case (.pager, 1...): Output.pager = words == ["on"] ? Pager.usual : words == ["off"] ? nil : rest
+        case (.show, 0): show(shell)
+        default: return false
+        }
+        return true
+    }
+
+    private func show(_ shell: Shell) {
+        func isOn(_ value: Bool) -> String { value ? "on" : "off" }
+        let layout = shell.layout
+        let settings: [(DotCommand, String)] = [
+            (.bail, isOn(shell.stopsAtErrors)), (.changes, isOn(shell.showsChanges)), (.echo, isOn(shell.echoes)),
+            (.headers, isOn(layout.hasHeader)), (.mode, shell.format.rawValue),
+            (.nullvalue, layout.null.map { "\"\($0)\"" } ?? "the format's own"),
+            (.open, shell.path), (.pager, Output.pager ?? "off"),
+            (.separator, layout.separator.map { "\"\($0.onOneLine)\"" } ?? "the format's own"), (.timer, isOn(shell.showsTime)),
+            (.wide, Output.wide.rawValue), (.width, layout.widths.map(String.init).joined(separator: " ")),
+        ]
+        for (command, value) in settings { Output.line(command.rawValue.padded(toColumns: 11) + value.onOneLine) }
     }
 }

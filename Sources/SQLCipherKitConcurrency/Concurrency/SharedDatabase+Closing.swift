@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 import SQLCipherKitCore
 
 extension SharedDatabase {
@@ -87,5 +88,169 @@ extension SharedDatabase {
                 code: .misuse, reason: .closed, message: "the database is closed, as its connection was lost: \(why)",
                 underlying: error as? DatabaseError))
         observers.writerWasReplaced()
+    }
+}
+
+/// For systems that stop or kill a process that holds locks, such as an app in the background whose database is in an app group.
+extension SharedDatabase {
+    /// Ends all transactions, and begins none before ``resume()``.
+    ///
+    /// Running calls are ended as soon as they notice: the statement is interrupted, the transaction is rolled back, and the call
+    /// throws ``DatabaseError/Reason/suspended``; a commit that has begun is finished. Waiting and later calls throw the same
+    /// error. The snapshots of a pool end. Observations continue after ``resume()``. This call returns when nothing is running any
+    /// more. You can call it from any thread, any number of times.
+    ///
+    /// On Apple's platforms, a process that is suspended while it holds a lock on a file in an app group is killed with the code
+    /// `0xdead10cc`; <doc:AppGroups> has the whole recipe.
+    /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
+    /// - Throws: ``DatabaseError/Reason/timeout`` if a call is still running, which may hold locks; the database is suspended
+    ///   nevertheless. ``DatabaseError/Reason/misuse`` inside another call, ``DatabaseError/Reason/closed``.
+    public final func suspend(timeout: Duration? = nil) throws(DatabaseError) {
+        try checkCall()
+        if writer.isClosed { throw .closedDatabase }
+        let deadline = timeout.map(Deadline.after)
+        // The writer first, as everywhere: the call that has it may be waiting for the readers.
+        writer.beginSuspending(.suspended)
+        readers?.beginSuspending(.suspended)
+        do {
+            try drain(writer, until: deadline)
+            if let readers { try drain(readers, until: deadline) }
+            snapshots.endCalls()
+            try snapshots.endAll(because: "the database was suspended", until: deadline)
+        } catch {
+            if writer.isClosed { throw .closedDatabase }
+            throw error as? DatabaseError ?? .timeout
+        }
+    }
+
+    /// Accepts calls again after ``suspend(timeout:)``. Does nothing if the database is not suspended, or is closed.
+    public final func resume() {
+        guard forks == sqlcipherkit_forks() else { return }
+        readers?.endSuspending()
+        writer.endSuspending()
+        observers.allMayHaveChanged()
+    }
+
+    /// Whether the database is suspended.
+    public final var isSuspended: Bool { writer.isSuspended }
+
+    /// Suspends the database on one notification and resumes it on another, on the thread that posts them, until the returned
+    /// token is released. The token does not keep the database open.
+    ///
+    /// On iOS these are `UIApplication.didEnterBackgroundNotification` and `UIApplication.willEnterForegroundNotification`; in an
+    /// extension, those of its host. An error while suspending is ignored; the system then decides.
+    /// - Parameters:
+    ///   - suspending: the notification that suspends.
+    ///   - resuming: the notification that resumes.
+    ///   - center: where they are posted. Default: the default centre of the process.
+    ///   - timeout: how long to wait for the running calls. Default: three seconds, because the system allows about five.
+    public final func observeSuspension(
+        suspending: Notification.Name, resuming: Notification.Name, in center: NotificationCenter = .default,
+        timeout: Duration? = .seconds(3)
+    ) -> ObservationToken {
+        // Sent to the returned token alone.
+        nonisolated(unsafe) let tokens = [
+            center.addObserver(forName: suspending, object: nil, queue: nil) { [weak self] _ in
+                try? self?.suspend(timeout: timeout)
+            },
+            center.addObserver(forName: resuming, object: nil, queue: nil) { [weak self] _ in self?.resume() },
+        ]
+        return ObservationToken { for token in tokens { center.removeObserver(token) } }
+    }
+
+    /// Waits until no call has a connection of the pool, and ends those that have one.
+    private func drain(_ pool: ConnectionPool, until deadline: Deadline?) throws {
+        while true {
+            for slot in pool.slots { slot.suspend() }
+            // A call that has just acquired its slot, but does not have its connection yet, is ended in the next round.
+            let step = Deadline.after(.milliseconds(20))
+            do {
+                try pool.acquireAll(closing: true, until: deadline.map { min($0, step) } ?? step, nil)
+                return pool.releaseAll()
+            } catch let error as DatabaseError where error.reason == .timeout {
+                if let deadline, deadline.hasPassed { throw error }
+            }
+        }
+    }
+}
+
+extension Error {
+    /// Whether a call has ended because its database is suspended.
+    var isSuspension: Bool { (self as? DatabaseError)?.reason == .suspended }
+}
+
+extension SharedDatabase {
+    /// Makes all running statements, on all connections and of snapshots too, throw with the code ``ResultCode/interrupted`` as
+    /// soon as they notice (<https://sqlite.org/c3ref/interrupt.html>). You can call it from any thread.
+    ///
+    /// A write is rolled back if its closure throws that error. Waiting and later calls are not affected, nor is a closure that is
+    /// not running a statement at that moment, nor a commit or a rollback. To end one call, cancel its task.
+    public final func interrupt() {
+        for slot in writer.slots { slot.interrupt() }
+        for slot in readers?.slots ?? [] { slot.interrupt() }
+        snapshots.interrupt()
+    }
+
+    /// Frees memory that the connections use for speed: cached pages and compiled statements. Idle readers are closed; a reader in
+    /// use keeps its memory. Waits for a running write.
+    /// - Throws: what `write(timeout:_:)` throws.
+    public final func releaseMemory() throws(DatabaseError) {
+        closeFreeReaders()
+        try DatabaseError.only("a call") { try run(.unrestricted, timeout: nil) { db in try db.releaseMemory() } }
+    }
+
+    /// The asynchronous form.
+    public final func releaseMemory() async throws {
+        closeFreeReaders()
+        try await run(.unrestricted, timeout: nil) { db in try db.releaseMemory() }
+    }
+
+    private func closeFreeReaders() {
+        readers?.withFree { $0.isOpen } _: { slots in for slot in slots { slot.close() } }
+    }
+}
+
+extension Connection {
+    /// Frees memory that the connection uses for speed: cached pages that are not in use, and compiled statements that are not
+    /// running (<https://sqlite.org/c3ref/db_release_memory.html>).
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
+    package func releaseMemory() throws(DatabaseError) {
+        let handle = try liveOutsideHooks()
+        cache.removeAll()
+        sqlite3_db_release_memory(handle)
+    }
+}
+
+extension SharedDatabase {
+    /// Opens a reader. If that fails, for example because there are no descriptors or no memory left, the call gets the connection
+    /// of another reader as soon as one is free.
+    /// - Throws: the error of opening the reader, if no other is open; ``DatabaseError/Reason/timeout``; the cancellation's error.
+    func open(_ slot: ConnectionSlot, until deadline: Deadline?, _ cancellation: Cancellation?) throws {
+        do { try slot.openConnection() } catch {
+            guard let readers else { throw error }
+            // A reader that is passing from one call to the next seems to be unused.
+            var misses = 0
+            while !borrow(for: slot, from: readers) {
+                if let error = cancellation?.error { throw error }
+                if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
+                let isOneInUse = readers.slots.contains { $0 !== slot && $0.isInUse && $0.seemsOpen }
+                misses = isOneInUse ? 0 : misses + 1
+                if misses == 20 { throw error }
+                // A rare emergency, so polling is enough.
+                usleep(1000)
+            }
+        }
+    }
+
+    private func borrow(for slot: ConnectionSlot, from readers: ConnectionPool) -> Bool {
+        var isDone = false
+        readers.withFree { other in
+            guard !isDone, other.isOpen else { return false }
+            isDone = true
+            return true
+        } _: { others in
+            for other in others { slot.takeConnection(of: other) }
+        }
+        return isDone
     }
 }

@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 import Synchronization
 
 /// Which thread may use a connection. For a connection of your own the compiler checks this, because the type is not `Sendable`. A
@@ -129,4 +130,145 @@ extension DatabaseError {
 
     package static let suspended = DatabaseError(
         code: .interrupted, reason: .suspended, message: "the database is suspended: resume it before the next call")
+}
+
+/// A setting that a closure changes on a connection that is lent to it. It is reset when the closure ends, for the next call.
+enum LoanSetting: Hashable {
+    case busy, progress, authorizer, option(Int32), limit(Int32)
+}
+
+extension Connection {
+    /// Whether the connection is lent to a closure on this thread.
+    var isLent: Bool { borrower.load(ordering: .relaxed) == sqlcipherkit_thread() }
+
+    /// Records how to reset a setting when the closure has ended, if the closure changes it for the first time.
+    func untilReturn(_ setting: LoanSetting, _ putBack: @autoclosure () -> ((Connection) throws -> Void)) {
+        guard isLent, case let loan = loan, loan.settings[setting] == nil else { return }
+        loan.settings[setting] = putBack()
+    }
+
+    /// Resets what the closure has changed, after it has ended.
+    private func putSettingsBack() {
+        let changed = loan.settings
+        loan.settings = [:]
+        for putBack in changed.values { try? putBack(self) }
+    }
+
+    // MARK: Waiting for locks
+
+    /// Waits for locks like SQLite's timeout, but not beyond the end of the running call.
+    package func setInterruptibleBusyHandler(_ patience: Duration) throws(DatabaseError) {
+        let clock = ContinuousClock()
+        var start = clock.now
+        try installBusyHandler(patience: patience) { [unowned self] attempts in
+            if attempts == 0 { start = clock.now }
+            let left = patience - (clock.now - start)
+            guard left > .zero, !mustStop else { return false }
+            usleep(UInt32(min(.microseconds(Int(sqlcipherkit_busy_delay(Int32(clamping: attempts)))), left) / .microseconds(1)))
+            return true
+        }
+    }
+
+    /// - Parameter patience: how long `body` waits; nil if it is the user's own handler.
+    func installBusyHandler(patience: Duration? = nil, _ body: @escaping (Int) -> Bool) throws(DatabaseError) {
+        let (hooks, handle) = try usableHooks()
+        let before = (body: hooks.busy, patience: hooks.patience)
+        untilReturn(.busy) { db in
+            if let patience = before.patience {
+                try db.setInterruptibleBusyHandler(patience)
+            } else if let body = before.body {
+                try db.installBusyHandler(body)
+            }
+        }
+        (hooks.busy, hooks.patience) = (body, patience)
+        try check(
+            sqlite3_busy_handler(
+                handle, { context, attempts in ConnectionHooks.at(context)?.isBusy(attempts) ?? 0 }, hooks.pointer))
+    }
+}
+
+/// When a connection is open but cannot be used: inside a hook, inside a closure called by a rewrite of a whole database, and in
+/// the rest of a transaction's closure after SQLite has rolled the transaction back.
+///
+/// All three are in one number, ``Connection/refusals``. A statement checks it once, when it begins to run; rows do not.
+extension Connection {
+    /// The parts of ``Connection/refusals``: a count of callbacks, and one bit above it.
+    enum Refusals {
+        static var callbacks: Int { aborted - 1 }
+        static var aborted: Int { 1 << 24 }
+    }
+
+    /// Whether SQLite or a rewrite is calling a closure that may not use the connection.
+    var isInCallback: Bool { refusals & Refusals.callbacks != 0 }
+
+    /// Returns the handle, for a call that SQLite does not allow inside a hook.
+    package func liveOutsideHooks() throws(DatabaseError) -> OpaquePointer {
+        let handle = try live()
+        if isInCallback { throw refusalInside() }
+        return handle
+    }
+
+    /// Returns the handle, for a call that reads or writes a database.
+    package func liveForUse() throws(DatabaseError) -> OpaquePointer {
+        let handle = try live()
+        if refusals != 0 { throw refusalInside() }
+        return handle
+    }
+
+    /// Returns why no statement may begin.
+    func refusalInside(sql: String? = nil) -> DatabaseError {
+        if isInCallback { return exclusiveUse == nil ? .insideHook(sql: sql) : .insideExclusiveUse(sql: sql) }
+        return .aborted(closures.cause, sql: sql)
+    }
+
+    // MARK: Callbacks
+
+    /// Runs a user's function that SQLite has called and that may use the connection, unless a rewrite is running.
+    @inline(__always)
+    package func inFunction<R>(_ body: () -> R) -> R {
+        guard exclusiveUse == nil else { return inHook(body) }
+        callbackDepth += 1
+        defer { callbackDepth -= 1 }
+        return body()
+    }
+
+    /// Runs a user's hook. SQLite does not allow a hook to use the connection, so its calls throw.
+    @inline(__always)
+    func inHook<R>(_ body: () -> R) -> R {
+        callbackDepth += 1
+        defer { callbackDepth -= 1 }
+        if let exclusiveUse { return exclusiveUse.call(body) }
+        refusals += 1
+        defer { refusals -= 1 }
+        return body()
+    }
+}
+
+extension DatabaseError {
+    fileprivate static func insideHook(sql: String? = nil) -> DatabaseError {
+        .misuse("a hook, a handler, a collation or the authorizer cannot use the connection that called it", sql: sql)
+    }
+
+    static func insideExclusiveUse(sql: String? = nil) -> DatabaseError {
+        .misuse(
+            "the connection cannot be used by what it calls, such as a progress closure, while it rewrites or copies a database",
+            sql: sql)
+    }
+}
+
+/// What pragmas can set, as it is now, to be put back without a statement: reading the schema, a handler or an authorizer could
+/// stop that.
+package final class KeptSettings {
+    private let connection: Connection
+    private let settings: OpaquePointer
+
+    package init(of connection: Connection) throws(DatabaseError) {
+        guard let settings = sqlcipherkit_new_settings() else { throw DatabaseError(rc: SQLITE_NOMEM, database: nil) }
+        (self.connection, self.settings) = (connection, settings)
+        sqlcipherkit_read_settings(try connection.live(), settings)
+    }
+
+    package func putBack() { if let handle = connection.handle { sqlcipherkit_restore_settings(handle, settings) } }
+
+    deinit { sqlcipherkit_free_settings(settings) }
 }

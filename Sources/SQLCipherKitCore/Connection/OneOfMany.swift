@@ -3,7 +3,7 @@ import CSQLCipher
 /// What a single connection of a pool may not do, because the other connections would have to do it too.
 package struct OneOfMany {
     /// Whether the connection is one of several that calls use in turn.
-    var isRestricted = false
+    fileprivate var isRestricted = false
     /// Whether what is attached now is also attached to the others.
     var attachesForAll = false
     /// Whether other connections are reading at the same time.

@@ -6,13 +6,13 @@ package struct TransactionClosures {
     /// The number of closures. In them, SQL must not begin or end a transaction.
     package var count = 0
     /// The number of closures that rely on an open transaction; a read of a database in memory has none.
-    var relying = 0
+    fileprivate var relying = 0
     /// Whether this package itself is beginning or ending one of the transactions.
-    var isControlling = false
+    fileprivate var isControlling = false
     /// The error for which SQLite has rolled the transaction back; kept until the outermost closure has ended.
     package var cause: DatabaseError?
     /// Whether the error is not known yet: the statement may end with it, or without one.
-    var isCauseOpen = false
+    fileprivate var isCauseOpen = false
 }
 
 extension Connection {

@@ -110,7 +110,7 @@ extension Connection {
 }
 
 extension ConnectionHooks {
-    func installChangeHook(_ handle: OpaquePointer) {
+    fileprivate func installChangeHook(_ handle: OpaquePointer) {
         sqlcipherkit_set_change_hook(
             handle,
             { context, db, operation, schema, table, moves in

@@ -56,5 +56,5 @@ extension DecodingError {
 }
 
 extension Collection where Element == any CodingKey {
-    var jsonPath: JSONPath { JSONPath(components: map { $0.intValue.map { .index($0) } ?? .key($0.stringValue) }) }
+    fileprivate var jsonPath: JSONPath { JSONPath(components: map { $0.intValue.map { .index($0) } ?? .key($0.stringValue) }) }
 }

@@ -1,3 +1,5 @@
+import CSQLCipher
+
 /// The settings of a database's encryption (<https://www.zetetic.net/sqlcipher/sqlcipher-api/>).
 ///
 /// They are not stored in the file: to open it, give the settings that it was created with. The defaults are SQLCipher 4's.
@@ -82,5 +84,159 @@ public struct CipherConfiguration: Hashable, Sendable {
         cipher.hmacAlgorithm = .sha1
         cipher.usesHMAC = usesHMAC
         return cipher
+    }
+}
+
+extension CipherConfiguration.Hash {
+    /// The minimum number of PBKDF2 rounds recommended for passphrases with this hash function: 1,300,000 with SHA-1, 600,000 with
+    /// SHA-256, 210,000 with SHA-512 (OWASP, Password Storage Cheat Sheet,
+    /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>).
+    ///
+    /// NIST SP 800-132 (5.2) requires at least 1,000, and as many as users can tolerate.
+    package var recommendedIterations: Int {
+        switch self {
+        case .sha1: 1_300_000
+        case .sha256: 600_000
+        case .sha512: 210_000
+        }
+    }
+}
+
+extension CipherConfiguration {
+    /// Measures how many rounds of PBKDF2 take a given time on this machine, for ``kdfIterations``.
+    ///
+    /// ```swift
+    /// var cipher = CipherConfiguration()
+    /// cipher.kdfIterations = try CipherConfiguration.iterations(taking: .milliseconds(500))
+    /// ```
+    /// Measuring takes some hundredths of a second, and is less accurate while the machine is busy. An attacker who guesses
+    /// passphrases is slowed down by the same factor as you. The number is not stored in the file: keep it, because you need it
+    /// each time you open the database. Opening the file on a slower machine takes longer.
+    /// - Parameters:
+    ///   - duration: how long deriving the key may take.
+    ///   - hash: the hash function of PBKDF2. Default: SHA-512.
+    /// - Returns: a multiple of 1,000, never less than OWASP recommends for the hash, however short the duration.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a duration that is not positive or is longer than an hour.
+    public static func iterations(taking duration: Duration, hash: Hash = .sha512) throws(DatabaseError) -> Int {
+        guard duration > .zero, duration <= .seconds(3600) else {
+            throw .invalidArgument("the time for a key derivation must be positive and at most an hour, and is \(duration)")
+        }
+        let clock = ContinuousClock()
+        var rounds = 4_000, elapsed = Duration.zero
+        while elapsed < .milliseconds(15), rounds < 1 << 24 {
+            rounds *= 2
+            // Take the fastest of three runs, which was disturbed least.
+            elapsed = .seconds(3600)
+            for _ in 0..<3 {
+                let start = clock.now
+                try derive(rounds, hash)
+                elapsed = min(elapsed, clock.now - start)
+            }
+        }
+        let wished = Double(rounds) * (duration / max(elapsed, .nanoseconds(1)))
+        let whole = wished >= Double(Int32.max) ? Int(Int32.max) / 1000 * 1000 : Int(wished) / 1000 * 1000
+        return max(whole, hash.recommendedIterations)
+    }
+
+    /// Derives a key as SQLCipher does for a passphrase.
+    private static func derive(_ rounds: Int, _ hash: Hash) throws(DatabaseError) {
+        var key = [UInt8](repeating: 0, count: 32)
+        let passphrase = [UInt8](repeating: 0x61, count: 16), salt = [UInt8](repeating: 0, count: 16)
+        let rc = sqlcipherkit_derive_key(hash.number, passphrase, 16, salt, 16, Int32(rounds), &key, 32)
+        if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
+    }
+
+    /// A way in which cipher settings are weaker than recommended today. Weak settings are not refused, since existing files use
+    /// them.
+    public enum Weakness: Hashable, Sendable, CustomStringConvertible {
+        /// Fewer rounds of PBKDF2 than OWASP recommends for the hash. Irrelevant for raw keys and key slots, which do not use
+        /// them.
+        case keyDerivation(rounds: Int, recommended: Int)
+        /// Pages are not authenticated, so tampering with the file goes undetected.
+        case noAuthentication
+
+        public var description: String {
+            switch self {
+            case .keyDerivation(let rounds, let recommended):
+                "a passphrase is derived with \(rounds) rounds of PBKDF2, and \(recommended) are recommended"
+            case .noAuthentication: "pages are not authenticated: changes to the file are not noticed"
+            }
+        }
+    }
+
+    /// The ways in which these settings are weaker than recommended today; empty for SQLCipher 4's defaults.
+    /// ```swift
+    /// for weakness in try db.main.cipher?.settings.weaknesses ?? [] { log.warning("\(weakness)") }
+    /// ```
+    public var weaknesses: [Weakness] {
+        var weaknesses: [Weakness] = []
+        if kdfIterations < kdfAlgorithm.recommendedIterations {
+            weaknesses.append(.keyDerivation(rounds: kdfIterations, recommended: kdfAlgorithm.recommendedIterations))
+        }
+        if !usesHMAC { weaknesses.append(.noAuthentication) }
+        return weaknesses
+    }
+}
+
+extension CipherConfiguration {
+    /// 16 random bytes for the ``salt`` of a new database with a plaintext header, from the crypto provider.
+    /// - Throws: ``DatabaseError`` if the provider cannot supply random bytes.
+    public static func randomSalt() throws(DatabaseError) -> [UInt8] {
+        var salt = [UInt8](repeating: 0, count: 16)
+        let rc = sqlcipherkit_random(&salt, 16)
+        if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
+        return salt
+    }
+
+    /// The number of bytes that SQLCipher reserves at the end of each page for an initialisation vector and the authentication
+    /// code, rounded up to a multiple of 16.
+    package var reservedBytes: Int { (16 + (usesHMAC ? hmacAlgorithm.size : 0) + 15) / 16 * 16 }
+
+    /// Throws if SQLCipher would not follow these settings.
+    ///
+    /// Opening and attaching validate the settings before they touch any file.
+    /// - Throws: ``DatabaseError/Reason/invalidKey``; the message names the setting and its valid values.
+    public func validate() throws(DatabaseError) {
+        guard (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
+            throw Self.invalid("the page size must be a power of two from 1024 to 65536 and is \(pageSize)")
+        }
+        guard kdfIterations > 0, kdfIterations <= Int(Int32.max) else {
+            throw Self.invalid("the number of key derivation rounds must be from 1 to \(Int32.max) and is \(kdfIterations)")
+        }
+        // The engine interprets a header that fills the page as a request to continue after damage.
+        let room = pageSize - reservedBytes
+        guard plaintextHeaderSize >= 0, plaintextHeaderSize % 16 == 0, plaintextHeaderSize < room else {
+            throw Self.invalid(
+                "the plaintext header must be a multiple of 16 bytes and shorter than \(room), and is \(plaintextHeaderSize)")
+        }
+        if let salt {
+            guard salt.count == 16 else { throw Self.invalid("a salt has 16 bytes, and \(salt.count) were given") }
+            guard plaintextHeaderSize > 0 else {
+                throw Self.invalid("a salt is only given for a database with a plaintext header: others have theirs in the file")
+            }
+        }
+    }
+
+    /// Whether a file that begins with these bytes is a plaintext database. With a plaintext header this cannot be known, as an
+    /// encrypted file then begins with the same bytes.
+    package func isPlaintext(_ header: [UInt8]?) -> Bool { plaintextHeaderSize == 0 && header == DatabaseFile.plaintextHeader }
+
+    /// Whether a file with these settings can also be read with `other`, given its salt.
+    package func isSameFormat(as other: CipherConfiguration) -> Bool {
+        var (own, other) = (self, other)
+        (own.salt, own.usesMemorySecurity, other.salt, other.usesMemorySecurity) = (nil, false, nil, false)
+        return own == other
+    }
+
+    package static func invalid(_ message: String) -> DatabaseError {
+        DatabaseError(code: .misuse, reason: .invalidKey, message: message)
+    }
+
+    /// All settings, in the form that the engine takes.
+    var engineSettings: sqlcipherkit_cipher_settings {
+        sqlcipherkit_cipher_settings(
+            page_size: Int32(clamping: pageSize), kdf_iterations: Int32(clamping: kdfIterations),
+            kdf_algorithm: kdfAlgorithm.number, hmac_algorithm: hmacAlgorithm.number, uses_hmac: usesHMAC ? 1 : 0,
+            plaintext_header_size: Int32(clamping: plaintextHeaderSize), uses_memory_security: usesMemorySecurity ? 1 : 0)
     }
 }

@@ -1,3 +1,6 @@
+import CSQLCipher
+import Foundation
+
 /// How a database is encrypted: with which key and which cipher settings, or not at all.
 ///
 /// ```swift
@@ -86,4 +89,272 @@ extension Encryption: CustomStringConvertible, CustomDebugStringConvertible, Cus
     public var debugDescription: String { description }
 
     public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Encryption {
+    /// A passphrase, from which SQLCipher derives the key with PBKDF2, which is slow by design. It may be any text; its UTF-8 is
+    /// used without normalisation.
+    ///
+    /// A new file or a new key cannot have a passphrase with a NUL character: creating it throws
+    /// ``DatabaseError/Reason/invalidKey``. An existing file that has one opens with it; see <doc:Keys>.
+    ///
+    /// A `String` stays in memory until Swift reuses it; where that matters, pass bytes and wipe them afterwards.
+    /// - Parameters:
+    ///   - text: the passphrase.
+    ///   - cipher: the cipher settings; see ``Encryption/cipher``.
+    /// - Throws: ``DatabaseError/Reason/emptyKey``.
+    public static func passphrase(_ text: String, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> Encryption {
+        try text.withBytes { bytes throws(DatabaseError) in try passphrase(bytes: bytes) }.with(cipher: cipher)
+    }
+
+    /// A passphrase as bytes, such as `Data` or `[UInt8]`.
+    /// - Throws: ``DatabaseError/Reason/emptyKey``.
+    public static func passphrase(
+        _ bytes: some ContiguousBytes, cipher: CipherConfiguration? = nil
+    ) throws(DatabaseError) -> Encryption {
+        let key = try bytes.withBytes { bytes throws(DatabaseError) in try passphrase(bytes: bytes) }
+        return key.with(cipher: cipher)
+    }
+
+    /// A key of 32 bytes, used without derivation. It opens a database quickly, and must come from a good random number generator.
+    /// - Parameters:
+    ///   - key: the 32 bytes.
+    ///   - cipher: the cipher settings; see ``Encryption/cipher``.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for another length, ``DatabaseError/Reason/emptyKey`` for none.
+    public static func raw(_ key: some ContiguousBytes, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> Encryption {
+        try key.withBytes { key throws(DatabaseError) in
+            try check(key)
+            return Encryption(.raw(try copy(key), salted: false), cipher: cipher)
+        }
+    }
+
+    /// A key of 32 bytes with the database's salt of 16 bytes. For an existing file this must be the file's own salt.
+    /// - Parameters:
+    ///   - key: the 32 bytes.
+    ///   - salt: the 16 bytes that a file with this key begins with.
+    ///   - cipher: the cipher settings; see ``Encryption/cipher``.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for other lengths, ``DatabaseError/Reason/emptyKey`` for none.
+    public static func raw(
+        _ key: some ContiguousBytes, salt: some ContiguousBytes, cipher: CipherConfiguration? = nil
+    ) throws(DatabaseError) -> Encryption {
+        try key.withBytes { key throws(DatabaseError) in
+            try salt.withBytes { salt throws(DatabaseError) in
+                try check(key)
+                guard salt.count == 16 else {
+                    throw CipherConfiguration.invalid("a salt has 16 bytes, and \(salt.count) were given")
+                }
+                return Encryption(.raw(try copy(key, salt), salted: true), cipher: cipher)
+            }
+        }
+    }
+
+    package static func passphrase(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
+        if bytes.isEmpty { throw .emptyKey }
+        return Encryption(.passphrase(try copy(bytes)), cipher: nil)
+    }
+
+    /// A raw key from 32 bytes, or from 48 with the salt at their end.
+    package static func raw(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
+        if bytes.isEmpty { throw .emptyKey }
+        guard bytes.count == 32 || bytes.count == 48 else {
+            throw CipherConfiguration.invalid("a raw key has 32 bytes, or 48 with its salt, and \(bytes.count) were given")
+        }
+        return Encryption(.raw(try copy(bytes), salted: bytes.count == 48), cipher: nil)
+    }
+
+    /// The key that the engine has derived for an open database, with the settings that are in effect.
+    /// - Returns: ``plaintext`` for a plaintext database.
+    package static func derived(of schema: Schema) throws(DatabaseError) -> Encryption {
+        let handle = try schema.live()
+        _ = try schema.connection.liveOutsideHooks()
+        var rc = SQLITE_OK
+        let text = try SecureBytes(upTo: 256) { memory throws(DatabaseError) in
+            var count: Int32 = 0
+            rc = sqlcipherkit_derived_key(handle, schema.name, memory.baseAddress, Int32(memory.count), &count)
+            return 0..<Int(count)
+        }
+        if rc == SQLITE_NOTFOUND { return .plaintext }
+        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the derived key could not be read") }
+        return Encryption(.derived(SharedSecureBytes(text)), cipher: try schema.cipher?.settings)
+    }
+
+    private static func check(_ key: UnsafeRawBufferPointer) throws(DatabaseError) {
+        if key.isEmpty { throw .emptyKey }
+        guard key.count == 32 else { throw CipherConfiguration.invalid("a raw key has 32 bytes, and \(key.count) were given") }
+    }
+
+    private static func copy(
+        _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) throws(DatabaseError) -> SharedSecureBytes {
+        SharedSecureBytes(
+            try SecureBytes(count: a.count + b.count) { memory throws(DatabaseError) in
+                memory.copyBytes(from: a)
+                UnsafeMutableRawBufferPointer(rebasing: memory[a.count...]).copyBytes(from: b)
+            })
+    }
+}
+
+extension DatabaseError {
+    package static let emptyKey = DatabaseError(code: .misuse, reason: .emptyKey, message: "the key is empty")
+}
+
+extension ContiguousBytes {
+    package func withBytes<R>(
+        _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R
+    ) throws(DatabaseError) -> R {
+        try withUnsafeBytes { bytes in Result { () throws(DatabaseError) in try body(bytes) } }.get()
+    }
+}
+
+extension String {
+    /// Lends the text's UTF-8.
+    package func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+        var text = self
+        return try text.withUTF8 { bytes in Result { () throws(DatabaseError) in try body(UnsafeRawBufferPointer(bytes)) } }.get()
+    }
+}
+
+/// A key that is determined when a database is opened.
+package protocol DeferredKey: Sendable {
+    /// The kind of key, which ``Encryption/description`` shows.
+    var kind: String { get }
+
+    /// Finds the key of a database that is about to be opened.
+    func resolve(
+        for location: DatabaseLocation, _ cipher: CipherConfiguration?, _ configuration: DatabaseConfiguration
+    ) throws -> ResolvedKey
+
+    /// Finds the key for a file that is about to be written.
+    func resolveForNewFile() throws -> Encryption
+}
+
+/// A key that is fully determined, so that it can open a database.
+package struct ResolvedKey {
+    package let key: Encryption
+    /// Runs once the database is open.
+    var didOpen: ((Schema) throws -> Void)?
+
+    package init(key: Encryption, didOpen: ((Schema) throws -> Void)? = nil) { (self.key, self.didOpen) = (key, didOpen) }
+}
+
+extension Encryption {
+    /// The key to open a database with, its cipher settings validated.
+    package func resolved(for location: DatabaseLocation, _ configuration: DatabaseConfiguration) throws -> ResolvedKey {
+        try cipher?.validate()
+        guard case .deferred(let deferred) = form else { return ResolvedKey(key: self) }
+        let resolved = try deferred.resolve(for: location, cipher, configuration)
+        try resolved.key.cipher?.validate()
+        return resolved
+    }
+
+    /// The key to encrypt a new or rewritten file with. A provider is asked once, however often the file is opened.
+    /// - Throws: ``DatabaseError/Reason/invalidKey`` for settings that SQLCipher would misinterpret, and for a passphrase that a
+    ///   new file may not have; ``DatabaseError/Reason/misuse`` for key slots; and any error that a provider throws.
+    package func resolvedForNewFile() throws -> Encryption {
+        let key = try resolvedForRewriting()
+        try key.requireFitForNewFile()
+        return key
+    }
+
+    /// The current key of a file that is to be rewritten. It may be any key that a file can have.
+    package func resolvedForRewriting() throws -> Encryption {
+        guard case .deferred(let deferred) = form else {
+            try cipher?.validate()
+            return self
+        }
+        let key = try deferred.resolveForNewFile()
+        return try key.with(cipher: cipher ?? key.cipher).resolvedForRewriting()
+    }
+
+    /// Throws for a passphrase with a NUL byte. HMAC, which PBKDF2 uses, pads a key with NUL bytes to a block of its hash function
+    /// (RFC 2104): trailing NUL bytes therefore make no difference, and a passphrase of NUL bytes alone is as good as empty. NUL
+    /// bytes elsewhere are refused as well, because many programs take them for the passphrase's end.
+    func requireFitForNewFile() throws(DatabaseError) {
+        guard case .passphrase(let bytes) = form, bytes.withUnsafeBytes({ $0.contains(0) }) else { return }
+        throw CipherConfiguration.invalid(
+            "a new passphrase cannot have NUL characters: at its end they make no difference, and other programs stop at the first")
+    }
+
+    /// Like ``resolvedForNewFile()``, but throws for plaintext.
+    package func resolvedForNewKey() throws -> Encryption {
+        try requireEncryption()
+        return try resolvedForNewFile()
+    }
+
+    /// Like ``resolvedForRewriting()``, but throws for plaintext.
+    package func resolvedForOldKey() throws -> Encryption {
+        try requireEncryption()
+        return try resolvedForRewriting()
+    }
+
+    private func requireEncryption() throws(DatabaseError) {
+        guard isPlaintext else { return }
+        throw CipherConfiguration.invalid("a key is needed here, and plaintext was given: DatabaseConverter decrypts a database")
+    }
+
+    /// The error for opening a database without the right key.
+    /// - Parameters:
+    ///   - path: the database.
+    ///   - header: the first 16 bytes of its file, if it has any.
+    package func refusal(by path: String, header: [UInt8]?, code: ResultCode = .notADatabase) -> DatabaseError {
+        let message: String
+        if isPlaintext {
+            message = "\(path) is encrypted, or is not a database; no key was given"
+        } else if case .raw(let bytes, salted: true) = form, settings.plaintextHeaderSize == 0, let header,
+            bytes.withUnsafeBytes({ Array($0.suffix(16)) }) != header
+        {
+            message =
+                "\(path) was not made with this raw key and salt: its own salt is another one; if it only shares a passphrase "
+                + "with the database that the key is from, give the passphrase"
+        } else {
+            message = "the key or the cipher settings are wrong for \(path), or it is not a database"
+        }
+        return DatabaseError(code: code, reason: .wrongKeyOrNotADatabase, message: message, path: path)
+    }
+
+    /// Throws if a key was given and the file is plaintext.
+    func refusePlaintext(_ header: [UInt8]?, _ location: DatabaseLocation) throws(DatabaseError) {
+        guard !isPlaintext, settings.isPlaintext(header) else { return }
+        let path = location.path ?? location.name
+        throw DatabaseError(
+            code: .notADatabase, reason: .notEncrypted,
+            message: "a key was given, but \(path) is a plaintext SQLite database", path: path)
+    }
+}
+
+extension Schema {
+    /// How the database is encrypted, including its key, salt and settings. Use it to open, attach or create another file in the
+    /// same way.
+    /// ```swift
+    /// let archive = try db.attach(.file("archive.db"), as: "archive", key: db.main.encryption)
+    /// ```
+    /// An existing file must have been created with this same key and salt. A file that only shares the passphrase has its own
+    /// salt, and must be opened with the passphrase.
+    /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database, so that no other file becomes plaintext by
+    ///   accident; ``DatabaseError/Reason/schemaName`` if it is no longer attached.
+    public var encryption: Encryption {
+        get throws(DatabaseError) {
+            let encryption = try encryptionOrPlaintext
+            guard !encryption.isPlaintext else {
+                throw DatabaseError(
+                    code: .misuse, reason: .notEncrypted,
+                    message:
+                        "the database \(name) is not encrypted and has no key for another one: give that one a key, or .plaintext")
+            }
+            return encryption
+        }
+    }
+
+    /// Like ``encryption``, but ``Encryption/plaintext`` for a plaintext database.
+    package var encryptionOrPlaintext: Encryption {
+        get throws(DatabaseError) {
+            guard let info = try cipher else { return .plaintext }
+            let handle = try live()
+            let bytes = try SecureBytes(count: 48) { memory throws(DatabaseError) in
+                try connection.check(sqlcipherkit_copy_key(handle, name, memory.baseAddress))
+            }
+            let key = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try Encryption.raw(bytes: bytes) }
+            return key.with(cipher: info.settings)
+        }
+    }
 }

@@ -55,3 +55,108 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
         try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
     }
 }
+
+extension SecureBytes {
+    /// Random bytes from the system's generator, for a key: 32 bytes are a raw key (``Encryption``).
+    /// - Parameter count: the number of bytes, from 0 on. Default: 32.
+    /// - Throws: ``DatabaseError/Reason/noRandomBytes``, or ``DatabaseError/Reason/invalidArgument`` for a negative number.
+    public static func random(count: Int = 32) throws(DatabaseError) -> SecureBytes {
+        guard count >= 0, count <= Int(Int32.max) else {
+            throw .invalidArgument("\(count) random bytes, and 0 to \(Int32.max) are possible")
+        }
+        return try SecureBytes(count: count) { memory throws(DatabaseError) in
+            let rc = sqlcipherkit_random(memory.baseAddress, Int32(count))
+            if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
+        }
+    }
+
+    /// Whether the bytes equal others, compared in a time that depends only on their number.
+    package borrowing func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        if count == 0 { return true }
+        return withUnsafeBytes { bytes in sqlcipherkit_equal(bytes.baseAddress, other.baseAddress, bytes.count) == 1 }
+    }
+
+    /// Whether both hold the same bytes, compared in a time that depends only on their number.
+    package borrowing func isEqual(to other: borrowing SecureBytes) -> Bool {
+        // The closure of `other` does not escape, so both are lent at once.
+        other.withUnsafeBytes { bytes in isEqual(to: bytes) }
+    }
+
+    /// Holds the bytes that `read` selects from a buffer of `capacity` bytes, in memory of just their size; the buffer is wiped.
+    /// - Parameter read: writes into the buffer and returns the range of the bytes to keep.
+    package init(
+        upTo capacity: Int, _ read: (UnsafeMutableRawBufferPointer) throws(DatabaseError) -> Range<Int>
+    ) throws(DatabaseError) {
+        var range = 0..<0
+        let whole = try SecureBytes(count: capacity) { memory throws(DatabaseError) in range = try read(memory) }
+        self = try whole.withUnsafeBytes { bytes throws(DatabaseError) in
+            try SecureBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[range.clamped(to: 0..<capacity)]))
+        }
+    }
+}
+
+extension SecureBytes {
+    /// The first `count` bytes of HMAC-SHA-512.
+    package init(mac bytes: [UInt8], under key: UnsafeRawBufferPointer, count: Int) throws(DatabaseError) {
+        let mac = try SecureBytes(count: Int(SQLCIPHERKIT_MAC)) { mac throws(DatabaseError) in
+            let rc = sqlcipherkit_mac(key.baseAddress, key.count, bytes, bytes.count, mac.baseAddress)
+            if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be derived") }
+        }
+        self = try mac.withUnsafeBytes { mac throws(DatabaseError) in
+            try SecureBytes(copying: UnsafeRawBufferPointer(rebasing: mac[..<min(count, mac.count)]))
+        }
+    }
+}
+
+/// Secret bytes with several owners, wiped when the last one releases them.
+package final class SharedSecureBytes: Sendable {
+    private let bytes: SecureBytes
+
+    package init(_ bytes: consuming SecureBytes) { self.bytes = bytes }
+
+    var count: Int { bytes.count }
+
+    package func withUnsafeBytes<R: ~Copyable, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        try bytes.withUnsafeBytes(body)
+    }
+}
+
+/// Random bytes that are not secret, such as a salt.
+package func randomBytes(_ count: Int) throws(DatabaseError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let rc = sqlcipherkit_random(&bytes, Int32(count))
+    if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
+    return bytes
+}
+
+extension SQLCipherEngine {
+    /// How many bytes of this process are locked into memory, nil where the system does not report it; and how many it may lock
+    /// (`RLIMIT_MEMLOCK`), nil if there is no limit. A privileged process may lock more.
+    ///
+    /// SQLCipher reports its memory security as on even if the system refused to lock a single page
+    /// (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_memory_security>); these numbers come from the system itself.
+    /// ```swift
+    /// var cipher = CipherConfiguration()
+    /// cipher.usesMemorySecurity = true
+    /// let db = try Connection(.file("notes.db"), key: key.with(cipher: cipher))
+    /// let memory = SQLCipherEngine.lockedMemory
+    /// if memory.bytes == 0 { print("nothing is locked; the limit is \(memory.limit ?? 0) bytes") }
+    /// ```
+    public static var lockedMemory: (bytes: Int?, limit: Int?) {
+        let limit = sqlcipherkit_memory_lock_limit()
+        return (locked(), limit < 0 ? nil : Int(clamping: limit))
+    }
+
+    private static func locked() -> Int? {
+        #if os(Linux)
+            guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
+                let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmLck:") }),
+                let kilobytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) })
+            else { return nil }
+            return kilobytes * 1024
+        #else
+            return nil
+        #endif
+    }
+}

@@ -111,3 +111,185 @@ extension Schema {
         return rows.map { Trigger(name: $0.0, table: $0.1, sql: $0.2) }
     }
 }
+
+extension Schema {
+    /// Drops a table with its indexes and triggers. Rows that refer to its rows are treated as if those were deleted
+    /// (<https://sqlite.org/lang_droptable.html>).
+    /// - Throws: ``DatabaseError``, also for a table that does not exist, unless `ifExists` is true.
+    public func dropTable(_ table: String, ifExists: Bool = false) throws(DatabaseError) { try drop("TABLE", table, ifExists) }
+
+    /// Drops an index. Throws the same errors as ``dropTable(_:ifExists:)``.
+    public func dropIndex(_ index: String, ifExists: Bool = false) throws(DatabaseError) { try drop("INDEX", index, ifExists) }
+
+    /// Drops a trigger. Throws the same errors as ``dropTable(_:ifExists:)``.
+    public func dropTrigger(_ trigger: String, ifExists: Bool = false) throws(DatabaseError) {
+        try drop("TRIGGER", trigger, ifExists)
+    }
+
+    /// Drops a view. Throws the same errors as ``dropTable(_:ifExists:)``.
+    public func dropView(_ view: String, ifExists: Bool = false) throws(DatabaseError) { try drop("VIEW", view, ifExists) }
+
+    private func drop(_ kind: String, _ object: String, _ ifExists: Bool) throws(DatabaseError) {
+        try live()
+        try connection.execute("DROP \(raw: kind)\(raw: ifExists ? " IF EXISTS" : "") \(raw: qualified(object))")
+    }
+}
+
+/// What a database says about its objects.
+extension Schema {
+    /// A database's information about a table, a view or a virtual table; see ``Schema/tables()``.
+    public struct Table: Hashable, Sendable {
+        /// The kind of table.
+        public enum Kind: String, Hashable, Sendable, SQLValueConvertible {
+            case table, view
+            /// A virtual table, such as a full-text table.
+            case virtual
+            /// A table in which a virtual table keeps its data.
+            case shadow
+        }
+
+        /// The name of the database that it belongs to.
+        public let schema: String
+        /// Its name.
+        public let name: String
+        /// The kind of table.
+        public let kind: Kind
+        /// Whether it was created `WITHOUT ROWID`.
+        public let isWithoutRowID: Bool
+        /// Whether it was created as `STRICT`.
+        public let isStrict: Bool
+        /// The statement that created it.
+        public let sql: String
+        /// Its columns, including hidden and generated ones; empty for a view that does not compile, and for a virtual table whose
+        /// module is missing.
+        public let columns: [Column]
+        /// The columns of its primary key, in the key's order; empty if it has none.
+        public let primaryKey: [String]
+        /// Its foreign keys.
+        public let foreignKeys: [SQLForeignKey]
+        /// Its indexes, including those of its unique constraints.
+        public let indexes: [Index]
+        /// Its triggers.
+        public let triggers: [Trigger]
+    }
+
+    /// A database's information about an index.
+    public struct Index: Hashable, Sendable {
+        /// The origin of an index.
+        public enum Origin: String, Hashable, Sendable, SQLValueConvertible {
+            /// `CREATE INDEX`.
+            case statement = "c"
+            /// A unique constraint of the table.
+            case unique = "u"
+            /// The table's primary key.
+            case primaryKey = "pk"
+        }
+
+        /// A term that an index sorts by.
+        public struct Term: Hashable, Sendable {
+            /// The column; nil for the row id and for an expression, which is only given in ``Schema/Index/sql``.
+            public let column: String?
+            /// Whether it is an expression.
+            public let isExpression: Bool
+            /// Whether it sorts in descending order.
+            public let isDescending: Bool
+            /// The collation.
+            public let collation: String
+        }
+
+        /// Its name.
+        public let name: String
+        /// The table's name.
+        public let table: String
+        /// Whether the index is unique, so that no two rows may have equal terms.
+        public let isUnique: Bool
+        /// The origin of the index.
+        public let origin: Origin
+        /// Whether it contains only the rows that match a condition.
+        public let isPartial: Bool
+        /// The terms that it sorts by.
+        public let terms: [Term]
+        /// The statement that created it; nil for the index of a constraint.
+        public let sql: String?
+    }
+
+    /// A database's information about a trigger.
+    public struct Trigger: Hashable, Sendable {
+        /// Its name.
+        public let name: String
+        /// The table or view that it belongs to.
+        public let table: String
+        /// The statement that created it.
+        public let sql: String
+    }
+}
+
+/// A row of `sqlite_schema` (<https://sqlite.org/schematab.html>): an object that a database claims to have.
+///
+/// An untrusted file may contain anything here. Code that executes the text must only get it through ``text()``.
+package struct SchemaEntry {
+    package let type: String
+    package let name: String
+    /// The table that an index or a trigger belongs to; otherwise the same as the name.
+    package let table: String
+    /// Whether it has no content of its own: virtual tables, views and triggers.
+    package let isVirtual: Bool
+    /// Nil for an index that belongs to a constraint.
+    package let sql: String?
+
+    package init(type: String, name: String, table: String, isVirtual: Bool, sql: String?) {
+        (self.type, self.name, self.table, self.isVirtual, self.sql) = (type, name, table, isVirtual, sql)
+    }
+
+    /// The text, verified to be exactly one CREATE statement of this kind and name. Nil for an index that belongs to a constraint.
+    /// - Throws: ``DatabaseError/Reason/schemaText``.
+    package func text() throws(DatabaseError) -> SchemaText? {
+        guard let sql else {
+            if type == "index" { return nil }
+            throw refusal("it has no text")
+        }
+        guard let kind = SchemaText.Kind(self) else { throw refusal("there is no such kind of object") }
+        return try SchemaText(sql, kind, self)
+    }
+
+    /// The statement that creates the object.
+    /// - Throws: the same errors as ``text()``, also for an index that belongs to a constraint.
+    package func statement() throws(DatabaseError) -> SchemaText {
+        guard let text = try text() else { throw refusal("it has no text") }
+        return text
+    }
+
+    /// The tables without which a virtual table cannot be used: of an R-Tree (<https://sqlite.org/rtree.html>) and of a full-text
+    /// index (<https://sqlite.org/fts5.html>). Empty for anything else.
+    package var parts: [String] {
+        guard type == "table", isVirtual, let module = (try? text())?.module else { return [] }
+        return (Self.partsOfModules[module] ?? []).map { "\(name)_\($0)" }
+    }
+
+    private static let partsOfModules: [SQLName: [String]] = [
+        SQLName("rtree"): ["node", "rowid", "parent"], SQLName("rtree_i32"): ["node", "rowid", "parent"],
+        SQLName("geopoly"): ["node", "rowid", "parent"], SQLName("fts5"): ["data", "idx", "config"],
+        SQLName("fts3"): ["segments", "segdir"], SQLName("fts4"): ["segments", "segdir"],
+    ]
+
+    package func refusal(_ what: String) -> DatabaseError {
+        DatabaseError(
+            code: .corrupt, reason: .schemaText, message: "the schema's text for the \(type) \(name) cannot be used: \(what)")
+    }
+}
+
+extension Schema {
+    /// The rows of `sqlite_schema` that match a condition, in order.
+    package func entries(where condition: SQL = "1") throws(DatabaseError) -> [SchemaEntry] {
+        let rows: [(String, String, String, Int?, String?)] = try connection.fetchAll(
+            """
+            SELECT type, name, tbl_name, rootpage, sql FROM \(raw: qualified("sqlite_schema")) WHERE \(condition) ORDER BY rowid
+            """)
+        return rows.map { SchemaEntry(type: $0.0, name: $0.1, table: $0.2, isVirtual: ($0.3 ?? 0) == 0, sql: $0.4) }
+    }
+}
+
+extension String {
+    /// Whether this is the name of a table that the engine keeps from SQL: a database's own record of who may open it.
+    package var isKeptFromSQL: Bool { sqlcipherkit_is_slot_mark(self) != 0 }
+}

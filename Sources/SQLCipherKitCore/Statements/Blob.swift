@@ -213,3 +213,37 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
         try parameter.check(rc)
     }
 }
+
+extension Blob {
+    /// The blob from its position to its end, in chunks.
+    ///
+    /// ```swift
+    /// for try await chunk in blob.chunks(of: 65_536) { try await connection.send(chunk) }
+    /// ```
+    /// Reading takes place on the loop's own thread. Without `await`, use ``read(upTo:)``.
+    /// The sequence throws what that does.
+    /// - Parameter count: the size of a chunk in bytes; the last one may be shorter. Default: 65,536.
+    public func chunks(of count: Int = 65_536) -> some AsyncSequence<Data, DatabaseError> { BlobChunks(blob: self, count: count) }
+}
+
+private struct BlobChunks: AsyncSequence, AsyncIteratorProtocol {
+    let blob: Blob
+    let count: Int
+
+    func next() async throws(DatabaseError) -> Data? { try blob.read(upTo: count) }
+    func next(isolation actor: isolated (any Actor)?) async throws(DatabaseError) -> Data? { try blob.read(upTo: count) }
+    func makeAsyncIterator() -> BlobChunks { self }
+}
+
+extension Schema {
+    /// Opens the value of a column in a row, to read and write it incrementally.
+    /// - Parameters:
+    ///   - table: a table with row ids and without generated columns.
+    ///   - column: a stored column. For writing, it must have no index and no foreign key.
+    ///   - rowID: the row's id.
+    ///   - forWriting: whether the value may be written. Default: false.
+    /// - Throws: SQLite's error if there is no such table, column or row, or its value is neither a blob nor text.
+    public func openBlob(table: String, column: String, rowID: Int64, forWriting: Bool = false) throws(DatabaseError) -> Blob {
+        try Blob(self, table, column, rowID, forWriting: forWriting)
+    }
+}

@@ -140,3 +140,130 @@ extension Optional: SQLRow where Wrapped: SQLRow {
     @inlinable
     public init(row: borrowing Row) throws { self = row.isAllNull ? nil : try Wrapped(row: row) }
 }
+
+/// A row's values, copied out of the statement, for rows of unknown shape.
+///
+/// It creates a ``SQLValue`` for each column, which a ``SQLRow`` type, a tuple or a single value avoids.
+public struct RowCopy: SQLRow, Hashable, Sendable {
+    /// The columns' names, in order.
+    public let columnNames: [String]
+    /// The columns' values, in order.
+    public let values: [SQLValue]
+
+    private let profile: ValueProfile
+
+    package init(columnNames: [String], values: [SQLValue], profile: ValueProfile) {
+        self.columnNames = columnNames
+        self.values = values
+        self.profile = profile
+    }
+
+    /// Copies a row.
+    public init(row: borrowing Row) throws(DatabaseError) {
+        var values: [SQLValue] = []
+        values.reserveCapacity(row.count)
+        for index in 0..<row.count { values.append(try row[index]) }
+        self.values = values
+        columnNames = row.columnNames
+        profile = .of(row.handle)
+    }
+
+    /// The values by their columns' names. Of several columns of one name, the first counts.
+    public var dictionary: [String: SQLValue] { Dictionary(zip(columnNames, values), uniquingKeysWith: { first, _ in first }) }
+
+    /// Whether column names and values are the same. Names and texts are compared byte for byte.
+    public static func == (a: RowCopy, b: RowCopy) -> Bool {
+        a.values == b.values && a.columnNames.elementsEqual(b.columnNames) { $0.isSameText(as: $1) }
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
+
+    /// The value of a column by its index, converted.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
+    ///   ``DatabaseError/Reason/typeMismatch``.
+    public subscript<T: SQLValueConvertible>(index: Int) -> T {
+        get throws(DatabaseError) {
+            guard values.indices.contains(index) else {
+                throw DatabaseError(
+                    code: .range, reason: .noSuchColumn,
+                    message: "no column with index \(index): the row has \(values.count) columns")
+            }
+            guard let value = T(sqlValue: values[index], in: profile) else {
+                throw DatabaseError(
+                    code: .mismatch, reason: values[index].isNull ? .unexpectedNull : .typeMismatch,
+                    message:
+                        "column \(columnNames[index]) holds \(values[index].storageClass.rawValue), "
+                        + "which cannot be read as \(T.self)"
+                )
+            }
+            return value
+        }
+    }
+
+    /// The value of a column by its name, converted; the first one of that name.
+    public subscript<T: SQLValueConvertible>(name: String) -> T {
+        get throws(DatabaseError) {
+            guard
+                let index = columnNames.firstIndex(ofText: name) ?? columnNames.firstIndex(named: name)
+            else {
+                throw DatabaseError(
+                    code: .range, reason: .noSuchColumn,
+                    message: "no column named \(name); there is \(columnNames.joined(separator: ", "))")
+            }
+            return try self[index]
+        }
+    }
+}
+
+/// Steps through a result one element at a time, for results that are too large to hold in memory or that you stop reading early.
+/// ```swift
+/// let titles = try db.cursor(String.self, "SELECT title FROM note ORDER BY title")
+/// while let title = try titles.next() { print(title) }
+/// ```
+/// An open cursor keeps a read transaction open: read to the end, ``close()`` it or release it. If the statement writes and returns
+/// rows, it is only committed when its cursor ends, and an error from committing is only thrown at the last row: fetch such rows
+/// instead.
+public final class RowCursor<Element> {
+    private var statement: Statement?
+    private let decode: (borrowing Row) throws -> Element
+    /// The columns' names in the result.
+    public let columnNames: [String]
+
+    package init(_ statement: Statement, _ decode: @escaping (borrowing Row) throws -> Element) {
+        self.statement = statement
+        self.decode = decode
+        columnNames = statement.columnNames
+    }
+
+    /// Returns the next element. At the end, closes the cursor and returns nil.
+    /// - Throws: ``DatabaseError``, such as ``DatabaseError/Reason/closed`` if the connection was closed meanwhile, or any error
+    ///   that the element's initialiser throws. After an error from SQLite the cursor is closed.
+    public func next() throws -> Element? {
+        guard let statement else { return nil }
+        let handle = try statement.beginStep()
+        defer { statement.endStep() }
+        do {
+            guard try statement.advance(handle) else {
+                close()
+                return nil
+            }
+        } catch {
+            close()
+            throw error
+        }
+        return try decode(Row(handle, statement.names(handle)))
+    }
+
+    /// Returns the remaining elements.
+    public func collect() throws -> [Element] {
+        var elements: [Element] = []
+        while let element = try next() { elements.append(element) }
+        return elements
+    }
+
+    /// Closes the cursor. Closing it again does nothing.
+    public func close() { statement = nil }
+
+    /// Whether there may be more elements.
+    public var isOpen: Bool { statement?.handle != nil }
+}

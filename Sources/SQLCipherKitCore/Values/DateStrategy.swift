@@ -153,3 +153,203 @@ extension Date: SQLValueConvertible {
         self.init(timeIntervalSince1970: seconds)
     }
 }
+
+/// Parses the ISO 8601 forms of a point in time that SQLite knows.
+struct DateScanner {
+    private var rest: Substring.UTF8View
+
+    init(_ text: String) { rest = text[...].utf8 }
+
+    mutating func seconds() -> Double? {
+        guard let year = number(4), skip("-"), let month = number(2), skip("-"), let day = number(2),
+            (1...12).contains(month), (1...CivilDate.daysIn(month: month, year: year)).contains(day)
+        else { return nil }
+        var seconds = Double(CivilDate.days(year: year, month: month, day: day) * 86400)
+        if rest.isEmpty { return seconds }
+        guard skip("T") || skip(" "), let hour = number(2), hour < 24, skip(":"), let minute = number(2), minute < 60 else {
+            return nil
+        }
+        seconds += Double(hour * 3600 + minute * 60)
+        if skip(":") {
+            guard let second = number(2), second < 60 else { return nil }
+            seconds += Double(second)
+            if skip(".") {
+                guard let fraction = fraction() else { return nil }
+                seconds += fraction
+            }
+        }
+        guard let offset = offset(), rest.isEmpty else { return nil }
+        return seconds - offset
+    }
+
+    private mutating func offset() -> Double? {
+        while skip(" ") {}
+        if rest.isEmpty || skip("Z") || skip("z") { return 0 }
+        let sign: Double = skip("-") ? -1 : skip("+") ? 1 : 0
+        guard sign != 0, let hours = number(2), hours < 15, skip(":"), let minutes = number(2), minutes < 60 else { return nil }
+        return sign * Double(hours * 3600 + minutes * 60)
+    }
+
+    private mutating func fraction() -> Double? {
+        var value = 0.0
+        var scale = 1.0
+        var count = 0
+        while let digit = rest.first, (48...57).contains(digit) {
+            // Digits after the fifteenth exceed a Double's precision.
+            if count < 15 {
+                value = value * 10 + Double(digit - 48)
+                scale *= 10
+            }
+            count += 1
+            rest.removeFirst()
+        }
+        return count > 0 ? value / scale : nil
+    }
+
+    private mutating func number(_ count: Int) -> Int64? {
+        guard rest.count >= count else { return nil }
+        var value: Int64 = 0
+        for digit in rest.prefix(count) {
+            guard (48...57).contains(digit) else { return nil }
+            value = value * 10 + Int64(digit - 48)
+        }
+        rest.removeFirst(count)
+        return value
+    }
+
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard rest.first == UInt8(ascii: character) else { return false }
+        rest.removeFirst()
+        return true
+    }
+}
+
+/// A form of ISO 8601 for dates in UTC, such as `2026-11-21T08:30:00.250Z`. Texts of one format sort by time, and SQLite's own date
+/// functions understand them (<https://sqlite.org/lang_datefunc.html>).
+public struct DateTextFormat: Hashable, Sendable {
+    /// The separator between the day and the time.
+    public enum Separator: UInt8, Hashable, Sendable {
+        case t = 0x54, space = 0x20
+    }
+
+    /// The number of fractional digits of the seconds. Times are rounded to the nearest value; without a fraction they are rounded
+    /// down, like SQLite's `CURRENT_TIMESTAMP`.
+    public enum Fraction: UInt8, Hashable, Sendable {
+        case none = 0, milliseconds = 3, microseconds = 6
+    }
+
+    /// How the end of the text indicates UTC.
+    public enum Zone: UInt8, Hashable, Sendable {
+        /// No indication, which SQLite takes as UTC.
+        case none
+        /// `Z`.
+        case z
+        /// `+00:00`.
+        case offset
+    }
+
+    /// The separator between the day and the time.
+    public var separator: Separator
+    /// The number of fractional digits of the seconds.
+    public var fraction: Fraction
+    /// How the end of the text indicates UTC.
+    public var zone: Zone
+
+    /// Creates a format. The defaults are those of ``iso8601``.
+    public init(separator: Separator = .t, fraction: Fraction = .milliseconds, zone: Zone = .z) {
+        self.separator = separator
+        self.fraction = fraction
+        self.zone = zone
+    }
+
+    /// `2026-11-21 08:30:00.250`, as from `datetime(…, 'subsec')`: it compares with `CURRENT_TIMESTAMP` and `datetime()`.
+    public static let timestamp = DateTextFormat(separator: .space, zone: .none)
+    /// `2026-11-21T08:30:00.250Z`.
+    public static let iso8601 = DateTextFormat()
+    /// `2026-11-21T08:30:00Z`.
+    public static let iso8601Seconds = DateTextFormat(fraction: .none)
+    /// `2026-11-21 08:30:00`, as from `CURRENT_TIMESTAMP` and `datetime()`.
+    public static let currentTimestamp = DateTextFormat(separator: .space, fraction: .none, zone: .none)
+
+    func text(_ seconds: Double) throws(DatabaseError) -> String {
+        let digits = Int64(fraction.rawValue)
+        let scale: Int64 = digits == 0 ? 1 : digits == 3 ? 1000 : 1_000_000
+        let units = (seconds * Double(scale)).rounded(digits == 0 ? .down : .toNearestOrAwayFromZero)
+        // From 0000-01-01 to the end of 9999.
+        guard units >= Double(-62_167_219_200 * scale), units < Double(253_402_300_800 * scale) else {
+            throw .invalidArgument("text holds the years 0000 to 9999 only: use another DateStrategy for other dates")
+        }
+        let (days, inDay) = Int64(units).floored(by: 86400 * scale)
+        let (year, month, day) = CivilDate.from(days: days)
+        let second = inDay / scale
+        return String(unsafeUninitializedCapacity: 32) { text in
+            var end = 0
+            func put(_ byte: UInt8) {
+                text[end] = byte
+                end += 1
+            }
+            func put(_ value: Int64, digits: Int, _ separator: Unicode.Scalar) {
+                var rest = value
+                for place in (end..<end + digits).reversed() {
+                    text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                end += digits
+                put(UInt8(ascii: separator))
+            }
+            put(year, digits: 4, "-")
+            put(month, digits: 2, "-")
+            put(day, digits: 2, " ")
+            text[end - 1] = separator.rawValue
+            put(second / 3600, digits: 2, ":")
+            put(second / 60 % 60, digits: 2, ":")
+            put(second % 60, digits: 2, ".")
+            if digits > 0 { put(inDay % scale, digits: Int(digits), ".") }
+            // Drop the last separator.
+            end -= 1
+            switch zone {
+            case .none: break
+            case .z: put(UInt8(ascii: "Z"))
+            case .offset: for byte in "+00:00".utf8 { put(byte) }
+            }
+            return end
+        }
+    }
+}
+
+/// Converts between dates of the proleptic Gregorian calendar and days since 1970-01-01.
+///
+/// Years begin in March, so that the leap day is the last day of a year, and are grouped into eras of 400 years, which are all
+/// alike.
+enum CivilDate {
+    static func from(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let (era, dayOfEra) = (days + 719_468).floored(by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+    }
+
+    static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let (era, yearOfEra) = (month <= 2 ? year - 1 : year).floored(by: 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    fileprivate static func daysIn(month: Int64, year: Int64) -> Int64 {
+        switch month {
+        case 2: (year % 4 == 0 && year % 100 != 0) || year % 400 == 0 ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension Int64 {
+    /// Returns the quotient and a remainder that is never negative.
+    fileprivate func floored(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}

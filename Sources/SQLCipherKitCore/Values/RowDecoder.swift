@@ -287,5 +287,5 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
 }
 
 extension DatabaseError {
-    static var decoderAfterRow: DatabaseError { .misuse("a decoder was used after its row") }
+    fileprivate static var decoderAfterRow: DatabaseError { .misuse("a decoder was used after its row") }
 }

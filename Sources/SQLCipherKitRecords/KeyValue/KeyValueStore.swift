@@ -28,7 +28,7 @@ public final class KeyValueStore {
     /// Whether the table was seen.
     @usableFromInline var isThere = false
     /// Whether the index for purging is known to exist.
-    var hasExpiryIndex = false
+    private var hasExpiryIndex = false
 
     /// Creates a store in a database of a connection, without reading or writing anything yet.
     /// ```swift
@@ -124,5 +124,343 @@ public final class KeyValueStore {
         isThere = false
         hasExpiryIndex = false
         return true
+    }
+}
+
+/// Iteration over all keys, or those with a prefix, in the order of their UTF-8 bytes.
+extension KeyValueStore {
+    /// The keys that begin with a prefix.
+    /// - Parameter prefix: the prefix. Default: empty, for all keys.
+    public func keys(prefix: String = "") throws(DatabaseError) -> [String] {
+        guard try beginIteration() else { return [] }
+        return try connection.fetchAll(String.self, selection("key", prefix, order: " ORDER BY key"), arguments(prefix))
+    }
+
+    /// The number of keys that begin with a prefix.
+    /// - Parameter prefix: the prefix. Default: empty, for all keys.
+    public func count(prefix: String = "") throws(DatabaseError) -> Int {
+        guard try beginIteration() else { return 0 }
+        return try connection.fetchOne(Int.self, selection("count(*)", prefix), arguments(prefix)) ?? 0
+    }
+
+    /// Calls `body` for each key that begins with a prefix, in order, with the key and its value.
+    /// ```swift
+    /// try settings.forEach(prefix: "window.") { entry in
+    ///     frames[entry.key] = try entry.value(as: Frame.self)
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - prefix: the prefix. Default: empty, for all keys.
+    ///   - body: receives each entry, and must not keep it. It may write to the store; whether it then visits the keys it adds is
+    ///     undefined.
+    public func forEach(prefix: String = "", _ body: (borrowing KeyValueEntry) throws -> Void) throws {
+        guard try beginIteration() else { return }
+        let statement = try connection.cached(selection("key, value, json", prefix, order: " ORDER BY key"))
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try statement.bindAll(arguments(prefix), handle)
+        var last: String?
+        while try statement.advance(handle) {
+            let entry = try KeyValueEntry(handle)
+            // SQLite visits a row twice if `body` rewrites it and the new version is placed after the old one.
+            if let last, last.utf8.elementsEqual(entry.key.utf8) { continue }
+            last = entry.key
+            try body(entry)
+        }
+    }
+
+    /// The keys that begin with a prefix and their values, in order.
+    /// - Throws: the same errors as `get(_:as:)`, for the first value that cannot be read as `type`.
+    public func all<T: SQLValueConvertible>(
+        as type: T.Type = T.self, prefix: String = ""
+    ) throws(DatabaseError) -> [(key: String, value: T)] {
+        try list(prefix) { entry throws(DatabaseError) in try entry.value(as: type) }
+    }
+
+    /// The keys that begin with a prefix and their decoded values, in order.
+    @_disfavoredOverload
+    public func all<T: Decodable>(
+        as type: T.Type = T.self, prefix: String = ""
+    ) throws(DatabaseError) -> [(key: String, value: T)] {
+        try list(prefix) { entry throws(DatabaseError) in try entry.value(as: type) }
+    }
+
+    private func list<T>(
+        _ prefix: String, _ value: (borrowing KeyValueEntry) throws(DatabaseError) -> T
+    ) throws(DatabaseError) -> [(key: String, value: T)] {
+        var result: [(key: String, value: T)] = []
+        try DatabaseError.only("a key-value store") {
+            try forEach(prefix: prefix) { entry in result.append((entry.key, try value(entry))) }
+        }
+        return result
+    }
+
+    /// Whether there is a table. An observation reads again when the next entry expires.
+    private func beginIteration() throws(DatabaseError) -> Bool {
+        guard try exists() else { return false }
+        guard connection.isRecordingReads else { return true }
+        let next = SQL(raw: "SELECT min(expires) FROM \(table.table) WHERE expires > ?1", [KeyValueEntry.now()])
+        if let next = try connection.fetchOne(Int64?.self, next) { connection.recordExpiry(next) }
+        return true
+    }
+
+    private func selection(_ columns: String, _ prefix: String, order: String = "") -> SQL {
+        let range = prefix.isEmpty ? "" : " AND key >= ?2 AND key < ?3"
+        return SQL(raw: "SELECT \(columns) FROM \(table.table) WHERE \(KeyValueTable.isAlive)\(range)\(order)")
+    }
+
+    private func arguments(_ prefix: String) -> StatementArguments {
+        let now = StatementArguments([KeyValueEntry.now()])
+        return prefix.isEmpty ? now : StatementArguments([KeyValueEntry.now()] + prefix.keyBounds)
+    }
+}
+
+extension String {
+    /// The prefix itself, and an upper bound of all texts that begin with it.
+    fileprivate var keyBounds: [any SQLValueConvertible] { [self, KeyBound(prefix: self)] }
+
+    fileprivate var keyRange: StatementArguments { StatementArguments(keyBounds) }
+}
+
+/// A prefix followed by a byte of 255, which no UTF-8 text contains.
+private struct KeyBound: SQLValueConvertible {
+    let prefix: String
+
+    init(prefix: String) { self.prefix = prefix }
+
+    init?(sqlValue: SQLValue) { nil }
+
+    var sqlValue: SQLValue { .text(prefix) }
+
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+        try ContiguousArray(Array(prefix.utf8) + [255]).withUnsafeBufferPointer { bytes throws(DatabaseError) in
+            try parameter.bind(utf8: bytes)
+        }
+    }
+}
+
+/// Reading one value. Expired keys count as missing.
+extension KeyValueStore {
+    /// The value of a key, or nil if there is none.
+    /// ```swift
+    /// let port: UInt16? = try settings.get("port")
+    /// ```
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be read as that type without loss, and
+    ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional.
+    @inlinable
+    public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
+        try lookUp(key) { handle throws(DatabaseError) in
+            if let value = T._tryReadSQL(from: Row._Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
+            return try KeyValueEntry.read(type, handle, value: 0, json: 1)
+        }
+    }
+
+    /// The value of a key, or `value` if there is none.
+    /// - Throws: the same errors as `get(_:as:)`. A value of another type is an error; it does not yield the default.
+    @inlinable
+    public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws(DatabaseError) -> T {
+        try get(key, as: T.self) ?? value
+    }
+
+    /// The value of a key, decoded, or nil if there is none. The type itself can choose how dates and other values are coded
+    /// (``JSONCodingCustomizable``).
+    /// - Throws: ``DatabaseError/Reason/typeMismatch``, ``DatabaseError/Reason/unexpectedNull``, or an error from SQLite.
+    @_disfavoredOverload
+    public func get<T: Decodable>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
+        if let type = T.self as? any SQLValueConvertible.Type { return try get(key, as: type) as? T }
+        return try lookUp(key) { handle throws(DatabaseError) in try KeyValueEntry.decode(type, handle, value: 0, json: 1) }
+    }
+
+    /// The value of a key, decoded, or `value` if there is none.
+    public func get<T: Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T { try get(key, as: T.self) ?? value }
+
+    /// The value of a key, or `value` if there is none.
+    // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
+    @inlinable
+    @_documentation(visibility: private)
+    public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T {
+        try get(key, as: T.self) ?? value
+    }
+
+    /// Whether a key exists, even if its value is nil.
+    public func contains(_ key: String) throws(DatabaseError) -> Bool {
+        try lookUp(key) { _ in () } != nil
+    }
+
+    /// Returns what `read` returns for the key's row, or nil if there is no such row.
+    @inlinable
+    @inline(__always)
+    func lookUp<T>(_ key: String, _ read: (OpaquePointer) throws(DatabaseError) -> T) throws(DatabaseError) -> T? {
+        guard let statement = try reading() else { return nil }
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try Statement._Parameter(handle, 1, connection.profile).put(key)
+        do throws(DatabaseError) {
+            guard try statement.advance(handle) else { return nil }
+        } catch {
+            if isGone(error) { return nil }
+            throw error
+        }
+        return try KeyValueEntry.isExpired(handle, column: 2, on: connection) ? nil : read(handle)
+    }
+}
+
+/// Writing and removing.
+extension KeyValueStore {
+    /// Sets the value of a key and replaces any earlier value. Setting nil stores nil; to remove the key, call ``remove(_:)``.
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - value: the value to store.
+    ///   - expiry: when the key expires, to the millisecond. Default: never, which also removes an earlier expiry.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`.
+    @inlinable
+    public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
+        try put(key, expiry) { value_, json throws(DatabaseError) in
+            try value_.put(value)
+            try json.bindNull()
+        }
+    }
+
+    /// Sets the value of a key, coded as JSONB. Setting nil stores nil.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
+    public func set<T: Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
+        if T.self is any SQLValueConvertible.Type, let value = value as? any SQLValueConvertible {
+            return try set(key, to: value, expires: expiry)
+        }
+        let writer: JSONBWriter
+        do { writer = try JSONBEncoder(options: .of(T.self)).writer(value) } catch {
+            throw .invalidArgument("a \(T.self) cannot be written as JSON: \(error.jsonDescription)")
+        }
+        try writer.withBytes { bytes throws(DatabaseError) in
+            // JSONB encodes null as one zero byte.
+            let isNull = bytes.count == 1 && bytes[0] == 0
+            try put(key, expiry) { value_, json throws(DatabaseError) in
+                try value_.bindNull()
+                if isNull { try json.bindNull() } else { try json.bind(bytes: bytes) }
+            }
+        }
+    }
+
+    /// Sets the value of a key and replaces any earlier value.
+    // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
+    @inlinable
+    @_documentation(visibility: private)
+    public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil)
+        throws(DatabaseError)
+    {
+        try put(key, expiry) { value_, json throws(DatabaseError) in
+            try value_.put(value)
+            try json.bindNull()
+        }
+    }
+
+    /// Sets many keys in one savepoint: if one fails, none of them is set.
+    public func setAll<T: SQLValueConvertible>(
+        _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
+    ) throws(DatabaseError) {
+        try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    }
+
+    /// Sets many keys to coded values in one savepoint: if one fails, none of them is set.
+    public func setAll<T: Encodable>(
+        _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
+    ) throws(DatabaseError) {
+        try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    }
+
+    /// Sets many keys in one savepoint: if one fails, none of them is set.
+    @_documentation(visibility: private)
+    public func setAll<T: SQLValueConvertible & Encodable>(
+        _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
+    ) throws(DatabaseError) {
+        try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    }
+
+    /// Sets keys to values of different types in one savepoint: if one fails, none of them is set.
+    /// ```swift
+    /// try settings.setAll(["volume": 7, "theme": "dark", "window": frame])
+    /// ```
+    @_disfavoredOverload
+    public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws(DatabaseError) {
+        try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
+    }
+
+    private func together(_ body: () throws -> Void) throws(DatabaseError) {
+        try DatabaseError.only("a key-value store") { try connection.savepoint { _ in try body() } }
+    }
+
+    @inlinable
+    @inline(__always)
+    func put(
+        _ key: String, _ expiry: Date?,
+        _ bind: (borrowing Statement._Parameter, borrowing Statement._Parameter) throws(DatabaseError) -> Void
+    ) throws(DatabaseError) {
+        do throws(DatabaseError) { try putOnce(key, expiry, bind) } catch {
+            // The second attempt creates the table again.
+            guard isGone(error) else { throw error }
+            try putOnce(key, expiry, bind)
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    func putOnce(
+        _ key: String, _ expiry: Date?,
+        _ bind: (borrowing Statement._Parameter, borrowing Statement._Parameter) throws(DatabaseError) -> Void
+    ) throws(DatabaseError) {
+        let statement = try writing()
+        if expiry != nil { try prepareExpiry() }
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        let profile = connection.profile
+        try Statement._Parameter(handle, 1, profile).put(key)
+        try bind(Statement._Parameter(handle, 2, profile), Statement._Parameter(handle, 3, profile))
+        let parameter = Statement._Parameter(handle, 4, profile)
+        if let expiry { try bindExpiry(expiry, parameter) } else { try parameter.bindNull() }
+        try statement.drain(handle)
+    }
+
+    @usableFromInline
+    func bindExpiry(_ expiry: Date, _ parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+        guard expiry.timeIntervalSince1970.isFinite else { throw .invalidArgument("the expiry is not a finite date") }
+        try parameter.bind(KeyValueEntry.milliseconds(expiry))
+    }
+
+    @usableFromInline
+    func prepareExpiry() throws(DatabaseError) {
+        if hasExpiryIndex { return }
+        try connection.execute(table.expiryIndex)
+        // A rollback could still remove the index.
+        hasExpiryIndex = !connection.isInTransaction
+    }
+
+    /// Removes a key.
+    /// - Returns: whether it existed.
+    @discardableResult
+    public func remove(_ key: String) throws(DatabaseError) -> Bool {
+        guard try exists() else { return false }
+        return try connection.fetchOne(
+            Bool.self, SQL(raw: "DELETE FROM \(table.table) WHERE key = ?2 RETURNING \(KeyValueTable.isAlive)"),
+            [KeyValueEntry.now(), key]) ?? false
+    }
+
+    /// Removes all keys that begin with a prefix.
+    /// - Parameter prefix: the prefix. Default: empty, for all keys.
+    public func removeAll(prefix: String = "") throws(DatabaseError) {
+        guard try exists() else { return }
+        if prefix.isEmpty {
+            try connection.execute(SQL(raw: "DELETE FROM \(table.table)"))
+        } else {
+            try connection.execute(SQL(raw: "DELETE FROM \(table.table) WHERE key >= ?1 AND key < ?2"), prefix.keyRange)
+        }
+    }
+
+    /// Deletes the rows of expired keys, which are already invisible to all other calls.
+    /// - Returns: the number of deleted rows.
+    @discardableResult
+    public func purgeExpired() throws(DatabaseError) -> Int {
+        guard try exists() else { return 0 }
+        try connection.execute(SQL(raw: "DELETE FROM \(table.table) WHERE expires <= ?1"), [KeyValueEntry.now()])
+        return connection.changes
     }
 }

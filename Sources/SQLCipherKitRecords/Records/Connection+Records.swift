@@ -305,3 +305,65 @@ extension DatabaseError {
             code: .notFound, reason: .recordNotFound, message: "there is no row of \(type.tableName) with the record's key")
     }
 }
+
+/// What the calls for all queries do, compiled into the caller for queries of whole records.
+extension Connection {
+    /// All rows of a query.
+    @inlinable
+    @_documentation(visibility: private)
+    public func fetchAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> [Record] {
+        guard let (statement, arguments) = try prepared(query, isFirst: false) else { return try fetchAll(query.selection) }
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try statement.bindAll(arguments, handle)
+        return try statement.collect(handle) { try Record(row: $0) }
+    }
+
+    /// The first row of a query, or nil if there is none.
+    @inlinable
+    @_documentation(visibility: private)
+    public func fetchOne<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> Record? {
+        guard let (statement, arguments) = try prepared(query, isFirst: true) else { return try fetchOne(query.selection) }
+        let handle = try statement.beginUse()
+        defer { statement.endUse(handle) }
+        try statement.bindAll(arguments, handle)
+        guard try statement.advance(handle) else { return nil }
+        return try Record(row: Row(handle, statement.names(handle)))
+    }
+
+    /// The statement of a query and its values; nil for a query that does not simply read whole records.
+    @usableFromInline
+    func prepared<Record: SQLRecord>(
+        _ query: SQLQuery<Record>, isFirst: Bool
+    ) throws(DatabaseError) -> (Statement, StatementArguments)? {
+        guard var clauses = query.plainClauses else { return nil }
+        if let ready = try clauses.plainStatement(self, isFirst: isFirst) { return ready }
+        clauses.isFirst = isFirst
+        let sql = try SQLSelection<Record>(clauses, reader: { _ in { row in try Record(row: row) } }).sql(.rows, self)
+        return (try cached(sql), sql.arguments)
+    }
+}
+
+/// Determines whether a statement affected the row that it was meant for.
+extension Connection {
+    /// SQLite does not count the changes of a view's `INSTEAD OF` triggers (<https://sqlite.org/c3ref/changes.html>). For a view,
+    /// any change counts, or else whether the row exists, as a trigger may have nothing to do.
+    /// - Parameter before: ``totalChanges`` before the statement.
+    /// - Returns: nil for a view if nothing has changed: then check whether the row exists.
+    func hasMet(_ before: Int, _ table: () -> SQLTable) throws(DatabaseError) -> Bool? {
+        if changes > 0 { return true }
+        let table = table()
+        guard try schema(of: table).form(of: table.name)?.kind == .view else { return false }
+        return totalChanges > before ? true : nil
+    }
+
+    func isThere(_ table: SQLTable, _ condition: SQL) throws(DatabaseError) -> Bool {
+        try fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM \(raw: table.qualifiedName) WHERE \(condition))") ?? false
+    }
+
+    func isThere<Record: SQLRecord>(_ record: Record, _ statements: RecordStatements) throws -> Bool {
+        var isThere = false
+        try statements.run(.refresh, record, self) { _ in isThere = true }
+        return isThere
+    }
+}

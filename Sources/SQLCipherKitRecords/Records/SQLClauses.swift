@@ -144,3 +144,158 @@ struct SQLClauses: Sendable {
         return sql
     }
 }
+
+extension SQLClauses {
+    /// The statement that updates or deletes the rows of the query. It begins with `sql`.
+    /// - Parameter returning: what to return for each row; nil for nothing.
+    func change(_ sql: SQL, returning columns: SQL? = nil) throws(DatabaseError) -> SQL {
+        guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a query with groups cannot change rows") }
+        var copy = self, sql: SQL = "\(with)\(sql)"
+        if let columns {
+            // SQLite expects RETURNING before the order and the limit.
+            if let filter { sql = "\(sql) WHERE \(filter.condition)" }
+            sql = "\(sql) RETURNING \(columns)"
+            copy.filter = nil
+        }
+        let all = try copy.tail(of: sql)
+        // SQLite accepts an order only together with a limit.
+        return orderings.isEmpty || limit != nil || offset > 0 ? all : "\(all) LIMIT -1"
+    }
+
+    /// The statement that updates the rows of the query.
+    /// - Throws: ``DatabaseError/Reason/misuse`` without assignments.
+    func update<Record: SQLRecord>(
+        _ type: Record.Type, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void, returning: SQL? = nil
+    ) throws(DatabaseError) -> SQL {
+        let side = sides[0]
+        var assignments = SQLAssignments<Record>(table: side.table)
+        SQLScope.within(self) { changes(columns(0), &assignments) }
+        if let failure = assignments.failure { throw failure }
+        if assignments.list.isEmpty { throw .misuse("the update of \(side.table.name) has no assignments") }
+        return try change("UPDATE \(side.source) SET \(list: assignments.list)", returning: returning)
+    }
+}
+
+extension SQLClauses {
+    /// The join condition from the only foreign key between a table and the ones before it.
+    func keyCondition(_ index: Int, _ db: Connection?) throws(DatabaseError) -> SQL {
+        let new = sides[index]
+        var found: [(text: String, condition: SQL)] = []
+        for other in sides[..<index] {
+            found += try Self.conditions(from: new, to: other, db)
+            // When a table is joined with itself, count each of its keys only once.
+            if !Self.isSame(new.table, other.table) { found += try Self.conditions(from: other, to: new, db) }
+        }
+        guard found.count == 1, let only = found.first else {
+            let tables = sides[..<index].map(\.table.name).joined(separator: ", ")
+            if found.isEmpty {
+                throw .misuse("no foreign key links \(new.table.name) with \(tables): say what to join on")
+            }
+            let keys = found.map(\.text).joined(separator: "; ")
+            throw .misuse("several foreign keys link \(new.table.name) with \(tables): say what to join on (\(keys))")
+        }
+        return only.condition
+    }
+
+    static func isSame(_ a: SQLTable, _ b: SQLTable) -> Bool { a.name.isSameName(as: b.name) && a.schema.isSameName(as: b.schema) }
+
+    private static func conditions(
+        from child: Side, to parent: Side, _ db: Connection?
+    ) throws(DatabaseError) -> [(text: String, condition: SQL)] {
+        try links(from: child.table, to: parent.table, db).map { link in
+            (link.text, equal(link.pairs.map { (near: $0.child, far: $0.parent) }, child.alias, parent.alias))
+        }
+    }
+
+    /// The condition that pairs of columns of two tables are equal.
+    static func equal(_ pairs: [(near: String, far: String)], _ near: String, _ far: String) -> SQL {
+        var condition: SQL = ""
+        for pair in pairs {
+            if !condition.text.isEmpty { condition = "\(condition) AND " }
+            let one: SQL = "\(identifier: near).\(identifier: pair.near) = \(identifier: far).\(identifier: pair.far)"
+            condition = "\(condition)\(one)"
+        }
+        return condition
+    }
+
+    /// The foreign keys from one table to another, from its description or else from the database.
+    static func links(
+        from child: SQLTable, to parent: SQLTable, _ db: Connection?, isNearChild: Bool = false
+    ) throws(DatabaseError) -> [ForeignKeyLink] {
+        var links: [ForeignKeyLink] = []
+        let keys = child.columns.isEmpty ? try place(child, db).foreignKeys(of: child.name) : child.allForeignKeys
+        for key in keys where key.parent.isSameName(as: parent.name) {
+            let columns = key.parentColumns.isEmpty ? try primaryKey(of: parent, db) : key.parentColumns
+            guard columns.count == key.columns.count, !columns.isEmpty else {
+                throw .misuse(
+                    "the foreign key of \(child.name) to \(parent.name) has \(key.columns.count) columns for \(columns.count)")
+            }
+            links.append(
+                ForeignKeyLink(
+                    text: "\(child.name)(\(key.columns.joined(separator: ", "))) to \(parent.name)",
+                    pairs: zip(key.columns, columns).map { (child: $0, parent: $1) }, isNearChild: isNearChild))
+        }
+        return links
+    }
+
+    static func primaryKey(of table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [String] {
+        table.columns.isEmpty ? try place(table, db).primaryKey(of: table.name) : table.primaryKeyColumns
+    }
+
+    /// The database of a table without a description.
+    private static func place(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> Schema {
+        guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
+        return try db.schema(of: table)
+    }
+}
+
+extension SQLClauses {
+    /// The statement that reads the records of one table by a condition alone, as most queries do, written in one go.
+    func plainSelect(isFirst: Bool) -> SQL? {
+        guard let (_, select) = plainRecords else { return nil }
+        guard let filter else { return SQL(raw: select + (isFirst ? " LIMIT 1" : "")) }
+        let sql = filter.condition, condition = sql.text
+        var text = ""
+        text.reserveCapacity(select.utf8.count + condition.utf8.count + 16)
+        text += select
+        text += " WHERE "
+        text += condition
+        if isFirst { text += " LIMIT 1" }
+        return SQL(raw: text, sql.arguments)
+    }
+
+    /// The same as a statement with its values, which is kept for the columns and comparisons of the condition.
+    func plainStatement(_ db: Connection, isFirst: Bool) throws(DatabaseError) -> (Statement, StatementArguments)? {
+        guard let filter, case .terms(let terms) = filter.fragment, let (names, _) = plainRecords, terms.names === names else {
+            return nil
+        }
+        let key = StatementKey(PlainSelect.self, ObjectIdentifier(names), terms.code, text: isFirst ? "1" : "")
+        if let known: PlainSelect = db.kept(key) { return (known.statement, terms.values) }
+        guard let sql = plainSelect(isFirst: isFirst) else { return nil }
+        let made = PlainSelect(try db.prepareKept(sql.text), names)
+        db.keep(made.statement, made, key)
+        return (made.statement, terms.values)
+    }
+
+    /// The names of the first table's columns, and the statement that reads all its records, if the query reads nothing else and
+    /// the table has its own name alone.
+    private var plainRecords: (RecordNames, String)? {
+        guard sides.count == 1, common.isEmpty, failure == nil, !isDistinct, groups.isEmpty, having == nil, orderings.isEmpty,
+            limit == nil, offset == 0
+        else { return nil }
+        let side = sides[0]
+        let records = side.table.positions.map { ($0.identity, $0.select) } ?? side.table.plain.map { ($0.names, $0.select) }
+        guard let records, side.table.schema == nil, side.query == nil, side.alias.isSameText(as: records.0.table),
+            side.table.name.isSameText(as: records.0.table)
+        else { return nil }
+        return records
+    }
+}
+
+/// The statement of a plain query. The names are kept with it, so that no other object has their identity.
+private final class PlainSelect {
+    let statement: Statement
+    private let names: RecordNames
+
+    init(_ statement: Statement, _ names: RecordNames) { (self.statement, self.names) = (statement, names) }
+}

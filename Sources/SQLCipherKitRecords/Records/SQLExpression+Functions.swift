@@ -107,3 +107,159 @@ extension _SQLListBuilder {
     public static func buildEither(second part: [_Element]) -> [_Element] { part }
     public static func buildArray(_ parts: [[_Element]]) -> [_Element] { parts.flatMap { $0 } }
 }
+
+/// Functions of text, NULL where the text is (<https://sqlite.org/lang_corefunc.html>). Characters are Unicode scalars, and only ASCII letters have a
+/// case, as always in SQLite. A NUL character ends the text for `length` and `prefix`.
+extension SQLExpression where Value: SQLValueConvertible, Value._Plain == String {
+    /// In small letters.
+    public var lowercased: Self { call("lower", sql) }
+    /// In capitals.
+    public var uppercased: Self { call("upper", sql) }
+    /// Without spaces at both ends.
+    public var trimmed: Self { call("trim", sql) }
+
+    /// The first characters. A negative count is an error when the query runs.
+    public func prefix(_ count: Int) -> Self {
+        guard count >= 0 else { return Self("\(RefusedValue(.invalidArgument("a prefix of \(count) characters")))", .atom) }
+        return call("substr", "\(sql), 1, \(count)")
+    }
+
+    /// Every place of one text replaced by another. A text that begins with a NUL character is an error, because SQLite would
+    /// replace nothing.
+    public func replacing(_ text: String, with other: String) -> Self {
+        let isCut = text.utf8.first == 0
+        let place: SQL = isCut ? "\(RefusedValue(.invalidArgument("the text to replace begins with a NUL character")))" : "\(text)"
+        return call("replace", "\(sql), \(place), \(other)")
+    }
+}
+
+extension SQLExpression where Value == String {
+    /// The number of characters.
+    public var length: SQLExpression<Int> { call("length", sql) }
+}
+
+extension SQLExpression where Value == String? {
+    /// The number of characters; NULL where the text is.
+    @_documentation(visibility: private)
+    public var length: SQLExpression<Int?> { call("length", sql) }
+}
+
+/// Functions of numbers.
+extension SQLExpression where Value: SQLNumber {
+    /// Without its sign. Of the least `Int64` it is an error.
+    public var magnitude: Self { call("abs", sql) }
+
+    /// Rounded to so many digits after the point, half away from zero. Default: to none.
+    public func rounded(_ digits: Int = 0) -> Self where Value._Plain == Double {
+        call("round", "\(sql), \(digits)")
+    }
+}
+
+extension SQLExpression {
+    private func call<T>(_ name: String, _ arguments: SQL) -> SQLExpression<T> {
+        SQLExpression<T>("\(raw: name)(\(arguments))", .atom, isLoose: isLoose)
+    }
+}
+
+/// A type that SQL can turn values into (<https://sqlite.org/lang_expr.html#castexpr>).
+public protocol _SQLCastable: SQLValueConvertible {
+    /// SQL's name for it.
+    static var _sqlCastType: String { get }
+}
+
+extension Int: _SQLCastable { public static var _sqlCastType: String { "INTEGER" } }
+extension Int64: _SQLCastable { public static var _sqlCastType: String { "INTEGER" } }
+extension Double: _SQLCastable { public static var _sqlCastType: String { "REAL" } }
+extension String: _SQLCastable { public static var _sqlCastType: String { "TEXT" } }
+extension Data: _SQLCastable { public static var _sqlCastType: String { "BLOB" } }
+
+extension SQLExpression {
+    /// The value turned into another type, as SQLite does it: the number that a text begins with, 0 if it begins with none; a
+    /// number without its fraction; a number's text.
+    /// ```swift
+    /// Book.all.select { $0.pages.cast(to: Double.self) / 3 }     // CAST("book"."pages" AS REAL) / ?
+    /// ```
+    /// To give an expression another type without changing its value, see ``typed(_:)``.
+    public func cast<T: _SQLCastable>(to type: T.Type) -> SQLExpression<T> { cast() }
+
+    /// A value that may be NULL turned into another type.
+    @_documentation(visibility: private)
+    public func cast<T: _SQLCastable, V>(to type: T.Type) -> SQLExpression<T?> where Value == V? { cast() }
+
+    private func cast<T: _SQLCastable>() -> SQLExpression<T> {
+        SQLExpression<T>("CAST(\(sql) AS \(raw: T._sqlCastType))", .atom, isLoose: isLoose)
+    }
+
+    private func cast<T: _SQLCastable>() -> SQLExpression<T?> { SQLExpression<T?>("CAST(\(sql) AS \(raw: T._sqlCastType))", .atom) }
+}
+
+// MARK: Bits
+
+/// The bits that both have.
+public func & <A: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "&", "\(b)") }
+public func & <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "&", "\(b)") }
+
+/// The bits that one of them has.
+public func | <A: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<A>) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "|", "\(b)") }
+public func | <A: SQLNumber>(a: SQLExpression<A>, b: A) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "|", "\(b)") }
+
+/// The bits moved towards the higher ones, in 64 bits.
+public func << <A: SQLNumber>(a: SQLExpression<A>, b: Int) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, "<<", "\(b)") }
+
+/// The bits moved towards the lower ones; a negative number stays negative.
+public func >> <A: SQLNumber>(a: SQLExpression<A>, b: Int) -> SQLExpression<A>
+where A._Plain: BinaryInteger { bits(a, ">>", "\(b)") }
+
+/// All bits the other way round.
+public prefix func ~ <A: SQLNumber>(a: SQLExpression<A>) -> SQLExpression<A> where A._Plain: SignedInteger {
+    SQLExpression("~ \(a)", .custom, isLoose: a.isLoose)
+}
+
+private func bits<N>(_ a: SQLExpression<N>, _ name: String, _ b: SQL) -> SQLExpression<N> {
+    SQLExpression("\(a) \(raw: name) \(b)", .custom, isLoose: a.isLoose)
+}
+
+// MARK: Numbers of two types
+
+// Where both have one type, the other operators are meant.
+
+/// A sum of numbers of two types, computed as a floating-point number; nil if one of them is NULL.
+@_disfavoredOverload
+public func + <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<Double?> {
+    real(a, "+", "\(b)")
+}
+@_disfavoredOverload
+public func + <A: SQLNumber>(a: SQLExpression<A>, b: Double) -> SQLExpression<Double?> { real(a, "+", "\(b)") }
+
+/// A difference of numbers of two types.
+@_disfavoredOverload
+public func - <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<Double?> {
+    real(a, "-", "\(b)")
+}
+@_disfavoredOverload
+public func - <A: SQLNumber>(a: SQLExpression<A>, b: Double) -> SQLExpression<Double?> { real(a, "-", "\(b)") }
+
+/// A product of numbers of two types.
+@_disfavoredOverload
+public func * <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<Double?> {
+    real(a, "*", "\(b)")
+}
+@_disfavoredOverload
+public func * <A: SQLNumber>(a: SQLExpression<A>, b: Double) -> SQLExpression<Double?> { real(a, "*", "\(b)") }
+
+/// A quotient of numbers of two types; nil for a division by zero.
+@_disfavoredOverload
+public func / <A: SQLNumber, B: SQLNumber>(a: SQLExpression<A>, b: SQLExpression<B>) -> SQLExpression<Double?> {
+    real(a, "/", "\(b)")
+}
+@_disfavoredOverload
+public func / <A: SQLNumber>(a: SQLExpression<A>, b: Double) -> SQLExpression<Double?> { real(a, "/", "\(b)") }
+
+private func real<A>(_ a: SQLExpression<A>, _ name: String, _ b: SQL) -> SQLExpression<Double?> {
+    SQLExpression("CAST(\(a.sql) AS REAL) \(raw: name) \(b)", .custom)
+}

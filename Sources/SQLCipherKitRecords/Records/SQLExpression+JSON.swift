@@ -16,9 +16,162 @@ extension SQLExpression {
     }
 
     /// The form in which values are in the document.
-    static var formInside: ValueProfile {
+    private static var formInside: ValueProfile {
         var form = ValueProfile(dates: .iso8601, uuids: .uppercaseText, decimals: .number)
         if case .secondsSince1970 = JSONCodingOptions.of(Value.self).dates { form.dates = .realSeconds }
         return form
+    }
+}
+
+/// Arrays that are stored as JSON.
+extension SQLExpression {
+    /// Whether an array that is stored as JSON has an element (<https://sqlite.org/json1.html#jeach>). It reads each array: an index
+    /// does not help.
+    /// ```swift
+    /// let travelling = try db.fetchAll(Note.filter { $0.tags.contains("travel") })
+    /// ```
+    public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == [Element] { has(element) }
+
+    /// Whether an array that may be NULL, and then has no elements, has an element.
+    @_documentation(visibility: private)
+    public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == [Element]? { has(element) }
+
+    /// Whether an array in a column of its own has an element.
+    public func contains<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate where Value == JSONColumn<[Element]> {
+        has(element)
+    }
+
+    private func has<Element: SQLJSONScalar>(_ element: Element) -> SQLPredicate {
+        let each: SQL = "SELECT 1 FROM json_each(\(sql)) AS sqlcipherkit_each WHERE sqlcipherkit_each.value = \(element)"
+        return SQLPredicate("EXISTS (\(each))", .atom)
+    }
+}
+
+/// Comparisons of whole JSON documents: of ``JSONColumn``, ``JSONValue`` and plain `Codable` values that are stored as JSON, with a
+/// value or another expression.
+///
+/// `==`, `!=` and `in` compare documents as minified JSON text, whether they are stored as text or as JSONB. That finds what this
+/// package has stored from an equal value. The text decides: `1e2` differs from `100.0`, `-0.0` from `0.0`, `"\u0041"` from `"A"`,
+/// and the order of members matters. If a column does not contain JSON, the query throws. The comparison cannot use an index on the
+/// column itself, only one on the expression `json(column)`.
+extension SQLExpression {
+    /// Whether a value stored as JSON, or another one that codes itself, equals `b`; nil is NULL.
+    @_disfavoredOverload
+    public static func == (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored(.equal, b) ?? a.isNull }
+
+    /// Whether a value stored as JSON, or another one that codes itself, differs from `b`; nil is NULL.
+    @_disfavoredOverload
+    public static func != (a: Self, b: Value) -> SQLPredicate where Value: Codable { a.isStored(.notEqual, b) ?? a.isNotNull }
+
+    /// Whether a value stored as JSON, or another one that codes itself, is one of these. NULL matches if the list contains nil.
+    @_disfavoredOverload
+    public func `in`(_ values: some Sequence<Value>) -> SQLPredicate where Value: Codable {
+        var (list, hasNil) = ([any SQLValueConvertible](), false)
+        for value in values {
+            if let stored = Self.stored(value) { list.append(stored) } else { hasNil = true }
+        }
+        let found = isAmong(list)
+        return hasNil ? found || isNull : found
+    }
+
+    /// Whether a value that may be NULL is one of these.
+    @_disfavoredOverload
+    @_documentation(visibility: private)
+    public func `in`<T: Codable>(_ values: some Sequence<T>) -> SQLPredicate where Value == T? {
+        isAmong(values.compactMap { SQLExpression<T>.stored($0) })
+    }
+
+    func isDocument(_ comparison: SQLTerms.Comparison, _ value: SQL) -> SQLPredicate {
+        SQLPredicate(
+            .comparison(
+                SQLCondition.Side(sql: "json(\(sql))", canBeNull: canBeNull), comparison,
+                SQLCondition.Side(sql: "json(\(value))", canBeNull: false)))
+    }
+
+    func isDocument(in values: [SQL]) -> SQLPredicate {
+        let list = values.map { value -> SQL in "json(\(value))" }
+        return SQLPredicate(
+            .text("json(\(sql)) IN (\(list: list))", .comparison, isLoose: canBeNull && !values.isEmpty))
+    }
+
+    private func isAmong(_ values: [any SQLValueConvertible]) -> SQLPredicate {
+        let isDocument = DocumentTypes.contains(Value.self)
+        return isDocument ? self.isDocument(in: values.map(Self.argument)) : among(values.map { ProfiledValue($0, form) }, nil)
+    }
+
+    private func isStored(_ comparison: SQLTerms.Comparison, _ value: Value) -> SQLPredicate? where Value: Encodable {
+        guard let stored = Self.stored(value) else { return nil }
+        let canBeNull = canBeNull
+        let comparison = comparison == .notEqual && canBeNull ? .isNot : comparison
+        // A document comes as it is stored, any other value as itself.
+        if stored is SQLValue || type(of: stored)._isJSONDocument { return isDocument(comparison, Self.argument(stored)) }
+        return SQLPredicate(
+            .comparison(side(canBeNull), comparison, SQLCondition.Side(sql: "\(ProfiledValue(stored, form))", canBeNull: false)))
+    }
+
+    private static func argument(_ value: any SQLValueConvertible) -> SQL { "\(value)" }
+}
+
+/// A type with the same values in JSON and in a column: text, numbers and booleans, which
+/// may be optional. Dates are not among them, because their form in
+/// JSON depends on ``JSONCodingOptions``.
+public protocol SQLJSONScalar: SQLValueConvertible {}
+
+extension String: SQLJSONScalar {}
+extension Bool: SQLJSONScalar {}
+extension Int: SQLJSONScalar {}
+extension Int8: SQLJSONScalar {}
+extension Int16: SQLJSONScalar {}
+extension Int32: SQLJSONScalar {}
+extension Int64: SQLJSONScalar {}
+extension UInt8: SQLJSONScalar {}
+extension UInt16: SQLJSONScalar {}
+extension UInt32: SQLJSONScalar {}
+extension Double: SQLJSONScalar {}
+extension Float: SQLJSONScalar {}
+extension Optional: SQLJSONScalar where Wrapped: SQLJSONScalar {}
+
+/// A property of a document in a column, by its key path.
+extension SQLExpression {
+    /// A property of a document, as an SQL value; nil if the document lacks it.
+    /// ```swift
+    /// let romans = try db.fetchAll(Note.filter { $0.meta.json(\.city) == "Roma" })
+    /// // ("note"."meta" ->> '$.city') = ?
+    /// ```
+    /// The property must be a stored one, and so must those on the way to it: `\.address.city`, `\.address?.city`. Each is found
+    /// under its coding key. Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Its type must be a
+    /// ``SQLJSONScalar``. For elements of arrays and other types, see ``json(_:as:)``.
+    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
+    where Value == JSONColumn<Root> { value(property) }
+
+    /// A property of a document that may be NULL, as an SQL value.
+    @_documentation(visibility: private)
+    public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
+    where Value == JSONColumn<Root>? { value(property) }
+
+    /// A property of a `Codable` value that is stored as JSON, as an SQL value.
+    public func json<T: SQLJSONScalar>(_ property: KeyPath<Value, T> & Sendable) -> SQLExpression<T._Plain?>
+    where Value: Codable { value(property) }
+
+    /// A property of a `Codable` value that is stored as JSON and may be NULL, as an SQL value.
+    @_documentation(visibility: private)
+    public func json<Root: Codable, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
+    where Value == Root? { value(property) }
+
+    /// A value with its own form in a column is not JSON.
+    @available(*, unavailable, message: "the column is not stored as JSON")
+    public func json<T>(_ property: KeyPath<Value, T> & Sendable) -> SQLExpression<T?>
+    where Value: Codable & SQLValueConvertible { SQLExpression<T?>("NULL", .atom) }
+
+    private func value<Root, Property, T>(_ property: KeyPath<Root, Property> & Sendable) -> SQLExpression<T?> {
+        guard let names = PropertyName.path(of: property) else {
+            let error = DatabaseError.invalidArgument(
+                """
+                \(property) names no property of the JSON of \(Root.self): each of its parts must be stored in it, under a coding \
+                key that can be found out. Otherwise use json("…", as:)
+                """)
+            return SQLExpression<T?>("\(RefusedValue(error))", .atom)
+        }
+        return SQLExpression<T?>(json.value(JSONPath(components: names.map { .key($0) })), .atom)
     }
 }

@@ -14,7 +14,7 @@ struct TableRebuild {
 
     private var db: Connection { schema.connection }
 
-    func runChecked() throws {
+    fileprivate func runChecked() throws {
         let before = try ForeignKeyState(of: schema)
         try run()
         let after = try ForeignKeyState(of: schema)
@@ -28,7 +28,7 @@ struct TableRebuild {
     }
 
     /// Throws if the table has foreign keys or is the target of one. Used inside a transaction that enforces foreign keys.
-    func refuseForeignKeys() throws {
+    fileprivate func refuseForeignKeys() throws {
         for other in try schema.objects("m.type = 'table'") {
             let parents = try schema.foreignKeys(of: other).map(\.parent)
             guard other.isSameName(as: table) && !parents.isEmpty || parents.contains(name: table) else { continue }
@@ -201,5 +201,135 @@ extension String {
             if tokens.isWord(token, "AUTOINCREMENT") { return true }
         }
         return false
+    }
+}
+
+/// A view, or an event of a trigger's table, that can be used because its SQL compiles.
+struct SchemaProbe: Hashable {
+    let name: String
+    private let event: Event
+    private let sql: String
+
+    private enum Event { case read, insert, delete, update }
+
+    static func == (a: SchemaProbe, b: SchemaProbe) -> Bool { a.event == b.event && a.name.isSameName(as: b.name) }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(SQLName(name))
+        hasher.combine(event)
+    }
+
+    /// The views and triggers of a database that currently compile.
+    fileprivate static func compiling(_ schema: Schema) throws(DatabaseError) -> Set<SchemaProbe> {
+        let db = schema.connection
+        let temporary = schema.isTemporary ? [] : try db.temp.entries(where: "type IN ('view', 'trigger')")
+        var probes: [SchemaProbe] = []
+        for entry in try schema.entries(where: "type IN ('view', 'trigger')") { probes += try of(entry, schema) }
+        for entry in temporary { probes += try of(entry, db.temp) }
+        return Set(probes.filter { (try? db.prepare(SQL(raw: $0.sql))) != nil })
+    }
+
+    private static func of(_ entry: SchemaEntry, _ schema: Schema) throws(DatabaseError) -> [SchemaProbe] {
+        if entry.type == "view" {
+            return [SchemaProbe(name: entry.name, event: .read, sql: "SELECT * FROM \(schema.qualified(entry.name))")]
+        }
+        // A temporary trigger may belong to a table of any database: like SQLite, use the first one of that name.
+        let table = schema.isTemporary ? entry.table.quotedSQLIdentifier : schema.qualified(entry.table)
+        let columns = try schema.storedColumns(of: entry.table).map(\.quotedSQLIdentifier)
+        var statements: [(Event, String)] = [(.insert, "INSERT INTO \(table) DEFAULT VALUES"), (.delete, "DELETE FROM \(table)")]
+        if !columns.isEmpty {
+            statements.append((.update, "UPDATE \(table) SET " + columns.map { "\($0) = \($0)" }.joined(separator: ", ")))
+        }
+        return statements.map { SchemaProbe(name: entry.name, event: $0.0, sql: $0.1) }
+    }
+
+    func error(rebuilding table: String) -> DatabaseError {
+        .migration("\(name) would no longer compile after \(table) is rebuilt: drop it first, and create it again afterwards")
+    }
+}
+
+/// Changes to a table that ALTER TABLE cannot make.
+extension Schema {
+    /// Rebuilds a table with a new definition, and keeps its rows, row ids, indexes, triggers and all references to it. This
+    /// carries out the procedure of <https://sqlite.org/lang_altertable.html#otheralter> in one call.
+    /// ```swift
+    /// migrator.add("titles are unique") { db in
+    ///     let note = SQLTable("note") {
+    ///         SQLColumn("id", .integer).primaryKey()
+    ///         SQLColumn("title", .text).notNull().unique()
+    ///         SQLColumn("slug", .text)
+    ///     }
+    ///     try db.main.rebuildTable(note, values: ["slug": "lower(title)"])
+    /// }
+    /// ```
+    /// A column gets the values of the column with the same name, or of its expression in `values`; a new column gets its default.
+    /// If the new definition refuses a row, the call throws. The next number of an AUTOINCREMENT key is kept. Triggers do not run.
+    ///
+    /// The call takes as long as copying the rows twice. A ``ChangeRecorder`` sees it as inserting every row.
+    ///
+    /// Indexes are created again, unless the description has one of the same name, and so are triggers, including temporary ones.
+    /// Views, other tables and full-text tables are left unchanged. If one of them no longer compiles because a column is missing,
+    /// the call throws: drop it first, in the same transaction, and create it again afterwards.
+    ///
+    /// Foreign keys are not enforced meanwhile, but checked at the end: if a row violates one and did not before, the call throws.
+    /// Since enforcement cannot be switched inside a transaction, call this in a migration or outside a transaction. Inside one, it
+    /// throws if the connection enforces foreign keys and the table has one or is the target of one.
+    /// - Parameters:
+    ///   - table: the new description, under the same name.
+    ///   - values: expressions over the old columns, by the names of the new ones.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that does not exist or is not an ordinary one, or a value for
+    ///   a column that cannot be written; ``DatabaseError/Reason/misuse`` if foreign key enforcement would have to be switched;
+    ///   ``DatabaseError/Reason/migration`` if something would be broken; or an error from SQLite. In each case nothing has
+    ///   changed.
+    public func rebuildTable(_ table: SQLTable, values: [String: SQL] = [:]) throws(DatabaseError) {
+        try live()
+        var table = table
+        table.schema = name
+        let described = table
+        try DatabaseError.only("the rebuild of a table") {
+            let statements = try described.creation(on: connection)
+            try rebuild(described.name, statements[0], indexes: Array(statements.dropFirst()), values)
+        }
+    }
+
+    /// Rebuilds a table with a definition in SQL, like ``rebuildTable(_:values:)``.
+    /// ```swift
+    /// try db.main.rebuildTable("note", sql: "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT NOT NULL CHECK (title <> ''))")
+    /// ```
+    /// - Parameters:
+    ///   - table: the table's name.
+    ///   - sql: a single CREATE TABLE statement for this name, without a database name and without bound values.
+    ///   - values: expressions over the old columns, by the names of the new ones.
+    /// - Throws: the same errors as with a description; ``DatabaseError/Reason/schemaText`` for any other SQL.
+    public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws(DatabaseError) {
+        // A definition has no parameters, so that what is interpolated cannot be meant as a value.
+        guard sql.arguments.isEmpty else {
+            throw DatabaseError.invalidArgument("the definition of a table cannot have bound values: write them as literals")
+        }
+        let entry = SchemaEntry(type: "table", name: table, table: table, isVirtual: false, sql: sql.text)
+        try DatabaseError.only("the rebuild of a table") {
+            try rebuild(table, try entry.statement().sqlAsWritten(in: self), indexes: [], values)
+        }
+    }
+
+    private func rebuild(_ table: String, _ definition: SQL, indexes: [SQL], _ values: [String: SQL]) throws {
+        guard let form = try form(of: table) else {
+            throw DatabaseError.invalidArgument("the database \(name) has no table \(table)")
+        }
+        guard form.kind == .table, !form.name.isKeptFromSQL, !form.name.hasNamePrefix("sqlite_") else {
+            throw DatabaseError.invalidArgument("\(table) is not a table that can be rebuilt")
+        }
+        let run = TableRebuild(schema: self, table: form.name, definition: definition, indexes: indexes, values: values)
+        let isEnforcing = try connection.settings.isEnabled(.foreignKeys)
+        guard isEnforcing else { return try connection.transaction { _ in try run.run() } }
+        if connection.isInTransaction {
+            try connection.savepoint { _ in
+                try run.refuseForeignKeys()
+                try run.run()
+                try run.refuseForeignKeys()
+            }
+        } else {
+            try connection.withoutForeignKeys { try connection.transaction { _ in try run.runChecked() } }
+        }
     }
 }

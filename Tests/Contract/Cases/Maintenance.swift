@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// Rewriting, key slots, changesets, change logs and reports.
 extension Cases {
@@ -9,7 +10,8 @@ extension Cases {
         family("change-key",
             call("in place", .rewrites, refusing: [.plaintext, .memory, .readOnly, .slots]) { t in
                 try t.schema.changeKey(to: .passphrase("other", cipher: Subject.quick))
-            },
+            })
+        + family("change-key-mode",
             call("by a new file", .rewrites, refusing: [.plaintext, .memory, .readOnly, .slots]) { t in
                 try t.schema.changeKey(to: .passphrase("other", cipher: Subject.quick), mode: .newFile)
             })

@@ -1,6 +1,7 @@
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
+import SQLCipherKitSync
 
 /// Stores, replicas, followers, and change logs that travel through a store.
 extension Cases {

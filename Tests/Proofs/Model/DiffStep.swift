@@ -1,4 +1,5 @@
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// Compares a copy of the database with what some steps make of it, and turns the copy into that.
 struct DiffStep: Step {

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// Records what some steps change, and applies it to a copy of the database of before: the copy must become equal, and with the
 /// inverse as before.

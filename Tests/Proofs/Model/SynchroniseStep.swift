@@ -1,4 +1,5 @@
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// Three copies of the main database that change on their own and exchange messages: in the end, all have the same rows.
 struct SynchroniseStep: Step {

@@ -99,9 +99,9 @@ import TestSupport
             }
         }
         // Those for one key. The others go through `read` and `write`, so that several are one snapshot or one transaction.
-        let own = try ["KeyValueStore+Reading", "KeyValueStore+Writing"].flatMap { try calls("\($0).swift") }
-            .filter { !$0.contains(/All\(|purgeExpired/) }
-        let shared = try calls("SharedKeyValueStore+Calls.swift")
+        func isForOneKey(_ call: String) -> Bool { call.prefixMatch(of: #/(get|contains|set|remove)\(_ key/#) != nil }
+        let own = try calls("KeyValueStore.swift").filter(isForOneKey)
+        let shared = try calls("SharedKeyValueStore.swift").filter(isForOneKey)
         #expect(own.count == 10 && own.contains("contains(_ key: String)"))
         #expect(shared.filter { !$0.hasSuffix(" async") }.sorted() == own.sorted())
         #expect(shared.filter { $0.hasSuffix(" async") }.sorted() == own.map { "\($0) async" }.sorted())

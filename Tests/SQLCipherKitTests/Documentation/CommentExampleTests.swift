@@ -24,6 +24,7 @@ import TestSupport
         import Foundation
         import SQLCipherKit
         import SQLCipherKitReplication
+        import SQLCipherKitSync
         struct Meta: Codable, Hashable, Sendable { var city: String; var seen = Date() }
         struct Frame: Codable, Sendable { var x = 0, y = 0, width = 0, height = 0 }
         struct Person: SQLRecord { var id: Int64?; var name: String }
@@ -99,14 +100,12 @@ import TestSupport
     private static let meanings = [
         "/DatabaseRegion.swift": "let changes: DatabaseChanges",
         "/JSONExpression.swift": "let meta: JSONExpression",
-        "/JSONExpression+Forms.swift": "let meta: JSONExpression",
-        "/BlobChunks.swift": "let blob: Blob, connection: Line",
+        "/Blob.swift": "let blob: Blob, connection: Line",
         "/Encryption+Slots.swift": "let notes: DatabaseLocation",
-        "/KeySlotStorage.swift": "let stored: [UInt8]; func store(_ bytes: Any) {}",
-        "/CipherConfiguration+Cost.swift": "let log: Log",
+        "/SlotFile.swift": "let stored: [UInt8]; func store(_ bytes: Any) {}",
+        "/CipherConfiguration.swift": "let log: Log",
         "/DatabaseConverter.swift": "let settings: CipherConfiguration",
-        "/KeyValueStore+Iteration.swift": "var frames: [String: Frame] = [:]",
-        "/KeyValueStore+Writing.swift": "let frame = Frame()",
+        "/KeyValueStore.swift": "var frames: [String: Frame] = [:]; let frame = Frame()",
         "/SharedKeyValueStore.swift": "let settings: SharedKeyValueStore",
         "SharedChangeLog+Synchronize.swift": "let log: SharedChangeLog",
         "/FullTextIndex.swift": "struct Field { var text = \"\" }; let field = Field()",

@@ -9,10 +9,12 @@ import TestSupport
 /// a package's manifest: ReleaseConsumerTests builds with these.
 @Suite struct ExampleTests {
     static let pages: [String] = {
-        let articles = "Sources/SQLCipherKit/Documentation.docc"
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file(articles).path)) ?? []
-        return ["README.md", "Sources/SQLCipherKitReplication/Documentation.docc/Replication.md"]
-            + names.filter { $0.hasSuffix(".md") }.sorted().map { "\(articles)/\($0)" }
+        let modules = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file("Sources").path)) ?? []
+        return ["README.md"] + modules.sorted().flatMap { module in
+            let catalogue = "Sources/\(module)/Documentation.docc"
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file(catalogue).path)) ?? []
+            return names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalogue)/\($0)" }
+        }
     }()
 
     /// The source of each test file, line by line.
@@ -107,7 +109,9 @@ import TestSupport
 
     /// The pages that must have examples, so that a change of how they are marked is noticed.
     @Test func thereAreExamples() throws {
-        for page in ["README.md", "Sources/SQLCipherKit/Documentation.docc/JSON.md"] {
+        let catalogues = ["SQLCipherKit": "JSON", "SQLCipherKitReplication": "Replication", "SQLCipherKitSync": "Changesets"]
+        for page in ["README.md"] + catalogues.map({ "Sources/\($0)/Documentation.docc/\($1).md" }) {
+            #expect(Self.pages.contains(page))
             let text = try String(contentsOf: Repository.file(page), encoding: .utf8)
             #expect(Self.examples(in: text).count >= 10, "\(page)")
         }

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 import Testing
 import TestSupport
 

@@ -1,4 +1,5 @@
 import SQLCipherKit
+import SQLCipherKitSync
 import Testing
 import TestSupport
 

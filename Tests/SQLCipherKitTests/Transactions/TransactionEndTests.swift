@@ -1,5 +1,6 @@
 import KitSupport
 import SQLCipherKit
+import SQLCipherKitSync
 import Testing
 import TestSupport
 

@@ -1,6 +1,7 @@
 import Foundation
 import KitSupport
 import SQLCipherKit
+import SQLCipherKitSync
 import Testing
 import TestSupport
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = ROOT / "Tests" / "AppleSecurity"
-ROOMS = [ROOT / "Sources" / room for room in ("SQLCipherKitCore/Keys", "SQLCipherKitMaintenance/KeyStores")]
+ROOMS = [ROOT / "Sources" / room for room in ("SQLCipherKitCore/Keys", "SQLCipherKitFiles/KeyStores")]
 BUILD = ROOT / ".build" / "debug"
 WHAT = "Swift for the Keychain and file protection"
 
@@ -51,7 +51,7 @@ def build_and_run(folder):
             name: sorted((TESTS / name).glob("*.swift")) for name in ("Security", "SwiftUI")}}.items():
         swiftc("-parse-as-library", "-emit-library", "-static", "-emit-module", "-module-name", name,
                "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
-    targets = [f"SQLCipherKit{part}" for part in ("", "Concurrency", "Core", "Maintenance", "Records", "Search")]
+    targets = [f"SQLCipherKit{part}" for part in ("", "Concurrency", "Core", "Files", "Records", "Search")]
     targets += ["CSQLCipher", "CSQLCipherProvider"]
     # Objects of files that are gone stay in the folder.
     objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))

@@ -1,4 +1,4 @@
-"""Compares the picture of the modules in ARCHITECTURE.md with the manifest and the sources.
+"""Compares the rings and the table of modules in ARCHITECTURE.md with the manifest and the sources.
 
 Run through scripts/workshop/check-modules."""
 
@@ -13,16 +13,39 @@ ROOT = Path(__file__).resolve().parent.parent.parent.parent
 # What a module may import beside what the picture says: the system's.
 SYSTEM = {"AppKit", "Darwin", "Dispatch", "Foundation", "Glibc", "LocalAuthentication", "Musl", "Observation", "Security",
           "Synchronization", "UIKit", "WinSDK", "os"}
-MOST_LINES = 18_000
+MOST_LINES = 20_000
 IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))? )*(?:(?:public|package|internal|private|fileprivate) )?"
                     r"import (?:(?:struct|class|enum|protocol|func|var|let|typealias) )?(\w+)", re.MULTILINE)
 
 
-def picture():
+def rings(text):
+    """The picture: {name: how far out its ring is}, and the pairs (a module, the one beside it that it sees)."""
+    lines = [line.split("|")[0] for line in text.split("```")[1].splitlines() if "|" in line]
+    words = {word: len(lines) - number for number, line in enumerate(lines) for word in re.findall(r"\b[A-Z]\w+", line)}
+    beside = {(after, before) for line in lines for before, after in re.findall(r"(\w+) ← (\w+)", line)}
+    return words, beside
+
+
+def table(text):
     """The table: {module: (the modules that it sees, its rooms)}."""
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    rows = re.findall(r"^\| `(SQLCipherKit\w*)` \| ([^|]*) \| ([^|]*) \|$", text, re.MULTILINE)
-    return {name: (set(re.findall(r"`(\w+)`", sees)), set(re.findall(r"`([\w.]+)`", rooms))) for name, sees, rooms in rows}
+    modules, name = {}, None
+    for bold, plain, sees in re.findall(r"^\| (?:\*\*`(\w+)`\*\*|`([\w/]+)`) \| ([^|]*) ?\| [^|]* \|$", text, re.MULTILINE):
+        if bold:
+            name = bold
+            modules[name] = set(re.findall(r"`(\w+)`", sees)), set()
+        elif name and not sees:
+            modules[name][1].add(plain)
+    return modules
+
+
+def missing(text):
+    """The files and folders that the page names and that are not there, whatever folder they are in."""
+    paths = []
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in (".build", ".git")]
+        paths += [f"{folder}/{name}" for name in folders + files]
+    names = re.findall(r"`(\w[\w.+-]*(?:/[\w.+-]+)+|\w[\w+-]*\.(?:c|h|md|py|swift))`", text)
+    return sorted(name for name in set(names) if not any(path.endswith(f"/{name}") for path in paths))
 
 
 def targets():
@@ -46,36 +69,55 @@ def undeclared(manifest):
                 yield f"{path.relative_to(ROOT)} imports {other}, which the manifest does not name for {target}"
 
 
-def tied(modules):
-    """The modules that reach themselves."""
-    def reached(name, seen):
-        for other in modules.get(name, ((), ()))[0]:
-            if other not in seen:
-                seen.add(other)
-                reached(other, seen)
-        return seen
-    return [name for name in modules if name in reached(name, set())]
+def reached(manifest, name):
+    """The targets that a target depends on, directly or not."""
+    seen, left = set(), [name]
+    while left:
+        new = manifest.get(left.pop(), set()) - seen
+        seen |= new
+        left += new
+    return seen
+
+
+def inward(manifest, text):
+    """What a module sees and its ring forbids. The modules that SQLCipherKit stands for have rings, and it has none."""
+    words, beside = rings(text)
+    for name, names in manifest.items():
+        for other in sorted(names):
+            own, its = (module.removeprefix("SQLCipherKit") or module for module in (name, other))
+            if own in words and its in words and words[its] >= words[own] and (own, its) not in beside:
+                yield f"{name} sees {other}, whose ring is not inside its own"
+    for other in sorted(reached(manifest, "SQLCipherKit")):
+        if words.get(other.removeprefix("SQLCipherKit"), 0) > words.get("Files", 0):
+            yield f"SQLCipherKit brings {other}, which is outside of its rings"
 
 
 def problems():
-    modules, described = picture(), targets()
+    text, described = (ROOT / "ARCHITECTURE.md").read_text(), targets()
+    pictured, words = table(text), rings(text)[0]
     manifest = {name: names for name, (names, _) in described.items()}
     yield from undeclared(described)
-    if not modules:
-        yield "ARCHITECTURE.md has no table of modules"
+    yield from inward(manifest, text)
+    yield from (f"ARCHITECTURE.md names {name}, which is not there" for name in missing(text))
     libraries = {name for name in manifest
                  if name.startswith("SQLCipherKit") and not name.endswith("Tests")
                  and name not in ("SQLCipherKitCLI", "SQLCipherKitMacros")}
-    for name in sorted(libraries ^ set(modules)):
-        yield f"{name} is {'not in the picture' if name in libraries else 'no target'}"
-    for name in tied(modules):
-        yield f"{name} sees itself"
-    # The modules that SQLCipherKit stands for: whoever imports it imports these.
+    modules = {name: row for name, row in pictured.items() if name in libraries}
+    for name in sorted(set(pictured) - set(manifest) | libraries - set(modules)):
+        yield f"{name} is {'not in the table' if name in libraries else 'no target'}"
+    for name in sorted(libraries - {"SQLCipherKit"}):
+        if name.removeprefix("SQLCipherKit") not in words:
+            yield f"{name} is in no ring"
+    for name in sorted(set(pictured) & set(manifest) - libraries):
+        for room in sorted(pictured[name][1]):
+            if not (described[name][1] / room).is_dir():
+                yield f"{room} is no room of {name}"
+    for name in sorted(modules):
+        if name in reached(manifest, name):
+            yield f"{name} sees itself"
     for name, (sees, rooms) in modules.items():
-        if name not in manifest:
-            continue
         for other in sorted(manifest[name] ^ sees):
-            where = "the manifest" if other in manifest[name] else "the picture"
+            where = "the manifest" if other in manifest[name] else "the table"
             yield f"only {where} says that {name} sees {other}"
         folder = ROOT / "Sources" / name
         files = sorted(folder.rglob("*.swift"))
@@ -91,9 +133,9 @@ def problems():
         for other in sorted(sees - used):
             if other.startswith("SQLCipherKit") and other != "SQLCipherKitMacros":
                 yield f"no file of {name} imports {other}"
-        there = {path.name for path in folder.iterdir() if path.is_dir() and any(path.iterdir())}
+        there = {path.name for path in folder.iterdir() if path.is_dir() and path.suffix != ".docc" and any(path.iterdir())}
         for room in sorted(there ^ rooms):
-            yield f"{room} is {'not in the picture of' if room in there else 'no room of'} {name}"
+            yield f"{room} is {'not in the table for' if room in there else 'no room of'} {name}"
         lines = sum(path.read_text().count("\n") for path in files)
         if lines > MOST_LINES:
             yield f"{name} has {lines} lines, more than {MOST_LINES}"

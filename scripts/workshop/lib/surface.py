@@ -10,7 +10,8 @@ import contract
 
 TYPES = {"struct", "class", "enum", "protocol", "typealias", "macro", "associatedtype"}
 # What a reader learns the interface from, or what stands for a user of it.
-SHOWN = ["README.md", "Sources/SQLCipherKit/Documentation.docc", "Sources/SQLCipherKitReplication/Documentation.docc", "Examples",
+SHOWN = ["README.md", "Sources/SQLCipherKit/Documentation.docc", "Sources/SQLCipherKitReplication/Documentation.docc",
+         "Sources/SQLCipherKitSync/Documentation.docc", "Examples",
          "Sources/SQLCipherKitCLI", "Tests/Benchmarks/Sources"]
 CONVENTIONAL = set("""== != < hash encode init description debugDescription customMirror makeIterator next startIndex endIndex index
                       makeAsyncIterator Iterator AsyncIterator Element rawValue hashValue id errorDescription stringLiteral intValue

@@ -1,5 +1,6 @@
 import SQLCipherKit
 import SQLCipherKitReplication
+import SQLCipherKitSync
 
 extension Notebook {
     /// Makes this copy equal to all others that use the folder, as far as they have left their changes there.

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// Notes in one encrypted file.
 public struct Notebook: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitSync
 
 /// What a change log costs a writer, for scripts/bench changes: runs one round in an empty folder, and prints its figures as JSON.
 ///

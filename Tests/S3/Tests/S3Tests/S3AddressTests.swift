@@ -1,5 +1,5 @@
 import SQLCipherKit
-@testable import SQLCipherKitReplication
+@testable import SQLCipherKitStores
 import Testing
 
 /// Stores by their URL, with an environment.

@@ -1,6 +1,7 @@
 import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
+import SQLCipherKitSync
 import Synchronization
 import Testing
 

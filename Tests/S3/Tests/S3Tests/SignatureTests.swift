@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 import SQLCipherKit
-@testable import SQLCipherKitReplication
+@testable import SQLCipherKitStores
 
 /// The examples of Amazon's documentation.
 @Suite struct SignatureTests {

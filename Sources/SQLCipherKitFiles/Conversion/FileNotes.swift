@@ -1,0 +1,131 @@
+import Foundation
+import SQLCipherKitCore
+
+/// What is known of a database's file and is not in it: in a file beside it, by the number of the file that it is about, as another
+/// file under the database's name has another content.
+package struct FileNotes {
+    private static let magic = Array("SQLCipherKit notes 1".utf8), infix = "-replicated-"
+
+    private struct Entry {
+        let file: UInt64
+        let note: [UInt8]
+    }
+
+    /// The path of the file: that of the database with `-replicated-` and the name.
+    package let path: String
+    private let database: String
+
+    package init(of database: String, named name: String) {
+        (self.database, path) = (database, database + Self.infix + name)
+    }
+
+    private static func number(of file: String) -> UInt64? { DatabaseFile.identity(of: file)?.last }
+
+    /// What is written of the file under the database's name. If that is missing, it is what was written of it.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
+    package func read() throws(DatabaseError) -> [UInt8]? {
+        let all = try entries()
+        guard let present = Self.number(of: database) else { return all.first?.note }
+        return all.first { $0.file == present }?.note
+    }
+
+    private func entries() throws(DatabaseError) -> [Entry] {
+        // After a power failure, a file that was not flushed may be empty or zeroes: it was not written.
+        guard let bytes = try OwnFile.contents(of: path), bytes.contains(where: { $0 != 0 }) else { return [] }
+        guard bytes.starts(with: Self.magic) else { throw damage }
+        var rest = bytes.dropFirst(Self.magic.count), all: [Entry] = []
+        func number(_ count: Int) -> UInt64 {
+            defer { rest = rest.dropFirst(count) }
+            return rest.prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        while !rest.isEmpty {
+            guard rest.count >= 12 else { throw damage }
+            let file = number(8), count = Int(number(4))
+            guard rest.count >= count else { throw damage }
+            all.append(Entry(file: file, note: Array(rest.prefix(count))))
+            rest = rest.dropFirst(count)
+        }
+        return all
+    }
+
+    /// What a damaged file means.
+    package var damage: DatabaseError {
+        DatabaseFile.cannotOpen(
+            path, "it is damaged. It says what the database holds of its replica: without it, a history of its own begins")
+    }
+
+    /// - Parameter isDurable: whether it must survive a power failure; else it survives the process.
+    package func write(_ note: [UInt8], isDurable: Bool) throws(DatabaseError) {
+        try write([Entry(file: Self.number(of: database) ?? 0, note: note)], isDurable)
+    }
+
+    private func write(_ entries: [Entry], _ isDurable: Bool = true) throws(DatabaseError) {
+        if entries.isEmpty {
+            guard unlink(path) == 0 || errno == ENOENT else {
+                throw AtomicFile.failure(.ioError, "the file cannot be removed", path)
+            }
+            return
+        }
+        var bytes = Self.magic
+        for entry in entries {
+            withUnsafeBytes(of: entry.file.bigEndian) { bytes += $0 }
+            withUnsafeBytes(of: UInt32(entry.note.count).bigEndian) { bytes += $0 }
+            bytes += entry.note
+        }
+        try OwnFile.replace(path, with: bytes, isDurable: isDurable)
+    }
+
+    // MARK: Another file
+
+    /// What is written before another file gets the database's name, and what was there before.
+    package struct Change {
+        fileprivate let notes: FileNotes
+        private let former: [UInt8]?
+        private let new: [Entry]
+
+        fileprivate init(_ notes: FileNotes, _ file: String, _ note: [UInt8]?) throws(DatabaseError) {
+            guard let number = FileNotes.number(of: file) else { throw DatabaseFile.cannotOpen(file, "the new file is gone") }
+            self.notes = notes
+            former = try OwnFile.contents(of: notes.path)
+            new = note.map { [Entry(file: number, note: $0)] } ?? []
+            // A number that is free is given to another file.
+            let others = ((try? notes.entries()) ?? []).filter { $0.file != number && DatabaseFile.exists(notes.database) }
+            do { try notes.write(new + others) } catch {
+                undo()
+                throw error
+            }
+        }
+
+        /// The new file has the name.
+        package func end() { try? notes.write(new) }
+
+        /// The former file still has it.
+        package func undo() {
+            if let former { try? OwnFile.replace(notes.path, with: former) } else { unlink(notes.path) }
+        }
+    }
+
+    /// Writes down what a new file holds, before it gets the database's name. Whichever file has the name when that is interrupted,
+    /// it is not taken for the other one.
+    /// - Parameters:
+    ///   - file: where the new file is.
+    ///   - note: what it holds; nil if that is nothing.
+    package func begin(replacingBy file: String, note: [UInt8]?) throws(DatabaseError) -> Change { try Change(self, file, note) }
+
+    /// Begins to replace a database's file by one with the same content: what is known of it is known of that one. Notes that are
+    /// damaged stay as they are.
+    static func carry(of database: String, to file: String) throws(DatabaseError) -> [Change] {
+        let url = URL(fileURLWithPath: database), prefix = url.lastPathComponent + infix
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path)) ?? []
+        var changes: [Change] = []
+        for name in names where name.hasPrefix(prefix) && !name.hasSuffix("~") {
+            let notes = FileNotes(of: database, named: String(name.dropFirst(prefix.count)))
+            guard let note = try? notes.read() else { continue }
+            do { changes.append(try notes.begin(replacingBy: file, note: note)) } catch {
+                for change in changes { change.undo() }
+                throw error
+            }
+        }
+        return changes
+    }
+}

@@ -1,0 +1,190 @@
+import CSQLCipher
+import SQLCipherKitCore
+
+/// All slots of a database, as in the slot file. The article "Key slots" describes the format.
+struct SlotTable: Hashable, Sendable {
+    static let magic = Array("SQCKSLOT".utf8)
+    /// The version that is written. Version 1 can be read.
+    static let version = 2
+    static let idCount = 16
+    static let maximumBytes = 65_536
+    /// The number of earlier changes that a table records.
+    private static let maximumHistory = 64
+    private static let macCount = Int(SQLCIPHERKIT_MAC)
+
+    private(set) var version = Self.version
+    /// Identifies this set of slots permanently.
+    var id: [UInt8]
+    /// Grows with every change.
+    var generation = 1
+    /// A random name for each of the last changes, with the one of this generation last; empty in version 1.
+    private(set) var history: [[UInt8]] = []
+    /// Whether the slots were created for a database that did not exist, and have not been changed with it since: that database may
+    /// have no mark of them.
+    var isForNewDatabase = false
+    /// The key from before a change of the database key that may be incomplete.
+    var previous: WrappedKey?
+    var slots: [SlotRecord] = []
+
+    init() throws(DatabaseError) {
+        id = try randomBytes(Self.idCount)
+        history = [try randomBytes(Self.idCount)]
+    }
+
+    /// Parses a table without the key: this checks its sizes, not its authenticity. See `authenticate`.
+    init(parsing bytes: [UInt8]) throws(DatabaseError) {
+        guard bytes.count <= Self.maximumBytes else { throw .damagedSlots("they are larger than \(Self.maximumBytes) bytes") }
+        guard bytes.count > Self.macCount else { throw .damagedSlots("they are truncated") }
+        var reader = ByteReader(bytes[..<(bytes.count - Self.macCount)])
+        guard try reader.bytes(Self.magic.count) == Self.magic else { throw .damagedSlots("they are not SQLCipherKit key slots") }
+        version = try reader.integer(2)
+        guard (1...Self.version).contains(version) else { throw .damagedSlots("they have the unknown version \(version)") }
+        let flags = try reader.integer(2)
+        guard flags & ~(version == 1 ? 1 : 3) == 0 else { throw .damagedSlots("they have unknown flags") }
+        id = try reader.bytes(Self.idCount)
+        generation = try reader.integer(8)
+        // Version 1 has no flag for it.
+        isForNewDatabase = version == 1 ? generation == 1 : flags & 2 != 0
+        guard generation > 0 else { throw .damagedSlots("they have no generation") }
+        if version > 1 {
+            let count = try reader.integer(2)
+            guard (1...Self.maximumHistory).contains(count), count <= generation else {
+                throw .damagedSlots("they name \(count) changes")
+            }
+            for _ in 0..<count { history.append(try reader.bytes(Self.idCount)) }
+        }
+        let count = try reader.integer(2)
+        guard (1...KeySlots.maximumSlots).contains(count) else { throw .damagedSlots("they claim to be \(count)") }
+        if flags & 1 == 1 { previous = try WrappedKey(&reader) }
+        for _ in 0..<count {
+            let slot = try SlotRecord(&reader, version: version)
+            guard !slots.contains(where: { $0.label.isSameText(as: slot.label) || $0.id == slot.id }) else {
+                throw .damagedSlots("two are identical")
+            }
+            slots.append(slot)
+        }
+        guard reader.isAtEnd else { throw .damagedSlots("there are bytes after them") }
+    }
+
+    /// Increases the generation, beyond `seen` too, and writes the current version from now on.
+    mutating func advance(beyond seen: Int = 0, under key: Encryption) throws(DatabaseError) {
+        let last = max(generation, seen)
+        guard last < Int.max else { throw .damagedSlots("they cannot be changed again") }
+        // If there is a gap, the changes before it do not belong to these slots.
+        if last > generation { history = [] }
+        generation = last + 1
+        history = history.suffix(Self.maximumHistory - 1) + [try randomBytes(Self.idCount)]
+        if version == 1, let before = try previousKey(under: key) {
+            version = Self.version
+            try setPrevious(before, under: key)
+        }
+        version = Self.version
+    }
+
+    /// Returns the name of the change that made a generation, if it is known.
+    func change(of generation: Int) -> [UInt8]? {
+        let index = history.count - 1 - (self.generation - generation)
+        return history.indices.contains(index) ? history[index] : nil
+    }
+
+    /// Returns the bytes to store, authenticated under the database key.
+    func bytes(under key: Encryption) throws(DatabaseError) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.bytes(Self.magic)
+        writer.integer(Self.version, 2)
+        writer.integer((previous == nil ? 0 : 1) | (isForNewDatabase ? 2 : 0), 2)
+        writer.bytes(id)
+        writer.integer(generation, 8)
+        writer.integer(history.count, 2)
+        for change in history { writer.bytes(change) }
+        writer.integer(slots.count, 2)
+        previous?.write(to: &writer)
+        for slot in slots { slot.write(to: &writer) }
+        let body = writer.result
+        let bytes = body + (try Self.mac(body[...], key, Self.version))
+        guard bytes.count <= Self.maximumBytes else {
+            throw .invalidArgument("the key slots would be larger than \(Self.maximumBytes) bytes")
+        }
+        return bytes
+    }
+
+    /// Throws unless a holder of the database key has written these bytes, which this table was parsed from.
+    func authenticate(_ bytes: [UInt8], under key: Encryption) throws(DatabaseError) {
+        guard bytes.count > Self.macCount else { throw .damagedSlots("they are truncated") }
+        let mac = try Self.mac(bytes[..<(bytes.count - Self.macCount)], key, version)
+        let stored = Array(bytes[(bytes.count - Self.macCount)...])
+        guard sqlcipherkit_equal(mac, stored, Self.macCount) == 1 else {
+            throw .damagedSlots("they were changed without the database's key, or another process has changed the key")
+        }
+    }
+
+    private static func mac(_ body: ArraySlice<UInt8>, _ key: Encryption, _ version: Int) throws(DatabaseError) -> [UInt8] {
+        var mac = [UInt8](repeating: 0, count: macCount)
+        let rc = try key.derived(for: "the whole file", version: version, count: 64).withUnsafeBytes { key in
+            body.withUnsafeBytes { body in sqlcipherkit_mac(key.baseAddress, key.count, body.baseAddress, body.count, &mac) }
+        }
+        if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the slots could not be authenticated") }
+        return mac
+    }
+
+    // MARK: The previous key
+
+    private var associated: [UInt8] { Self.magic + [UInt8(version)] + id }
+
+    private func wrapping(under key: Encryption) throws(DatabaseError) -> SecureBytes {
+        try key.derived(for: "the key before", version: version, count: 32)
+    }
+
+    mutating func setPrevious(_ previous: Encryption, under key: Encryption) throws(DatabaseError) {
+        version = Self.version
+        self.previous = try WrappedKey(previous, under: wrapping(under: key), associated: associated)
+    }
+
+    func previousKey(under key: Encryption) throws(DatabaseError) -> Encryption? {
+        guard let previous else { return nil }
+        guard let key = try previous.open(under: wrapping(under: key), associated: associated) else {
+            throw .damagedSlots("the key from before the last change of key does not open")
+        }
+        return key
+    }
+
+    func index(of label: String) throws(DatabaseError) -> Int {
+        guard let index = slots.firstIndex(where: { $0.label.isSameText(as: label) }) else {
+            throw .invalidArgument("there is no key slot labelled \(label)")
+        }
+        return index
+    }
+}
+
+/// Reads big-endian integers and bytes, and throws if there are not enough left.
+struct ByteReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func bytes(_ count: Int) throws(DatabaseError) -> [UInt8] {
+        guard count >= 0, count <= rest.count else { throw .damagedSlots("they are truncated") }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    /// Reads an integer of up to 8 bytes; of 8 bytes, the highest bit must not be set.
+    mutating func integer(_ count: Int) throws(DatabaseError) -> Int {
+        let value = try bytes(count).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard let value = Int(exactly: value) else { throw .damagedSlots("a number is too large") }
+        return value
+    }
+}
+
+/// Writes the format that `ByteReader` reads.
+struct ByteWriter {
+    private(set) var result: [UInt8] = []
+
+    mutating func bytes(_ bytes: [UInt8]) { result += bytes }
+
+    mutating func integer(_ value: Int, _ count: Int) {
+        for index in 0..<count { result.append(UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - index)))) }
+    }
+}

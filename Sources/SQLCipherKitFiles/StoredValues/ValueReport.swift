@@ -1,0 +1,241 @@
+import SQLCipherKitCore
+
+extension Schema {
+    /// How the columns of a database store dates, UUIDs, booleans and numbers, for which SQLite has no types of its own; see
+    /// ``Schema/valueReport(sampling:limits:)``.
+    public struct ValueReport: Hashable, Sendable {
+        /// The apparent content of a column.
+        public enum Content: String, Hashable, Sendable {
+            case dates, uuids, booleans, numbers, text, bytes
+            /// Values of several kinds.
+            case anything
+            /// Only NULL, or no rows.
+            case nothing
+        }
+
+        /// How a value is stored.
+        public enum Form: Hashable, Sendable {
+            case integer, real, text, blob
+            /// A date, as a strategy stores it.
+            case date(DateStrategy)
+            /// A date as text in an SQLite form that no strategy writes, such as a day alone. It can be read and converted.
+            case otherDate
+            /// A blob in which `NSKeyedArchiver` has stored an `NSDate`. It is not read as a date, but can be converted.
+            case archivedDate
+            /// A date as text in MongoDB's Extended JSON, as Realm exports it. It is not read as a date, but can be converted.
+            case extendedJSONDate
+            /// A UUID, as a strategy stores it.
+            case uuid(UUIDStrategy)
+            /// A number in decimal digits as text, which SQLite compares as text.
+            case numericText
+            /// `true` or `false`, `yes` or `no`, as text.
+            case booleanText
+        }
+
+        /// One column.
+        public struct Column: Hashable, Sendable {
+            /// Its table.
+            public let table: String
+            /// Its name.
+            public let name: String
+            /// Its declared type, as written; empty if there is none.
+            public let type: String
+            /// Its apparent content.
+            public let content: Content
+            /// The forms of its values, with the number of each among the examined rows, the most frequent first; without NULL.
+            public let forms: [Count]
+            /// Why numbers in the column are taken for dates of that form; nil if none are. It begins with "a guess" unless the
+            /// library that wrote the file is known to store its dates so. ``Schema/convertValues(of:in:to:allowingRounding:)`` has
+            /// to be told in either case.
+            public let reason: String?
+
+            /// The number of values of one form.
+            public struct Count: Hashable, Sendable {
+                /// The form.
+                public let form: Form
+                /// How many of the examined rows have it.
+                public let count: Int
+            }
+
+            /// Whether it contains values in several forms that SQL does not compare correctly with each other, such as dates as
+            /// text and as numbers. ``Schema/convertValues(of:in:to:allowingRounding:)`` converts them to one form.
+            package var isMixed: Bool {
+                switch content {
+                case .dates, .uuids, .booleans, .anything: forms.count > 1
+                case .numbers: forms.count > 1 && forms.contains { $0.form == .numericText }
+                case .text, .bytes, .nothing: false
+                }
+            }
+        }
+
+        /// A library that marks the files that it writes.
+        public enum Origin: String, Hashable, Sendable {
+            /// Apple's Core Data, by its table `Z_METADATA`: a date is the seconds since 2001.
+            case coreData
+            /// Android's Room, by its table `room_master_table`: a date is what a converter of the program makes of it, usually the
+            /// milliseconds since 1970.
+            case room
+        }
+
+        /// The library that wrote the file, if its tables show one.
+        public let origin: Origin?
+
+        /// The columns, sorted by table name.
+        public let columns: [Column]
+
+        /// The column of a table.
+        public subscript(table: String, column: String) -> Column? {
+            columns.first { $0.table.isSameName(as: table) && $0.name.isSameName(as: column) }
+        }
+
+        /// The columns with values that SQL does not compare correctly with each other.
+        public var mixedColumns: [Column] { columns.filter(\.isMixed) }
+
+        /// The profile to open the database with: the most frequent forms, or those of ``ValueProfile/standard`` for kinds of
+        /// values that do not occur.
+        public var profile: ValueProfile {
+            ValueProfile(
+                dates: dates ?? ValueProfile.standard.dates, uuids: uuids ?? ValueProfile.standard.uuids,
+                decimals: decimals ?? ValueProfile.standard.decimals)
+        }
+
+        /// The names of this package's profiles that have these forms, such as `grdb`; empty if none has.
+        public var profileNames: [String] {
+            ValueProfile.named.filter {
+                (dates ?? $0.profile.dates) == $0.profile.dates && (uuids ?? $0.profile.uuids) == $0.profile.uuids
+                    && (decimals ?? $0.profile.decimals) == $0.profile.decimals
+            }.map(\.name)
+        }
+
+        private var dates: DateStrategy? { mostFrequent { if case .date(let dates) = $0 { dates } else { nil } } }
+        private var uuids: UUIDStrategy? { mostFrequent { if case .uuid(let uuids) = $0 { uuids } else { nil } } }
+        private var decimals: DecimalStrategy? {
+            columns.contains { $0.content == .numbers && $0.forms.first?.form == .numericText } ? .text : nil
+        }
+
+        private func mostFrequent<Strategy: Hashable>(_ strategy: (Form) -> Strategy?) -> Strategy? {
+            var counts: [Strategy: Int] = [:]
+            for form in columns.flatMap(\.forms) { if let found = strategy(form.form) { counts[found, default: 0] += form.count } }
+            return counts.max { $0.value < $1.value }?.key
+        }
+    }
+}
+
+extension Schema.ValueReport.Form: CustomStringConvertible {
+    /// A readable description, such as `text yyyy-MM-dd HH:mm:ss.SSS` or `integer seconds since 1970`.
+    public var description: String {
+        switch self {
+        case .integer: "integer"
+        case .real: "real"
+        case .text: "text"
+        case .blob: "blob"
+        case .date(.integerSeconds): "integer seconds since 1970"
+        case .date(.realSeconds): "real seconds since 1970"
+        case .date(.milliseconds): "integer milliseconds since 1970"
+        case .date(.secondsSince2001): "seconds since 2001"
+        case .date(.julianDays): "Julian days"
+        case .date(.custom(let form)): "\(form)"
+        case .date(.text(let format)): "text \(format)"
+        case .archivedDate: "archive of an NSDate"
+        case .extendedJSONDate: "date in Extended JSON"
+        case .otherDate: "text of a date in another form"
+        case .uuid(.blob): "blob of 16 bytes"
+        case .uuid(.uppercaseText): "text in capitals"
+        case .uuid(.lowercaseText): "text in small letters"
+        case .numericText: "text in digits"
+        case .booleanText: "text true or false"
+        }
+    }
+}
+
+extension DateTextFormat: CustomStringConvertible {
+    /// The format as a pattern, such as `yyyy-MM-ddTHH:mm:ss.SSSZ`.
+    public var description: String {
+        let fraction = fraction == .none ? "" : "." + String(repeating: "S", count: Int(fraction.rawValue))
+        let zone =
+            switch zone {
+            case .none: ""
+            case .z: "Z"
+            case .offset: "+00:00"
+            }
+        return "yyyy-MM-dd\(separator == .t ? "T" : " ")HH:mm:ss\(fraction)\(zone)"
+    }
+}
+
+extension Schema {
+    /// Examines the values of each table and reports how dates, UUIDs, booleans and numbers are stored, for a database that another
+    /// program wrote.
+    /// ```swift
+    /// let report = try db.main.valueReport()
+    /// print(report.profileNames)                          // ["grdb"]
+    /// for column in report.mixedColumns { print(column.table, column.name, column.forms) }
+    /// ```
+    /// The meaning of a number can only be inferred from its magnitude, the other values in its column, and the column's name and
+    /// type: the report is an educated guess.
+    /// - Parameters:
+    ///   - rows: the number of rows to examine in each table, half of them the first and half the last ones by the table's key; nil
+    ///     for all. Default: 10,000.
+    ///   - limits: how much the report may use. Default: nil, for those of ``DatabaseConfiguration/safeguards``, if the connection
+    ///     was opened with any.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, ``DatabaseError/Reason/timeout``,
+    ///   ``DatabaseError/Reason/limitExceeded``, or any error from reading the tables.
+    public func valueReport(sampling rows: Int? = 10_000, limits: WorkLimits? = nil) throws(DatabaseError) -> ValueReport {
+        try DatabaseError.typed {
+            try live()
+            if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
+            return try connection.limited(to: limits ?? connection.configuration.safeguards?.work) { try valueReport(rows) }
+        }
+    }
+
+    private func valueReport(_ rows: Int?) throws -> ValueReport {
+        // One snapshot of the database for the whole report.
+        try connection.savepoint { db in
+            var columns: [ValueReport.Column] = []
+            let all = try tables()
+            let origin = ValueReport.Origin(all.map(\.name))
+            for table in all where table.kind == .table && !table.isKeyValueStore {
+                let stored = table.columns.filter { $0.kind == .normal }
+                var tallies = stored.map { _ in ValueTally() }
+                let statement = try db.prepare(SQL(raw: try sample(of: table, stored.map(\.name), rows)))
+                try statement.forEach { row in
+                    for index in tallies.indices { tallies[index].add(Row._Column(row.handle, Int32(index))) }
+                }
+                columns += zip(tallies, stored).map { $0.column($1, of: table, origin) }
+            }
+            return ValueReport(origin: origin, columns: columns)
+        }
+    }
+
+    private func sample(of table: Schema.Table, _ columns: [String], _ rows: Int?) throws(DatabaseError) -> String {
+        let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", "), source = qualified(table.name)
+        let key = try rowIDName(of: table.name).map { [$0] } ?? table.primaryKey
+        let all = "SELECT \(names) FROM \(source)"
+        guard let rows, !key.isEmpty else { return rows.map { "\(all) LIMIT \($0)" } ?? all }
+        let isSmall = try connection.fetchOne(
+            Bool.self, SQL(raw: "SELECT count(*) <= ?1 FROM (SELECT 1 FROM \(source) LIMIT ?1 + 1)", [rows]))
+        if isSmall == true { return all }
+        // In a database that several programs have written, the last rows may differ from the first.
+        func half(_ order: String, _ count: Int) -> String {
+            let terms = key.map { "\($0.quotedSQLIdentifier) \(order)" }.joined(separator: ", ")
+            return "SELECT * FROM (\(all) ORDER BY \(terms) LIMIT \(count))"
+        }
+        return "\(half("ASC", rows - rows / 2)) UNION ALL \(half("DESC", rows / 2))"
+    }
+}
+
+extension Schema.ValueReport.Origin {
+    init?(_ tables: [String]) {
+        if tables.contains(name: "Z_METADATA"), tables.contains(name: "Z_PRIMARYKEY") {
+            self = .coreData
+        } else if tables.contains(name: "room_master_table") {
+            self = .room
+        } else {
+            return nil
+        }
+    }
+}
+
+extension Schema.Table {
+    /// Whether it is a key-value store of this package, which intentionally holds values of any type.
+    fileprivate var isKeyValueStore: Bool { name.hasPrefix("kv_") && columns.map(\.name) == ["key", "value", "json", "expires"] }
+}

@@ -1,0 +1,447 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitFiles
+
+/// A local copy of a replicated database, for reading, that follows the store.
+///
+/// ```swift
+/// let follower = try await ReplicaFollower(at: "copy.db", following: FolderStore("/backup/notes"), key: key)
+/// for try await titles in follower.database.observe({ db in try db.fetchAll(String.self, "SELECT title FROM note") }) { … }
+/// ```
+/// The copy moves from one commit to a later one, in one transaction, so a read never sees half of a commit. A page that is not
+/// authentic is never written. Only the follower may write to the copy: what another program changes there is lost or damages it.
+/// One follower at a time has a copy.
+///
+/// The copy never goes back, and never changes to another history: if the store shows one, ``catchUp()`` throws
+/// ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, which the status has too, and the copy
+/// stays as it is.
+public actor ReplicaFollower {
+    /// What a follower is doing.
+    public struct Status: Sendable {
+        /// The state of the copy.
+        public var position: Replica.Position
+        /// The newest state that was seen in the store.
+        public var newest: Replica.Position
+        /// When the newest state that the copy has was stored, by the clock of the machine that stored it.
+        public var storedAt: Date
+        /// When the copy last had the newest state that was in the store.
+        public var upToDateAt: Date?
+        /// The error of the last attempt; nil if it succeeded. The follower tries again.
+        public var error: DatabaseError?
+
+        /// How many commits the copy is behind, as far as is known; nil if the store has begun a new generation.
+        public var commitsBehind: Int? {
+            position.generation == newest.generation ? Int(newest.commit) - Int(position.commit) : nil
+        }
+    }
+
+    /// The copy. Use it for reading and observing only; ``reader`` cannot write.
+    public nonisolated let database: DatabasePool
+    /// Read-only access to the copy.
+    public nonisolated var reader: DatabaseReader { database.reader }
+
+    private let path: String
+    /// The key that was given last.
+    private var encryption: Encryption
+    private var replica: ReplicaReader
+    private var state: FollowerState
+    private var status: Status
+    private var loop: Task<Void, Never>?
+    private var isBusy = false
+    /// Keeps other followers from the copy.
+    private var lock: OwnFile?
+    /// The number of looks without a new head, so that most of them cost one request.
+    private var quietLooks = 0
+    /// Whether the copy may lack something of what was seen: after a start, or in the middle of much.
+    private var isBehind = true
+
+    /// Restores the newest state, unless there is a copy at `path` already, and begins to follow.
+    /// - Parameters:
+    ///   - path: the path of the copy. Its position is in a file beside it, with the suffix `-replica`.
+    ///   - store: where the replica is.
+    ///   - key: how the database is encrypted.
+    ///   - interval: how often the store is asked, at least every 10 milliseconds. Default: one second.
+    ///   - configuration: how the copy is opened.
+    /// - Throws: as ``Replica/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
+    ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made;
+    ///   ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if the store lacks what it has;
+    ///   ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
+    ///   ``changeKey(to:)``, or remove the copy; any error of opening the copy.
+    public init(
+        at path: String, following store: any ReplicaStore, key: Encryption, every interval: Duration = .seconds(1),
+        configuration: DatabaseConfiguration = DatabaseConfiguration()
+    ) async throws {
+        let path = try DatabaseFile.newPath(path, of: "the copy")
+        self.path = path
+        let interval = interval.betweenPolls, store = CheckedStore(store), lock = try FollowerState.lock(path)
+        self.lock = lock
+        if let known = try FollowerState.read(for: path), FileManager.default.fileExists(atPath: path) {
+            state = known
+        } else {
+            state = try await withTaskExecutorPreference(BlockingExecutor.shared) {
+                try await FollowerState.restore(path, from: store, key)
+            }
+        }
+        replica = try await ReplicaReader(store, key: key, holding: state.held)
+        database = try await BlockingExecutor.run {
+            var configuration = configuration
+            configuration.access = .readWrite
+            do throws(DatabaseError) {
+                return try DatabasePool(.file(path), key: key, configuration: configuration)
+            } catch {
+                guard error.reason == .wrongKeyOrNotADatabase else { throw error }
+                throw DatabaseError.changedReplicaKey(
+                    "the copy \(path) has another key. Follow with that one and then change it, or remove the copy")
+            }
+        }
+        encryption = key
+        status = Status(position: state.position, newest: state.position, storedAt: .distantPast)
+        loop = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
+            while !Task.isCancelled {
+                guard await self?.turn() == true else { return }
+                try? await Task.sleep(for: interval)
+            }
+        }
+    }
+
+    deinit { loop?.cancel() }
+
+    /// What the follower is doing.
+    public var currentStatus: Status { status }
+
+    /// Brings the copy to the newest state in the store, at once.
+    /// - Returns: the state that the copy has now.
+    /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; ``DatabaseError/Reason/replicaKeyChanged`` if the
+    ///   newest states need another key; ``DatabaseError/Reason/replicaRolledBack`` if the store lacks what the copy has;
+    ///   ``DatabaseError/Reason/replicaForked`` if its history is another one; any error of writing to the copy.
+    @discardableResult
+    public func catchUp() async throws -> Replica.Position { try await catchUp(lookingAtHead: true) }
+
+    private func catchUp(lookingAtHead: Bool) async throws -> Replica.Position {
+        while isBusy { try await Task.sleep(for: .milliseconds(2)) }
+        isBusy = true
+        defer { isBusy = false }
+        try await advance(lookingAtHead: lookingAtHead)
+        if replica.isSuperseded {
+            throw DatabaseError.changedReplicaKey("the copy has the last state with its key, and changeKey(to:) goes on")
+        }
+        return state.position
+    }
+
+    /// Stops following. The copy stays as it is, and open.
+    public func stop() async {
+        loop?.cancel()
+        await loop?.value
+        lock = nil
+    }
+
+    private func turn() async -> Bool {
+        do {
+            quietLooks += 1
+            // A new head, as after a change of the key, is noticed a little later than what is new in the chain.
+            let looksAtHead = quietLooks >= 10 || status.error != nil || replica.isSuperseded
+            if looksAtHead { quietLooks = 0 }
+            _ = try await catchUp(lookingAtHead: looksAtHead)
+            status.error = nil
+        } catch { status.error = DatabaseError(thrownBy: "the follower", error) }
+        return !Task.isCancelled
+    }
+
+    private func advance(lookingAtHead: Bool = true) async throws {
+        var attempts = 0, looksAtHead = lookingAtHead
+        while true {
+            do {
+                var reader = replica
+                // What was missed for long is in the index by now.
+                if !looksAtHead { try await reader.extend(isPartial: true) }
+                if looksAtHead || reader.tail.isClosed || !reader.tail.isWhole { try await reader.update() }
+                replica = reader
+                while try await step() {}
+                status.upToDateAt = Date()
+                return
+            } catch let error as DatabaseError where error.underlyingError is ReplicaReader.Missing {
+                // Upkeep has removed it since the head was read.
+                (attempts, looksAtHead) = (attempts + 1, true)
+                if attempts == 5 { throw error }
+            }
+        }
+    }
+
+    /// Moves the copy forward, as far as the memory for one transaction allows.
+    /// - Returns: whether there may be more.
+    private func step() async throws -> Bool {
+        if !isBehind, state.generation > 0, state.held.place == replica.tail.end, state.intent == nil {
+            note()
+            return false
+        }
+        guard try await followSection() else { return false }
+        let log = state.generation == 0 ? nil : try await replica.log(from: state.place, of: state.generation)
+        guard let log, state.intent.map({ $0.generation == UInt64(state.generation) }) ?? true else { return try await replace() }
+        status.newest = Replica.Position(generation: UInt64(state.generation), commit: log.commit)
+        guard log.commit >= max(state.intent?.commit ?? 0, state.place.commits) else {
+            throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
+        }
+        let least = max(state.intent?.commit ?? 0, state.place.commits)
+        var last = log.commit, size = 0
+        for part in log.parts where part.entry.commits > least {
+            size += part.entry.size
+            if size > 32 << 20 {
+                last = part.entry.commits
+                break
+            }
+        }
+        let spool = try PageSpool(at: path + "-replica-pages", pageSize: log.pageSize)
+        let place = try await replica.readLog(
+            log.parts, of: state.generation, pageSize: log.pageSize, from: state.place, upTo: last
+        ) { frame, bytes in
+            try spool.add(frame.page, bytes)
+            if frame.size != 0 { spool.pageCount = frame.size }
+        }
+        try await write(spool, state.generation, place, replica.held)
+        isBehind = last < log.commit
+        note()
+        return isBehind
+    }
+
+    /// Writes all pages of the newest state over the copy, in one transaction.
+    /// - Returns: false if that is the state that the copy has.
+    private func replace() async throws -> Bool {
+        let plan = try await replica.plan(for: .newest)
+        status.newest = plan.position
+        // A generation that is not complete yet is waited for.
+        if plan.position <= state.position, state.intent == nil { return false }
+        guard plan.position >= max(state.position, state.intent ?? state.position) else {
+            throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
+        }
+        try await requirePages(of: plan.pageSize)
+        let spool = try PageSpool(at: path + "-replica-pages", pageSize: plan.pageSize)
+        spool.pageCount = plan.snapshot.pages
+        try await replica.readSnapshot(plan.snapshot) { page, bytes in try spool.add(page, bytes) }
+        let place = try await replica.readLog(
+            plan.log, of: plan.generation, pageSize: plan.pageSize, from: plan.start, upTo: plan.commit
+        ) { frame, bytes in
+            try spool.add(frame.page, bytes)
+            if frame.size != 0 { spool.pageCount = frame.size }
+        }
+        try await write(spool, plan.generation, place, replica.held(by: plan))
+        isBehind = false
+        note()
+        return false
+    }
+
+    private func write(
+        _ spool: PageSpool, _ generation: UInt32, _ place: ReplicaReader.Place, _ held: HeldPlace
+    ) async throws {
+        // Whether the transaction is committed is known only afterwards.
+        state.intent = Replica.Position(generation: UInt64(generation), commit: place.commits)
+        // From now on the copy may have what was seen, and follows nothing else.
+        state.held = held
+        try state.write(for: path)
+        if spool.pageCount > 0 {
+            let box = Box(spool: spool)
+            try await database.write { db in try box.spool.replay(into: db) }
+        }
+        state = FollowerState(generation: generation, place: place, held: held)
+        try state.write(for: path)
+        status.position = state.position
+    }
+
+    private struct Box: @unchecked Sendable {
+        // Sendable: the one call that it is made for ends before the spool is used again.
+        let spool: PageSpool
+    }
+
+    private func note() {
+        status.newest = max(status.newest, state.position)
+        let time = replica.tail.latest?.time ?? replica.contents.latest
+        status.storedAt = Date(timeIntervalSince1970: Double(time) / 1000)
+    }
+}
+
+extension ReplicaFollower {
+    /// Goes on with the new key after the key of the replicated database was changed. The copy gets that key, and the newest state.
+    ///
+    /// Until then the copy stays at the last state with the former key, and ``currentStatus`` has the error
+    /// ``DatabaseError/Reason/replicaKeyChanged``. If the call throws, the follower has the former key and can be asked again.
+    /// - Parameter key: how the database is encrypted now.
+    /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if
+    ///   it opens nothing in the store, or if the first snapshot with it is not complete; ``DatabaseError/Reason/busy`` if another
+    ///   process reads the copy; errors of the store.
+    public func changeKey(to key: Encryption) async throws {
+        while isBusy { try await Task.sleep(for: .milliseconds(2)) }
+        isBusy = true
+        defer { isBusy = false }
+        let reader = try await ReplicaReader(replica.store, key: key, holding: replica.held)
+        if reader.isSuperseded { throw DatabaseError.changedReplicaKey("this key was changed as well") }
+        guard reader.contents.snapshot != nil, let salt = reader.key?.salt else {
+            throw DatabaseError.damagedReplica("the first snapshot is not complete")
+        }
+        try await requirePages(of: reader.contents.pageSize)
+        try await giveCopy(key, salt, reader.held)
+        (replica, encryption) = (reader, key)
+        try await advance()
+        status.error = nil
+    }
+
+    /// Follows a new section that the same key opens: a conversion of the database has changed its salt.
+    /// - Returns: false if there is no complete snapshot yet.
+    private func followSection() async throws -> Bool {
+        let isNew = state.held.sections.last.map { $0 != replica.section } ?? false
+        // Generation 0: an earlier attempt may have been interrupted.
+        guard let salt = replica.key?.salt, isNew || state.generation == 0 else { return true }
+        guard replica.contents.snapshot != nil else { return false }
+        try await requirePages(of: replica.contents.pageSize)
+        let isOfSection = try await database.read { db in try db.main.cipher?.salt == salt }
+        if isNew || !isOfSection { try await giveCopy(encryption, salt, replica.held) }
+        return true
+    }
+
+    /// Encrypts the copy as the pages of a section are. If the process ends in the middle, the next follower replaces its content.
+    private func giveCopy(_ key: Encryption, _ salt: [UInt8], _ held: HeldPlace) async throws {
+        let new = try await BlockingExecutor.run { try ReplicaKey.encryption(key, salt: salt) }
+        state = .unknown(holding: held)
+        try state.write(for: path)
+        try await database.changeKey(to: new)
+    }
+
+    /// The engine decrypts pages of the copy's size.
+    private func requirePages(of size: Int) async throws {
+        let own = try await database.read { db in try db.main.cipher?.settings.pageSize }
+        guard own == size else {
+            throw DatabaseError(
+                code: .mismatch,
+                message: "the replicated database has pages of \(size) bytes now: remove the copy \(path), and follow again",
+                path: path)
+        }
+    }
+}
+
+/// Pages that wait in a file, encrypted, until they are written to a database together.
+private final class PageSpool {
+    private let file: OwnFile
+    private let pageSize: Int
+    private var present: Set<UInt32> = []
+    /// The number of pages that the database has afterwards.
+    var pageCount: UInt32 = 0
+
+    init(at path: String, pageSize: Int) throws {
+        unlink(path)
+        guard let file = OwnFile.open(path, for: .creating) else {
+            let reason = String(cString: strerror(errno))
+            throw DatabaseError(code: .cannotOpen, message: "\(path) cannot be made: \(reason)", path: path)
+        }
+        (self.file, self.pageSize) = (file, pageSize)
+        // It goes away with the process.
+        unlink(path)
+    }
+
+    func add(_ page: UInt32, _ bytes: UnsafeRawBufferPointer) throws {
+        guard page > 0, bytes.count == pageSize, file.write(bytes, at: (Int(page) - 1) * pageSize) else {
+            throw DatabaseError(code: .ioError, message: "a page cannot be kept: \(String(cString: strerror(errno)))")
+        }
+        present.insert(page)
+    }
+
+    /// Writes the pages in the open transaction.
+    func replay(into db: Connection) throws {
+        var bytes = [UInt8](repeating: 0, count: pageSize)
+        for page in present.sorted() where page <= pageCount {
+            try bytes.withUnsafeMutableBytes { bytes in
+                guard file.read(bytes, at: (Int(page) - 1) * pageSize) == pageSize else {
+                    throw DatabaseError(code: .ioError, message: "a page that was kept cannot be read")
+                }
+                try db.replayPage(page, bytes)
+            }
+        }
+        try db.endReplay(pages: pageCount)
+    }
+}
+
+private extension Connection {
+    /// Writes an encrypted page of a replica in the open transaction.
+    /// - Parameter bytes: the page; decrypted in place.
+    /// - Throws: ``ResultCode/corrupt`` if the page does not match its authentication code.
+    func replayPage(_ number: UInt32, _ bytes: UnsafeMutableRawBufferPointer) throws(DatabaseError) {
+        try check(sqlcipherkit_replay_page(liveOutsideHooks(), "main", number, bytes.baseAddress))
+    }
+
+    /// Ends the replay of a commit: the database has this number of pages.
+    func endReplay(pages: UInt32) throws(DatabaseError) {
+        try check(sqlcipherkit_end_replay(liveOutsideHooks(), "main", pages))
+        changedWithoutHook()
+    }
+}
+
+/// How far a follower's database has come, in a file beside it.
+private struct FollowerState: Codable {
+    /// The database has at least this state.
+    var generation: UInt32
+    var place: ReplicaReader.Place
+    /// A state that the database may have already: nothing before it may become visible any more.
+    var intent: Replica.Position?
+    var held: HeldPlace
+
+    /// A copy of which nothing is known: its content is replaced.
+    static func unknown(holding held: HeldPlace = HeldPlace()) -> FollowerState {
+        FollowerState(generation: 0, place: ReplicaReader.Place(frames: 0, commits: 0, predecessor: []), held: held)
+    }
+
+    var position: Replica.Position { Replica.Position(generation: UInt64(generation), commit: place.commits) }
+
+    static func path(for database: String) -> String { database + "-replica" }
+
+    /// - Returns: nil if no follower has made the copy.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
+    static func read(for database: String) throws(DatabaseError) -> FollowerState? {
+        let path = path(for: database)
+        guard let bytes = try OwnFile.contents(of: path) else { return nil }
+        do { return try JSONDecoder().decode(FollowerState.self, from: Data(bytes)) } catch {
+            throw DatabaseFile.cannotOpen(path, "it is damaged: remove it and the copy, and follow again")
+        }
+    }
+
+    /// Takes the lock that one follower of a copy has at a time.
+    /// - Throws: ``DatabaseError/Reason/busy`` while another one has it.
+    static func lock(_ database: String) throws -> OwnFile {
+        if let lock = OwnFile.locked(path(for: database) + "-lock") { return lock }
+        guard errno == EWOULDBLOCK else { throw AtomicFile.failure(.cannotOpen, "the lock of the copy cannot be made", database) }
+        throw DatabaseError(
+            code: .busy, reason: .busy, message: "another follower has the copy \(database)", path: database)
+    }
+
+    /// Restores the newest state to a new copy.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file that no follower has made.
+    static func restore(_ path: String, from store: CheckedStore, _ key: Encryption) async throws -> FollowerState {
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw DatabaseError(
+                code: .cannotOpen, reason: .cannotOpen, message: "there is a file \(path) already, which no follower has made",
+                path: path)
+        }
+        // A state without a copy counts for nothing.
+        let former = try OwnFile.contents(of: Self.path(for: path))
+        do {
+            var state = unknown()
+            try await Replica.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5)) { held, place, reader in
+                // A copy of a history that has ended could not go on to the one that has begun.
+                if (try? held.require(in: reader.tail.end, reader.opening)) == nil {
+                    throw DatabaseError.damagedReplica("the first snapshot of the history that has begun is not complete")
+                }
+                state = FollowerState(generation: held.generation, place: place, held: held)
+                try state.write(for: path)
+            }
+            return state
+        } catch {
+            // What has taken the name in the meantime is no copy.
+            if let former { try? OwnFile.replace(Self.path(for: path), with: former) } else { unlink(Self.path(for: path)) }
+            if !FileManager.default.fileExists(atPath: path) { unlink(Self.path(for: path) + "-lock") }
+            throw error
+        }
+    }
+
+    /// Writes it so that a crash leaves either this or the former state.
+    func write(for database: String) throws {
+        try OwnFile.replace(Self.path(for: database), with: [UInt8](try JSONEncoder().encode(self)))
+    }
+}

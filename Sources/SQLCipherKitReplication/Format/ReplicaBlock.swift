@@ -1,0 +1,149 @@
+import SQLCipherKitCore
+import SQLCipherKitFiles
+
+/// Some pages of a replica, or what a writer records, sealed. Objects are sequences of blocks.
+///
+/// A header of 60 bytes, the pages as they are encrypted in the database, the sealed table, and the tag, which authenticates all of
+/// that and the tag of the block before it. So a tag stands for everything up to it: it is the place of a block in the chain.
+struct ReplicaBlock {
+    static let headerCount = 60
+    static let magic = Array("SCKR".utf8) + [2]
+
+    enum Kind: UInt8 {
+        /// Frames of the log, in order.
+        case log = 1
+        /// Pages of a snapshot.
+        case snapshot = 2
+        /// The beginning of a term, which is its link 0: a ``TermOpening``.
+        case opening = 3
+        /// The end of a term, stored by the writer that takes over: the identity of its term.
+        case closing = 4
+        /// Entries of the index that are no longer in the head.
+        case page = 5
+    }
+
+    struct Frame: Equatable {
+        /// The number of the page, counted from 1.
+        var page: UInt32
+        /// The number of pages in the database after the commit that the frame ends; 0 within a commit, and in snapshots.
+        var size: UInt32
+    }
+
+    var kind: Kind
+    /// The generation's number.
+    var generation: UInt32
+    /// The number of frames before the block since the generation began; in a snapshot, the number of pages before it.
+    var first: UInt64
+    var pageSize: Int
+    /// The tag of the block before it.
+    var predecessor: [UInt8]
+    /// When the block was made, in milliseconds since 1970.
+    var time: Int64
+    /// The same by the replica's own clock: see ``ChainClock``.
+    var age: UInt64
+    /// The number of commits that ended before the block since the generation began.
+    var commits: UInt64
+    var frames: [Frame] = []
+    /// What depends on the kind; for the log, the position in the database's log after it.
+    var record: [UInt8] = []
+    /// The bytes of the pages; empty in a block that was made by reading an object.
+    var pages: [UInt8] = []
+
+    /// The number of commits that end in the block.
+    var commitCount: Int { frames.reduce(0) { $0 + ($1.size == 0 ? 0 : 1) } }
+    var end: UInt64 { first + UInt64(frames.count) }
+    var endCommits: UInt64 { commits + UInt64(commitCount) }
+
+    /// - Returns: the bytes to store. Their last ``ReplicaKey/tagCount`` are the tag.
+    func sealed(with key: ReplicaKey) throws -> [UInt8] {
+        let nonce = try ReplicaKey.random(ReplicaKey.nonceCount)
+        var table: [UInt8] = []
+        table.reserveCapacity(64 + 8 * frames.count + record.count)
+        table.append(signed: time)
+        for number in [age, commits] { table.append(short: number) }
+        for frame in frames {
+            table.append(short: UInt64(frame.page))
+            table.append(short: UInt64(frame.size))
+        }
+        table += record
+        var bytes = Self.magic + [kind.rawValue, 0, 0]
+        bytes.reserveCapacity(Self.headerCount + pages.count + table.count + ReplicaKey.tagCount)
+        bytes.append(number: generation)
+        bytes.append(number: UInt32(frames.count))
+        bytes.append(number: UInt32(pageSize))
+        bytes.append(number: UInt32(table.count))
+        bytes.append(number: first)
+        bytes += predecessor + nonce
+        bytes += pages
+        let sealed = try bytes.withUnsafeBytes { try key.seal(table, with: $0, nonce: nonce) }
+        return bytes + sealed
+    }
+
+    /// A block that was read: without its pages, and with the places of these and of its end.
+    typealias Opened = (block: ReplicaBlock, pages: Range<Int>, end: Int, tag: [UInt8])
+
+    /// Reads the block at `offset` of an object.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged``.
+    static func open(_ object: UnsafeRawBufferPointer, at offset: Int, with key: ReplicaKey) throws -> Opened {
+        guard object.count - offset >= headerCount, object.slice(offset..<offset + 5).elementsEqual(magic),
+            let kind = Kind(rawValue: object[offset + 5])
+        else { throw DatabaseError.damagedReplica("an object does not hold what it should") }
+        let header = object.slice(offset..<offset + headerCount)
+        let count = Int(header.number(at: 12, as: UInt32.self)), pageSize = Int(header.number(at: 16, as: UInt32.self))
+        let size = Int(header.number(at: 20, as: UInt32.self))
+        guard (512...65536).contains(pageSize) else { throw DatabaseError.damagedReplica("an object has an impossible page size") }
+        let first: UInt64 = header.number(at: 24)
+        guard first < 1 << 60 else { throw DatabaseError.damagedReplica("an object has an impossible position") }
+        let pages = offset + headerCount..<offset + headerCount + count * pageSize
+        let end = pages.upperBound + size + ReplicaKey.tagCount
+        guard end <= object.count else { throw DatabaseError.damagedReplica("an object is cut off") }
+        let table = key.open(
+            object.slice(pages.upperBound..<end), with: object.slice(offset..<pages.upperBound), nonce: header.slice(48..<60))
+        guard let table else { throw DatabaseError.damagedReplica("an object was changed, or sealed with another key") }
+        var parser = ByteParser(table)
+        let time = try parser.signed(), age = try parser.position(), commits = try parser.position()
+        var block = ReplicaBlock(
+            kind: kind, generation: header.number(at: 8), first: first, pageSize: pageSize,
+            predecessor: Array(header.slice(32..<48)), time: time, age: age, commits: commits)
+        block.frames.reserveCapacity(count)
+        for _ in 0..<count {
+            let page = try parser.count(atMost: Int(UInt32.max)), size = try parser.count(atMost: Int(UInt32.max))
+            block.frames.append(Frame(page: UInt32(page), size: UInt32(size)))
+        }
+        block.record = parser.rest()
+        return (block, pages, end, Array(object.slice(end - ReplicaKey.tagCount..<end)))
+    }
+
+    /// Reads the blocks of an object, up to the one in which that commit ends.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged``.
+    static func openAll(_ object: [UInt8], with key: ReplicaKey, upTo last: UInt64 = .max) throws -> [Opened] {
+        try object.withUnsafeBytes { object in
+            var blocks: [Opened] = [], offset = 0
+            while offset < object.count {
+                let opened = try open(object, at: offset, with: key)
+                blocks.append(opened)
+                if opened.block.kind == .log, opened.block.endCommits >= last { break }
+                offset = opened.end
+            }
+            return blocks
+        }
+    }
+}
+
+extension DatabaseError {
+    static func changedReplicaKey(_ message: String) -> DatabaseError {
+        DatabaseError(
+            code: .authorization, reason: .replicaKeyChanged, message: "the key of the replicated database was changed: \(message)")
+    }
+
+    static let fencedReplica = DatabaseError(
+        code: .busy, reason: .replicaFenced, message: "another writer has taken over the replica in the store")
+
+    static func rolledBackReplica(_ message: String) -> DatabaseError {
+        DatabaseError(code: .mismatch, reason: .replicaRolledBack, message: "the store has gone back: \(message)")
+    }
+
+    static func forkedReplica(_ message: String) -> DatabaseError {
+        DatabaseError(code: .mismatch, reason: .replicaForked, message: "the store has another history: \(message)")
+    }
+}

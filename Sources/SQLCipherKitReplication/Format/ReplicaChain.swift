@@ -1,0 +1,162 @@
+import SQLCipherKitCore
+import SQLCipherKitFiles
+
+/// A place in a replica's history: a number of links of a term, and the tag of the last block in them.
+///
+/// A *term* is the time of one writer: it begins when a writer claims the store, with an identity drawn at random. Its *links* are
+/// objects that are numbered from 0, each stored only where there is none, so no two writers can continue one term.
+struct ChainPlace: Codable, Hashable {
+    static let termCount = 8
+
+    /// The identity of the term.
+    var term: [UInt8]
+    /// The number of links up to there, which is the number of the next one.
+    var link: UInt64
+    var tag: [UInt8]
+
+    /// The place before everything.
+    static let none = ChainPlace(term: [UInt8](repeating: 0, count: termCount), link: 0, tag: [UInt8](repeating: 0, count: 16))
+
+    var isNone: Bool { self == .none }
+
+    func append(to bytes: inout [UInt8]) {
+        bytes += term
+        bytes.append(short: link)
+        bytes += tag
+    }
+
+    init(term: [UInt8], link: UInt64, tag: [UInt8]) { (self.term, self.link, self.tag) = (term, link, tag) }
+
+    init(_ parser: inout ByteParser) throws(DatabaseError) {
+        term = Array(try parser.take(Self.termCount))
+        link = try parser.position()
+        tag = Array(try parser.take(ReplicaKey.tagCount))
+    }
+}
+
+/// What a writer records when it begins a term.
+struct TermOpening {
+    /// As many as a reader may have missed and still be told apart from one that follows another history.
+    static let largestAncestry = 128
+
+    var term: [UInt8]
+    /// Where the term before it ended, and the same of those before that, the latest first.
+    var ancestry: [ChainPlace]
+    /// The first generation whose states come after all of that. A store that has gone back may still have earlier ones.
+    var first: UInt32 = 0
+
+    var record: [UInt8] {
+        var bytes = term
+        bytes.append(short: UInt64(ancestry.count))
+        for place in ancestry { place.append(to: &bytes) }
+        bytes.append(short: UInt64(first))
+        return bytes
+    }
+
+    init(term: [UInt8], ancestry: [ChainPlace], first: UInt32 = 0) {
+        (self.term, self.ancestry, self.first) = (term, Array(ancestry.prefix(Self.largestAncestry)), first)
+    }
+
+    init(_ record: [UInt8]) throws {
+        var parser = ByteParser(record)
+        term = Array(try parser.take(ChainPlace.termCount))
+        ancestry = []
+        for _ in 0..<(try parser.count(atMost: Self.largestAncestry)) { ancestry.append(try ChainPlace(&parser)) }
+        first = UInt32(try parser.count(atMost: Int(UInt32.max)))
+    }
+
+    /// Reads how a term began.
+    static func read(
+        _ term: [UInt8], _ store: CheckedStore, _ names: ReplicaNames, _ key: ReplicaKey
+    ) async throws -> TermOpening {
+        let name = names.link(0, of: term)
+        guard let object = try await store.get(name) else { throw DatabaseError.damagedReplica("the object \(name) is missing") }
+        let blocks = try ReplicaBlock.openAll(object.bytes, with: key)
+        guard blocks.count == 1, blocks[0].block.kind == .opening else {
+            throw DatabaseError.damagedReplica("the object \(name) is out of place")
+        }
+        let opening = try TermOpening(blocks[0].block.record)
+        guard opening.term == term else { throw DatabaseError.damagedReplica("the object \(name) is out of place") }
+        return opening
+    }
+
+    /// Makes sure that a place is in the history of this term.
+    /// - Parameter known: the terms before that of the place.
+    /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``.
+    func require(_ place: ChainPlace, known: [ChainPlace]) throws {
+        if place.isNone || place.term == term { return }
+        guard let end = ancestry.first(where: { $0.term == place.term }) else {
+            if known.contains(where: { $0.term == term }) {
+                throw DatabaseError.rolledBackReplica("it shows a former writer, and not the one after it")
+            }
+            throw DatabaseError.forkedReplica("what is here is not in it")
+        }
+        guard place.link < end.link || place == end else {
+            throw DatabaseError.forkedReplica("another writer has gone on from an earlier state than what is here")
+        }
+    }
+}
+
+/// What a reader has seen of a replica. It accepts only what continues it.
+struct HeldPlace: Codable {
+    /// The identities of the sections that were followed, the present one last.
+    var sections: [[UInt8]] = []
+    var place = ChainPlace.none
+    /// The terms before that of the place.
+    var ancestry: [ChainPlace] = []
+    /// The number of the generation there: later ones have greater numbers.
+    var generation: UInt32 = 0
+
+    /// Makes sure that it is in a history.
+    /// - Parameters:
+    ///   - end: the end of the history, and `opening` how its last term began.
+    /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``.
+    func require(in end: ChainPlace, _ opening: TermOpening) throws {
+        guard place.term == end.term else { return try opening.require(place, known: ancestry) }
+        if place.link > end.link { throw DatabaseError.rolledBackReplica("it lacks the last commits that are here") }
+        if place.link == end.link, place.tag != end.tag {
+            throw DatabaseError.forkedReplica("its last commits are not those here")
+        }
+    }
+}
+
+/// The time that has certainly passed for a replica, in milliseconds since its first term. What is older than the retention is
+/// removed by this clock, and so a wrong clock of the machine removes nothing and keeps nothing.
+///
+/// It runs with the system's uptime. Between two terms, the machine's clock says how long it was: no more than ``largestStep`` is
+/// believed, which is also kept longer than the retention, and is taken back when the machine's clock turns out to have been ahead.
+struct ChainClock {
+    let retention: UInt64
+    /// The greatest pause between two terms that counts in full.
+    var largestStep: UInt64 { min(24 * 3_600_000, retention / 4) }
+    private var base: UInt64 = 0
+    private var start = ContinuousClock.now
+    /// What was believed of a pause that was longer.
+    private(set) var believed: UInt64 = 0
+
+    init(retention: Duration) { self.retention = UInt64(max(0, retention.milliseconds)) }
+
+    var age: UInt64 { base + UInt64(max(0, (ContinuousClock.now - start).milliseconds)) }
+
+    /// What is older than this is beyond the retention; nil as long as nothing is.
+    var horizon: UInt64? {
+        let age = age, kept = retention + largestStep
+        return age > kept ? age - kept : nil
+    }
+
+    /// Goes on after a pause.
+    /// - Parameters:
+    ///   - age: what the clock showed before it.
+    ///   - time: what the machine's clock showed then, and `now` what it shows now.
+    mutating func resume(age: UInt64, believed: UInt64, time: Int64, now: Int64) {
+        let (pause, overflows) = now.subtractingReportingOverflow(time)
+        start = .now
+        if pause < 0, !overflows {
+            (base, self.believed) = (age - min(age, believed), 0)
+        } else if overflows || UInt64(pause) > largestStep {
+            (base, self.believed) = (age + largestStep, largestStep)
+        } else {
+            (base, self.believed) = (age + UInt64(pause), believed)
+        }
+    }
+}

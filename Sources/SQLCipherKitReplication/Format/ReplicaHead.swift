@@ -1,0 +1,137 @@
+import SQLCipherKitCore
+import SQLCipherKitFiles
+
+/// The object from which everything else in a store is found. It has a section for each key that the database has had; a section is
+/// sealed with its key, so that a writer with a new key carries the older sections along without reading them.
+struct ReplicaHead {
+    static let name = "head"
+    /// What a form of this package that was never released has used instead.
+    static let formerName = "manifest"
+    /// A passphrase costs a key derivation for each section, and the store is not trusted: there cannot be thousands of them.
+    static let largestSectionCount = 16
+    private static let magic = Array("SCKH".utf8) + [2]
+
+    struct Section: Equatable {
+        /// Distinguishes the sections, and begins the names of their objects.
+        var id: [UInt8]
+        var salt: [UInt8]
+        var nonce: [UInt8] = []
+        var sealed: [UInt8] = []
+
+        var prefix: String { id.hexadecimal + "/" }
+
+        func contents(with key: ReplicaKey) throws -> ReplicaContents? {
+            let associated = magic + id + salt
+            let plain = sealed.withUnsafeBytes { sealed in
+                associated.withUnsafeBytes { associated in
+                    nonce.withUnsafeBytes { key.open(sealed, with: associated, nonce: $0) }
+                }
+            }
+            return try plain.map { try ReplicaContents($0) }
+        }
+
+        mutating func seal(_ contents: ReplicaContents, with key: ReplicaKey) throws {
+            let associated = magic + id + salt
+            nonce = try ReplicaKey.random(ReplicaKey.nonceCount)
+            sealed = try associated.withUnsafeBytes { try key.seal(contents.bytes, with: $0, nonce: nonce) }
+        }
+    }
+
+    /// The sections, that of the present key last.
+    var sections: [Section] = []
+    /// The identities of sections that were taken out, and whose objects are being removed.
+    var removed: [[UInt8]] = []
+    /// Another one gives the head another version, and says nothing.
+    private var mark = [UInt8](repeating: 0, count: 8)
+
+    /// The same as another version.
+    func marked() throws -> ReplicaHead {
+        var head = self
+        head.mark = try ReplicaKey.random(mark.count)
+        return head
+    }
+
+    var bytes: [UInt8] {
+        var bytes = Self.magic
+        bytes.append(short: UInt64(removed.count))
+        for id in removed { bytes += id }
+        bytes.append(short: UInt64(sections.count))
+        for section in sections {
+            bytes += section.id + section.salt + section.nonce
+            bytes.append(number: UInt32(section.sealed.count))
+            bytes += section.sealed
+        }
+        return bytes + mark
+    }
+
+    init() {}
+
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged``.
+    init(_ bytes: [UInt8]) throws {
+        var parser = ByteParser(bytes)
+        guard let magic = try? parser.take(5), magic.elementsEqual(Self.magic) else {
+            throw DatabaseError.damagedReplica("the head is of an unknown form")
+        }
+        let gone = try parser.short(), limit = UInt64(Self.largestSectionCount)
+        guard gone <= 4 * limit else { throw DatabaseError.damagedReplica("the head has too many removed sections") }
+        for _ in 0..<gone { removed.append(Array(try parser.take(8))) }
+        let count = try parser.short()
+        guard count <= limit else {
+            throw DatabaseError.damagedReplica("the head has \(count) sections, and a replica makes at most \(limit)")
+        }
+        for _ in 0..<count {
+            let id = try parser.take(8), salt = try parser.take(16), nonce = try parser.take(ReplicaKey.nonceCount)
+            let sealed = try parser.take(Int(try parser.number(UInt32.self)))
+            sections.append(Section(id: Array(id), salt: Array(salt), nonce: Array(nonce), sealed: Array(sealed)))
+        }
+        mark = Array(try parser.take(mark.count))
+        guard parser.isAtEnd else { throw DatabaseError.damagedReplica("the head has too many bytes") }
+    }
+
+    /// Reads the head.
+    /// - Returns: nil if there is none, and the version.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged``, also for a replica of the form that came before this one.
+    static func read(_ store: CheckedStore) async throws -> (head: ReplicaHead, object: ReplicaObject)? {
+        guard let object = try await store.get(name) else {
+            if try await store.get(formerName) != nil {
+                throw DatabaseError.damagedReplica(
+                    "it has the form of an unreleased version, which this version does not read: begin in an empty store")
+            }
+            return nil
+        }
+        return (try ReplicaHead(object.bytes), object)
+    }
+
+    /// Whether a replica gives objects such a name: the identity of a section, and what the object has.
+    static func isObject(_ name: String) -> Bool {
+        let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].count == 16, parts[0].allSatisfy("0123456789abcdef".utf8.contains) else { return false }
+        return ["log-", "snapshot-", "index-"].contains { parts[1].starts(with: $0.utf8) }
+    }
+}
+
+/// The names of a section's objects.
+struct ReplicaNames {
+    let section: [UInt8]
+
+    init(_ section: [UInt8]) { self.section = section }
+
+    var prefix: String { section.hexadecimal + "/" }
+
+    func link(_ number: UInt64, of term: [UInt8]) -> String { "\(prefix)log-\(term.hexadecimal)-\(number)" }
+    func part(_ part: Int, ofSnapshot number: UInt64, of term: [UInt8]) -> String {
+        "\(prefix)snapshot-\(term.hexadecimal)-\(number).\(part)"
+    }
+    func page(_ number: UInt64, of term: [UInt8]) -> String { "\(prefix)index-\(term.hexadecimal)-\(number)" }
+
+    func names(_ entry: ReplicaIndex.Entry) -> [String] {
+        switch entry {
+        case .log(let log): [link(log.link, of: log.term)]
+        case .snapshot(let snapshot): (0..<snapshot.parts).map { part($0, ofSnapshot: snapshot.number, of: snapshot.term) }
+        case .page(let page): [self.page(page.number, of: page.term)]
+        case .leftovers(let left):
+            (left.links.isEmpty ? [] : [link(0, of: left.term)]) + left.links.map { link($0, of: left.term) }
+                + (0..<left.parts).map { part($0, ofSnapshot: left.snapshot, of: left.term) }
+        }
+    }
+}

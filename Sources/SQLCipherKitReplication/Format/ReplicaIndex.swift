@@ -1,0 +1,306 @@
+import SQLCipherKitCore
+import SQLCipherKitFiles
+
+/// What a store holds of a section, in the order in which it was stored.
+///
+/// The newest entries are in the head. As soon as there are ``fanOut`` of one level, they become an object, a *page*, and the head
+/// gets one entry of the next level instead. So the head stays small, and what it says of everything stored grows nowhere else.
+struct ReplicaIndex {
+    static let fanOut = 16
+
+    enum Entry: Hashable {
+        case log(LogEntry)
+        case snapshot(SnapshotEntry)
+        case leftovers(LeftoversEntry)
+        case page(PageEntry)
+    }
+
+    /// An object with blocks of the log. Positions are in frames and commits from the generation's start.
+    struct LogEntry: Hashable {
+        var term: [UInt8]
+        var link: UInt64
+        var generation: UInt32
+        var first: UInt64, end: UInt64
+        /// The number of commits that ended before it, and at its end.
+        var commitsBefore: UInt64, commits: UInt64
+        /// The earliest and the latest time of its blocks, in milliseconds since 1970.
+        var earliest: Int64, latest: Int64
+        /// When it was stored, by the replica's clock.
+        var age: UInt64
+        var size: Int
+        /// The tag of its last block.
+        var tag: [UInt8]
+
+        /// The place after it.
+        var place: ChainPlace { ChainPlace(term: term, link: link + 1, tag: tag) }
+    }
+
+    /// A copy of all pages, made while the database went on: it is complete with the log from `first` to `commits`.
+    struct SnapshotEntry: Hashable {
+        var term: [UInt8]
+        var number: UInt64
+        var parts: Int
+        var size: Int
+        var generation: UInt32
+        var pageSize: Int
+        /// The position from which the log is needed, in frames and in commits, and the tag of the block before it.
+        var first: UInt64, commitsBefore: UInt64
+        var predecessor: [UInt8]
+        /// The first state that can be restored with it.
+        var commits: UInt64
+        var time: Int64
+        var age: UInt64
+        /// The number of pages in the database at `first`.
+        var pages: UInt32
+        /// The place in the chain at which it is complete.
+        var place: ChainPlace
+    }
+
+    /// What the writer of a former term may have left, known by its names alone: links that were joined, and a snapshot that was
+    /// begun. It is removed with the entry.
+    struct LeftoversEntry: Hashable {
+        var term: [UInt8]
+        var links: Range<UInt64>
+        var snapshot: UInt64
+        var parts: Int
+        var age: UInt64
+    }
+
+    /// A page of entries.
+    struct PageEntry: Hashable {
+        var term: [UInt8]
+        var number: UInt64
+        var level: Int
+        /// The number of the first entry, and how many follow, all levels taken together.
+        var first: UInt64, count: UInt64
+        var tag: [UInt8]
+        var size: Int
+        /// The newest position in it, the earliest time, and the age of its first entry.
+        var generation: UInt32, commits: UInt64
+        var earliest: Int64
+        var age: UInt64
+    }
+
+    /// The number of the first entry that can be used, and of the next one. Objects of entries from `kept` on may be there.
+    var first: UInt64 = 0, kept: UInt64 = 0, next: UInt64 = 0
+    /// The entries by level, from the oldest to the newest.
+    var levels: [[Entry]] = []
+
+    var isEmpty: Bool { first == next }
+
+    mutating func append(_ entry: Entry) {
+        if levels.isEmpty { levels.append([]) }
+        levels[0].append(entry)
+        next += 1
+    }
+
+    /// The entries that have to become a page next.
+    var full: (level: Int, entries: [Entry])? {
+        levels.firstIndex { $0.count >= Self.fanOut }.map { ($0, Array(levels[$0].prefix(Self.fanOut))) }
+    }
+
+    /// Replaces them by the page's entry.
+    mutating func replaceFull(by page: PageEntry) {
+        levels[page.level - 1].removeFirst(Self.fanOut)
+        if levels.count == page.level { levels.append([]) }
+        levels[page.level].append(.page(page))
+    }
+
+    /// The number of the oldest entry that is in the head or below it.
+    var start: UInt64 { levels.isEmpty ? next : first(ofLevel: levels.count - 1) }
+
+    /// Forgets entries whose objects were removed.
+    mutating func drop(before number: UInt64) {
+        kept = number
+        for level in levels.indices.reversed() {
+            var position = first(ofLevel: level)
+            while let entry = levels[level].first, position + entry.count <= number {
+                position += entry.count
+                levels[level].removeFirst()
+            }
+        }
+    }
+
+    /// The number of the first entry of a level.
+    func first(ofLevel level: Int) -> UInt64 {
+        levels[...level].reduce(next) { next, entries in next - min(next, entries.reduce(0) { $0 + $1.count }) }
+    }
+}
+
+extension ReplicaIndex.Entry {
+    /// The number of entries that are in it.
+    var count: UInt64 { if case .page(let page) = self { page.count } else { 1 } }
+
+    /// The place in the chain after it.
+    var place: ChainPlace? {
+        switch self {
+        case .log(let entry): entry.place
+        case .snapshot(let entry): entry.place
+        case .leftovers, .page: nil
+        }
+    }
+
+    var age: UInt64 {
+        switch self {
+        case .log(let entry): entry.age
+        case .snapshot(let entry): entry.age
+        case .leftovers(let entry): entry.age
+        case .page(let entry): entry.age
+        }
+    }
+
+    /// The newest position in it.
+    var newest: (generation: UInt32, commits: UInt64) {
+        switch self {
+        case .log(let entry): (entry.generation, entry.commits)
+        case .snapshot(let entry): (entry.generation, entry.commits)
+        case .leftovers: (0, 0)
+        case .page(let entry): (entry.generation, entry.commits)
+        }
+    }
+
+    var earliest: Int64 {
+        switch self {
+        case .log(let entry): entry.earliest
+        case .snapshot(let entry): entry.time
+        case .leftovers: .max
+        case .page(let entry): entry.earliest
+        }
+    }
+}
+
+extension ReplicaIndex.PageEntry {
+    init(term: [UInt8], number: UInt64, level: Int, entries: [ReplicaIndex.Entry], first: UInt64, bytes: [UInt8]) {
+        let newest = entries.reduce((generation: UInt32(0), commits: UInt64(0))) { $0 < $1.newest ? $1.newest : $0 }
+        self.init(
+            term: term, number: number, level: level, first: first, count: entries.reduce(0) { $0 + $1.count },
+            tag: Array(bytes.suffix(ReplicaKey.tagCount)), size: bytes.count, generation: newest.generation,
+            commits: newest.commits, earliest: entries.reduce(.max) { min($0, $1.earliest) }, age: entries[0].age)
+    }
+
+    /// The entries in the page's object.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` unless it is that object.
+    func entries(_ bytes: [UInt8], with key: ReplicaKey) throws -> [ReplicaIndex.Entry] {
+        let blocks = try ReplicaBlock.openAll(bytes, with: key)
+        guard blocks.count == 1, blocks[0].block.kind == .page, blocks[0].tag == tag else {
+            throw DatabaseError.damagedReplica("a page of the index is out of place")
+        }
+        var parser = ByteParser(blocks[0].block.record)
+        let entries = try ReplicaIndex.entries(&parser)
+        guard parser.isAtEnd, entries.reduce(0, { $0 + $1.count }) == count else {
+            throw DatabaseError.damagedReplica("a page of the index is of an unknown form")
+        }
+        return entries
+    }
+}
+
+extension ReplicaIndex.LogEntry {
+    /// - Parameter blocks: the blocks of the object, at least one, with their tags.
+    init(term: [UInt8], link: UInt64, blocks: [(block: ReplicaBlock, tag: [UInt8])], size: Int) {
+        let first = blocks[0].block, last = blocks[blocks.count - 1]
+        self.init(
+            term: term, link: link, generation: last.block.generation, first: first.first, end: last.block.end,
+            commitsBefore: first.commits, commits: last.block.endCommits,
+            earliest: blocks.reduce(.max) { min($0, $1.block.time) }, latest: blocks.reduce(.min) { max($0, $1.block.time) },
+            age: last.block.age, size: size, tag: last.tag)
+    }
+}
+
+// MARK: Bytes
+
+extension ReplicaIndex {
+    func append(to bytes: inout [UInt8]) {
+        for number in [first, kept, next, UInt64(levels.count)] { bytes.append(short: number) }
+        for level in levels { Self.append(level, to: &bytes) }
+    }
+
+    init(_ parser: inout ByteParser) throws {
+        (first, kept, next) = (try parser.position(), try parser.position(), try parser.position())
+        for _ in 0..<(try parser.count(atMost: 20)) { levels.append(try Self.entries(&parser)) }
+    }
+
+    static func append(_ entries: [Entry], to bytes: inout [UInt8]) {
+        bytes.append(short: UInt64(entries.count))
+        for entry in entries { entry.append(to: &bytes) }
+    }
+
+    static func entries(_ parser: inout ByteParser) throws -> [Entry] {
+        try (0..<(try parser.count(atMost: 4 * fanOut))).map { _ in try Entry(&parser) }
+    }
+}
+
+extension ReplicaIndex.Entry {
+    func append(to bytes: inout [UInt8]) {
+        switch self {
+        case .log(let entry):
+            bytes += [1] + entry.term
+            let numbers = [entry.link, UInt64(entry.generation), entry.first, entry.end - entry.first, entry.commitsBefore]
+            for number in numbers + [entry.commits - entry.commitsBefore] { bytes.append(short: number) }
+            bytes.append(signed: entry.earliest)
+            bytes.append(signed: entry.latest)
+            for number in [entry.age, UInt64(entry.size)] { bytes.append(short: number) }
+            bytes += entry.tag
+        case .snapshot(let entry):
+            bytes += [2] + entry.term
+            let numbers = [entry.number, UInt64(entry.parts), UInt64(entry.size), UInt64(entry.generation), UInt64(entry.pageSize)]
+            for number in numbers + [entry.first, entry.commitsBefore, entry.commits] { bytes.append(short: number) }
+            bytes.append(signed: entry.time)
+            for number in [entry.age, UInt64(entry.pages)] { bytes.append(short: number) }
+            bytes += entry.predecessor
+            entry.place.append(to: &bytes)
+        case .leftovers(let entry):
+            bytes += [3] + entry.term
+            let numbers = [entry.links.lowerBound, UInt64(entry.links.count), entry.snapshot, UInt64(entry.parts), entry.age]
+            for number in numbers { bytes.append(short: number) }
+        case .page(let entry):
+            bytes += [4] + entry.term
+            let numbers = [entry.number, UInt64(entry.level), entry.first, entry.count, UInt64(entry.size)]
+            for number in numbers + [UInt64(entry.generation), entry.commits] { bytes.append(short: number) }
+            bytes.append(signed: entry.earliest)
+            bytes.append(short: entry.age)
+            bytes += entry.tag
+        }
+    }
+
+    init(_ parser: inout ByteParser) throws {
+        let kind = try parser.number(UInt8.self), term = Array(try parser.take(ChainPlace.termCount))
+        func generation() throws -> UInt32 { UInt32(try parser.count(atMost: Int(UInt32.max))) }
+        switch kind {
+        case 1:
+            let link = try parser.position(), generation = try generation(), first = try parser.position()
+            let end = first + (try parser.position()), before = try parser.position(), commits = before + (try parser.position())
+            self = .log(
+                ReplicaIndex.LogEntry(
+                    term: term, link: link, generation: generation, first: first, end: end, commitsBefore: before, commits: commits,
+                    earliest: try parser.signed(), latest: try parser.signed(), age: try parser.position(),
+                    size: try parser.count(atMost: ReplicaObject.largestSize), tag: Array(try parser.take(ReplicaKey.tagCount))))
+        case 2:
+            self = .snapshot(
+                ReplicaIndex.SnapshotEntry(
+                    term: term, number: try parser.position(), parts: try parser.count(atMost: 1 << 32), size: try parser.count(),
+                    generation: try generation(), pageSize: try parser.count(atMost: 65536), first: try parser.position(),
+                    commitsBefore: try parser.position(), predecessor: [], commits: try parser.position(),
+                    time: try parser.signed(), age: try parser.position(), pages: try generation(), place: .none))
+            guard case .snapshot(var entry) = self else { return }
+            entry.predecessor = Array(try parser.take(ReplicaKey.tagCount))
+            entry.place = try ChainPlace(&parser)
+            self = .snapshot(entry)
+        case 3:
+            let start = try parser.position(), count = try parser.position()
+            self = .leftovers(
+                ReplicaIndex.LeftoversEntry(
+                    term: term, links: start..<start + count, snapshot: try parser.position(),
+                    parts: try parser.count(atMost: 1 << 32), age: try parser.position()))
+        case 4:
+            self = .page(
+                ReplicaIndex.PageEntry(
+                    term: term, number: try parser.position(), level: try parser.count(atMost: 20), first: try parser.position(),
+                    count: try parser.position(), tag: [], size: try parser.count(atMost: 1 << 20), generation: try generation(),
+                    commits: try parser.position(), earliest: try parser.signed(), age: try parser.position()))
+            guard case .page(var entry) = self else { return }
+            entry.tag = Array(try parser.take(ReplicaKey.tagCount))
+            self = .page(entry)
+        default: throw DatabaseError.damagedReplica("the index has an entry of an unknown form")
+        }
+    }
+}

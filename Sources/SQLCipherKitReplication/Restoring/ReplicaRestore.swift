@@ -1,0 +1,301 @@
+import Foundation
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitFiles
+
+extension Replica {
+    /// Restores a state to a new file, which gets its name when every page is authentic and the structure is intact.
+    ///
+    /// If that is interrupted, what was read stays in files beside it, encrypted, with the suffixes `-restoring` and
+    /// `-restoring-state`. The next call for the same name goes on from there if it restores the same replica to the same or a
+    /// later state of the generation, and begins from scratch otherwise. But if it asks for the newest state, and the store no
+    /// longer has what was seen there, it throws.
+    ///
+    /// ```swift
+    /// let position = try await Replica.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
+    /// ```
+    /// - Parameters:
+    ///   - path: the file's path.
+    ///   - store: where the replica is.
+    ///   - key: how the database is encrypted, or was at that time.
+    ///   - moment: the state. Default: the newest.
+    ///   - replacing: whether a file of that name is replaced; no connection may have it open. Default: false.
+    ///   - progress: called from time to time with the bytes that were read and the bytes to read; throw to cancel.
+    /// - Returns: the state that was restored.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens, or anything in it was
+    ///   changed or is missing; ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if an
+    ///   interrupted call has seen what the store lacks; ``DatabaseError/Reason/invalidArgument`` if the store does not have that
+    ///   state;
+    ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/conversionFailed``; errors of the store. No file gets the name
+    ///   then, and a file that was to be replaced is unchanged.
+    @discardableResult
+    public static func restore(
+        to path: String, from store: any ReplicaStore, key: Encryption, at moment: Moment = .newest, replacing: Bool = false,
+        progress: (@Sendable (RewriteProgress) throws -> Void)? = nil
+    ) async throws -> Position {
+        try await restored(path, CheckedStore(store), key, moment, replacing, progress)
+    }
+
+    private static func restored(
+        _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
+        _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
+    ) async throws -> Position {
+        try await withTaskExecutorPreference(BlockingExecutor.shared) {
+            try await start(path, store, key, moment, replacing, progress, recordEvery: interval) { _, _, _ in }
+        }
+    }
+
+    /// The same, with the time after which progress is recorded. Tests set it.
+    @discardableResult
+    package static func restore(
+        to path: String, from store: any ReplicaStore, key: Encryption, at moment: Moment, replacing: Bool,
+        recordEvery interval: Duration
+    ) async throws -> Position {
+        try await restored(path, CheckedStore(store), key, moment, replacing, nil, recordEvery: interval)
+    }
+
+    /// - Parameter announce: is told what the file holds before it has its name, and from where.
+    @discardableResult
+    static func start(
+        _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
+        _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration,
+        _ announce: (HeldPlace, ReplicaReader.Place, ReplicaReader) throws -> Void
+    ) async throws -> Position {
+        let path = try DatabaseFile.newPath(path, of: "the restored database")
+        var reader = try await ReplicaReader(store, key: key, needsState: true), attempts = 0
+        while true {
+            var goesOn = false
+            do {
+                return try await run(path, reader, key, moment, replacing, progress, interval, announce, &goesOn)
+            } catch let error as DatabaseError where error.underlyingError is ReplicaReader.Missing {
+                // Upkeep may have removed it since the head was read.
+                attempts += 1
+                if attempts == 5 { throw error }
+                try await reader.update()
+            } catch let error as DatabaseError {
+                // Something has changed the pages of an earlier restore: that was found, and they are gone.
+                guard goesOn, RestoredFile.isDamage(error) else { throw error }
+            }
+        }
+    }
+
+    private static func run(
+        _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
+        _ report: (@Sendable (RewriteProgress) throws -> Void)?, _ recordInterval: Duration,
+        _ announce: (HeldPlace, ReplicaReader.Place, ReplicaReader) throws -> Void, _ goesOn: inout Bool
+    ) async throws -> Position {
+        guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
+        let plan = try await reader.plan(for: moment), pageSize = plan.pageSize
+        let file = try RestoredFile(at: path, replacing: replacing)
+        var progress = RestoreProgress(plan, holding: reader.held)
+        let known = try file.record.flatMap { try RestoreProgress($0, with: sealKey) }
+        if let known, try known.isPart(of: reader, moment, path), known.leads(to: plan) {
+            (progress, progress.held) = (known, reader.held)
+            goesOn = true
+            // Before there is a page of a later commit.
+            if progress.target < plan.commit {
+                progress.target = plan.commit
+                try file.record(progress.sealed(with: sealKey))
+            }
+        } else if file.record != nil {
+            try file.begin()
+        }
+        let total = progress.total(of: plan)
+        var done = progress.bytes, reported = done, recorded = ContinuousClock.now
+        func wrote() throws {
+            done += pageSize
+            guard done - reported >= 1 << 20 else { return }
+            reported = done
+            try Task.checkCancellation()
+            try report?(RewriteProgress(done: min(done, total), total: total))
+        }
+        func record() throws {
+            guard .now - recorded >= recordInterval else { return }
+            progress.bytes = done
+            try file.record(progress.sealed(with: sealKey))
+            recorded = .now
+        }
+        if let place = progress.snapshotPlace {
+            try await reader.readSnapshot(plan.snapshot, from: place) { page, bytes in
+                try file.write(bytes, at: (Int(page) - 1) * pageSize)
+                try wrote()
+            } checkpoint: { place in
+                progress.snapshotPlace = place
+                try record()
+            }
+            progress.snapshotPlace = nil
+        }
+        let log = plan.log.filter { $0.entry.end >= progress.place.frames }
+        progress.place = try await reader.readLog(
+            log, of: plan.generation, pageSize: pageSize, from: progress.place, upTo: plan.commit
+        ) { frame, bytes in
+            try file.write(bytes, at: (Int(frame.page) - 1) * pageSize)
+            if frame.size != 0 { progress.pages = frame.size }
+            try wrote()
+        } checkpoint: { place in
+            progress.place = place
+            try record()
+        }
+        try file.truncate(to: Int(progress.pages) * pageSize)
+        try report?(RewriteProgress(done: total, total: total))
+        let held = reader.held(by: plan)
+        try announce(held, progress.place, reader)
+        // An earlier state begins another history, should a replica go on with it. So does what is left in a store that has gone
+        // back, until its writer has stored again what is missing.
+        var isNewest = false
+        if case .newest = moment { isNewest = plan.generation >= reader.opening.first }
+        try await ReplicaMemory(of: path, section: reader.section).replace(with: file.pagesPath, holding: isNewest ? [held] : []) {
+            try await file.publish(key: key, replacing: replacing)
+        }
+        return plan.position
+    }
+}
+
+extension Replica {
+    /// The states of one generation that can be restored.
+    public struct Generation: Hashable, Sendable {
+        /// The first and the last state. Each commit between them can be restored.
+        public let first: Position, last: Position
+        /// When the first snapshot and the last commit were stored, by the clock of the machine that stored them.
+        public let firstTime: Date, lastTime: Date
+        /// The size of the objects in bytes.
+        public let size: Int
+    }
+}
+
+extension Replica {
+    /// What can be restored from a store, from the oldest generation to the newest.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
+    public static func generations(in store: any ReplicaStore, key: Encryption) async throws -> [Generation] {
+        try await ReplicaReader(CheckedStore(store), key: key, needsState: true).generations()
+    }
+}
+
+extension Replica {
+    /// Restores the newest state if there is no database at `path` and the store has one: the first step of a server, which then
+    /// starts on a new machine as it does on its own.
+    ///
+    /// ```swift
+    /// try await Replica.restoreIfMissing("notes.db", from: store, key: key)
+    /// let pool = try DatabasePool(.file("notes.db"), key: key)
+    /// let replica = try await Replica(following: pool, in: store)
+    /// ```
+    /// A store in which no replica was begun is no error, and neither is one whose first snapshot was never completed: the program
+    /// then creates the database. But a replica that the key does not open is an error, and so are objects without a head, as
+    /// an empty database would otherwise take the place of the one that is there.
+    /// - Parameters: as for ``restore(to:from:key:at:replacing:progress:)``.
+    /// - Returns: the state that was restored; nil if there is a file at `path`, or nothing to restore.
+    /// - Throws: as ``restore(to:from:key:at:replacing:progress:)``.
+    @discardableResult
+    public static func restoreIfMissing(
+        _ path: String, from store: any ReplicaStore, key: Encryption,
+        progress: (@Sendable (RewriteProgress) throws -> Void)? = nil
+    ) async throws -> Position? {
+        let path = try DatabaseFile.newPath(path, of: "the restored database")
+        if FileManager.default.fileExists(atPath: path) { return nil }
+        let store = CheckedStore(store)
+        guard let (head, _) = try await ReplicaHead.read(store) else {
+            guard try await !store.list(prefix: "").contains(where: { ReplicaHead.isObject($0.name) }) else {
+                throw DatabaseError.damagedReplica("the store has objects of a replica, and no head")
+            }
+            return nil
+        }
+        // What this machine has stored or restored before must be there.
+        for section in head.sections.suffix(1) {
+            guard let held = try ReplicaMemory(of: path, section: section.id).read().first else { continue }
+            _ = try await ReplicaReader(store, key: key, holding: held)
+        }
+        // Without a complete snapshot there is nothing to lose. With several keys, a former one may open something.
+        if head.sections.count == 1, try await ReplicaReader(store, key: key).generations().isEmpty { return nil }
+        return try await restored(path, store, key, .newest, false, progress)
+    }
+}
+
+/// How far a restore has come, so that another one can go on with the pages that are there.
+///
+/// It is sealed with the key of the replica. All pages up to it were authentic when they were written, and are checked again when
+/// the file is complete.
+private struct RestoreProgress: Codable {
+    private static let magic = Array("SQLCipherKit restore 2".utf8)
+
+    /// What was seen of the replica.
+    var held: HeldPlace
+    let generation: UInt32
+    let pageSize: Int
+    /// The identity of the snapshot: its term, its number, and the tag before it.
+    let snapshot: [UInt8]
+    /// The place in the snapshot; nil if all of it is there.
+    var snapshotPlace: ReplicaReader.SnapshotPlace?
+    /// The place in the log. It may be within a block.
+    var place: ReplicaReader.Place
+    /// The number of pages that the database has there.
+    var pages: UInt32
+    /// The last commit that pages may be from: nothing before it can be restored with them any more.
+    var target: UInt64
+    /// The number of bytes that were read.
+    var bytes = 0
+
+    init(_ plan: ReplicaReader.Plan, holding held: HeldPlace) {
+        (self.held, generation, pageSize) = (held, plan.generation, plan.pageSize)
+        (snapshot, place, pages, target) = (plan.snapshot.identity, plan.start, plan.snapshot.pages, plan.commit)
+        snapshotPlace = ReplicaReader.SnapshotPlace(tag: plan.snapshot.predecessor)
+    }
+
+    /// - Returns: nil if the record is of something else, or was changed.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key has sealed something that is no record of this form.
+    init?(_ record: [UInt8], with key: ReplicaKey) throws(DatabaseError) {
+        guard record.count > ReplicaKey.nonceCount + ReplicaKey.tagCount else { return nil }
+        let start = ReplicaKey.nonceCount
+        let plain = record.withUnsafeBytes { record in
+            Self.magic.withUnsafeBytes { magic in
+                key.open(record.slice(start..<record.count), with: magic, nonce: record.slice(0..<start))
+            }
+        }
+        guard let plain else { return nil }
+        do { self = try JSONDecoder().decode(Self.self, from: Data(plain)) } catch {
+            throw .damagedReplica("what an interrupted restore has left is of an unknown form: remove the file -restoring-state")
+        }
+    }
+
+    func sealed(with key: ReplicaKey) throws -> [UInt8] {
+        let nonce = try ReplicaKey.random(ReplicaKey.nonceCount), plain = [UInt8](try JSONEncoder().encode(self))
+        return try nonce + Self.magic.withUnsafeBytes { try key.seal(plain, with: $0, nonce: nonce) }
+    }
+
+    /// Whether what was seen of the replica is in its history. If not, a state that is named may be restored all the same, without
+    /// the pages.
+    /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` for the newest state: there
+    ///   was a newer one, or another.
+    func isPart(of reader: ReplicaReader, _ moment: Replica.Moment, _ path: String) throws -> Bool {
+        guard held.sections.last == reader.section else { return false }
+        do { try held.require(in: reader.held.place, reader.opening) } catch let error as DatabaseError {
+            guard case .newest = moment else { return false }
+            throw DatabaseError(
+                code: error.code, reason: error.reason,
+                message: error.message + ". To restore what it has all the same, remove \(path)-restoring-state", path: path)
+        }
+        return true
+    }
+
+    /// Whether the pages are a part of the state of the plan. The log says by its tags whether it continues them.
+    func leads(to plan: ReplicaReader.Plan) -> Bool {
+        guard plan.generation == generation, plan.pageSize == pageSize, plan.commit >= target else { return false }
+        if snapshotPlace != nil { return plan.snapshot.identity == snapshot }
+        // A later snapshot needs less of the log.
+        return plan.snapshot.identity == snapshot || place.frames >= plan.snapshot.first
+    }
+
+    /// The number of bytes that are read for the plan, those included that were read already.
+    func total(of plan: ReplicaReader.Plan) -> Int {
+        let left = snapshotPlace.map { plan.snapshot.size - $0.bytes } ?? 0
+        return plan.log.reduce(bytes + left) { $0 + ($1.entry.end > place.frames ? $1.entry.size : 0) }
+    }
+}
+
+private extension ReplicaIndex.SnapshotEntry {
+    var identity: [UInt8] {
+        var bytes = term + predecessor
+        bytes.append(short: number)
+        return bytes
+    }
+}

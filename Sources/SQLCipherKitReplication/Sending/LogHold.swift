@@ -1,0 +1,306 @@
+import CSQLCipher
+import Foundation
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitFiles
+import Synchronization
+
+/// A connection whose read transaction keeps a database's write-ahead log, so that every later commit can be read from it.
+///
+/// A read transaction has one of SQLite's read marks. With a mark in the log, no process can start the log from the beginning. With
+/// the mark 0, which a reader gets when the whole log is in the database, the next writer can; but then no checkpoint moves
+/// anything from the log to the database, so the log cannot start from the beginning a second time. In both cases the commits
+/// after the transaction's start are in the log: either after its position, or, in a log with other salts, from the first frame.
+final class LogHold {
+    private let connection: Connection
+
+    /// - Parameters:
+    ///   - waits: whether calls wait for other connections, for up to a second.
+    ///   - staysOnClose: whether the log stays if this connection is the last one that closes.
+    init(_ location: DatabaseLocation, key: Encryption, waits: Bool = true, staysOnClose: Bool = false) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.access = .readWrite
+        configuration.busyTimeout = waits ? .seconds(1) : .zero
+        connection = try Connection(location, key: key, configuration: configuration)
+        if staysOnClose { try connection.keepLogOnClose() }
+    }
+
+    /// Whether no transaction is open.
+    var isIdle: Bool { !connection.isInTransaction }
+
+    /// Begins a read transaction.
+    /// - Parameter keepsLog: whether it has a mark in the log even if all of the log is in the database.
+    /// - Returns: the end of the log that it sees.
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a write-ahead log.
+    func begin(keepsLog: Bool = false) throws -> LogMark {
+        try connection.begin(.deferred)
+        do {
+            // SQLite gives a snapshot that begins the transaction itself a mark in the log.
+            if !keepsLog { _ = try connection.fetchOne(Int.self, "SELECT count(*) FROM (SELECT 1 FROM sqlite_schema LIMIT 1)") }
+            return try mark()
+        } catch {
+            end()
+            throw error
+        }
+    }
+
+    /// Takes the write lock, which keeps all other connections from committing. A busy writer leaves it free for microseconds
+    /// between its commits, so this asks for it often.
+    /// - Throws: ``DatabaseError/Reason/busy`` after a fifth of a second.
+    func beginExclusive() throws(DatabaseError) {
+        try polling(every: 20, for: .milliseconds(200)) { () throws(DatabaseError) in try connection.begin(.immediate) }
+    }
+
+    /// Repeats what fails because of another connection.
+    private func polling<R>(
+        every microseconds: UInt32, for time: Duration, _ body: () throws(DatabaseError) -> R
+    ) throws(DatabaseError) -> R {
+        let end = ContinuousClock.now + time
+        while true {
+            do { return try body() } catch {
+                guard error.code.primary == .busy, .now < end else { throw error }
+            }
+            usleep(microseconds)
+        }
+    }
+
+    /// Ends the transaction, if there is one.
+    func end() {
+        guard connection.isInTransaction else { return }
+        try? connection.rollback()
+    }
+
+    func close() { connection.close() }
+
+    private func mark() throws -> LogMark {
+        var snapshot: UnsafeMutablePointer<sqlite3_snapshot>?
+        let rc = sqlite3_snapshot_get(try connection.liveOutsideHooks(), "main", &snapshot)
+        guard rc == SQLITE_OK, let snapshot else {
+            guard rc == SQLITE_ERROR, try connection.main.hasWAL else {
+                if rc == SQLITE_ERROR {
+                    throw DatabaseError.misuse(
+                        "only a database with a write-ahead log can be replicated: PRAGMA journal_mode = WAL gives it one")
+                }
+                throw DatabaseError(rc: rc, database: nil)
+            }
+            // Nothing was ever written to the log.
+            var mark = LogMark()
+            mark.pages = UInt32(clamping: try layout().pages)
+            return mark
+        }
+        defer { sqlite3_snapshot_free(snapshot) }
+        var mark = LogMark(snapshot)
+        if mark.frame == 0 { mark.pages = UInt32(clamping: try layout().pages) }
+        return mark
+    }
+
+    /// The size of a page in bytes, and the number of pages.
+    func layout() throws -> (pageSize: Int, pages: Int) {
+        var size: Int32 = 0, usable: Int32 = 0, count: UInt32 = 0
+        try connection.check(sqlcipherkit_page_layout(connection.live(), "main", &size, &usable, &count))
+        return (Int(size), Int(count))
+    }
+
+    /// Moves as much as possible from the log into the database. Another connection may be doing that just now.
+    /// - Parameter time: how long to wait for that.
+    /// - Returns: the number of frames in the log, and the number of these that are in the database now.
+    /// - Throws: ``DatabaseError/Reason/busy`` after that.
+    func checkpoint(for time: Duration = .milliseconds(200)) throws(DatabaseError) -> (frames: Int, moved: Int) {
+        let result = try polling(every: 200, for: time) { () throws(DatabaseError) in try connection.main.checkpoint(.passive) }
+        return (result.logFrames, result.checkpointedFrames)
+    }
+
+    /// Whether another connection, of any process, is in a checkpoint, and keeps all others from writing meanwhile: it waits for
+    /// readers of the log, as all kinds but PASSIVE do (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
+    func isCheckpointWaiting() -> Bool {
+        guard let handle = try? connection.liveOutsideHooks() else { return false }
+        return sqlcipherkit_log_lock_is_taken(handle, "main", 1) != 0 && sqlcipherkit_log_lock_is_taken(handle, "main", 0) != 0
+    }
+
+    /// Empties the log's file, all of which is in the database.
+    /// - Throws: ``DatabaseError/Reason/busy`` if it is in use.
+    func cutLog() throws(DatabaseError) { _ = try connection.main.checkpoint(.truncate) }
+
+    /// The absolute path of the database.
+    var path: String? { get throws { try connection.main.path } }
+
+    /// Reads bytes of the database's file, encrypted as they are.
+    /// - Returns: whether all of them are there; missing ones are zeros.
+    func readFile(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Bool {
+        let rc = sqlcipherkit_read_file(try connection.live(), "main", bytes.baseAddress, Int32(bytes.count), Int64(offset))
+        if rc == ResultCode.ioErrorShortRead.rawValue { return false }
+        if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
+        return true
+    }
+
+    /// The key that further connections need.
+    func derivedKey() throws -> Encryption { try .derived(of: connection.main) }
+
+    /// The database's salt and its key, as replication needs them.
+    /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database.
+    func replicaKey() throws -> ReplicaKey {
+        guard let cipher = try connection.main.cipher else {
+            throw DatabaseError(code: .misuse, reason: .notEncrypted, message: "only an encrypted database can be replicated")
+        }
+        return try ReplicaKey(.derived(of: connection.main), salt: cipher.salt)
+    }
+}
+
+extension Connection {
+    /// Leaves the log in place, with all its frames, if this connection is the last one that closes
+    /// (<https://sqlite.org/c3ref/c_dbconfig_defensive.html>, `SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE`).
+    func keepLogOnClose() throws {
+        var result: Int32 = 0
+        try check(sqlcipherkit_db_config(liveOutsideHooks(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, &result))
+    }
+}
+
+/// The connections that keep a database's log, and the watch that lets go of it in time.
+///
+/// One of two connections always has a read transaction (``LogHold``). The next transaction begins before the last one ends. A
+/// checkpoint of another program may wait for them, and keeps all others from writing meanwhile. The replica then reads what is
+/// left and lets go; if it is busy for too long, the watch lets go in its place, from another thread.
+final class LogHolds: Sendable {
+    /// The log was given up: commits may be missing.
+    struct Lost: Error {}
+
+    private struct State {
+        var current: LogHold, next: LogHold
+        var isLost = false
+
+        var isIdle: Bool { current.isIdle && next.isIdle }
+
+        func end() {
+            current.end()
+            next.end()
+        }
+    }
+
+    private let state: Lock<State>
+    private let probe: Lock<LogHold>
+    /// Whether this replica checkpoints itself.
+    private let isCheckpointing = Atomic<Bool>(false)
+    private let isAsking = Atomic<Bool>(false)
+
+    init(_ location: DatabaseLocation, _ key: Encryption, keepsLog: Bool) throws {
+        state = Lock(
+            State(
+                current: try LogHold(location, key: key, staysOnClose: keepsLog),
+                next: try LogHold(location, key: key, staysOnClose: keepsLog)))
+        probe = Lock(try LogHold(location, key: key, waits: false, staysOnClose: keepsLog))
+    }
+
+    func close() {
+        state.withLock { state in
+            state.end()
+            state.current.close()
+            state.next.close()
+        }
+        probe.withLock { $0.close() }
+    }
+
+    /// Begins the next transaction.
+    /// - Throws: ``Lost`` if the log was given up.
+    func begin(keepsLog: Bool = false) throws -> LogMark {
+        try state.withLock { state in
+            guard !state.isLost else { throw Lost() }
+            return try state.next.begin(keepsLog: keepsLog)
+        }
+    }
+
+    /// Ends the former transaction: the next one keeps the log.
+    func turn() {
+        state.withLock { state in
+            state.current.end()
+            (state.current, state.next) = (state.next, state.current)
+        }
+    }
+
+    /// Holds nothing for a while.
+    func pause() { state.withLock { $0.end() } }
+
+    /// Holds nothing, and begins from scratch.
+    func release() {
+        state.withLock { state in
+            state.end()
+            state.isLost = false
+        }
+    }
+
+    var isHolding: Bool { state.withLock { !$0.isIdle } }
+
+    /// Whether a checkpoint of another connection keeps others from writing while it waits for readers.
+    var isCheckpointWaiting: Bool {
+        !isCheckpointing.load(ordering: .sequentiallyConsistent) && probe.withLock { $0.isCheckpointWaiting() }
+    }
+
+    /// Runs a checkpoint of this replica. The watch looks for those of other programs.
+    func checkpointing<R>(_ body: () throws -> R) rethrows -> R {
+        isCheckpointing.store(true, ordering: .sequentiallyConsistent)
+        defer { isCheckpointing.store(false, ordering: .sequentiallyConsistent) }
+        return try body()
+    }
+
+    /// Lets go of the log, whatever of it was not read.
+    private func giveUp() {
+        state.withLock { state in
+            guard !state.isIdle else { return }
+            state.end()
+            state.isLost = true
+        }
+    }
+
+    /// Looks until the task is cancelled for checkpoints that wait. Others are done soon: so it counts what is seen twice.
+    /// - Parameters:
+    ///   - patience: how long after that the log is given up.
+    ///   - ask: asks the replica to let go.
+    func watch(patience: Duration, ask: @escaping @Sendable () async -> Void) async {
+        var since: ContinuousClock.Instant?
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(20))
+            guard isCheckpointWaiting else {
+                since = nil
+                continue
+            }
+            guard let start = since else {
+                since = .now
+                continue
+            }
+            if !isAsking.exchange(true, ordering: .relaxed) {
+                Task(executorPreference: BlockingExecutor.shared) { [self] in
+                    await ask()
+                    isAsking.store(false, ordering: .relaxed)
+                }
+            }
+            if .now - start > patience { giveUp() }
+        }
+    }
+}
+
+/// A position in a write-ahead log, at the end of a commit (<https://sqlite.org/fileformat2.html#the_write_ahead_log>).
+struct LogMark: Hashable, Sendable {
+    /// The two salts of the log, as in its header and in each frame; 0 if nothing was ever written to a log.
+    var salts: UInt64 = 0
+    /// The number of frames up to the position; 0 for an empty log.
+    var frame: UInt32 = 0
+    /// The log's running checksum after the last of them.
+    var checksum: UInt64 = 0
+    /// The number of pages in the database.
+    var pages: UInt32 = 0
+    /// A counter of commits, which goes on when the log starts from the beginning, and restarts when the log is recovered.
+    var commits: UInt32 = 0
+
+    init() {}
+
+    /// Reads SQLite's header of the log's index, of which a snapshot is a copy.
+    init(_ snapshot: UnsafePointer<sqlite3_snapshot>) {
+        let bytes = UnsafeRawPointer(snapshot)
+        commits = bytes.load(fromByteOffset: 8, as: UInt32.self)
+        frame = bytes.load(fromByteOffset: 16, as: UInt32.self)
+        pages = bytes.load(fromByteOffset: 20, as: UInt32.self)
+        let sums = (bytes.load(fromByteOffset: 24, as: UInt32.self), bytes.load(fromByteOffset: 28, as: UInt32.self))
+        checksum = UInt64(sums.0) << 32 | UInt64(sums.1)
+        // The salts are kept as they are in the file.
+        salts = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self))
+    }
+}

@@ -1,0 +1,1242 @@
+import Foundation
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+import SQLCipherKitFiles
+
+/// Keeps a copy of an encrypted database in a store, up to date within a second, and never decrypted.
+///
+/// ```swift
+/// let pool = try DatabasePool(.file("notes.db"), key: key)
+/// let replica = try await Replica(following: pool, in: FolderStore("/backup/notes"))
+/// try await pool.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
+/// try await replica.waitUntilStored()
+/// ```
+/// The replica reads committed pages from the database's write-ahead log, encrypted as they are there, and stores them as sealed
+/// objects. It sees the commits of all processes, and keeps each of them from overwriting what it has not read yet. It also decides
+/// when the log starts from the beginning. See <doc:Replication> for the format, and for what is lost when.
+///
+/// There can be one writer for each store. When a second one begins, the first ends with
+/// ``DatabaseError/Reason/replicaFenced``. On a store that cannot keep two writers apart, a replica ends with
+/// ``DatabaseError/Reason/storeUnsupported``.
+public actor Replica {
+    private let store: CheckedStore
+    private let options: Options
+    private let location: DatabaseLocation
+    private let encryption: Encryption
+    private let pool: DatabasePool?
+
+    private var loop: Task<Void, Never>?
+    private var watch: Task<Void, Never>?
+    private var nap: Task<Void, Never>?
+    private var waiters: [Waiter] = []
+    private var endWaiters: [Int: CheckedContinuation<Void, any Error>] = [:]
+    private var nextWaiter = 0
+    private var isStopping = false
+    private var status = Status()
+
+    // MARK: The database
+
+    private var source: ReplicaSource?
+    /// Whether the pool leaves the size of the log to the replica.
+    private var holdsLog = false
+    /// Whether the database's file was replaced, and has to be opened again.
+    private var isReplaced = false
+    /// When the log could last not be made to start from the beginning.
+    private var failedRestart: ContinuousClock.Instant?
+    /// The bytes of the log that the last step has stored.
+    private var shippedSize = 0
+    /// When the log was last looked at, and how many bytes a second it grew before.
+    private var lookedAt: ContinuousClock.Instant?, rate = 0.0
+
+    // MARK: The term
+
+    /// The identity of the term, and where those before it have ended.
+    private var term: [UInt8] = []
+    private var ancestry: [ChainPlace] = []
+    /// All terms that are known to have begun before another writer could, its own included.
+    private var formerTerms: Set<[UInt8]> = []
+    /// The first generation whose states come after all of that, and whether the store has gone back before it.
+    private var firstGeneration: UInt32 = 0, isHealing = false
+    /// Whether the term has begun a history where there is another one, and with it a generation.
+    private var beginsHistory = false
+    private var names = ReplicaNames([])
+    private var clock: ChainClock
+    private var isClaimed = false
+    /// The number of the last snapshot or page of the term.
+    private var counter: UInt64 = 0
+    /// What this replica had stored when the store went back, and the least number of the next generation.
+    private var ownPlace: ChainPlace?
+    private var least: UInt32 = 0
+    /// How often something else was found in the store than what was stored, one time after the other.
+    private var sightings = 0
+
+    // MARK: What is stored
+
+    /// The head in the store, as far as is known, with its version.
+    private var head = ReplicaHead()
+    private var version: String?
+    /// The content of the section, with changes that the store's head may not have yet.
+    private var contents = ReplicaContents()
+    /// Whether `contents` or `head` has changed since the head was stored.
+    private var isChanged = false
+    /// Whether a head was stored in this turn: the store has not gone back.
+    private var isHeadProven = false
+    /// A head and a link whose storing has begun.
+    private var pending: PendingHead?
+    private var pendingLink: PendingLink?
+    /// What the next head names, and a store that has gone back since it was stored lacks.
+    private var unproven: [UnprovenObject] = []
+    /// Blocks that were read and are not stored yet.
+    private var queue: [SealedBlock] = []
+    /// Blocks that are in links of their own, to be stored as one object as well.
+    private var tail: [SealedBlock] = []
+    private var needsGeneration = true
+    private var snapshot: SnapshotRun?
+    private var budget: RequestBudget
+    private let upkeep: ReplicaUpkeep
+
+    private struct Waiter {
+        let number: Int
+        let continuation: CheckedContinuation<Position, any Error>
+        /// Whether a look at the log has begun since the call.
+        var isServed = false
+    }
+
+    /// Starts to replicate the database of a pool.
+    /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database; ``DatabaseError/Reason/misuse`` for one without a
+    ///   write-ahead log; ``DatabaseError/Reason/invalidArgument`` for options out of range; and any error of opening the database.
+    ///   A store that cannot be reached is no error: see ``currentStatus``.
+    public init(following pool: DatabasePool, in store: any ReplicaStore, options: Options = Options()) async throws {
+        let (location, key) = try await BlockingExecutor.run { try pool.replicationSource() }
+        try self.init(location, key, pool, store, options)
+        try await start()
+    }
+
+    /// Starts to replicate a database that this or another process uses.
+    /// - Throws: as ``init(following:in:options:)``.
+    public init(
+        of location: DatabaseLocation, key: Encryption, in store: any ReplicaStore, options: Options = Options()
+    ) async throws {
+        try self.init(location, key, nil, store, options)
+        try await start()
+    }
+
+    private init(
+        _ location: DatabaseLocation, _ key: Encryption, _ pool: DatabasePool?, _ store: any ReplicaStore, _ options: Options
+    ) throws {
+        guard (1 << 16...1 << 28).contains(options.objectSize), options.logSize > 0, options.largestLog > 0 else {
+            throw DatabaseError.invalidArgument("an object of a replica has from 64 KiB to 256 MiB, and a log more than 0 bytes")
+        }
+        (self.location, encryption, self.pool, self.options) = (location, key, pool, options.bounded)
+        self.store = CheckedStore(store)
+        clock = ChainClock(retention: options.bounded.retention)
+        budget = RequestBudget(fanOut: options.fanOut)
+        upkeep = ReplicaUpkeep(self.store, options.bounded)
+    }
+
+    private func start() async throws {
+        let (location, key, keepsLog) = (location, encryption, options.keepsLog)
+        let box = try await BlockingExecutor.run { Box(value: try ReplicaSource(location, key, keepsLog: keepsLog)) }
+        source = box.value
+        do { try source?.start() } catch {
+            source?.close()
+            throw error
+        }
+        followHold()
+        watchLog()
+        loop = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
+            while let self, await self.turn() { await self.rest() }
+        }
+    }
+
+    /// Looks for checkpoints of other programs from now on.
+    private func watchLog() {
+        watch?.cancel()
+        guard let holds = source?.holds else { return }
+        let patience = options.patience
+        watch = Task(executorPreference: BlockingExecutor.shared) { [weak self] in
+            await holds.watch(patience: patience) { [weak self] in await self?.letCheckpointGoOn() }
+        }
+    }
+
+    /// The pool leaves the size of the log to this replica as long as that holds it.
+    private func followHold() {
+        let isHeld = source?.holds.isHolding ?? false
+        if isHeld, !holdsLog { pool?.holdLog() }
+        if !isHeld, holdsLog { pool?.releaseLog() }
+        holdsLog = isHeld
+    }
+
+    private func openSource() throws -> ReplicaSource { try ReplicaSource(location, encryption, keepsLog: options.keepsLog) }
+
+    private struct Box: @unchecked Sendable {
+        // Sendable: the value is made in one place and then used by the actor alone.
+        let value: ReplicaSource
+    }
+
+    deinit {
+        loop?.cancel()
+        watch?.cancel()
+        if holdsLog { pool?.releaseLog() }
+    }
+
+    /// What the replica is doing.
+    public var currentStatus: Status { status }
+
+    /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot.
+    /// - Parameter timeout: how long to wait. Default: nil, no limit.
+    /// - Returns: the state that is in the store.
+    /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying one;
+    ///   ``DatabaseError/Reason/replicaFenced``; ``DatabaseError/Reason/storeUnsupported``; ``DatabaseError/Reason/closed`` after
+    ///   ``stop()``; `CancellationError`.
+    @discardableResult
+    public func waitUntilStored(timeout: Duration? = nil) async throws -> Position {
+        if status.isEnded || isStopping { throw endError }
+        try Task.checkCancellation()
+        nextWaiter += 1
+        let number = nextWaiter
+        let alarm = timeout.map { timeout in
+            Task { [weak self] in
+                try await Task.sleep(for: timeout.bounded)
+                await self?.endWait(number) { status in
+                    DatabaseError(
+                        code: .busy, reason: .timeout, message: "the commits were not stored in time", underlying: status.error)
+                }
+            }
+        }
+        defer { alarm?.cancel() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                waiters.append(Waiter(number: number, continuation: continuation))
+                nap?.cancel()
+            }
+        } onCancel: {
+            Task { await self.endWait(number) { _ in CancellationError() } }
+        }
+    }
+
+    private func endWait(_ number: Int, _ error: (Status) -> any Error) {
+        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
+        waiters.remove(at: index).continuation.resume(throwing: error(status))
+    }
+
+    /// Stores what was committed so far, if the store can be reached, and ends. The database's log is then free again. Each call
+    /// returns when the replica has ended.
+    public func stop() async {
+        isStopping = true
+        nap?.cancel()
+        await loop?.value
+        // The pool's writer closes last. If it is busy for long, the next replica begins with a snapshot.
+        if options.keepsLog { try? await pool?.write(timeout: .seconds(5)) { db in try db.keepLogOnClose() } }
+    }
+
+    /// Waits until the replica has ended. A server that learns in this way that another writer has taken over the store can stop:
+    /// what it commits is no longer stored.
+    ///
+    /// The replica notices another writer when it next stores something. Temporary errors of the store do not end it. A call that
+    /// is cancelled throws `CancellationError`, and the replica goes on.
+    /// - Throws: ``DatabaseError/Reason/replicaFenced`` if another writer has taken over, and
+    ///   ``DatabaseError/Reason/storeUnsupported``. After ``stop()`` the call returns.
+    public func waitUntilEnded() async throws {
+        if !status.isEnded {
+            nextWaiter += 1
+            let number = nextWaiter
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { endWaiters[number] = $0 }
+            } onCancel: {
+                Task { await self.cancelEndWait(number) }
+            }
+        }
+        if let finalError { throw finalError }
+    }
+
+    private func cancelEndWait(_ number: Int) {
+        endWaiters.removeValue(forKey: number)?.resume(throwing: CancellationError())
+    }
+
+    // MARK: The loop
+
+    /// - Returns: whether there will be another turn.
+    private func turn() async -> Bool {
+        let isLast = isStopping
+        do {
+            try reopen()
+            try await step()
+            status.error = nil
+        } catch {
+            status.error = DatabaseError(thrownBy: "the replica", error)
+            if finalError != nil { return end() }
+            do { try letGoOfLargeLog() } catch { needsGeneration = true }
+        }
+        if Task.isCancelled || isLast { return end() }
+        return true
+    }
+
+    private func end() -> Bool {
+        watch?.cancel()
+        try? remember(isDurable: true)
+        source?.close()
+        source = nil
+        followHold()
+        status.isEnded = true
+        let error = endError
+        for waiter in waiters { waiter.continuation.resume(throwing: error) }
+        waiters = []
+        for waiter in endWaiters.values { waiter.resume() }
+        endWaiters = [:]
+        return false
+    }
+
+    /// The error after which no later attempt can succeed.
+    private var finalError: DatabaseError? {
+        let reasons: [DatabaseError.Reason] = [.storeUnsupported, .replicaFenced, .replicaForked]
+        return status.error.flatMap { reasons.contains($0.reason) ? $0 : nil }
+    }
+
+    private var endError: DatabaseError {
+        if let finalError { return finalError }
+        return DatabaseError(code: .misuse, reason: .closed, message: "the replica was stopped", underlying: status.error)
+    }
+
+    private func rest() async {
+        if isStopping || waiters.contains(where: { !$0.isServed }) && status.error == nil { return }
+        // While a snapshot is being stored there is always something to do.
+        if status.error == nil, let snapshot, !snapshot.isRead { return }
+        var interval = status.error == nil ? options.interval : max(options.interval, .milliseconds(100))
+        // So that the log does not become larger than it should.
+        if let source, status.error == nil, failedRestart == nil, rate > 0 {
+            let room = Double(max(0, options.logSize - source.readSize))
+            interval = min(interval, max(.milliseconds(10), .seconds(room / rate)))
+        }
+        let nap = Task { _ = try? await Task.sleep(for: interval) }
+        self.nap = nap
+        await nap.value
+    }
+
+    /// Whether something is to be stored at once.
+    private var isWanted: Bool { isStopping || !waiters.isEmpty }
+
+    /// Marks the calls that wait: the look at the log that begins now includes their commits.
+    private func serveWaiters() {
+        for index in waiters.indices { waiters[index].isServed = true }
+    }
+
+    /// Called when everything that was in the log at the last look is in the store.
+    private func isUpToDate() {
+        status.upToDateAt = options.now()
+        // Callers that have waited find no former error.
+        status.error = nil
+        guard contents.snapshot != nil else { return }
+        let position = Position(generation: UInt64(contents.generation), commit: contents.commits)
+        status.stored = position
+        waiters.removeAll { waiter in
+            guard waiter.isServed else { return false }
+            waiter.continuation.resume(returning: position)
+            return true
+        }
+    }
+
+    private func count(_ path: WritableKeyPath<Status, Int>, _ number: Int) { status[keyPath: path] += number }
+}
+
+// MARK: Shipping
+
+/// One turn: looks at the log, stores what is new, then goes on with a snapshot and with upkeep.
+extension Replica {
+    /// A block that was read from the log and sealed.
+    private struct SealedBlock {
+        let block: ReplicaBlock
+        let bytes: [UInt8]
+        let mark: LogMark
+
+        var tag: [UInt8] { Array(bytes.suffix(ReplicaKey.tagCount)) }
+    }
+
+    private func step() async throws {
+        guard source != nil else { return }
+        try requireSameFile()
+        if !isClaimed { try await claim() }
+        (shippedSize, isHeadProven) = (0, false)
+        try await finishPendingLink()
+        try await finishPendingHead()
+        guard mayStore else { return }
+        let look = ContinuousClock.now, sinceLastLook = look - (lookedAt ?? look)
+        lookedAt = look
+        do {
+            if needsGeneration { try await beginGeneration() }
+            try await ship()
+            rate = sinceLastLook > .zero ? Double(shippedSize) / (sinceLastLook / .seconds(1)) : 0
+            try await continueSnapshot()
+            try await restartLargeLog()
+        } catch is ReplicaSource.Gap {
+            // What was read is stored: it continues the generation. What follows it is lost as separate commits.
+            needsGeneration = true
+            source?.release()
+            throw DatabaseError(
+                code: .busy, reason: .snapshotLost,
+                message: "the database's log was restarted by a program that does not keep its locks")
+        }
+        try await maintain()
+    }
+
+    /// Whether it is time to store what is new. The number of requests is limited in the long run, unless a caller waits, or so
+    /// much is new that objects are large.
+    private var mayStore: Bool {
+        let hasRequest = budget.allowsRequest(every: options.interval * 2)
+        let sinceLook = lookedAt.map { (.now - $0) / .seconds(1) } ?? 0
+        return hasRequest || isWanted || snapshot != nil || needsGeneration || rate * sinceLook > Double(options.objectSize / 8)
+    }
+
+    /// Stores an object of the chain or the index, or the head.
+    /// - Returns: its version; nil if the condition does not hold.
+    private func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+        count(\.puts, 1)
+        budget.payForRequest()
+        return try await store.put(name, bytes, if: condition)
+    }
+
+    /// Begins with a snapshot, because the log in the store cannot be continued.
+    private func beginGeneration() async throws {
+        guard let source else { return }
+        // Not while the store cannot be reached: each attempt would begin another one.
+        if tail.isEmpty { _ = try await store.get(ReplicaHead.name) }
+        try await joinTail()
+        try source.start()
+        followHold()
+        queue = []
+        if !beginsHistory { contents.generation = max(least, contents.generation) + 1 }
+        beginsHistory = false
+        (contents.frames, contents.commits, contents.snapshot, contents.logged) = (0, 0, nil, 0)
+        (contents.pageSize, contents.mark, contents.latest) = (source.pageSize, source.position, options.time)
+        // A snapshot brings what no link has. So the generation itself is a link: a state that has it is at another place.
+        var block = ReplicaBlock(
+            kind: .log, generation: contents.generation, first: 0, pageSize: source.pageSize, predecessor: contents.place.tag,
+            time: options.time, age: clock.age, commits: 0)
+        source.position.append(to: &block.record)
+        let sealed = SealedBlock(block: block, bytes: try block.sealed(with: source.key), mark: source.position)
+        pendingLink = PendingLink(bytes: sealed.bytes, block: sealed, isJoined: false)
+        needsGeneration = false
+        try beginSnapshot(after: sealed.tag)
+        try await finishPendingLink()
+        // What a successor removes, should this process end.
+        try await storeHead()
+    }
+
+    /// Stores everything up to the log's present end.
+    private func ship() async throws {
+        guard let source else { return }
+        if source.target == nil {
+            serveWaiters()
+            snapshot?.beginLook()
+            _ = try source.begin()
+        }
+        while true {
+            // Before more is stored, so that little comes after a head.
+            if isChanged { try await storeHead() }
+            if queue.isEmpty, !source.isAtTarget { try readBlock() }
+            guard !queue.isEmpty else { break }
+            try await storeBlock(queue.removeFirst())
+        }
+        // The log may have been given up in the meantime.
+        if needsGeneration { return }
+        if let snapshot, snapshot.willBeComplete {
+            try await joinTail()
+            complete(snapshot)
+        }
+        if isChanged { try await storeHead() }
+        if needsGeneration { return }
+        source.settle()
+        isUpToDate()
+    }
+
+    /// Reads a block from the log to the end of the queue.
+    private func readBlock() throws {
+        guard let source else { return }
+        let before = queue.last ?? pendingLink?.block
+        var block = ReplicaBlock(
+            kind: .log, generation: contents.generation, first: before?.block.end ?? contents.frames, pageSize: source.pageSize,
+            predecessor: before?.tag ?? contents.place.tag, time: options.time, age: clock.age,
+            commits: before?.block.endCommits ?? contents.commits)
+        // Together with what it may be joined with, an object is no larger than it should be.
+        let joined = (tail + queue).reduce(0) { $0 + $1.bytes.count }
+        try source.read(into: &block, limit: max(options.objectSize / 2, options.objectSize - joined))
+        guard !block.frames.isEmpty else { return }
+        source.position.append(to: &block.record)
+        let bytes = try block.sealed(with: source.key)
+        block.pages = []
+        queue.append(SealedBlock(block: block, bytes: bytes, mark: source.position))
+    }
+
+    // MARK: Links
+
+    /// A link whose storing has begun. Whatever happens, the same bytes are stored under its number.
+    private struct PendingLink {
+        let bytes: [UInt8]
+        /// What is new in it.
+        let block: SealedBlock?
+        /// Whether it also has everything that was kept.
+        let isJoined: Bool
+    }
+
+    /// From what size on blocks are joined. A restore of a state reads all of the object that has its end, and this should not be
+    /// much more than the snapshot and the log up to there.
+    private var joinedSize: Int {
+        guard let snapshot = contents.snapshot else { return options.objectSize / 2 }
+        return min(options.objectSize / 2, max(1 << 17, (snapshot.size + Int(clamping: contents.logged)) / 16))
+    }
+
+    /// Stores a block as the next link; together with those before it, which were kept for that, as soon as they are enough.
+    private func storeBlock(_ block: SealedBlock) async throws {
+        let size = tail.reduce(block.bytes.count) { $0 + $1.bytes.count }
+        let isJoined = tail.count + 1 >= options.fanOut || size >= joinedSize
+        pendingLink = PendingLink(
+            bytes: isJoined ? (tail + [block]).flatMap(\.bytes) : block.bytes, block: block, isJoined: isJoined)
+        try await finishPendingLink()
+    }
+
+    /// Makes one object of what was kept, so that the index has everything.
+    private func joinTail() async throws {
+        guard !tail.isEmpty else { return }
+        pendingLink = PendingLink(bytes: tail.flatMap(\.bytes), block: nil, isJoined: true)
+        try await finishPendingLink()
+    }
+
+    private func finishPendingLink() async throws {
+        guard let link = pendingLink else { return }
+        let number = contents.place.link, name = names.link(number, of: term)
+        budget.payForLink(isWanted: isWanted)
+        // The process may end before it knows that it was stored. If that cannot be written, storing the head says so.
+        try? remember(isDurable: false)
+        if try await put(name, link.bytes, if: .isAbsent) == nil { try await judgeLink(name, link.bytes) }
+        (pendingLink, sightings) = (nil, 0)
+        if link.isJoined {
+            budget.payForHead(after: tail.count + 1, isWanted: isWanted)
+            unproven.append(UnprovenObject(name, link.bytes, after: contents.place.tag))
+        }
+        contents.place.link += 1
+        if let block = link.block { apply(block) }
+        guard link.isJoined else {
+            if let block = link.block { tail.append(block) }
+            return
+        }
+        count(\.joinedBytes, tail.reduce(0) { $0 + $1.bytes.count })
+        let blocks = tail + (link.block.map { [$0] } ?? [])
+        upkeep.noteJoined(number - UInt64(tail.count)..<number)
+        contents.index.append(
+            .log(
+                ReplicaIndex.LogEntry(
+                    term: term, link: number, blocks: blocks.map { ($0.block, $0.tag) }, size: link.bytes.count)))
+        (tail, isChanged) = ([], true)
+    }
+
+    private func apply(_ block: SealedBlock) {
+        count(\.logBytes, block.bytes.count)
+        count(\.pages, block.block.frames.count)
+        shippedSize += block.bytes.count
+        (contents.frames, contents.commits) = (block.block.end, block.block.endCommits)
+        (contents.place.tag, contents.mark, contents.latest) = (block.tag, block.mark, block.block.time)
+        contents.logged += UInt64(block.bytes.count)
+    }
+
+    /// Lets the database's log start from the beginning when it is large.
+    private func restartLargeLog() async throws {
+        guard let source, !needsGeneration, source.readSize >= options.logSize else { return }
+        if snapshot?.needsLog == true { return }
+        if let failedRestart, .now - failedRestart < .seconds(1) { return }
+        failedRestart = .now
+        guard source.moveLog() else { return }
+        // What was committed meanwhile is stored first, so that writers wait only for what little is left.
+        for _ in 0..<4 {
+            let before = shippedSize
+            try await ship()
+            if shippedSize - before <= options.objectSize / 16 { break }
+        }
+        if needsGeneration { return }
+        guard source.moveLog() else { return }
+        let hasRestarted = try source.restartLog(largestFile: 4 * options.logSize) {
+            guard source.leftSize <= Self.largestRest else { return false }
+            try readBlock()
+            return source.isAtTarget
+        }
+        if hasRestarted { failedRestart = nil }
+    }
+
+    /// What may be read while writers wait, in bytes.
+    private static let largestRest = 1 << 20
+
+    /// Gives up the log when it has become too large while the store could not be reached.
+    private func letGoOfLargeLog() throws {
+        guard let source, source.holds.isHolding, try source.logSize() > options.largestLog else { return }
+        letGo()
+    }
+
+    /// Gives up the log: what is committed until the next snapshot has no states of its own.
+    private func letGo() {
+        source?.release()
+        followHold()
+        (queue, snapshot, needsGeneration) = ([], nil, true)
+    }
+}
+
+// MARK: Snapshots
+
+/// Storing snapshots.
+extension Replica {
+    /// Begins a snapshot. Everything up to the source's position must have been read, and nothing may be queued.
+    private func beginSnapshot(after tag: [UInt8]) throws {
+        guard let source else { return }
+        let number = nextNumber()
+        snapshot = try SnapshotRun(number, of: source, at: contents, after: tag)
+        if contents.begun.number != 0 {
+            // One that was given up.
+            contents.index.append(
+                .leftovers(
+                    ReplicaIndex.LeftoversEntry(
+                        term: term, links: 0..<0, snapshot: contents.begun.number, parts: contents.begun.parts, age: clock.age)))
+        }
+        // The file may end earlier than the database, and so does a part then.
+        contents.begun = (number, 2 + Int(source.position.pages) / max(1, options.objectSize / source.pageSize))
+    }
+
+    private func continueSnapshot() async throws {
+        if snapshot == nil, isSnapshotDue {
+            try beginSnapshot(after: contents.place.tag)
+            try await storeHead()
+        }
+        var stored = 0
+        while let source, let run = snapshot, !run.isRead, run.needsLog || stored < options.partsPerStep {
+            let bytes = try snapshot?.nextPart(
+                from: source, contents, upTo: options.objectSize, time: options.time, age: clock.age)
+            guard let bytes else { continue }
+            let name = run.name(names, of: term)
+            guard try await store.put(name, bytes, if: .always) != nil else { throw DatabaseError.refusedObject(name) }
+            unproven.append(UnprovenObject(name, bytes))
+            count(\.puts, 1)
+            count(\.snapshotBytes, bytes.count)
+            snapshot?.storedPart()
+            stored += 1
+        }
+        if snapshot?.isRead == false { try await prove() }
+    }
+
+    private var isSnapshotDue: Bool {
+        guard queue.isEmpty, source?.target == nil, !needsGeneration else { return false }
+        guard let last = contents.snapshot else { return true }
+        guard contents.commits > last.commits else { return false }
+        // Asked once: it grows between two questions, and past the snapshot's own.
+        let age = clock.age
+        return contents.logged > max(UInt64(last.size), UInt64(4 * options.objectSize))
+            || age - min(age, last.age) > UInt64(max(0, options.snapshotInterval.milliseconds))
+    }
+
+    /// Adds the snapshot to the index: everything that changed while it was read is there.
+    private func complete(_ run: SnapshotRun) {
+        let age = clock.age, entry = run.entry(contents, of: term, time: options.time, age: age)
+        contents.index.append(.snapshot(entry))
+        (contents.snapshot, contents.logged, contents.begun) = ((contents.commits, entry.size, age), 0, (0, 0))
+        (snapshot, isChanged) = (nil, true)
+    }
+}
+
+// MARK: The head
+
+/// Replacing the head, and what it means if it is not the one that was stored.
+extension Replica {
+    private struct PendingHead {
+        let bytes: [UInt8]
+        let head: ReplicaHead
+
+        init(_ head: ReplicaHead) { (bytes, self.head) = (head.bytes, head) }
+    }
+
+    /// Replaces the head. If that fails, the next call stores the same bytes again: it may have succeeded.
+    private func storeHead() async throws {
+        guard let source else { return }
+        try await finishPendingHead()
+        try await joinTail()
+        var listed = contents
+        try await storePages(&listed)
+        (contents.index, isChanged) = (listed.index, true)
+        try await prove()
+        (contents.age, contents.believed, contents.counter) = (clock.age, clock.believed, counter)
+        var next = head
+        try next.sections[next.sections.count - 1].seal(contents, with: source.key)
+        isChanged = false
+        pending = PendingHead(next)
+        try await finishPendingHead()
+    }
+
+    private func finishPendingHead() async throws {
+        guard let pending, let version else { return }
+        count(\.headBytes, pending.bytes.count)
+        if let new = try await put(ReplicaHead.name, pending.bytes, if: .isVersion(version)) {
+            self.version = new
+        } else {
+            let present = try await store.get(ReplicaHead.name)
+            guard let present, present.bytes == pending.bytes else { return try await judge(present, pending) }
+            self.version = present.version
+        }
+        let isNew = head.sections != pending.head.sections
+        (head, self.pending, sightings, isHeadProven) = (pending.head, nil, 0, true)
+        if isNew { try remember(isDurable: true) }
+    }
+
+    // MARK: Objects that the head is to name
+
+    /// An object that was stored.
+    private struct UnprovenObject {
+        let name: String
+        /// The last bytes of it, and the tag of what is before it.
+        let tag: [UInt8], predecessor: [UInt8]
+        /// Whether something else may have been stored in its place.
+        var isDoubtful = false
+
+        init(_ name: String, _ bytes: [UInt8], after predecessor: [UInt8] = ChainPlace.none.tag) {
+            (self.name, tag, self.predecessor) = (name, Array(bytes.suffix(ReplicaKey.tagCount)), predecessor)
+        }
+    }
+
+    /// Makes sure that the store has what the next head names.
+    ///
+    /// A store that was restored from a copy of itself may have the version of the head that it had, and lack what was stored
+    /// since. So the head gets another version first. If an object is there after that, it was there at that time, as nothing else
+    /// stores it; then every state of the store with this version has it. That it is there is not read, as reads may be old: the
+    /// store has to refuse to store something in its place.
+    private func prove() async throws {
+        guard !unproven.isEmpty else { return }
+        try await finishPendingHead()
+        pending = PendingHead(try head.marked())
+        try await finishPendingHead()
+        while let object = unproven.first {
+            // Until there is an answer.
+            unproven[0].isDoubtful = true
+            guard try await isThere(object) else {
+                giveUpTerm()
+                throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
+            }
+            unproven.removeFirst()
+        }
+    }
+
+    /// Whether the store has an object. If it has not, it gets the end of the term in its place, which no one reads. If the answer
+    /// to that was lost, the object is read, and replaced by itself if it is the present version.
+    private func isThere(_ object: UnprovenObject) async throws -> Bool {
+        guard let key = source?.key else { return true }
+        let name = object.name, late = DatabaseError.unavailableStore("the store is not up to date: \(name) is missing")
+        guard object.isDoubtful else {
+            return try await put(name, try closing(after: object.predecessor, with: key), if: .isAbsent) == nil
+        }
+        guard let present = try await store.get(name) else { throw late }
+        guard present.bytes.suffix(ReplicaKey.tagCount).elementsEqual(object.tag) else { return false }
+        if try await put(name, present.bytes, if: .isVersion(present.version)) == nil { throw late }
+        return true
+    }
+
+    private func closing(after tag: [UInt8], with key: ReplicaKey) throws -> [UInt8] {
+        let block = ReplicaBlock(
+            kind: .closing, generation: 0, first: 0, pageSize: 4096, predecessor: tag, time: options.time, age: 0, commits: 0)
+        return try block.sealed(with: key)
+    }
+
+    /// Another head is there than the one that was stored.
+    private func judge(_ present: ReplicaObject?, _ pending: PendingHead) async throws {
+        guard let source else { return }
+        guard let present else { return try sawFormerState("there is no head") }
+        let other = try ReplicaHead(present.bytes)
+        guard let last = other.sections.last else { return try sawFormerState("the head has no section") }
+        guard let wanted = pending.head.sections.last else { throw DatabaseError.fencedReplica }
+        if last == wanted || last == head.sections.last, other.sections.count < pending.head.sections.count {
+            // Former sections were removed, before the pending head was stored, or after.
+            (head, version) = (other, present.version)
+            var next = try other.marked()
+            next.sections[next.sections.count - 1] = wanted
+            self.pending = PendingHead(next)
+            upkeep.noteRemovedSections()
+            return try await finishPendingHead()
+        }
+        guard last.salt == source.key.salt, let shown = try last.contents(with: source.key) else {
+            if contents.formers.contains(last.id) { return try sawFormerState("it shows the state before the key was changed") }
+            throw DatabaseError.fencedReplica
+        }
+        // A head of this term that is not the last one, or of a term before.
+        guard formerTerms.contains(shown.place.term) else { throw DatabaseError.fencedReplica }
+        try sawFormerState("it shows an earlier head than the one that was stored")
+    }
+
+    /// The store shows an earlier state. A store that is late shows the present one soon; one that was restored from a backup lacks
+    /// what was stored since, which this replica stores again, in a new term and with a snapshot.
+    private func sawFormerState(_ what: String) throws {
+        sightings += 1
+        guard sightings >= 3 else { throw DatabaseError.unavailableStore("the store is not up to date: \(what)") }
+        giveUpTerm()
+        throw DatabaseError.rolledBackReplica("\(what), and this replica goes on with a snapshot")
+    }
+
+    /// Gives up the term. The next one goes on from what this one has stored, whatever the store has of it.
+    private func giveUpTerm() {
+        (ownPlace, sightings, isClaimed, pending) = (contents.place, 0, false, nil)
+        least = max(least, contents.generation)
+        source?.release()
+        (queue, tail, pendingLink, unproven, snapshot, needsGeneration) = ([], [], nil, [], nil, true)
+    }
+
+    /// A link is there already under the next number.
+    private func judgeLink(_ name: String, _ bytes: [UInt8]) async throws {
+        guard let key = source?.key else { return }
+        guard let present = try await store.get(name) else { throw DatabaseError.unavailableStore("\(name) is there, and is not") }
+        // An earlier attempt was successful although it failed.
+        if present.bytes == bytes { return }
+        if (try? ReplicaBlock.openAll(present.bytes, with: key)) != nil { throw DatabaseError.fencedReplica }
+        sightings += 1
+        guard sightings >= 3 else { throw DatabaseError.damagedReplica("the object \(name) is not what was stored") }
+        giveUpTerm()
+        throw DatabaseError.damagedReplica("the object \(name) is another's: this replica goes on without it")
+    }
+}
+
+// MARK: The claim
+
+/// Beginning a term: no other writer can store anything in the former one any more.
+extension Replica {
+    /// What the store holds of the section with the database's key, and where its chain ends.
+    private struct Former {
+        var contents: ReplicaContents
+        var tail: ReplicaTail
+        var opening: TermOpening
+        /// The version of the head.
+        var version: String
+
+        /// Whether its last generation has no snapshot, as its writer has ended before that was complete.
+        var lacksSnapshot: Bool {
+            contents.snapshot == nil || tail.links.last.map { $0.entry.generation != contents.generation } ?? false
+        }
+    }
+
+    /// Takes over the store. If it is interrupted, the next call begins again, with another term.
+    private func claim() async throws {
+        guard let source else { return }
+        let present = try await ReplicaHead.read(store), key = source.key
+        var head = present?.head ?? ReplicaHead(), former: Former?, next = ReplicaContents(), isAhead = false
+        var held = ownPlace.map { self.held($0, least) }
+        let (memory, known) = try newestMemory(of: head)
+        if let section = head.sections.last, section.salt == key.salt, let contents = try section.contents(with: key) {
+            names = ReplicaNames(section.id)
+            var tail = ReplicaTail(after: contents.place)
+            try await tail.extend(store, names, key)
+            let opening = try await TermOpening.read(contents.place.term, store, names, key)
+            former = Former(contents: contents, tail: tail, opening: opening, version: present?.object.version ?? "")
+            held =
+                known.first { $0.place.tag == tail.end.tag } ?? known.last { $0.place.term == contents.place.term } ?? held
+                ?? known.first { !$0.place.isNone }
+            isAhead = try await mayContinue(&held, known, memory, former)
+            try await close(tail, names, key)
+            next = contents
+            if former?.lacksSnapshot == true { (next.snapshot, next.logged, next.pageSize) = (nil, 0, source.pageSize) }
+        } else {
+            held = try await heldOfFormerSection(present, known, memory)
+            isHealing = false
+            // As many as a reader accepts.
+            let surplus = max(0, head.sections.count + 1 - ReplicaHead.largestSectionCount)
+            head.removed += head.sections.prefix(surplus).map(\.id)
+            head.sections.removeFirst(surplus)
+            next.formers = Array((head.removed + head.sections.map(\.id)).suffix(4 * ReplicaHead.largestSectionCount))
+            head.sections.append(ReplicaHead.Section(id: try ReplicaKey.random(8), salt: key.salt))
+            names = ReplicaNames(head.sections.last?.id ?? [])
+        }
+        head.removed = Array(head.removed.suffix(4 * ReplicaHead.largestSectionCount))
+        term = try ReplicaKey.random(ChainPlace.termCount)
+        // A database that holds nothing of the replica begins a history. One that is ahead of a store that has gone back goes on
+        // with its own, and what the store has is a part of that.
+        (ancestry, firstGeneration) = ([], 0)
+        if let held {
+            let newest = max(least, next.generation, former?.tail.links.last?.entry.generation ?? 0)
+            firstGeneration = isHealing ? newest + 1 : former?.opening.first ?? 0
+            if isAhead {
+                ancestry = [held.place] + held.ancestry
+            } else if let former {
+                ancestry = [former.tail.end] + former.opening.ancestry
+            } else {
+                ancestry = [held.place] + held.ancestry
+            }
+        }
+        formerTerms.formUnion((ancestry + (former?.opening.ancestry ?? [])).map(\.term) + [term])
+        if let former { formerTerms.insert(former.tail.end.term) }
+        (counter, unproven) = (0, [])
+        try await begin(&next, former?.tail, continuesIt: held != nil)
+        let time = options.time
+        if let former {
+            clock.resume(
+                age: max(next.age, former.tail.latest?.age ?? 0), believed: next.believed, time: next.latest, now: time)
+            appendLeftovers(of: former.contents, former.tail, to: &next)
+        } else {
+            clock.resume(age: 0, believed: 0, time: time, now: time)
+        }
+        next.latest = time
+        (next.age, next.believed) = (clock.age, clock.believed)
+        try await storePages(&next)
+        (next.begun, next.counter, next.joined) = ((0, 0), counter, next.place.link)
+        // A claim that cannot be proven is given up, and the next one has another term.
+        let bare = try (present?.head ?? ReplicaHead()).marked().bytes
+        let touched = try await replaceHead(bare, present?.object.version)
+        while let object = unproven.popLast() {
+            guard try await isThere(object) else { throw DatabaseError.unavailableStore("the store lacks \(object.name) again") }
+        }
+        try head.sections[head.sections.count - 1].seal(next, with: key)
+        // The answer may be lost: then the store has a term that is this database's all the same.
+        let own = ReplicaMemory(of: source.path, section: names.section), claiming = self.held(next.place, next.generation)
+        var before = try own.read()
+        if before.isEmpty { before = [HeldPlace()] }
+        try own.write(before + [claiming], isDurable: true)
+        version = try await replaceHead(head.bytes, touched)
+        (self.head, contents, tail, queue, pendingLink, ownPlace) = (head, next, [], [], nil, nil)
+        (isClaimed, isChanged, needsGeneration, pending, snapshot) = (true, false, true, nil, nil)
+        upkeep.begin(hasRemoved: !head.removed.isEmpty)
+        try own.write([claiming], isDurable: true)
+        guard !isAhead, held != nil, next.generation > 0 else { return }
+        do {
+            try source.resume(at: next.mark)
+            needsGeneration = false
+            followHold()
+        } catch is ReplicaSource.Gap {}
+    }
+
+    /// - Returns: the version of the new head.
+    private func replaceHead(_ bytes: [UInt8], _ version: String?) async throws -> String {
+        count(\.headBytes, bytes.count)
+        if let new = try await put(ReplicaHead.name, bytes, if: version.map { .isVersion($0) } ?? .isAbsent) { return new }
+        guard let again = try await store.get(ReplicaHead.name), again.bytes == bytes else {
+            throw DatabaseError.unavailableStore("the head has changed in the meantime")
+        }
+        return again.version
+    }
+
+    /// Stores the end of a term, so that its writer can store nothing more.
+    private func close(_ tail: ReplicaTail, _ names: ReplicaNames, _ key: ReplicaKey) async throws {
+        if tail.isClosed { return }
+        let name = names.link(tail.end.link, of: tail.end.term)
+        if try await put(name, try closing(after: tail.end.tag, with: key), if: .isAbsent) == nil {
+            // Its writer has stored something, or another one closes it, or this one has: look again.
+            throw DatabaseError.unavailableStore("another writer is storing")
+        }
+    }
+
+    /// Stores the first links of the term: the opening, and everything that the index lacks.
+    /// - Parameter continuesIt: whether the states in the store are of this history. If not, they end where their writer has ended,
+    ///   and the opening is of the next generation: a reader of the last one must not go on to this history.
+    private func begin(_ next: inout ReplicaContents, _ tail: ReplicaTail?, continuesIt: Bool) async throws {
+        guard let key = source?.key else { return }
+        let last = tail?.links.last?.entry
+        next.generation = last?.generation ?? next.generation
+        (next.frames, next.commits) = (last?.end ?? next.frames, last?.commits ?? next.commits)
+        next.logged += UInt64(tail?.links.reduce(0) { $0 + $1.entry.size } ?? 0)
+        next.mark = tail?.mark ?? next.mark
+        next.latest = tail?.latest?.time ?? next.latest
+        beginsHistory = tail != nil && !continuesIt
+        if beginsHistory {
+            (next.generation, next.frames, next.commits, next.mark) = (max(least, next.generation) + 1, 0, 0, LogMark())
+            (next.snapshot, next.logged, next.pageSize) = (nil, 0, source?.pageSize ?? next.pageSize)
+        }
+        let opening = ReplicaBlock(
+            kind: .opening, generation: next.generation, first: next.frames, pageSize: source?.pageSize ?? 4096,
+            predecessor: tail?.end.tag ?? ChainPlace.none.tag, time: options.time, age: next.age, commits: next.commits,
+            record: TermOpening(term: term, ancestry: ancestry, first: firstGeneration).record)
+        let bytes = try opening.sealed(with: key), tag = Array(bytes.suffix(ReplicaKey.tagCount))
+        var links: [ReplicaTail.Content] = []
+        if let tail, continuesIt, tail.isWhole { links = tail.links.compactMap(\.content) } else if let tail {
+            // They are another history's, or too large for one object, as after a head that is old.
+            for link in tail.links {
+                next.index.append(.log(link.entry))
+                unproven.append(
+                    UnprovenObject(names.link(link.number, of: tail.end.term), link.entry.tag, after: link.predecessor))
+            }
+        }
+        let blocks = links.flatMap { $0.blocks.map { ($0.block, $0.tag) } } + [(opening, tag)]
+        let joined = links.flatMap(\.bytes) + bytes
+        for (number, bytes) in [bytes, joined].enumerated() {
+            let name = names.link(UInt64(number), of: term)
+            guard try await put(name, bytes, if: .isAbsent) != nil else { throw DatabaseError.refusedObject(name) }
+            unproven.append(UnprovenObject(name, bytes))
+        }
+        next.place = ChainPlace(term: term, link: 2, tag: tag)
+        next.index.append(.log(ReplicaIndex.LogEntry(term: term, link: 1, blocks: blocks, size: joined.count)))
+    }
+
+    private func appendLeftovers(of former: ReplicaContents, _ tail: ReplicaTail, to next: inout ReplicaContents) {
+        let first = max(1, former.joined)
+        next.index.append(
+            .leftovers(
+                ReplicaIndex.LeftoversEntry(
+                    term: tail.end.term, links: first..<max(first, tail.end.link + 1), snapshot: former.begun.number,
+                    parts: former.begun.parts, age: clock.age)))
+    }
+
+    /// Stores what of an index is to be a page.
+    private func storePages(_ contents: inout ReplicaContents) async throws {
+        while let (level, entries) = contents.index.full, let key = source?.key {
+            var record: [UInt8] = []
+            ReplicaIndex.append(entries, to: &record)
+            let block = ReplicaBlock(
+                kind: .page, generation: 0, first: 0, pageSize: 4096, predecessor: ChainPlace.none.tag, time: options.time,
+                age: clock.age, commits: 0, record: record)
+            // Its name is new, and so nothing is replaced.
+            let bytes = try block.sealed(with: key), number = nextNumber()
+            let name = names.page(number, of: term)
+            guard try await put(name, bytes, if: .always) != nil else { throw DatabaseError.refusedObject(name) }
+            unproven.append(UnprovenObject(name, bytes))
+            count(\.headBytes, bytes.count)
+            contents.index.replaceFull(
+                by: ReplicaIndex.PageEntry(
+                    term: term, number: number, level: level + 1, entries: entries, first: contents.index.first(ofLevel: level),
+                    bytes: bytes))
+        }
+    }
+
+    private func nextNumber() -> UInt64 {
+        counter += 1
+        return counter
+    }
+}
+
+// MARK: What the database holds
+
+/// What the database holds of the replica: from there alone it goes on.
+extension Replica {
+    /// What the database holds of the newest section of which it holds something, and where that is written.
+    private func newestMemory(of head: ReplicaHead) throws -> (memory: ReplicaMemory?, known: [HeldPlace]) {
+        guard let source else { return (nil, []) }
+        for section in (head.removed + head.sections.map(\.id)).reversed() {
+            let memory = ReplicaMemory(of: source.path, section: section), known = try memory.read()
+            if !known.isEmpty { return (memory, known) }
+        }
+        return (nil, [])
+    }
+
+    /// Makes sure that the database has everything that the store has, or the store nothing that the database lacks.
+    /// - Returns: whether the database's place is not the end of what the store has, and a generation begins there all the same:
+    ///   the store has gone back, or what it has after the place is of a generation without a snapshot, which no one can restore.
+    /// - Throws: ``DatabaseError/Reason/replicaForked``; ``DatabaseError/Reason/replicaRolledBack`` for the first times, as a store
+    ///   may be late.
+    private func mayContinue(
+        _ held: inout HeldPlace?, _ known: [HeldPlace], _ memory: ReplicaMemory?, _ former: Former?
+    ) async throws -> Bool {
+        isHealing = false
+        guard let source, let place = held, let former else { return false }
+        func goesOnBefore() async throws -> Bool {
+            guard former.lacksSnapshot, let newest = try await newest(of: [place] + known, former.version) else { return false }
+            held = newest
+            return true
+        }
+        let end = former.tail.end
+        do {
+            try place.require(in: end, former.opening)
+            if place.place.tag == end.tag { return false }
+            // What was stored since is of this database if its log has it: then the process was killed.
+            try source.resume(at: former.tail.mark ?? former.contents.mark)
+            return false
+        } catch let error as DatabaseError where error.reason == .replicaRolledBack {
+            sightings += 1
+            guard sightings >= 3 else { throw error }
+            (sightings, least, isHealing) = (0, max(least, place.generation), true)
+            return true
+        } catch let error as DatabaseError where error.reason == .replicaForked {
+            if try await goesOnBefore() { return true }
+            throw error
+        } catch is ReplicaSource.Gap {
+            if try await goesOnBefore() { return true }
+            throw lacking(memory)
+        }
+    }
+
+    private func lacking(_ memory: ReplicaMemory?) -> DatabaseError {
+        .forkedReplica(
+            "it has commits that this database lacks. Restore the newest state; or, to begin another history with this "
+                + "database, remove \(memory?.path ?? "")")
+    }
+
+    /// What the database holds of the newest section that is there, from which it goes on in another one: its key or its salt was
+    /// changed. Another machine must not have gone on from what this one holds.
+    /// - Returns: nil if the database holds nothing of the replica.
+    /// - Throws: as ``mayContinue(_:_:_:_:)``.
+    private func heldOfFormerSection(
+        _ present: (head: ReplicaHead, object: ReplicaObject)?, _ known: [HeldPlace], _ memory: ReplicaMemory?
+    ) async throws -> HeldPlace? {
+        guard let memory, let present, let last = present.head.sections.last?.id else { return nil }
+        let version = present.object.version
+        if memory.section != last {
+            guard let newest = try await newest(of: known, version) else { throw lacking(memory) }
+            return newest
+        }
+        if let reader = try await reader(version), reader.section == last, let key = reader.key {
+            let tail = reader.tail
+            var held = known.first { $0.place.tag == tail.end.tag } ?? known.first { !$0.place.isNone }
+            let former = Former(contents: reader.contents, tail: tail, opening: reader.opening, version: version)
+            _ = try await mayContinue(&held, known, memory, former)
+            try await close(tail, reader.names, key)
+            return held
+        }
+        // The former key is not here, and so the names count, and not what is in the objects.
+        for place in known.map(\.place) where !place.isNone {
+            let prefix = ReplicaNames(last).link(0, of: place.term).dropLast()
+            for object in try await store.list(prefix: String(prefix)) {
+                guard let number = UInt64(object.name.dropFirst(prefix.count)), number >= place.link else { continue }
+                // It may be this database's, of which it has not heard.
+                let tag = try await store.get(object.name)?.bytes.suffix(place.tag.count)
+                guard let tag, !known.contains(where: { tag.elementsEqual($0.place.tag) }) else { continue }
+                throw lacking(memory)
+            }
+        }
+        return known.last { !$0.place.isNone }
+    }
+
+    /// A reader of what the key opens; nil if that is nothing.
+    private func reader(_ version: String, needsState: Bool = false) async throws -> ReplicaReader? {
+        do {
+            let reader = try await ReplicaReader(store, key: encryption, needsState: needsState)
+            if reader.version != version { throw DatabaseError.unavailableStore("the store is not up to date") }
+            return reader
+        } catch let error as DatabaseError {
+            // Anything else may be an old read.
+            if error.code == .notADatabase { return nil }
+            throw error
+        }
+    }
+
+    /// What of several places has the newest state, if nothing after it can be restored: who has stored that has ended before its
+    /// first snapshot was complete.
+    /// - Parameter version: the version of the head that was read.
+    private func newest(of held: [HeldPlace], _ version: String) async throws -> HeldPlace? {
+        guard let reader = try await reader(version, needsState: true), !reader.isSuperseded else { return nil }
+        // Reads may be old: what the former section has is known when its end is there.
+        if let key = reader.key, reader.section != reader.head.sections.last?.id {
+            try await close(reader.tail, reader.names, key)
+        }
+        guard let plan = try await reader.newestPlan() else { return held.first }
+        return held.first { $0.place == plan.end }
+    }
+
+    /// Writes down what the database holds.
+    private func remember(isDurable: Bool) throws {
+        guard let source, isClaimed else { return }
+        // Another replica of this database may have taken over.
+        let memory = ReplicaMemory(of: source.path, section: names.section)
+        if let last = try memory.read().last, last.place.term != term { return }
+        var all = [held(contents.place, contents.generation)]
+        // The link that is being stored may be in the store. The database has it in either case.
+        if let bytes = pendingLink?.bytes {
+            let place = ChainPlace(term: term, link: contents.place.link + 1, tag: Array(bytes.suffix(ReplicaKey.tagCount)))
+            all.append(held(place, contents.generation))
+        }
+        try memory.write(all, isDurable: isDurable)
+    }
+
+    private func held(_ place: ChainPlace, _ generation: UInt32) -> HeldPlace {
+        HeldPlace(place: place, ancestry: ancestry, generation: generation)
+    }
+}
+
+// MARK: Upkeep
+
+/// Removing what is no longer needed.
+extension Replica {
+    private func maintain() async throws {
+        guard let key = source?.key else { return }
+        if isHeadProven { try await upkeep.removeJoined(names, of: term) { contents.joined = $0 + 1 } }
+        isHeadProven = false
+        guard upkeep.isSweepDue() else { return }
+        if let horizon = clock.horizon, let first = try await upkeep.retire(contents.index, before: horizon, names, key) {
+            (contents.index.first, isChanged) = (first, true)
+        }
+        retireFormerSections()
+        if isChanged { try await storeHead() }
+        if upkeep.isRemovalDue(contents.index) {
+            try await storeHead()
+            let kept = try await upkeep.removeRetired(contents.index, names, key)
+            contents.index.drop(before: kept)
+            isChanged = true
+        }
+        if pending == nil, try await upkeep.removeSections(head.removed) { (head.removed, isChanged) = ([], true) }
+        if isChanged { try await storeHead() }
+    }
+
+    /// Takes the sections of former keys out of the head: nothing in them is newer than the change of the key.
+    private func retireFormerSections() {
+        let kept = clock.retention + clock.largestStep + UInt64(max(0, options.grace.milliseconds))
+        guard clock.age > kept, head.sections.count > 1 else { return }
+        head.removed += head.sections.dropLast().map(\.id)
+        head.sections.removeFirst(head.sections.count - 1)
+        isChanged = true
+        upkeep.noteRemovedSections()
+    }
+}
+
+// MARK: The database's file
+
+/// What else happens to the database while it is replicated.
+extension Replica {
+    /// Makes sure that the database's file is the one that was opened.
+    /// - Throws: ``DatabaseError/Reason/databaseReplaced``. The next turn opens the new file, and begins a generation.
+    private func requireSameFile() throws {
+        guard let source else { return }
+        if source.isReplaced {
+            let path = source.path
+            source.close()
+            letGo()
+            self.source = nil
+            isReplaced = true
+            throw DatabaseError(
+                code: .mismatch, reason: .databaseReplaced,
+                message: "the file \(path) was replaced: what was committed to the former one and not stored is lost", path: path)
+        }
+    }
+
+    /// Opens the database again after its file was replaced.
+    private func reopen() throws {
+        guard isReplaced else { return }
+        let new = try openSource()
+        do { try new.start() } catch {
+            new.close()
+            throw error
+        }
+        (source, isReplaced, needsGeneration) = (new, false, true)
+        watchLog()
+        // Another file has another history, and perhaps another key.
+        (isClaimed, pending, pendingLink, tail, unproven, ownPlace) = (false, nil, nil, [], [], nil)
+    }
+
+    /// Lets go of the log for a checkpoint of another program, which keeps all others from writing while it waits for this
+    /// replica's read transaction. As no other connection can write meanwhile, the log is read to its end first; then nothing is
+    /// missed. If that is too much for the memory, as after a time without the store, the log is given up, and a snapshot begins a
+    /// generation.
+    ///
+    /// If this actor is busy for so long that writers would wait for a quarter of a second, ``LogHolds`` gives the log up.
+    private func letCheckpointGoOn() {
+        guard let source, source.holds.isCheckpointWaiting else { return }
+        // What it may go on from is not read yet.
+        guard isClaimed, !needsGeneration else { return letGo() }
+        do {
+            // Up to where it was looked at before, and what was committed until the checkpoint began. If there is always more,
+            // others do write.
+            for _ in 0..<3 {
+                _ = try source.begin()
+                while !source.isAtTarget, queue.reduce(0, { $0 + $1.bytes.count }) < 2 * options.objectSize { try readBlock() }
+                guard source.isAtTarget else { return letGo() }
+                source.settle()
+                guard try !source.begin() else { continue }
+                source.settle()
+                return try source.pauseForCheckpoint()
+            }
+        } catch { letGo() }
+    }
+}
+
+private extension SharedDatabase {
+    /// The file of the database, and the key that further connections to it need.
+    func replicationSource() throws -> (DatabaseLocation, Encryption) {
+        try read { db in (db.location, try Encryption.derived(of: db.main)) }
+    }
+
+    /// Leaves it to the caller to keep the log from growing, until `release`. Emptying it would wait for the caller's transactions.
+    func holdLog() { checkpointer?.holds.add(1, ordering: .relaxed) }
+
+    func releaseLog() { checkpointer?.holds.subtract(1, ordering: .relaxed) }
+}

@@ -1,0 +1,68 @@
+import SQLCipherKitCore
+import SQLCipherKitFiles
+
+/// What a database holds of a replica, in a file beside it with the suffix `-replicated-` and the section.
+///
+/// A replica goes on only from there: if the store lacks it, the store has gone back, and if the store has more, the database is
+/// another machine's old state. A restore of the newest state writes it too, and a conversion keeps it. Without the file, or with
+/// another database's, a database begins a history of its own.
+struct ReplicaMemory {
+    private static let largestCount = 8
+
+    let section: [UInt8]
+    private let notes: FileNotes
+
+    init(of database: String, section: [UInt8]) {
+        (self.section, notes) = (section, FileNotes(of: database, named: section.hexadecimal))
+    }
+
+    /// The path of the file.
+    var path: String { notes.path }
+
+    /// What is written down: where the database is, and where it is if one of the claims was successful that no one has heard of. A
+    /// database that is missing holds what it has held.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
+    func read() throws(DatabaseError) -> [HeldPlace] {
+        guard let note = try notes.read() else { return [] }
+        do {
+            var parser = ByteParser(note), all: [HeldPlace] = []
+            while !parser.isAtEnd {
+                var held = HeldPlace(sections: [section], place: try ChainPlace(&parser), generation: try parser.number())
+                let record = try parser.take(try parser.count(atMost: 1 << 16))
+                held.ancestry = try TermOpening(Array(record)).ancestry
+                all.append(held)
+            }
+            return all
+        } catch { throw notes.damage }
+    }
+
+    /// - Parameter isDurable: whether it must survive a power failure; else it survives the process.
+    func write(_ held: [HeldPlace], isDurable: Bool) throws {
+        try notes.write(Self.note(held.prefix(1) + held.dropFirst().suffix(Self.largestCount - 1)), isDurable: isDurable)
+    }
+
+    private static func note(_ all: [HeldPlace]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for held in all {
+            held.place.append(to: &bytes)
+            bytes.append(number: held.generation)
+            let record = TermOpening(term: held.place.term, ancestry: held.ancestry).record
+            bytes.append(short: UInt64(record.count))
+            bytes += record
+        }
+        return bytes
+    }
+
+    /// Gives a new file the database's name.
+    /// - Parameters:
+    ///   - file: where the new file is.
+    ///   - held: what it holds; nothing if it begins another history.
+    func replace(with file: String, holding held: [HeldPlace], _ publish: () async throws -> Void) async throws {
+        let change = try notes.begin(replacingBy: file, note: held.isEmpty ? nil : Self.note(held))
+        do { try await publish() } catch {
+            change.undo()
+            throw error
+        }
+        change.end()
+    }
+}

@@ -1,0 +1,186 @@
+import SQLCipherKitCore
+
+/// How FTS5 splits text into words (<https://sqlite.org/fts5.html#tokenizers>).
+/// ```swift
+/// FTS5Tokenizer.porter(.unicode61(diacritics: .removeAll, tokenCharacters: "_"))
+/// ```
+public indirect enum FTS5Tokenizer: Hashable, Sendable {
+    /// How accents and other marks on letters are treated.
+    public enum Diacritics: Int, Hashable, Sendable {
+        /// They are kept: `é` and `e` are different letters.
+        case keep = 0
+        /// They are removed from most letters. This is FTS5's own default, for tables that were created with it.
+        case removeSimple = 1
+        /// They are removed from all letters.
+        case removeAll = 2
+    }
+
+    /// Words in any language, ignoring case. Use this tokenizer unless you know why another is better.
+    ///
+    /// | text | is found by |
+    /// |---|---|
+    /// | Chinese, Japanese, Thai, Lao, Khmer, Burmese, and Korean within a word | any part of it, one character or many |
+    /// | Hindi, Tamil, Bengali and other Indic text | words with their vowel signs: `काम` and `कीमा` differ |
+    /// | `café`, `Łódź`, `straße`, `ά`, `ё` | `cafe`, `lodz`, `strasse`, `α`, `е`, unless `removesDiacritics` is false |
+    /// | `مُحَمَّد`, `أحمد`, `שָׁלוֹם` | `محمد`, `احمد`, `שלום`, unless `removesVowelSigns` is false |
+    /// | composed and decomposed letters, Hangul and kana | each other |
+    /// | full-width letters, half-width kana, digits of any script, `ﬁ` | `A`, `ア`, `2`, `fi` |
+    /// | emoji | the same emoji, of any skin tone |
+    ///
+    /// Other Cyrillic letters keep their marks (`й` is not `и`). Of Arabic letters, `أ إ آ ٱ` become `ا`, `ى` and `ی` become `ي`,
+    /// `ة` becomes `ه`, `ک` becomes `ك`, and a hamza on `و` or `ي` is removed. Soft hyphens, joiners and variation selectors are
+    /// ignored. Mathematical letters are ordinary ones, and `½` is `1/2`. In Devanagari, a nasal before a consonant is an anusvara,
+    /// and the dot below a letter is left out. Otherwise words are those of `unicode61`, with the categories of Unicode 6.1; newer
+    /// characters count as letters. Only the first 1,024 bytes of a word are indexed.
+    ///
+    /// In scripts without spaces, each character and each pair of neighbours is indexed, so such text takes about twice the space,
+    /// and some hits run across two words. The tokenizer is part of this package's engine, which other programs need in order to
+    /// use the table.
+    /// - Parameters:
+    ///   - removesDiacritics: whether accents and other marks on Latin, Greek and Devanagari letters are removed. Default: yes.
+    ///   - removesVowelSigns: whether Arabic and Hebrew vowel signs are removed, and the forms of an Arabic letter treated as one.
+    ///     Default: yes.
+    case multilingual(removesDiacritics: Bool = true, removesVowelSigns: Bool = true)
+    /// Words of letters and digits by Unicode 6.1, ignoring case. Indic and Arabic text is split at its vowel signs, and text
+    /// without spaces is one word: see ``multilingual(removesDiacritics:removesVowelSigns:)``.
+    /// - Parameters:
+    ///   - diacritics: how accents are treated. Default: all are removed, so that `cafe` finds `café`.
+    ///   - categories: the Unicode categories of the characters that form words. Default: nil, for `L* N* Co`.
+    ///   - separators: characters that separate words, whatever their category. Default: none.
+    ///   - tokenCharacters: characters that are part of words, whatever their category. Default: none.
+    case unicode61(
+        diacritics: Diacritics = .removeAll, categories: String? = nil, separators: String = "", tokenCharacters: String = "")
+    /// Words of ASCII letters, digits and all characters beyond ASCII. Case is ignored for ASCII letters only.
+    /// - Parameters:
+    ///   - separators: ASCII characters that separate words although they are letters or digits. Default: none.
+    ///   - tokenCharacters: ASCII characters that are part of words although they are neither. Default: none.
+    case ascii(separators: String = "", tokenCharacters: String = "")
+    /// English word stems, by Porter's algorithm, of the words of another tokenizer: `running` finds `runs`.
+    case porter(FTS5Tokenizer)
+    /// Every sequence of three characters: finds parts of words, and lets `LIKE` and `GLOB` use the index. Queries of fewer than
+    /// three characters find nothing.
+    /// - Parameters:
+    ///   - caseSensitive: whether case matters. Default: no.
+    ///   - removesDiacritics: whether accents are removed; cannot be combined with `caseSensitive`. Default: no.
+    case trigram(caseSensitive: Bool = false, removesDiacritics: Bool = false)
+    /// A tokenizer or filter that is registered under a name, for example with ``SQLExtension/tokenizer(_:as:)``. Those registered
+    /// with ``SQLExtension/tokenizer(as:_:)`` or ``SQLExtension/tokenFilter(as:_:)`` receive the arguments, by default none.
+    case custom(String, arguments: [String] = [])
+
+    /// The words of FTS5's `tokenize` option.
+    var arguments: [String] {
+        switch self {
+        case .multilingual(let removesDiacritics, let removesVowelSigns):
+            var words = ["multilingual"]
+            if !removesDiacritics { words += ["remove_diacritics", "0"] }
+            if !removesVowelSigns { words += ["remove_vowel_signs", "0"] }
+            return words
+        case .unicode61(let diacritics, let categories, let separators, let tokenCharacters):
+            var words = ["unicode61", "remove_diacritics", String(diacritics.rawValue)]
+            if let categories { words += ["categories", categories] }
+            if !separators.isEmpty { words += ["separators", separators] }
+            if !tokenCharacters.isEmpty { words += ["tokenchars", tokenCharacters] }
+            return words
+        case .ascii(let separators, let tokenCharacters):
+            var words = ["ascii"]
+            if !separators.isEmpty { words += ["separators", separators] }
+            if !tokenCharacters.isEmpty { words += ["tokenchars", tokenCharacters] }
+            return words
+        case .porter(let inner): return ["porter"] + inner.arguments
+        case .trigram(let caseSensitive, let removesDiacritics):
+            var words = ["trigram", "case_sensitive", caseSensitive ? "1" : "0"]
+            if removesDiacritics { words += ["remove_diacritics", "1"] }
+            return words
+        case .custom(let name, let arguments): return [name] + arguments
+        }
+    }
+}
+
+extension FTS5Tokenizer {
+    /// Returns the tokens that the tokenizer finds in a text, to see how a table would index it. For a table that exists, use
+    /// ``FullTextIndex/tokens(of:for:)``.
+    /// ```swift
+    /// let tokens = try FTS5Tokenizer.porter(.unicode61()).tokens(of: "running", on: db)   // run
+    /// ```
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - purpose: why it is split into words. Default: to be indexed.
+    ///   - connection: the connection on which the tokenizer is registered.
+    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered, ``DatabaseError/Reason/invalidArgument`` for one that
+    ///   rejects its arguments, and any error of a tokenizer in Swift.
+    public func tokens(
+        of text: String, for purpose: Purpose = .document, on connection: Connection
+    ) throws(DatabaseError) -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
+        try connection.tokens(of: text, arguments: arguments, for: purpose)
+    }
+}
+
+extension Connection {
+    func tokens(
+        of text: String, arguments: [String], for purpose: FTS5Tokenizer.Purpose
+    ) throws(DatabaseError) -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
+        let tokenizer = try EngineTokenizer(fts5Interface(), arguments)
+        let utf8 = text.utf8
+        let found: [EngineTokenizer.Found]
+        do { found = try tokenizer.tokens(of: text, for: purpose) } catch { throw takeCallbackError(error.code.rawValue) ?? error }
+        return found.map { item in
+            func index(_ offset: Int) -> String.Index {
+                utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex
+            }
+            return (item.token, index(item.range.lowerBound)..<index(item.range.upperBound), item.isColocated)
+        }
+    }
+}
+
+/// The package's own tokenizers and filters, each under a name for ``FTS5Tokenizer/custom(_:arguments:)``. Every connection that
+/// reads or writes the table needs it: register it in ``DatabaseConfiguration/prepare``.
+extension SQLExtension {
+    /// Leaves words without a meaning of their own, such as `the` and `of`, out of the index and out of queries.
+    /// ```swift
+    /// try db.register(.stopWords(["the", "a", "of"], base: .porter(.unicode61()), as: "english"))
+    /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("english")))
+    /// ```
+    /// A query of stop words alone finds nothing. A last word that is a prefix is kept in the query: it may begin another word.
+    /// - Parameters:
+    ///   - words: the stop words. Words that the base turns into the same token are left out as well.
+    ///   - base: the tokenizer whose tokens are filtered. Default: `unicode61`.
+    ///   - name: the name of the result.
+    public static func stopWords(
+        _ words: some Sequence<String>, base: FTS5Tokenizer = .unicode61(), as name: String
+    ) -> SQLExtension { tokenFilter(FTS5StopWords(words, base: base), as: name) }
+
+    /// Lets a search for a word also find its synonyms. A prefix has none.
+    /// - Parameters:
+    ///   - groups: groups of words with the same meaning. Each must be a single token of the base; otherwise a statement that opens
+    ///     the table throws ``DatabaseError/Reason/invalidArgument``.
+    ///   - inDocuments: whether each word is indexed together with its synonyms: the index is larger, and queries are as fast as
+    ///     before. Default: no; each word of a query is searched for together with its synonyms, and the list can change without a
+    ///     rebuild.
+    ///   - base: the tokenizer to whose tokens they are added. Default: `unicode61`.
+    ///   - name: the name of the result.
+    public static func synonyms(
+        _ groups: [[String]], inDocuments: Bool = false, base: FTS5Tokenizer = .unicode61(), as name: String
+    ) -> SQLExtension { tokenFilter(FTS5Synonyms(groups, side: inDocuments ? .document : .query, base: base), as: name) }
+
+    /// Folds characters that Unicode treats as compatible, so that words with them match: full-width letters, ligatures,
+    /// superscripts, `ß` and `ss`, Arabic and other digits. Such words also lose their accents and case. ASCII words pass through
+    /// unchanged.
+    /// - Parameters:
+    ///   - base: the tokenizer whose tokens are folded. Default: `unicode61`.
+    ///   - name: the name of the result.
+    public static func compatibilityFolding(base: FTS5Tokenizer = .unicode61(), as name: String) -> SQLExtension {
+        tokenFilter(FTS5CompatibilityFolding(base: base), as: name)
+    }
+
+    /// Finds words in text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese. It is
+    /// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, under a name of yours.
+    public static func cjkTokenizer(as name: String) -> SQLExtension { tokenizer(FTS5CJKTokenizer(), as: name) }
+
+    /// Splits identifiers into their parts: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the
+    /// whole name; so is `parse_http_response_2`.
+    ///
+    /// Each part is a token, one after the other. A run of parts without digits is also indexed as one token, at the positions of
+    /// its first and last part, so that a name typed in lower case is found. Words are those of
+    /// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``: in any language, without case and diacritics.
+    public static func codeTokenizer(as name: String) -> SQLExtension { tokenizer(FTS5CodeTokenizer(), as: name) }
+}

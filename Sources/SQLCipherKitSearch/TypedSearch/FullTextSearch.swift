@@ -1,0 +1,378 @@
+import SQLCipherKitCore
+
+/// A search of a full-text table with all options: for what people type, complete or still being typed, or for an ``FTS5Query``.
+///
+/// ```swift
+/// let notes = try db.fullText("note_fts")
+/// let found = try notes.search("quikc bro", limit: 20)
+/// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
+/// ```
+/// The short form covers everyday use. Set everything else on a value of this type:
+/// ```swift
+/// var search = FullTextSearch("quikc bro")
+/// search.filter = "year > \(2010)"
+/// search.highlights = ["title"]
+/// let recent = try notes.search(search)
+/// ```
+/// In the text, `"two words"` is a phrase that is matched exactly, `-word` and `NOT word` exclude a word, `one OR two` matches
+/// either, brackets group (`pear NOT (tart OR jam)`), `begin*` is a beginning, and `title:word` searches that column only.
+/// Everything else is plain words. No text throws. Operators are in capitals and between words; if they leave no row, they are
+/// words themselves, as `NOT` always is in a text that is all in capitals (`DO NOT DISTURB`).
+///
+/// A search is a value that names no table. You can store it and pass it between threads.
+public struct FullTextSearch: Sendable {
+    /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
+    /// sorted by row id, the newest first, so that pages fit together.
+    public enum Rule: Int32, Hashable, Sendable {
+        /// Rows that lack fewer of the words come first, each counted by its rarity. If all others stand side by side, in any
+        /// order, and are at least twice as many, a missing word counts a fifth in the first column and half in any other. A word
+        /// that the row has only as another one, with three or more words between it and the others, counts a fifth of a missing
+        /// one; a mistyped one half if the index has what was typed, and a sixth if not, or nothing for the words nearest to it in
+        /// a row that lacks none. Nearer, a mistyped one counts a fifth if the index has what was typed, and any other a tenth if
+        /// the row lacks words. Another form in the first of several columns is near.
+        case words = 1
+        /// Rows with fewer typing errors come first.
+        case typos = 2
+        /// Rows whose words are nearer to one another, in the order in which they were typed, come first. Each pair of neighbouring
+        /// words counts 0 if the second directly follows the first, 1 if one word is between them or they are swapped, and 2
+        /// otherwise.
+        case proximity = 3
+        /// Rows with the words in earlier columns come first. The columns are ordered by weight, the heaviest first; without
+        /// weights, in the table's order. If all words stand side by side, only the column in which they do counts.
+        case column = 4
+        /// Rows with words as typed come first, then rows with synonyms and other forms, then rows with longer words that begin
+        /// with a typed one. After ``column``, only the words in that column count. One or two letters at the end of a text of
+        /// several words are taken as the beginning of a word: longer words then count as typed.
+        case exactness = 5
+        /// bm25 with the columns' weights, ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer word or another
+        /// form is weighted by its own rarity.
+        case relevance = 6
+        /// Rows with all words side by side in one column, in the order in which they were typed, come first: as typed or, in the
+        /// first column by weight, in other forms. If the last word is still being typed, a longer word continues it. Then come
+        /// rows with all words as typed, where the nearest words count for one that the index lacks, and rows with other forms side
+        /// by side in another column, then all others. Makes no difference to a single word.
+        case phrase = 7
+    }
+
+    /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbour.
+    ///
+    /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
+    /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
+    public struct Typos: Hashable, Sendable {
+        package var oneFrom: Int
+        package var twoFrom: Int
+
+        /// - Parameters:
+        ///   - oneFrom: the minimum number of letters of a word that may have one error. Default: 4.
+        ///   - twoFrom: the minimum number of letters of a word that may have two errors. Default: 8.
+        public init(oneFrom: Int = 4, twoFrom: Int = 8) {
+            self.oneFrom = oneFrom
+            self.twoFrom = twoFrom
+        }
+
+        /// No typing errors.
+        public static let none = Typos(oneFrom: .max, twoFrom: .max)
+    }
+
+    /// Which words are treated as prefixes, so that longer words match too.
+    public enum Completion: Hashable, Sendable {
+        /// None.
+        case none
+        /// The last one, unless a space follows it: the word that is being typed.
+        case lastWord
+        /// The last one; if too few rows are found, every other word too, which then counts as a typing error.
+        case everyWord
+    }
+
+    /// Words that are found in addition to a typed one.
+    public struct Synonym: Hashable, Sendable {
+        package var typed: String
+        package var found: [String]
+
+        /// Creates a synonym in one direction: `Synonym("tv", finds: ["television", "television set"])` finds these for `tv`, but
+        /// not `tv` for them. Each of them may be several words.
+        public init(_ typed: String, finds found: [String]) {
+            self.typed = typed
+            self.found = found
+        }
+
+        /// Returns synonyms in all directions: each of the words finds all others.
+        public static func group(_ words: [String]) -> [Synonym] {
+            words.enumerated().map { index, word in
+                Synonym(word, finds: words.enumerated().filter { $0.offset != index }.map(\.element))
+            }
+        }
+    }
+
+    /// The order of the hits.
+    public enum Order: Sendable {
+        /// Best first: by the rules, or by the score if the search is for an ``FTS5Query``.
+        case best
+        /// By ascending row id.
+        case rowID
+        /// By descending row id.
+        case rowIDDescending
+        /// By SQL terms over the columns of the content table, such as `"published DESC, title"`; ties are sorted by row id. At
+        /// most 200,000 rows are sorted.
+        case sql(SQL)
+    }
+
+    /// The passage that is shown with a hit.
+    public struct Snippet: Hashable, Sendable {
+        package var column: String?
+        package var words: Int
+        package var ellipsis: String
+
+        /// Creates a snippet from one column.
+        /// - Parameters:
+        ///   - name: the column's name.
+        ///   - words: the length in words, from 1 to 64. Default: 16.
+        ///   - ellipsis: the text that replaces what was left out. Default: `…`.
+        public static func column(_ name: String, words: Int = 16, ellipsis: String = "…") -> Snippet {
+            Snippet(column: name, words: words, ellipsis: ellipsis)
+        }
+
+        /// Creates a snippet from the best-matching column.
+        public static func best(words: Int = 16, ellipsis: String = "…") -> Snippet {
+            Snippet(column: nil, words: words, ellipsis: ellipsis)
+        }
+    }
+
+    /// The user's input. If it is longer than 10,000 bytes, only its first 2,500 Unicode scalars are read. At most 12 words are
+    /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a beginning.
+    public var text: String
+    /// A query in FTS5's own terms, which is searched for instead of the text. Its words are found as FTS5 finds them, and hits are
+    /// ordered by bm25: ``rules``, ``typos``, ``completion``, ``findsForms``, ``synonyms``, ``stopWords`` and ``fewerWordsBelow``
+    /// have no effect. Default: none.
+    public var query: FTS5Query?
+    /// The maximum number of hits. Together with ``offset`` at most 10,000. Default: 20.
+    public var limit: Int
+    /// The number of hits to skip. Default: 0.
+    public var offset = 0
+    /// The order of the hits. Default: best first.
+    public var order = Order.best
+    /// An SQL condition over the columns of the content table, or of the full-text table if that stores its own text. Default:
+    /// none.
+    public var filter: SQL?
+    /// The passage to show with each hit. Default: 16 words of the best-matching column.
+    public var snippet: Snippet? = .best()
+    /// Columns that each hit contains in full, with the words found marked. Default: none.
+    public var highlights: [String] = []
+    /// Columns of the full-text table whose values each hit contains. Default: none.
+    public var columns: [String] = []
+    /// The weight of each column, in the columns' order, from -1e15 to 1e15; missing weights are 1. Default: all 1.
+    public var weights: [Double] = []
+    /// The ranking rules, in order. Default: words, typos, phrase, column, exactness, proximity, relevance.
+    public var rules: [Rule] = [.words, .typos, .phrase, .column, .exactness, .proximity, .relevance]
+    /// How many typing errors a word may have. Default: one from 4 letters, two from 8 letters.
+    public var typos = Typos()
+    /// Which words are treated as prefixes. Default: every word.
+    public var completion = Completion.everyWord
+    /// Whether an English word also finds its other forms: the words of the index with the same Porter stem. An index with the
+    /// tokenizer ``FTS5Tokenizer/porter(_:)`` has only stems, so there it always does. Default: yes.
+    public var findsForms = true
+    /// Synonyms of typed words. Default: none.
+    public var synonyms: [Synonym] = []
+    /// Words that a row need not have if other words are typed as well. Default: none.
+    public var stopWords: Set<String> = []
+    /// If fewer rows than this have all words, rows without one or more of them are shown too. 0 never shows them. A row that has a
+    /// word only in another form or with a typing error, far from the others, does not count. Default: 5.
+    public var fewerWordsBelow = 5
+    /// How relevance is reduced according to a value of the row, such as its age. Default: not at all.
+    public var decay: Decay?
+    /// How relevance is increased according to a value of the row, such as its number of readers. Default: not at all.
+    public var popularity: Popularity?
+    /// The groups in which the rows found are counted, each facet under a name of your choice, such as
+    /// `["tag": .elements("tags")]`: see ``Found/facets``. At most 16 facets. Default: none.
+    public var facets: [String: Grouping] = [:]
+    /// Whether all rows are counted, including those with typing errors even if there are enough hits without, so that
+    /// ``Found/total`` is the same on each page. A search with ``facets`` always counts all rows. Default: no.
+    public var countsAll = false
+    /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It
+    /// receives the weights as its arguments. Default: `bm25`.
+    public var rankFunction: String?
+    /// Whether `AND`, `OR` and `NOT` are operators rather than words.
+    var readsKeywords = true
+
+    /// Creates a search for user input. Set other options on the value afterwards.
+    public init(_ text: String, limit: Int = 20) {
+        self.text = text
+        self.limit = limit
+    }
+
+    /// Creates a search for a query in FTS5's own terms. Set other options on the value afterwards.
+    public init(_ query: FTS5Query, limit: Int = 20) {
+        self.init("", limit: limit)
+        self.query = query
+    }
+}
+
+extension HighlightedText: ExpressibleByStringLiteral {
+    /// Text without marks.
+    public init(stringLiteral text: String) { self.init(text) }
+}
+
+extension FullTextSearch {
+    /// The result of a search.
+    public struct Found: Sendable {
+        /// The hits, best first.
+        public let hits: [Hit]
+        /// How each word was understood, in the order of the text; empty for an ``FTS5Query``.
+        public let words: [Word]
+        /// How many rows were found. Rows with typing errors count only if the search looked for them, as it always does with
+        /// ``FullTextSearch/countsAll`` or facets.
+        public let total: Total
+        /// How many of these rows are in each group, by the names in ``FullTextSearch/facets``.
+        public let facets: [String: [Facet]]
+        /// Whether too few rows have all words (see ``FullTextSearch/fewerWordsBelow``), in whatever form, so that rows without one
+        /// or more of them were looked for too. ``Hit/words`` tells how many a hit has.
+        public let hasFewerWords: Bool
+    }
+
+    /// A number of rows found, or a lower bound of it. Its description is `17`, or `17+` for a lower bound.
+    public struct Total: Hashable, Sendable, CustomStringConvertible {
+        /// The number of rows that were counted, at most 200,000 of each index.
+        public let count: Int
+        /// Whether these are all, and counted in each facet: whether the search looked at all rows and words of the index that
+        /// could have led to a hit. It is false for one or two letters in a large index, and if there were enough hits before
+        /// typing errors, or rows with fewer words, were looked for.
+        public let isExact: Bool
+
+        public var description: String { isExact ? "\(count)" : "\(count)+" }
+    }
+
+    /// A row that a search found.
+    public struct Hit: Hashable, Sendable, Identifiable {
+        private struct Place: Hashable, Sendable {
+            let source: Int
+            let rowID: Int64
+        }
+
+        /// The position of the row's index in the list of indexes searched, starting at 0; always 0 in a search of one index.
+        public let source: Int
+        /// The name of the full-text table.
+        public let table: String
+        /// The row id. With synchronised external content and an `INTEGER PRIMARY KEY`, it is that key.
+        public let rowID: Int64
+        /// The relevance; higher is better. For user input it is only one of the ranking rules. It can be compared only among the
+        /// hits of one search.
+        public let score: Double
+        /// How many of the typed words the row has. This and what follows of the rules is 0 for an ``FTS5Query``.
+        public let words: Int
+        /// The total number of typing errors in its words.
+        public let typos: Int
+        /// The sum of the distances between neighbouring words, each from 0 to 2.
+        public let proximity: Int
+        /// The sum, over all words, of the position of the column with the word. The first column in the order of
+        /// ``FullTextSearch/Rule/column`` counts 0. If all words stand side by side, their column counts.
+        public let column: Int
+        /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
+        /// begins with it, 3 for a word with a typing error, and 4 for a longer word or another form of that. Where the rules look
+        /// at the column first, only what is in that column counts. 1 more if all stand side by side, and the row has better ones
+        /// only elsewhere.
+        public let exactness: Int
+        /// Whether the row has all of several words side by side, as they were typed or in other forms.
+        public let isPhrase: Bool
+        /// The passage with the most of the words, marked; nil if no snippet was requested or the table has no text.
+        public let snippet: HighlightedText?
+        /// Whole columns with the words marked, by the names in ``FullTextSearch/highlights``.
+        public let highlights: [String: HighlightedText]
+        /// The values of ``FullTextSearch/columns``.
+        public let columns: RowCopy
+
+        /// Identifies the hit among the hits of one search.
+        public var id: some Hashable & Sendable { Place(source: source, rowID: rowID) }
+
+        /// The value of one of ``FullTextSearch/columns``.
+        /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
+        ///   ``DatabaseError/Reason/typeMismatch``.
+        public subscript<T: SQLValueConvertible>(column: String) -> T {
+            get throws(DatabaseError) { try columns[column] }
+        }
+    }
+
+    /// A hit and the record it belongs to.
+    public struct Match<Record> {
+        /// The record, read from the content table.
+        public let record: Record
+        /// The hit.
+        public let hit: Hit
+    }
+
+    /// A value, or a group of values, and the number of hits that have it.
+    public struct Facet: Hashable, Sendable {
+        /// The value. For dates, it is the interval's name as text; for ranges, the lower bound, or NULL for the first range.
+        public let value: SQLValue
+        /// The number of hits.
+        public let count: Int
+        /// The range, if the facet is ``Grouping/ranges(_:bounds:)``; the first and the last range are infinite. Otherwise nil.
+        public let range: Range<Double>?
+    }
+
+    /// How a typed word or phrase was understood.
+    public struct Word: Hashable, Sendable {
+        /// How a word of the index matches a typed word.
+        public enum Kind: Int, Hashable, Sendable {
+            /// It is the typed word.
+            case exact
+            /// It is another form of the typed word, with the same stem.
+            case form
+            /// It is a synonym of the typed word.
+            case synonym
+            /// It is longer and begins with the typed word.
+            case prefix
+            /// It differs from the typed word by one or two typing errors.
+            case typo
+        }
+
+        /// A word of the index that matches.
+        public struct Match: Hashable, Sendable {
+            /// The word in the form that the index has; the words of a phrase are separated by spaces.
+            public let text: String
+            /// How it matches the typed word.
+            public let kind: Kind
+            /// The number of typing errors.
+            public let typos: Int
+            /// The approximate number of rows that have it.
+            public let documents: Int
+        }
+
+        /// The word or phrase as typed.
+        public let typed: String
+        /// Its range in the text.
+        public let range: Range<String.Index>
+        /// The words of the index that were searched for, nearest first; empty if the index has no match.
+        public let matches: [Match]
+        /// Whether rows with it were excluded.
+        public let isExcluded: Bool
+        /// Whether it was ignored, because it is a stop word beside other words or exceeds the maximum number of words.
+        public let isLeftOut: Bool
+
+        /// Whether the index has no match for it.
+        public var isUnknown: Bool { matches.isEmpty && !isLeftOut }
+        /// How the nearest match corresponds to the typed word; nil if there is no match.
+        public var kind: Kind? { matches.first?.kind }
+    }
+}
+
+extension FullTextSearch.Word {
+    /// Returns the word with its matches in another index added.
+    func merged(with other: FullTextSearch.Word) -> FullTextSearch.Word {
+        var all: [Match] = []
+        for match in matches + other.matches {
+            if let place = all.firstIndex(where: { $0.text.isSameText(as: match.text) && $0.typos == match.typos }) {
+                let known = all[place]
+                all[place] = Match(
+                    text: known.text, kind: known.kind.rawValue < match.kind.rawValue ? known.kind : match.kind, typos: known.typos,
+                    documents: known.documents + match.documents)
+            } else {
+                all.append(match)
+            }
+        }
+        all.sort { ($0.typos, $0.kind.rawValue, $1.documents) < ($1.typos, $1.kind.rawValue, $0.documents) }
+        return FullTextSearch.Word(
+            typed: typed, range: range, matches: all, isExcluded: isExcluded, isLeftOut: isLeftOut && other.isLeftOut)
+    }
+}
+
+extension FullTextSearch.Match: Sendable where Record: Sendable {}

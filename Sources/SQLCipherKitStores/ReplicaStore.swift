@@ -1,0 +1,111 @@
+import SQLCipherKitCore
+
+/// A place that keeps objects by name: a folder, or an object store.
+///
+/// A replica stores immutable objects and one manifest, which it replaces only if no other writer has. All bytes are sealed before
+/// they reach the store.
+///
+/// A store may throw any error. A call that throws may have taken effect. The error is taken for temporary, and the call is
+/// repeated later with the same bytes, unless it is a ``DatabaseError`` with the reason `storeUnsupported`: then no later call can
+/// succeed. Your program meets every error as a ``DatabaseError``, with the store's own as the underlying one.
+public protocol ReplicaStore: Sendable {
+    /// Returns the objects whose names begin with `prefix`, in any order.
+    func list(prefix: String) async throws -> [ReplicaObject.Info]
+
+    /// Returns an object; nil if there is none of that name.
+    func get(_ name: String) async throws -> ReplicaObject?
+
+    /// Stores an object, whole or not at all, so that it survives a crash of the store.
+    /// - Returns: the version of the object, which differs from that of every other content under the name; nil if the condition
+    ///   does not hold. Nothing has changed then.
+    @discardableResult
+    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String?
+
+    /// Removes an object. It is not an error if there is none of that name.
+    func delete(_ name: String) async throws
+}
+
+extension ReplicaObject {
+    /// What must hold for an object to be stored.
+    public enum Condition: Hashable, Sendable {
+        /// Nothing: an object of that name is replaced.
+        case always
+        /// There is no object of that name.
+        case isAbsent
+        /// The object has this version.
+        case isVersion(String)
+    }
+}
+
+extension ReplicaObject {
+    /// The name and the size of an object in a store.
+    public struct Info: Hashable, Sendable {
+        /// The name, with `/` between its parts.
+        public let name: String
+        /// The size in bytes.
+        public let size: Int
+
+        /// What a store returns in a list.
+        public init(name: String, size: Int) { (self.name, self.size) = (name, size) }
+    }
+}
+
+/// An object in a store.
+public struct ReplicaObject: Sendable {
+    /// What is larger was not stored by a replica: ``Replica/Options/objectSize`` at most, with the table of the pages.
+    package static let largestSize = 320 << 20
+    /// The number of objects that a store is believed to have.
+    package static let largestCount = 1 << 20
+
+    /// The content.
+    public let bytes: [UInt8]
+    /// The version, for ``ReplicaObject/Condition/isVersion(_:)``.
+    public let version: String
+
+    /// What a store returns for a name.
+    public init(bytes: [UInt8], version: String) { (self.bytes, self.version) = (bytes, version) }
+}
+
+/// A store as synchronization and replication use it: it throws database errors with one of two reasons, unless the task was
+/// cancelled.
+package struct CheckedStore: Sendable {
+    private let store: any ReplicaStore
+
+    package init(_ store: any ReplicaStore) { self.store = store }
+
+    package func list(prefix: String) async throws -> [ReplicaObject.Info] {
+        try await checked { try await store.list(prefix: prefix) }
+    }
+
+    package func get(_ name: String) async throws -> ReplicaObject? { try await checked { try await store.get(name) } }
+
+    package func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+        try await checked { try await store.put(name, bytes, if: condition) }
+    }
+
+    package func delete(_ name: String) async throws { try await checked { try await store.delete(name) } }
+
+    private func checked<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch {
+            if Task.isCancelled { throw CancellationError() }
+            if let error = error as? DatabaseError, error.isOfStore { throw error }
+            throw DatabaseError.unavailableStore("the store has failed: \(error)", underlying: error)
+        }
+    }
+}
+
+extension DatabaseError {
+    /// - Parameter underlying: the error of a store that is not this package's.
+    package static func unavailableStore(_ message: String, underlying: (any Error)? = nil) -> DatabaseError {
+        DatabaseError(code: .ioError, reason: .storeUnavailable, message: message, underlying: underlying)
+    }
+
+    package static func unsupportedStore(_ message: String) -> DatabaseError {
+        DatabaseError(reason: .storeUnsupported, message: message)
+    }
+
+    package static func refusedObject(_ name: String) -> DatabaseError { unavailableStore("the store has not stored \(name)") }
+
+    /// Whether a store has failed, and not what it holds.
+    package var isOfStore: Bool { reason == .storeUnavailable || reason == .storeUnsupported }
+}

@@ -1,0 +1,1158 @@
+import Foundation
+import SQLCipherKitCore
+
+/// A log of changes, kept in the database itself, that synchronises copies of the database, each of which can be edited offline.
+///
+/// ```swift
+/// let log = try ChangeLog(db, tables: ["note", "tag"], peer: "laptop")
+/// try log.write { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
+///
+/// let message = try log.changes(since: positionOfPhone)   // on the laptop
+/// let outcome = try phoneLog.receive(message)             // on the phone
+/// ```
+/// Each copy is a *peer* with its own name. ``write(_:)`` records its changes to the logged tables in the same transaction, as an
+/// entry: the peer, a number, a time and the changes. ``changes(since:)`` returns a message with the entries that another peer
+/// lacks, this peer's own and those received from others. ``receive(_:)`` applies a message in one transaction. Repeated messages,
+/// and messages that arrive by several routes, do no harm. A message that follows a lost one is refused until the lost entries have
+/// arrived. When all peers have all entries, they have the same rows, whatever the order of the messages: <doc:Synchronise> has the
+/// rules.
+///
+/// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
+/// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``SharedDatabase`` can create its own.
+public final class ChangeLog {
+    /// How to merge two changes to the same row, if neither peer knew of the other's change.
+    public enum Rule: String, Hashable, Codable, Sendable {
+        /// For each column, the later change wins. Changes to different columns of a row are both kept.
+        case column
+        /// The later change wins, with all its columns. For columns that belong together, such as a position's coordinates.
+        case row
+    }
+
+    /// The connection.
+    public let connection: Connection
+    /// The name of this copy. ``rename(to:)`` changes it.
+    public private(set) var peer: String
+    /// Which triggers run in ``receive(_:)``. Default: ``Changeset/Triggers/quiet``, because the changes already
+    /// contain what triggers wrote to logged tables. To run triggers that write to other tables, name the ones that must not run:
+    /// `.without(["log_new"])`.
+    public var triggers = Changeset.Triggers.quiet
+
+    /// What is done with changes that were made outside of ``write(_:)``. Default: ``OutsideChanges/logged``.
+    public var outsideChanges = OutsideChanges.logged
+    /// How far ahead of this device's clock the times of received entries may be: ``receive(_:)`` refuses those further ahead,
+    /// because they would win over all later changes. Default: one day.
+    public var clockTolerance: Duration = .seconds(86_400)
+
+    static let name = "a change log"
+    private static var invalidPeerName: DatabaseError {
+        .invalidArgument("a peer's name has 1 to 128 printable ASCII characters, without spaces")
+    }
+
+    private let wanted: [String]
+    private let rules: [SQLName: Rule]
+    fileprivate let store: ChangeLogStore
+    /// The system's time, for the clock.
+    package var now: () -> Date = { Date() }
+    /// Draws the identity of an entry.
+    package var identity: () -> Int64 = { .random(in: 1...Int64.max) }
+    private var isWriting = false
+    private var known: (version: Int, tables: LoggedTables)?
+
+    /// Opens the log of a database, or creates it, in a transaction.
+    /// - Parameters:
+    ///   - db: the connection. The log is in its main database.
+    ///   - tables: the tables to log, the same for all peers. Each needs a declared primary key, with values that no two peers
+    ///     choose for different rows, such as UUIDs. If a logged table has a foreign key, the table that it refers to must be
+    ///     logged too. The key's collation is one of SQLite's own, and no row has NULL in it.
+    ///   - peer: the name of this copy, 1 to 128 printable ASCII characters without spaces, such as a UUID. No two copies may have
+    ///     the same name. For a database that was copied from a peer, use a name that was registered there with ``add(peer:)``
+    ///     before the copy was made.
+    ///   - rules: how conflicts are resolved, by table, the same for all peers. Default: ``Rule/column`` for every table.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name or a table that does not meet these requirements, or a rule
+    ///   for a table that is not logged; ``DatabaseError/Reason/misuse`` if the log belongs to another peer and `peer` has not been
+    ///   registered there; ``ResultCode/schema`` for a log that another version of this package has made in another form.
+    public init(_ db: Connection, tables: [String], peer: String, rules: [String: Rule] = [:]) throws(DatabaseError) {
+        guard peer.isPeerName else {
+            throw Self.invalidPeerName
+        }
+        if let unknown = rules.keys.first(where: { !tables.contains(name: $0) }) {
+            throw DatabaseError.invalidArgument("there is a rule for \(unknown), which is not among the logged tables")
+        }
+        connection = db
+        self.peer = peer
+        wanted = tables
+        self.rules = Dictionary(rules.map { (SQLName($0.key), $0.value) }) { first, _ in first }
+        store = ChangeLogStore(db: db)
+        try DatabaseError.typed {
+            let opened = db.state(OpenedChangeLog.self)
+            if let tables = try opened.tables(of: self, wanted, self.rules) {
+                known = tables
+                return
+            }
+            try db.transaction { _ in
+                try store.create()
+                store.begin()
+                let tables = try self.tables()
+                try adopt()
+                try store.watch(tables)
+                try keepSettings(tables)
+            }
+            try opened.note(self, wanted, self.rules, known)
+        }
+    }
+
+    /// Makes this peer the log's owner, if the log is new or the database is a copy made for this peer.
+    private func adopt() throws(DatabaseError) {
+        let owner = try store.state("peer", as: String.self)
+        if owner != nil, try store.state("format", as: Int.self) != ChangeLogStore.format {
+            throw DatabaseError(
+                code: .schema,
+                message: "the change log in the database is of another version of change logs: ChangeLog.delete(from:) removes it")
+        }
+        if owner == peer { return }
+        if let owner {
+            let members = try store.members()
+            guard members[peer] == false, try store.ownPosition(of: owner).sequence(of: peer) == 0 else {
+                throw .misuse(
+                    "the log belongs to the peer \(owner): before the database is copied for \(peer), call add(peer:) there")
+            }
+            try store.setPosition(try store.ownPosition(of: owner), of: peer)
+        } else {
+            try connection.main.requireKeys(wanted, for: Self.name)
+        }
+        try store.setState("format", to: .integer(Int64(ChangeLogStore.format)))
+        try store.setState("peer", to: .text(peer))
+        try store.add(member: peer, at: ChangeStamp.tick(after: 0, now: now()))
+    }
+
+    private func keepSettings(_ tables: LoggedTables) throws {
+        let chosen = tables.all.filter { rules[SQLName($0.name)] != nil }.map { ($0.name, $0.rule) }
+        try store.keep(Settings(peer: peer, tables: tables.all.map(\.name), rules: Dictionary(uniqueKeysWithValues: chosen)))
+    }
+
+    fileprivate var schemaVersion: Int {
+        get throws(DatabaseError) { try connection.fetchOne(Int.self, "PRAGMA main.schema_version") ?? 0 }
+    }
+
+    /// The descriptions of the logged tables, read again if the schema has changed.
+    private func tables() throws -> LoggedTables {
+        let version = try schemaVersion
+        if let known, known.version == version { return known.tables }
+        let tables = try LoggedTables(connection.main, wanted, rules)
+        known = (version, tables)
+        return tables
+    }
+
+    /// Runs `body` in a transaction, or in a savepoint of the open one, and logs its changes to the logged tables, including those
+    /// that triggers and foreign keys make.
+    ///
+    /// Changes of logged tables that were made outside this call, by any connection or program, are noticed when the log is used
+    /// next, and logged or refused as ``outsideChanges`` says. A row with NULL in its key cannot be logged: after a change of one,
+    /// the call throws.
+    /// - Parameter body: makes the changes.
+    /// - Returns: what `body` returns.
+    /// - Throws: any error that `body`, beginning or committing throws. Then nothing has changed, and nothing is logged.
+    @discardableResult
+    public func write<R>(_ body: (Connection) throws -> R) throws -> R {
+        // The outer call logs these changes too.
+        if isWriting { return try connection.savepoint { db in TransactionEnd(try body(db)) } }
+        let tables = try tables(), recorder = try RowRecorder(connection, tables)
+        defer { recorder.close() }
+        isWriting = true
+        defer { isWriting = false }
+        return try connection.transaction { db in
+            try lookOutside()
+            let result = try store.logging(tables) { try body(db) }
+            try log(recorder, tables.all.map(\.name))
+            return TransactionEnd(result)
+        }
+    }
+
+    /// Logs the rows of the logged tables of which the log knows no insert, as if they were inserted now.
+    ///
+    /// Use it for rows that are older than the log, if other peers start from an empty database instead of a copy of this one. Call
+    /// it once, before other peers change these rows: rows that are logged again count as new, and the other peers' changes to them
+    /// are lost. All rows are read into memory, and make one entry.
+    /// - Returns: the number of rows logged.
+    /// - Throws: ``DatabaseError``. Then nothing is logged.
+    @discardableResult
+    public func addExistingRows() throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            try connection.transaction { db in
+                let outside = try lookOutside()
+                var changes: [LoggedChange] = []
+                for table in try tables().all {
+                    try table.identity.requireValues(in: db.main, for: Self.name)
+                    let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
+                    let rows = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
+                    for row in rows {
+                        let key = table.keyPlaces.map { row.values[$0] }
+                        let known = try store.row(table, key)
+                        if known.gone == nil, known.insert != .ancient { continue }
+                        changes.append(
+                            LoggedChange(
+                                kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,
+                                values: table.otherPlaces.map { row.values[$0] }, base: .ancient))
+                    }
+                }
+                try append(changes)
+                return TransactionEnd.commit(changes.count + outside)
+            }
+        }
+    }
+
+    /// How the log of a database was opened last.
+    public struct Settings: Hashable, Codable, Sendable {
+        /// The name of the copy.
+        public let peer: String
+        /// The logged tables.
+        public let tables: [String]
+        /// The rules that are not the default, by table.
+        public let rules: [String: Rule]
+    }
+
+    /// Returns how the log of a database was opened last; nil if there is none.
+    /// - Throws: ``DatabaseError``.
+    public static func settings(in db: Connection) throws(DatabaseError) -> Settings? {
+        try DatabaseError.typed { try ChangeLogStore(db: db).settings() }
+    }
+
+    /// Deletes the log of a database, with its tables, in a transaction. The rows of the logged tables stay.
+    /// - Throws: ``DatabaseError``. Then nothing is deleted.
+    public static func delete(from db: Connection) throws(DatabaseError) {
+        try DatabaseError.typed { try db.transaction { db in try ChangeLogStore(db: db).drop() } }
+    }
+}
+
+// MARK: Writing
+
+extension ChangeLog {
+    /// Logs the changes of a transaction.
+    /// - Parameter names: of the tables that the recorder has.
+    private func log(_ recorder: RowRecorder, _ names: [String]) throws {
+        let (draft, keys) = try recorder.changes(names, tables()) { name in try store.number(of: name) }
+        try append(draft, keys)
+    }
+
+    /// Adds an entry of this peer, and stamps its rows.
+    /// - Parameter changes: without their ``LoggedChange/base``.
+    private func append(_ changes: [LoggedChange]) throws {
+        let tables = try tables()
+        var draft = ChangeLogDraft(), keys = ChangeLogKeys()
+        for change in changes {
+            guard let table = tables[change.table] else { throw ChangeLogReader.malformed }
+            keys.append(try store.number(of: table.name), table, change.key)
+            draft.add(change)
+        }
+        try append(draft, keys)
+    }
+
+    private func append(_ draft: ChangeLogDraft, _ keys: ChangeLogKeys) throws {
+        if draft.count == 0 { return }
+        let tables = try tables(), position = try position
+        let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock(at: position), now: now()), peer: peer)
+        // Whatever is known of an inserted row, its insert is later.
+        let inserted = try store.state(ChangeLogRow(insert: stamp))
+        var bases = draft.forms.allSatisfy { $0.kind == .insert } ? [] : [Int32](repeating: 0, count: draft.count)
+        var stamps = [ChangeStamp.ancient], known: [Int: (base: Int32, state: Int)] = [:]
+        var last = (question: -1, base: Int32(0), state: 0)
+        try store.change(keys) { place, state in
+            let number = Int(draft.places[place]), question = number << 32 | state
+            if question != last.question {
+                if draft.forms[number].kind == .insert { return inserted }
+                let answer: (base: Int32, state: Int)
+                if let found = known[question] { answer = found } else {
+                    let (base, next) = try stamped(state, draft.forms[number], stamp, tables)
+                    var place = stamps.lastIndex(of: base) ?? stamps.count
+                    if place < stamps.count - 32 { place = stamps.count }
+                    if place == stamps.count { stamps.append(base) }
+                    answer = (Int32(place), next)
+                    known[question] = answer
+                }
+                last = (question, answer.base, answer.state)
+            }
+            bases[place] = last.base
+            return last.state
+        }
+        try append(draft.coded(bases, stamps), at: stamp.clock, after: position.sequence(of: peer))
+    }
+
+    /// - Returns: the insert of a row, and what is known of the row after a change.
+    private func stamped(
+        _ state: Int, _ form: ChangeLogDraft.Form, _ stamp: ChangeStamp, _ tables: LoggedTables
+    ) throws -> (base: ChangeStamp, state: Int) {
+        var row = try store.row(ofState: state)
+        let base = row.insert
+        if form.kind == .delete {
+            _ = row.deleted(base, stamp)
+        } else if tables[form.table]?.rule == .row {
+            _ = row.updated(ChangeLogRow.wholeRow, base, stamp)
+        } else {
+            for column in form.columns { _ = row.updated(SQLName(column), base, stamp) }
+        }
+        return (base, try store.state(row))
+    }
+
+    /// Adds an entry of this peer. Its rows have been stamped already.
+    private func append(_ bytes: Data, at clock: Int64, after last: Int64) throws {
+        let entry = ChangeLogEntry(peer: peer, sequence: last + 1, clock: clock, identity: identity(), bytes: bytes)
+        try store.insert(entry)
+    }
+}
+
+// MARK: Outside changes
+
+extension ChangeLog {
+    /// What is done with changes of logged tables that were made outside of ``ChangeLog/write(_:)``: by other code, on another
+    /// connection, or by another program.
+    public enum OutsideChanges: Hashable, Sendable {
+        /// They are logged, as one entry of this peer. The times are those at which they are noticed.
+        case logged
+        /// ``ChangeLog/write(_:)``, ``ChangeLog/changes(since:)`` and ``ChangeLog/receive(_:)`` throw
+        /// ``DatabaseError/Reason/misuse`` with the tables' names, until ``ChangeLog/logOutsideChanges()`` is called.
+        case refused
+    }
+
+    /// Logs what was changed outside of ``write(_:)`` since it was looked for last.
+    /// - Returns: the number of rows.
+    /// - Throws: ``DatabaseError``. Then nothing is logged.
+    @discardableResult
+    public func logOutsideChanges() throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            try connection.transaction { _ in
+                store.begin()
+                let changes = try outsideChanges(try tables())
+                try append(changes)
+                return TransactionEnd.commit(changes.count)
+            }
+        }
+    }
+
+    /// In a transaction, before anything is read of the log or added to it.
+    /// - Returns: the number of rows that were logged.
+    @discardableResult
+    private func lookOutside() throws -> Int {
+        store.begin()
+        let tables = try tables()
+        let changed = try tables.all.filter { try store.hasOutsideChanges($0) }
+        if changed.isEmpty { return 0 }
+        guard outsideChanges == .logged else {
+            throw DatabaseError.misuse(
+                """
+                rows of \(changed.map(\.name).joined(separator: ", ")) were changed outside of the log's write: \
+                logOutsideChanges() takes them into it
+                """)
+        }
+        let changes = try outsideChanges(tables)
+        try append(changes)
+        return changes.count
+    }
+
+    /// The changes that the triggers have noted, row by row: what became of each row since the first of them. They are forgotten.
+    private func outsideChanges(_ tables: LoggedTables) throws -> [LoggedChange] {
+        var changes: [LoggedChange] = []
+        for table in tables.all where try store.hasOutsideChanges(table) {
+            var seen: Set<[UInt8]> = []
+            for note in try store.outsideChanges(table) {
+                let key = Array(note.values.dropFirst())
+                guard let kind = note.values.first, seen.insert(table.bytes(key)).inserted else { continue }
+                if key.contains(.null) {
+                    // If it is gone, there is nothing to log.
+                    try table.identity.requireValues(in: connection.main, for: Self.name)
+                    continue
+                }
+                let wasThere = kind != .integer(0), row = try store.current(table, key)?.values
+                if row == nil, !wasThere { continue }
+                let now = row.map { row in table.keyPlaces.map { row[$0] } } ?? key
+                // A key in another spelling comes with an insert.
+                let isUpdate = wasThere && now == key
+                changes.append(
+                    LoggedChange(
+                        kind: row == nil ? .delete : isUpdate ? .update : .insert, table: table.name, keyColumns: table.key,
+                        key: now, columns: row == nil ? [] : table.others,
+                        values: row.map { row in table.otherPlaces.map { row[$0] } } ?? [], base: .ancient))
+            }
+            try store.forgetOutsideChanges(table)
+        }
+        return changes
+    }
+}
+
+// MARK: Sending
+
+extension ChangeLog {
+    /// The last entry of each peer that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
+    /// - Throws: ``DatabaseError``.
+    public var position: Position { get throws(DatabaseError) { try store.ownPosition(of: peer) } }
+
+    /// The last known position of another peer, from its own messages and those of others; nil for an unknown or a removed peer.
+    /// - Throws: ``DatabaseError``.
+    public func position(of peer: String) throws(DatabaseError) -> Position? {
+        try store.members()[peer] == false ? try store.position(of: peer) : nil
+    }
+
+    /// The other known peers, sorted by name: registered ones, senders of received messages, and the peers that those senders know.
+    /// - Throws: ``DatabaseError``.
+    public var peers: [String] {
+        get throws(DatabaseError) { try store.members().filter { !$0.value && $0.key != peer }.map(\.key).sorted() }
+    }
+
+    /// Registers a peer, so that ``prune(patience:)`` keeps the entries that it lacks. Call this before you copy the database for a
+    /// new peer: the copy can then be opened under that name. Registering a peer again has no effect.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for that of a removed peer.
+    public func add(peer name: String) throws(DatabaseError) {
+        try DatabaseError.typed {
+            guard name.isPeerName else {
+                throw Self.invalidPeerName
+            }
+            try connection.transaction { _ in
+                guard try store.members()[name] != true else {
+                    throw DatabaseError.invalidArgument("the peer \(name) was removed, and its name cannot be used again")
+                }
+                try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
+            }
+        }
+    }
+
+    /// Removes a peer that will not come back, so that ``prune(patience:)`` no longer waits for it. This peer's next messages tell
+    /// the others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy of another
+    /// peer's database, under a new name.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
+    public func remove(peer name: String) throws(DatabaseError) {
+        try DatabaseError.typed {
+            if name == peer || !name.isPeerName { throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here") }
+            try connection.transaction { _ in try store.remove(member: name) }
+        }
+    }
+
+    /// Returns a message with the entries that a copy at a position lacks: this peer's own and those received from others.
+    ///
+    /// An older position than the other copy's does no harm: the message then has more entries than needed. The message is made in
+    /// memory.
+    /// - Parameter position: the position that the other peer sent, or its last known one, ``position(of:)``. Default: that of a
+    ///   copy without entries.
+    /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``wholeState()`` replaces
+    ///   them;
+    ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
+    ///   use the same name or a copy was restored from a backup.
+    public func changes(since position: Position = Position()) throws(DatabaseError) -> Message {
+        try DatabaseError.typed {
+            try connection.transaction(.deferred) { db in
+                try lookOutside()
+                let own = try self.position
+                if position.sequence(of: peer) > own.sequence(of: peer) { throw Self.fork(peer) }
+                var since = Position(), entries: [ChangeLogEntry] = [], lacking = 0
+                for (origin, mark) in own.marks {
+                    let theirs = position.marks[origin]
+                    if let theirs {
+                        since.marks[origin] = theirs.sequence < mark.sequence ? theirs : mark
+                        try check(origin, theirs, own)
+                    }
+                    guard (theirs?.sequence ?? 0) < mark.sequence else { continue }
+                    lacking += Int(mark.sequence - (theirs?.sequence ?? 0))
+                    entries += try store.entries(of: origin, after: theirs?.sequence ?? 0)
+                }
+                guard entries.count == lacking else {
+                    throw DatabaseError(
+                        code: .error, reason: .changesMissing,
+                        message: "entries that the peer lacks have been pruned: it needs wholeState(), or a copy of this database")
+                }
+                // Each is later than those that it depends on.
+                entries.sort { $0.stamp < $1.stamp }
+                return TransactionEnd.commit(try message(since: since, until: own, entries: entries))
+            }
+        }
+    }
+
+    /// Whether the entry that a copy has of a peer is the entry with the same number here, as far as that is known.
+    private func isSame(_ origin: String, _ mark: Position.Mark, _ own: Position) throws(DatabaseError) -> Bool {
+        let last = own.marks[origin]
+        let same = last?.sequence == mark.sequence ? last : try store.mark(ofEntry: mark.sequence, of: origin)
+        return same?.isSame(as: mark) ?? true
+    }
+
+    private func check(_ origin: String, _ mark: Position.Mark, _ own: Position) throws(DatabaseError) {
+        if try !isSame(origin, mark, own) { throw Self.fork(origin) }
+    }
+
+    private static func fork(_ peer: String) -> DatabaseError {
+        .misuse(
+            """
+            two different histories of the peer \(peer) have met: two copies use its name, or it was restored from a backup after \
+            it had sent its changes. rename(to:) gives one of them a new name
+            """)
+    }
+
+    /// Deletes the entries that all peers are known to have, and what is kept of the rows that were deleted in them.
+    ///
+    /// What a peer has is known from its messages, even from one without entries, and from what other peers' messages say of it.
+    /// Nothing is deleted while a peer is known to have entries that this one lacks.
+    ///
+    /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown then cannot
+    /// get the deleted entries, and needs a ``wholeState()``. Rows that it has inserted before are logged again, as if they were
+    /// inserted when they are received.
+    /// - Parameter patience: peers of which nothing was known for longer are not waited for. They too need a ``wholeState()`` when
+    ///   they come back; what they have changed meanwhile keeps its times. The keys and times of deleted rows are kept until they
+    ///   know of the deletes, or are removed. Default: nil, no limit.
+    /// - Returns: the number of entries deleted; 0 if no other peer is known.
+    /// - Throws: ``DatabaseError``. Then nothing is deleted.
+    @discardableResult
+    public func prune(patience: Duration? = nil) throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            try connection.transaction { db in
+                store.begin()
+                let others = try peers
+                guard !others.isEmpty else { return TransactionEnd.commit(0) }
+                // Only what all peers know can be forgotten.
+                try store.settle(upTo: try common(to: others))
+                var heard = others
+                if let patience {
+                    let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
+                    heard = try others.filter { try store.heard(of: $0) >= limit }
+                }
+                try store.setPosition(try position, of: peer)
+                try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
+                return TransactionEnd.commit(db.changes)
+            }
+        }
+    }
+
+    /// The time of the last entry before which this peer and others have all entries; 0 if one of them has others.
+    private func common(to others: [String]) throws -> Int64 {
+        let own = try position
+        var common = own
+        for other in others {
+            let theirs = try store.position(of: other)
+            // The entries that this peer lacks may be older than those that it would delete.
+            guard own.includes(theirs) else { return 0 }
+            for (origin, mark) in common.marks where theirs.sequence(of: origin) < mark.sequence {
+                common.marks[origin] = theirs.marks[origin]
+            }
+        }
+        var first = Int64.max
+        for (origin, mark) in own.marks where common.sequence(of: origin) < mark.sequence {
+            let last = common.sequence(of: origin), next = try store.entry(after: last, of: origin)
+            // What is not in the log, as it came with a whole state or was pruned, is later than the last one before it.
+            let isNext = next?.sequence == last + 1
+            first = min(first, isNext ? next?.clock ?? 0 : (common.marks[origin]?.clock ?? 0) + 1)
+        }
+        let last = try connection.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog WHERE clock < \(first)")
+        return common.marks.values.map(\.clock).filter { $0 < first }.reduce((last ?? nil) ?? 0, max)
+    }
+}
+
+// MARK: All rows
+
+extension ChangeLog {
+    /// Returns a message with all rows of the logged tables, for a peer that lacks entries which have been pruned, so that
+    /// ``changes(since:)`` throws ``DatabaseError/Reason/changesMissing``. It can be received by any peer, and merges like its
+    /// entries would.
+    ///
+    /// The message is made in memory.
+    /// - Throws: ``DatabaseError``.
+    public func wholeState() throws(DatabaseError) -> Message {
+        try DatabaseError.typed {
+            try connection.transaction(.deferred) { db in
+                try lookOutside()
+                var state = ChangeLogState()
+                let tables = try tables()
+                for table in tables.all {
+                    var part = ChangeLogState.Table(name: table.name, keyColumns: table.key, columns: table.others)
+                    let names = (table.key + table.others).map(\.quotedSQLIdentifier).joined(separator: ", ")
+                    try db.forEach(SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) { row in
+                        let values = try RowCopy(row: row).values
+                        let key = Array(values.prefix(table.key.count))
+                        if key.contains(.null) { return }
+                        var known = try store.row(table, key)
+                        known.gone = nil
+                        part.rows.append(ChangeLogState.Row(key: key, values: Array(values.dropFirst(table.key.count)), row: known))
+                    }
+                    part.rows += try store.rows(of: table, areGone: true).compactMap { key, row in
+                        try store.current(table, key) == nil ? ChangeLogState.Row(key: key, values: nil, row: row) : nil
+                    }
+                    state.tables.append(part)
+                }
+                return TransactionEnd.commit(
+                    try message(since: Position(), until: try position, entries: [], state: state))
+            }
+        }
+    }
+
+    /// A message with what this peer knows of all others.
+    private func message(
+        since: Position, until: Position, entries: [ChangeLogEntry], state: ChangeLogState? = nil
+    ) throws -> Message {
+        var peers: [String: Position] = [:]
+        let members = try store.members()
+        for (name, isRemoved) in members where !isRemoved && name != peer { peers[name] = try store.position(of: name) }
+        return Message(
+            sender: peer, since: since, until: until, horizon: min(try store.horizon, until.latest), tables: try tables().all,
+            peers: peers, removed: Set(members.filter(\.value).keys), entries: entries, state: state)
+    }
+}
+
+// MARK: Receiving
+
+extension ChangeLog {
+    /// Applies a message from another peer in one transaction: all of it, or nothing.
+    ///
+    /// Entries that were received before are skipped. Foreign key actions do not run, and only the triggers that ``triggers``
+    /// allows do, because the changes contain what both did. References to deleted rows are repaired only if the connection
+    /// enforces foreign keys. See <doc:Synchronise> for how conflicts are resolved.
+    /// ```swift
+    /// do { try log.receive(message) } catch {
+    ///     guard error.reason == .changesMissing else { throw error }
+    ///     askAgain(since: try log.position)
+    /// }
+    /// ```
+    /// - Returns: for each table, the number of changes applied, skipped and repaired.
+    /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries before the message have not been received;
+    ///   ``ResultCode/schema`` if a table, a primary key, a column or a rule is missing or different here; ``ResultCode/abort`` for
+    ///   a new row that a constraint of this database refuses, with its table, and its key if that is one integer, and for an entry
+    ///   whose time is further ahead of this device's clock than ``clockTolerance``;
+    ///   ``ResultCode/corrupt`` for entries that do not follow one another; ``DatabaseError/Reason/misuse`` inside a transaction,
+    ///   for a message from a removed peer, if this peer was removed, and if two histories of one peer meet. Then nothing has
+    ///   changed.
+    @discardableResult
+    public func receive(_ message: Message) throws(DatabaseError) -> Outcome {
+        try DatabaseError.typed {
+            try receive(message, resolvesForks: false)
+        }
+    }
+
+    /// - Parameter resolvesForks: whether the message may come from another copy with this peer's name, such as this one before it
+    ///   was restored from a backup. Entries of this copy that have the same numbers are then logged again after it.
+    package func receive(_ message: Message, resolvesForks: Bool) throws -> Outcome {
+        try merging { enforces in try apply(message, resolvesForks, enforces) }
+    }
+
+    /// Runs `body` in a transaction in which rows are merged.
+    private func merging<R>(_ body: (_ enforces: Bool) throws -> R) throws -> R {
+        if connection.isInTransaction { throw DatabaseError.misuse("a message cannot be received inside a transaction") }
+        let enforces = try connection.settings.isEnabled(.foreignKeys)
+        func run() throws -> R {
+            try connection.withTriggers(triggers) {
+                try connection.transaction { _ in
+                    try lookOutside()
+                    return TransactionEnd.commit(try store.logging(tables()) { try body(enforces) })
+                }
+            }
+        }
+        return enforces ? try connection.withoutForeignKeys(run) : try run()
+    }
+
+    private func apply(_ message: Message, _ resolvesForks: Bool, _ enforces: Bool) throws -> Outcome {
+        let tables = try tables()
+        var own = try position
+        try check(message, tables, own, resolvesForks)
+        var old = try outdated(by: message, own)
+        // Their numbers are not used again, as others may have the entries.
+        if !old.isEmpty { try store.setPosition(own, of: peer) }
+        for entry in old { try store.remove(entry) }
+        let isOutdated = !old.isEmpty
+        if resolvesForks, let last = try forked(by: message, own) {
+            old += try store.entries(of: peer, after: last.sequence)
+            try store.removeEntries(of: peer, after: last, for: peer)
+            own = try position
+        }
+        let taken = try takeBack(old)
+        var outcome = Outcome()
+        let new = try newEntries(message, own, &outcome)
+        var merge = ChangeLogMerge(connection, store, tables, horizon: try store.horizon)
+        merge.outcome = outcome
+        let isNew = !own.includes(message.until)
+        if let state = message.state, isNew || message.isMend {
+            try merge.add(message, state, own: own)
+            try store.setPosition(own.merged(with: message.until), of: peer)
+        }
+        try finish(&merge, new, taken, enforces)
+        outcome = merge.outcome
+        outcome.renewed += taken.count
+        if isOutdated { try store.setState(ChangeLogStore.lacks, to: .integer(1)) }
+        // Rows that it no longer has were deleted here, without a record.
+        if message.isWhole, isNew { try store.settle(upTo: message.horizon) }
+        guard try position.includes(message.until) else { throw ChangeLogReader.malformed }
+        for name in message.removed where name != peer { try store.remove(member: name) }
+        let members = try store.members(), time = ChangeStamp.tick(after: 0, now: now())
+        for (name, position) in message.peers.merging([message.sender: message.until], uniquingKeysWith: { $1 }) {
+            if name == peer || members[name] == true { continue }
+            let known = try store.position(of: name), merged = known.merged(with: position)
+            try store.add(member: name, at: time)
+            if merged != known { try store.setPosition(merged, of: name) }
+            if merged != known || name == message.sender { try store.hear(of: name, at: time) }
+        }
+        return outcome
+    }
+
+    /// Merges new entries, and one for what was taken back, and writes the rows and the log.
+    private func finish(_ merge: inout ChangeLogMerge, _ new: [ChangeLogEntry], _ taken: [TakenRow], _ enforces: Bool) throws {
+        var new = new
+        for entry in new { try merge.add(entry) }
+        var clock = max(try store.clock(at: position), new.map(\.clock).max() ?? 0)
+        if !taken.isEmpty {
+            let stamp = ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer)
+            let changes = try renewed(taken, stamp, &merge)
+            let last = max(
+                try position.sequence(of: peer), new.reduce(0) { $1.peer == peer ? max($0, $1.sequence) : $0 })
+            let entry = ChangeLogEntry(
+                peer: peer, sequence: last + 1, clock: stamp.clock, identity: identity(), bytes: ChangeLogEntry.coded(changes))
+            if !changes.isEmpty {
+                try merge.add(entry)
+                new.append(entry)
+                clock = stamp.clock
+            }
+        }
+        try merge.apply(repairs: ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer), enforces)
+        if !new.isEmpty {
+            for entry in new { try store.insert(entry) }
+            var position = Position()
+            for entry in new { position.marks[entry.peer] = entry.mark }
+            try store.setPosition(position, of: peer)
+        }
+        if merge.repairs.isEmpty { return }
+        try append(ChangeLogEntry.coded(merge.repairs), at: merge.stamp.clock, after: position.sequence(of: peer))
+    }
+
+    /// Throws if the message cannot be received here.
+    private func check(
+        _ message: Message, _ tables: LoggedTables, _ own: Position, _ resolvesForks: Bool
+    ) throws {
+        if message.sender == peer, !resolvesForks { throw Self.fork(peer) }
+        if message.removed.contains(peer) {
+            throw DatabaseError.misuse(
+                "this peer was removed: it must start from a copy of another peer's database, under a new name")
+        }
+        if try store.members()[message.sender] == true {
+            throw DatabaseError.misuse("the message comes from the peer \(message.sender), which was removed")
+        }
+        for (name, rule) in message.rules {
+            guard let table = tables[name], table.rule != rule else { continue }
+            throw DatabaseError(code: .schema, message: "the rule for the table \(name) is \(table.rule) here, and \(rule) there")
+        }
+        for (name, key) in message.keys where !key.isEmpty {
+            guard let table = tables[name], table.identity.description != key else { continue }
+            throw DatabaseError(
+                code: .schema,
+                message: """
+                    the key of the table \(name) is \(table.identity.description.joined(separator: ", ")) here, and \
+                    \(key.joined(separator: ", ")) there
+                    """)
+        }
+        for (origin, mark) in message.since.marks {
+            // What another copy with this name has stored comes first.
+            let isOther = try resolvesForks && origin == peer && !isSame(origin, mark, own)
+            guard !isOther, own.sequence(of: origin) >= mark.sequence else {
+                throw DatabaseError(
+                    code: .error, reason: .changesMissing,
+                    message: "entries before the message are missing: ask for the changes since this peer's position")
+            }
+            try check(origin, mark, own)
+        }
+        try checkTime(message.horizon, "the log of the peer \(message.sender)")
+        if message.isWhole {
+            for (name, mark) in message.until.marks {
+                try checkTime(mark.clock, "the last entry of the peer \(name)")
+                if mark.sequence <= own.sequence(of: name), !resolvesForks || name != peer { try check(name, mark, own) }
+            }
+        }
+    }
+
+    /// The entries that this copy lacks. Each must follow the last entry of its peer.
+    private func newEntries(
+        _ message: Message, _ own: Position, _ outcome: inout Outcome
+    ) throws -> [ChangeLogEntry] {
+        var marks = own.marks, new: [ChangeLogEntry] = []
+        for entry in message.entries {
+            let mark = marks[entry.peer]
+            if entry.sequence <= mark?.sequence ?? 0 {
+                try check(entry.peer, entry.mark, own)
+                outcome.repeated += 1
+                continue
+            }
+            guard entry.sequence == (mark?.sequence ?? 0) + 1, entry.clock > mark?.clock ?? 0 else {
+                throw ChangeLogReader.malformed
+            }
+            try checkTime(entry.clock, "the entry \(entry.sequence) of the peer \(entry.peer)")
+            marks[entry.peer] = entry.mark
+            new.append(entry)
+        }
+        outcome.received = new.count
+        return new
+    }
+}
+
+// MARK: Renewing
+
+/// Entries that other peers cannot take as they are are replaced by new ones: those with times that are far ahead, those that are
+/// older than what others have forgotten, and those with numbers that another copy of this peer has used.
+extension ChangeLog {
+    /// What entries have done to a row and no later entry has undone.
+    private struct TakenRow {
+        let table: LoggedTable
+        let key: [SQLValue]
+        /// The row as it is; nil if it is gone.
+        let values: [SQLValue]?
+        let isInserted: Bool, isDeleted: Bool
+        /// The columns that were updated.
+        let columns: [SQLName]
+    }
+
+    /// Takes entries out of the log, and their stamps from the rows. The rows stay as they are.
+    private func takeBack(_ entries: [ChangeLogEntry]) throws -> [TakenRow] {
+        let stamps = Set(entries.map(\.stamp)), clocks = Set(entries.map(\.clock)), tables = try tables()
+        var taken: [TakenRow] = []
+        for entry in entries {
+            for change in try entry.changes() {
+                guard let table = tables[change.table] else { continue }
+                let key = table.key.compactMap { name in change.keyColumns.firstIndex(named: name).map { change.key[$0] } }
+                guard key.count == table.key.count else { continue }
+                taken += try takeBack(table, key, { stamps.contains($0) }, { clocks.contains($0) })
+            }
+        }
+        return taken
+    }
+
+    /// Takes stamps from a row.
+    private func takeBack(
+        _ table: LoggedTable, _ key: [SQLValue], _ isTaken: (ChangeStamp) -> Bool, _ isTakenTime: (Int64) -> Bool
+    ) throws -> [TakenRow] {
+        var row = try store.row(table, key)
+        let now = try store.current(table, key)?.values
+        let isInserted = isTaken(row.insert), isDeleted = row.gone.map { isTakenTime($0) } ?? false
+        let columns = row.cells.filter { isTaken($0.value) }.map(\.key)
+        if !isInserted, !isDeleted, columns.isEmpty { return [] }
+        if isInserted { row = ChangeLogRow() }
+        if isDeleted { row.gone = nil }
+        for column in columns { row.cells[column] = nil }
+        try store.save(row, table, key)
+        return [
+            TakenRow(
+                table: table, key: now.map { now in table.keyPlaces.map { now[$0] } } ?? key, values: now,
+                isInserted: isInserted, isDeleted: isDeleted, columns: columns)
+        ]
+    }
+
+    /// What was taken back, as changes of an entry that follows those which `merge` has already.
+    private func renewed(_ taken: [TakenRow], _ stamp: ChangeStamp, _ merge: inout ChangeLogMerge) throws -> [LoggedChange] {
+        var changes: [LoggedChange] = []
+        for row in taken {
+            let table = row.table, base = try merge.insert(of: table, row.key)
+            func add(_ kind: RowChange.Kind, _ places: [Int], _ base: ChangeStamp) {
+                changes.append(
+                    LoggedChange(
+                        kind: kind, table: table.name, keyColumns: table.key, key: row.key,
+                        columns: places.map { table.columns[$0] }, values: places.compactMap { row.values?[$0] }, base: base))
+            }
+            if row.values != nil {
+                let isWhole = row.isInserted || row.columns.contains(ChangeLogRow.wholeRow)
+                let columns = Set(row.columns)
+                let places = table.otherPlaces.filter { isWhole || columns.contains(SQLName(table.columns[$0])) }
+                if row.isInserted || !places.isEmpty { add(row.isInserted ? .insert : .update, places, base) }
+            } else if row.isInserted {
+                // It was inserted in place of another one, of which nothing is known any more.
+                add(.insert, [], .ancient)
+                add(.delete, [], stamp)
+            } else if row.isDeleted {
+                add(.delete, [], base)
+            }
+        }
+        return changes
+    }
+
+    /// This peer's entries that the sender of a message does not have, if the first is older than what it has forgotten.
+    private func outdated(by message: Message, _ own: Position) throws -> [ChangeLogEntry] {
+        let theirs = message.until.sequence(of: peer)
+        guard message.horizon > 0, theirs < own.sequence(of: peer), let next = try store.entry(after: theirs, of: peer),
+            next.clock <= message.horizon
+        else { return [] }
+        return try store.entries(of: peer, after: theirs)
+    }
+
+    /// The last entry of this peer that is the same in a message of another copy with this peer's name; nil if all are.
+    /// - Throws: ``DatabaseError/Reason/misuse`` if others have entries after it already.
+    private func forked(by message: Message, _ own: Position) throws -> Position.Mark? {
+        var last: Position.Mark?
+        let mark = own.marks[peer]
+        if message.isWhole {
+            // It does not say which of the entries that no other peer is known to have are the same.
+            if let theirs = message.until.marks[peer], let mark,
+                try theirs.sequence > mark.sequence || !isSame(peer, theirs, own)
+            { last = try published() }
+        } else {
+            var same = message.since.marks[peer] ?? .none
+            for entry in message.entries where entry.peer == peer && last == nil {
+                if entry.sequence <= mark?.sequence ?? 0, try !isSame(peer, entry.mark, own) { last = same }
+                same = entry.mark
+            }
+        }
+        guard let last, last.sequence < mark?.sequence ?? 0 else { return nil }
+        if try published().sequence > last.sequence { throw Self.fork(peer) }
+        return last
+    }
+
+    /// The last entry of this peer that another one is known to have.
+    private func published() throws -> Position.Mark {
+        let marks: [(Int64, Int64, Int64)] = try connection.fetchAll(
+            "SELECT sequence, clock, identity FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
+        // Others may have entries of another copy.
+        let own = try position
+        return try marks.filter { $0.0 <= own.sequence(of: peer) }.reduce(.none) { last, row in
+            let mark = Position.Mark(sequence: row.0, clock: row.1, identity: row.2)
+            return try mark.sequence > last.sequence && isSame(peer, mark, own) ? mark : last
+        }
+    }
+
+    // MARK: The clock
+
+    /// Takes times back that are further ahead of this device's clock than ``clockTolerance``, after this device's clock was wrong.
+    /// Call it only when the clock is right.
+    ///
+    /// The entries with such times are removed: other peers refuse them. The rows that they changed are logged again, as they are
+    /// now, as one entry of this peer.
+    /// - Returns: the number of rows that were logged again; 0 if there was nothing to mend.
+    /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, and any other ``DatabaseError``. Then nothing has changed.
+    @discardableResult
+    public func repairClock() throws(DatabaseError) -> Int {
+        try DatabaseError.typed {
+            try merging { enforces in
+                let limit = clockLimit
+                guard try store.clock(at: position) > limit else { return 0 }
+                let horizon = min(try store.horizon, limit)
+                for (origin, mark) in try position.marks where mark.clock > limit {
+                    // The times of a peer grow, so they are its last ones. Those before them may have been pruned.
+                    let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
+                    let last = try store.mark(ofEntry: late - 1, of: origin)
+                    try store.removeEntries(
+                        of: origin, after: last ?? Position.Mark(sequence: late - 1, clock: limit, identity: 0), for: peer)
+                }
+                var taken: [TakenRow] = []
+                for table in try tables().all {
+                    for (key, _) in try store.rows(of: table) {
+                        taken += try takeBack(table, key, { $0.clock > limit }, { $0 > limit })
+                    }
+                }
+                let last = try connection.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog") ?? nil
+                try store.setState("horizon", to: .integer(horizon))
+                try store.setState("clock", to: .integer(max(last ?? 0, horizon)))
+                var merge = ChangeLogMerge(connection, store, try tables(), horizon: horizon)
+                try finish(&merge, [], taken, enforces)
+                return taken.count
+            }
+        }
+    }
+}
+
+// MARK: Times
+
+/// A log's times come from the clocks of its peers, each later than all that its peer has seen. One clock that is far ahead would
+/// lead all others there, and its changes would win for years.
+extension ChangeLog {
+    /// The latest time that is accepted now.
+    private var clockLimit: Int64 { ChangeStamp.tick(after: 0, now: now().addingTimeInterval(clockTolerance / .seconds(1))) }
+
+    /// - Parameter what: what has the time.
+    private func checkTime(_ clock: Int64, _ what: @autoclosure () -> String) throws(DatabaseError) {
+        guard clock > clockLimit else { return }
+        let hours = ((clock - ChangeStamp.tick(after: 0, now: now())) >> 16) / 3_600_000
+        throw DatabaseError(
+            code: .abort,
+            message: """
+                \(what()) is \(hours) hours ahead of this device's clock: one of the two clocks is wrong. Once they agree, \
+                repairClock() mends the log of the device whose clock was wrong
+                """)
+    }
+}
+
+// MARK: Renaming
+
+extension ChangeLog {
+    /// Gives this copy a new name, under which its changes go on.
+    ///
+    /// Call it if other copies know changes of this one that it no longer has, and that nothing can give back: it was restored from
+    /// a backup, or begun again, and there is no store that has what it has sent, or what it has stored there was removed. Then
+    /// ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` here or there, or `synchronize(with:)` stores nothing. Under the new
+    /// name it receives its former changes like those of any other copy. Those that no other copy is known to have are logged again
+    /// after them.
+    /// ```swift
+    /// let former = try await SharedChangeLog(pool, tables: ["note"], peer: "laptop")
+    /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }
+    /// let renamed = try await SharedChangeLog(pool, tables: ["note"], peer: "laptop-2")
+    /// ```
+    /// The former name must not be used again. ``remove(peer:)`` at any other copy says that it will not be, so that
+    /// ``prune(patience:)`` no longer waits for it there.
+    /// - Returns: the number of rows that were logged again.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for one that a peer has or had;
+    ///   ``DatabaseError/Reason/misuse`` inside a transaction. Then nothing has changed.
+    @discardableResult
+    public func rename(to name: String) throws(DatabaseError) -> Int {
+        guard name.isPeerName else { throw Self.invalidPeerName }
+        let former = peer
+        do {
+            return try DatabaseError.typed { try merging { enforces in try takeName(name, enforces) } }
+        } catch {
+            peer = former
+            throw error
+        }
+    }
+
+    private func takeName(_ name: String, _ enforces: Bool) throws -> Int {
+        let own = try position
+        guard try store.members()[name] == nil, own.sequence(of: name) == 0 else {
+            throw DatabaseError.invalidArgument("there is or was a peer \(name)")
+        }
+        // Others may have different entries with the numbers of those that they are not known to have.
+        let last = try published()
+        let taken = try takeBack(store.entries(of: peer, after: last.sequence))
+        if last.sequence < own.sequence(of: peer) { try store.removeEntries(of: peer, after: last, for: peer) }
+        try store.setPosition(try position, of: name)
+        // If another copy has the former name too, it will be heard of again.
+        try store.forget(member: peer)
+        try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
+        try store.setState("peer", to: .text(name))
+        // Its chains in stores are those of another copy now.
+        try store.forgetChains()
+        peer = name
+        let tables = try tables()
+        var merge = ChangeLogMerge(connection, store, tables, horizon: try store.horizon)
+        try finish(&merge, [], taken, enforces)
+        try keepSettings(tables)
+        return taken.count
+    }
+}
+
+// MARK: Checking
+
+/// Copies with the same entries have the same rows. Messages with all rows are taken on trust, so copies compare checksums now and
+/// then; and whatever a copy cannot get, it asks for.
+extension ChangeLog {
+    /// Checksums of a copy's rows.
+    struct RowSums: Hashable, Codable, Sendable {
+        /// The entries that the copy has.
+        let position: Position
+        /// By the names of tables and their columns.
+        let tables: [String: Int64]
+
+        init(position: Position, tables: [String: Int64]) { (self.position, self.tables) = (position, tables) }
+
+        /// Whether two copies with the same entries have other rows. Tables that have other columns are not compared.
+        func differ(from other: RowSums) -> Bool {
+            position == other.position && tables.contains { name, sum in other.tables[name].map { $0 != sum } ?? false }
+        }
+    }
+
+    /// Reads all rows of the logged tables.
+    func rowSums() throws -> RowSums {
+        try connection.transaction(.deferred) { db in
+            try lookOutside()
+            var sums: [String: Int64] = [:]
+            for table in try tables().all {
+                let names = table.key + table.others.sorted()
+                var sum: UInt64 = 0
+                let columns = names.map(\.quotedSQLIdentifier).joined(separator: ", ")
+                try db.forEach(SQL(raw: "SELECT \(columns) FROM main.\(table.quotedName)")) { row in
+                    let values = try RowCopy(row: row).values
+                    if values.prefix(table.key.count).contains(.null) { return }
+                    var writer = ChangeLogWriter()
+                    for value in values { writer.put(value) }
+                    // The order of the rows does not matter.
+                    sum &+= Self.checksum(writer.bytes)
+                }
+                sums[([table.name] + names).joined(separator: "\0")] = Int64(bitPattern: sum)
+            }
+            return TransactionEnd.commit(RowSums(position: try position, tables: sums))
+        }
+    }
+
+    /// A checksum that finds what differs by accident. It is no proof against one who looks for rows with the same sum.
+    private static func checksum(_ bytes: [UInt8]) -> UInt64 {
+        func mixed(_ number: UInt64) -> UInt64 {
+            let product = (number ^ 0x9e37_79b9_7f4a_7c15).multipliedFullWidth(by: 0xd6e8_feb8_6659_fd93)
+            return product.high ^ product.low
+        }
+        return bytes.withUnsafeBytes { bytes in
+            var sum = mixed(UInt64(bytes.count)), place = 0
+            while place + 8 <= bytes.count {
+                sum = mixed(sum ^ UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))) &+ sum
+                place += 8
+            }
+            var last: UInt64 = 0
+            while place < bytes.count {
+                last = last << 8 | UInt64(bytes[place])
+                place += 1
+            }
+            return mixed(sum ^ last) &+ sum
+        }
+    }
+
+    /// A message that asks for all rows. It can be received by any copy.
+    func question() throws -> Message {
+        var message = try message(since: Position(), until: Position(), entries: [])
+        message.asks = try position
+        return message
+    }
+
+    /// Tells in a message what this copy's rows are.
+    func addSums(to message: inout Message) throws {
+        let sums = try rowSums()
+        if sums.position == message.until { message.sums = sums.tables }
+    }
+
+    /// All rows, to be merged by those too that have all of their entries.
+    func mend() throws -> Message {
+        var message = try wholeState()
+        message.isMend = true
+        return message
+    }
+}
+
+// MARK: Synchronizing
+
+/// What a synchronization remembers.
+extension ChangeLog {
+    /// What was read of the chains in a store, by the names of the chains.
+    func chains(in store: [UInt8]) throws -> [[UInt8]: ChangeChain] { try self.store.chains(in: store) }
+
+    func setChain(_ chain: ChangeChain, _ name: [UInt8], in store: [UInt8]) throws {
+        try self.store.setChain(chain, name, in: store)
+    }
+
+    /// Whether others can take this copy's entries only after all its rows.
+    var lacksWholeState: Bool { get throws { try store.state(ChangeLogStore.lacks, as: Bool.self) ?? false } }
+
+    /// Others can have all rows now.
+    func hasWholeState() throws { try store.setState(ChangeLogStore.lacks, to: .integer(0)) }
+}
+
+/// The log that a connection has opened last. Opening it again has nothing to do, as long as neither the schema has changed nor
+/// what the log keeps of how it was opened. A ``SharedChangeLog`` does so at each call.
+private final class OpenedChangeLog: ConnectionState {
+    private struct Log {
+        let peer: String, wanted: [String], rules: [SQLName: ChangeLog.Rule]
+        let settings: Data, known: (version: Int, tables: LoggedTables)
+    }
+    private var last: Log?
+
+    init() {}
+
+    /// The tables of a log, if it has been opened already.
+    func tables(
+        of log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.Rule]
+    ) throws(DatabaseError) -> (version: Int, tables: LoggedTables)? {
+        guard let last, last.peer.isSameText(as: log.peer), last.wanted.isSame(as: wanted), last.rules == rules,
+            try log.schemaVersion == last.known.version,
+            try log.store.state("settings", as: Data.self) == last.settings
+        else { return nil }
+        return last.known
+    }
+
+    /// Notes a log that was opened. One that an outer transaction may roll back is not noted.
+    func note(
+        _ log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.Rule], _ known: (version: Int, tables: LoggedTables)?
+    ) throws(DatabaseError) {
+        last = nil
+        guard let known, !log.connection.isInTransaction, try log.schemaVersion == known.version,
+            let settings = try log.store.state("settings", as: Data.self)
+        else { return }
+        last = Log(peer: log.peer, wanted: wanted, rules: rules, settings: settings, known: known)
+    }
+}

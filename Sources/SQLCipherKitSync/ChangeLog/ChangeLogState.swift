@@ -1,0 +1,112 @@
+import SQLCipherKitCore
+
+/// The rows of the logged tables, with what a log knows of them: for a peer that lacks entries which have been pruned.
+struct ChangeLogState: Hashable, Sendable {
+    struct Row: Hashable, Sendable {
+        let key: [SQLValue]
+        /// The values of the table's other columns; nil for a row that was deleted.
+        let values: [SQLValue]?
+        let row: ChangeLogRow
+    }
+
+    struct Table: Hashable, Sendable {
+        let name: String
+        let keyColumns: [String]
+        /// The columns that are not in the key.
+        let columns: [String]
+        var rows: [Row] = []
+    }
+
+    var tables: [Table] = []
+
+    init() {}
+
+    // MARK: Bytes
+
+    func write(_ writer: inout ChangeLogWriter) {
+        var names = ChangeLogNames(), body = ChangeLogWriter()
+        func put(_ stamp: ChangeStamp) {
+            body.put(clock: stamp.clock)
+            body.put(count: names.place(stamp.peer))
+        }
+        body.put(count: tables.count)
+        for table in tables {
+            body.put(table.name)
+            body.put(table.keyColumns)
+            body.put(table.columns)
+            body.put(count: table.rows.count)
+            for row in table.rows {
+                body.put(row.key)
+                body.put(row.values.map { [.integer(1)] + $0 } ?? [])
+                put(row.row.insert)
+                body.put(row.row.gone ?? -1)
+                body.put(count: row.row.cells.count)
+                for (column, stamp) in row.row.cells.sorted(by: { $0.key.text < $1.key.text }) {
+                    body.put(count: names.place(column.text))
+                    put(stamp)
+                }
+            }
+        }
+        writer.put(names.list)
+        writer.put(bytes: body.bytes)
+    }
+
+    /// - Parameter until: the entries that are in the state. It has no other times.
+    init(_ reader: inout ChangeLogReader, _ until: ChangeLog.Position) throws(DatabaseError) {
+        let names = try reader.names()
+        var body = ChangeLogReader(try reader.blob())
+        func name(_ reader: inout ChangeLogReader) throws(DatabaseError) -> String {
+            let place = try reader.unsigned()
+            guard place < UInt64(names.count) else { throw ChangeLogReader.malformed }
+            return names[Int(place)]
+        }
+        func stamp(_ reader: inout ChangeLogReader) throws(DatabaseError) -> ChangeStamp {
+            let stamp = ChangeStamp(clock: try reader.clock(), peer: try name(&reader))
+            guard stamp == .ancient || stamp.peer.isPeerName && until.includes(stamp) else {
+                throw ChangeLogReader.malformed
+            }
+            return stamp
+        }
+        let latest = until.latest
+        tables = try body.list { reader throws(DatabaseError) in
+            var table = Table(name: try reader.text(), keyColumns: try reader.names(), columns: try reader.names())
+            table.rows = try reader.list { reader throws(DatabaseError) in
+                let key = try reader.values(), values = try reader.values()
+                var row = ChangeLogRow()
+                row.insert = try stamp(&reader)
+                let gone = try reader.number()
+                row.gone = gone < 0 ? nil : gone
+                for _ in 0..<(try reader.count()) { row.cells[SQLName(try name(&reader))] = try stamp(&reader) }
+                guard key.count == table.keyColumns.count, !key.contains(.null),
+                    values.isEmpty || values.count == table.columns.count + 1, values.isEmpty == (row.gone != nil),
+                    gone <= latest, row.gone == nil || row.cells.isEmpty
+                else { throw ChangeLogReader.malformed }
+                return Row(key: key, values: values.isEmpty ? nil : Array(values.dropFirst()), row: row)
+            }
+            return table
+        }
+        try body.end()
+    }
+}
+
+/// Names that are written once, and then by their place.
+struct ChangeLogNames {
+    private var places: [ExactText: Int] = [:]
+    private(set) var list: [String] = []
+
+    mutating func place(_ name: String) -> Int {
+        let key = ExactText(name)
+        if let place = places[key] { return place }
+        places[key] = list.count
+        list.append(name)
+        return list.count - 1
+    }
+}
+
+extension ChangeLog.Position {
+    /// The time of the last entry.
+    var latest: Int64 { marks.values.reduce(0) { max($0, $1.clock) } }
+
+    /// Whether a copy at this position has seen what was written then and there. The times of a peer grow.
+    func includes(_ stamp: ChangeStamp) -> Bool { stamp.clock <= marks[stamp.peer]?.clock ?? 0 }
+}

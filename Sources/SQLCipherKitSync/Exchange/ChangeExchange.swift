@@ -1,0 +1,466 @@
+import Foundation
+import SQLCipherKitCore
+
+/// One synchronisation: reads what others have stored, and stores what they lack.
+///
+/// Nothing that it remembers is needed: a chain that is not continued as expected is read again from its beginning, and entries
+/// that were received before do no harm. So a store that has gone back, a killed process and a restored database need no case of
+/// their own.
+struct ChangeExchange {
+    fileprivate let log: SharedChangeLog, store: ChangeStore, opened: ChangeStore.Opened
+    /// The name of this copy's chain. Two copies with one name share it, and no two of them can store the same number.
+    fileprivate let own: [UInt8]
+    fileprivate private(set) var chains: [[UInt8]: ChangeChain] = [:]
+    /// The numbers of the objects that are there, in order, with their sizes.
+    fileprivate private(set) var listed: [[UInt8]: [(number: Int64, size: Int)]] = [:]
+    private var outcome = ChangeStore.Outcome()
+    /// The first error of a chain. It does not keep the others from being read.
+    private var error: (any Error)?
+    fileprivate private(set) var failed: Set<[UInt8]> = []
+    /// Whether this copy cannot yet take what another one with its name has stored. Then it must not store anything itself.
+    fileprivate private(set) var isBehind = false
+    /// Whether something that the store says or has cannot be taken, as what it follows is not there or cannot be read.
+    fileprivate private(set) var isLacking = false
+    /// Whether what is missing stays missing, and was not removed since the list was read.
+    private var isLastAttempt = false
+    /// The chains that were read again from their beginning. Once is enough: one that is put together from two has no end.
+    private var restarted: Set<[UInt8]> = []
+
+    private static let largestChainCount = 4096, attempts = 8
+
+    private init(_ log: SharedChangeLog, _ store: ChangeStore) async throws {
+        (self.log, self.store) = (log, store)
+        opened = try await store.open()
+        own = try opened.key.name(of: Array(log.peer.utf8))
+        let id = opened.id
+        chains = try await log.withLog { try $0.chains(in: id) }
+    }
+
+    // MARK: Names
+
+    private func prefix(_ chain: [UInt8]) -> String { ChangeStore.prefix + chain.hexadecimal + "/" }
+    private func name(_ number: Int64, _ chain: [UInt8]) -> String { prefix(chain) + "\(number)" }
+    private func context(_ chain: [UInt8]) -> [UInt8] { opened.id + chain }
+
+    private mutating func list() async throws {
+        listed = [:]
+        for object in try await store.store.list(prefix: ChangeStore.prefix) {
+            let parts = object.name.dropFirst(ChangeStore.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, let chain = [UInt8](hexadecimal: parts[0]), chain.count == ReplicaKey.nameCount,
+                let number = Int64(parts[1]), (0..<ChangeLink.largestNumber).contains(number), "\(number)" == parts[1]
+            else { continue }
+            listed[chain, default: []].append((number, object.size))
+        }
+        guard listed.count <= Self.largestChainCount else {
+            throw DatabaseError.damagedChanges("there are more than \(Self.largestChainCount) copies")
+        }
+        for chain in listed.keys { listed[chain]?.sort { $0.number < $1.number } }
+        // What this copy has stored is no longer there: the store has gone back, and all that was read of it may be gone too.
+        if let chain = chains[own], chain.next > (listed[own]?.last?.number ?? -1) + 1 { chains = [:] }
+    }
+
+    // MARK: Receiving
+
+    /// Takes what is new in all chains, each entry after those that it depends on.
+    private mutating func receive() async throws {
+        for attempt in 1...3 {
+            (failed, error, isLastAttempt, restarted) = ([], nil, attempt == 3, [])
+            outcome.isComplete = true
+            try await list()
+            var isMoved = false, isMissing = false
+            repeat {
+                isMoved = false
+                (outcome.isComplete, isBehind, isLacking) = (true, false, false)
+                // First what another copy with this name has stored: it decides what this one logs again.
+                let order = listed.keys.sorted { $1 != own && ($0 == own || $0.lexicographicallyPrecedes($1)) }
+                for chain in order where !failed.contains(chain) {
+                    do {
+                        while try await advance(chain) { isMoved = true }
+                    } catch is Gone where !isLastAttempt {
+                        isMissing = true
+                    } catch let error as DatabaseError where error.isOfStore {
+                        throw error
+                    } catch {
+                        if error is CancellationError { throw error }
+                        failed.insert(chain)
+                        self.error = self.error ?? (error is Gone ? DatabaseError.damagedChanges("an object is missing") : error)
+                    }
+                }
+            } while isMoved
+            // What others have removed since the list was read has something new in its place.
+            if !isMissing, !isLacking || attempt > 1 { break }
+        }
+        outcome.isComplete = outcome.isComplete && error == nil
+        if let error { isLacking = (error as? DatabaseError)?.reason == .replicaDamaged }
+    }
+
+    private struct Gone: Error {}
+
+    private func object(_ number: Int64, _ chain: [UInt8]) async throws -> [UInt8] {
+        try Task.checkCancellation()
+        let size = listed[chain]?.first { $0.number == number }?.size ?? 0, most = store.partSize + ChangeLink.overhead
+        guard size <= most else { throw DatabaseError.damagedChanges("the object \(name(number, chain)) is too large") }
+        guard let object = try await store.store.get(name(number, chain)) else { throw Gone() }
+        guard object.bytes.count <= most else {
+            throw DatabaseError.damagedChanges("the object \(name(number, chain)) is too large")
+        }
+        return object.bytes
+    }
+
+    /// Takes the next message of a chain.
+    /// - Returns: whether there may be more.
+    private mutating func advance(_ chain: [UInt8]) async throws -> Bool {
+        guard let numbers = listed[chain], let first = numbers.first?.number, let last = numbers.last?.number else { return false }
+        var place = chains[chain] ?? ChangeChain(next: first)
+        if place.next == last + 1, place.lastSize == numbers.last?.size { return false }
+        // The store has gone back, or what is next was replaced by a message with all rows.
+        if place.next > last || place.next < first { place = ChangeChain(next: first) }
+        var isBlocked = false
+        while let bytes = try await message(chain, &place) {
+            let message = try ChangeLog.Message(data: Data(bytes))
+            guard try opened.key.name(of: Array(message.sender.utf8)) == chain else {
+                throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another one")
+            }
+            if isBlocked, !message.isWhole {
+                // A copy that asks may be waiting for this one.
+                if message.asks != nil {
+                    var known = chains[chain] ?? ChangeChain(next: first)
+                    (known.asks, known.askedAt) = (message.asks, place.next)
+                    chains[chain] = known
+                }
+                continue
+            }
+            do {
+                try await take(message, chain, place)
+                return true
+            } catch let error as DatabaseError where error.reason == .changesMissing {
+                // Another chain has what is missing, now or later; or all rows come after it.
+                let name = log.peer, last = try await log.withLog { try $0.position.sequence(of: name) }
+                if chain == own || message.since.sequence(of: name) > last { isBehind = true }
+                (isBlocked, isLacking) = (true, true)
+            }
+        }
+        outcome.isComplete = false
+        return false
+    }
+
+    private mutating func take(_ message: ChangeLog.Message, _ chain: [UInt8], _ place: ChangeChain) async throws {
+        let id = opened.id, own = own, known = chains[own]
+        let result = try await log.withLog { log in
+            let isTrusted = try message.isWhole && chain != own && (message.isMend || !log.position.includes(message.until))
+            let outcome = try log.receive(message, resolvesForks: true)
+            var next = place, mine = known
+            next.note(message)
+            try log.setChain(next, chain, in: id)
+            // What was taken on trust is compared with others soon.
+            if isTrusted, mine != nil {
+                mine?.checked = nil
+                if let mine { try log.setChain(mine, own, in: id) }
+            }
+            return (outcome, next, mine)
+        }
+        outcome.received.add(result.0)
+        if let mine = result.2 { chains[own] = mine }
+        chains[chain] = result.1
+    }
+
+    /// Reads the next message of a chain.
+    /// - Parameter place: is moved after it.
+    /// - Returns: nil if its last part is not there yet.
+    private mutating func message(_ chain: [UInt8], _ place: inout ChangeChain) async throws -> [UInt8]? {
+        let numbers = (listed[chain] ?? []).map(\.number), first = numbers.first ?? 0
+        var next = place.next, tag = place.tag, bytes: [UInt8] = [], expected = 0, count = 0, isWhole = false, start = next
+        // All rows begin a chain again: those before them are being removed, and no matter if they cannot be read.
+        var isSearching = tag == nil && next > 0, failure: (any Error)?
+        for number in numbers where number >= place.next {
+            do {
+                let object = try await object(number, chain)
+                let link = try ChangeLink(object, number: number, opened.key, context(chain))
+                let begins = link.isWhole && link.part == 0
+                if isSearching, !begins { continue }
+                if !begins, number != next { throw Gone() }
+                if !begins, let tag, link.predecessor != tag {
+                    // It is not what it was when it was read: it was restored from a copy, or another copy has gone on with it.
+                    if number == place.next, place.tag != nil, number > first, restarted.insert(chain).inserted {
+                        place = ChangeChain(next: first)
+                        return try await message(chain, &place)
+                    }
+                    throw DatabaseError.damagedChanges("the object \(name(number, chain)) does not continue its chain")
+                }
+                isSearching = false
+                // A message that was not completed is followed by another one.
+                if link.part == 0 { (bytes, expected, count, isWhole, start) = ([], 0, link.partCount, link.isWhole, number) }
+                guard link.part == expected, link.partCount == count else {
+                    throw DatabaseError.damagedChanges("the object \(name(number, chain)) is out of place")
+                }
+                bytes += link.bytes
+                guard bytes.count <= 4 * ReplicaObject.largestSize else {
+                    throw DatabaseError.damagedChanges("a message is too large")
+                }
+                (next, expected, tag) = (number + 1, expected + 1, ChangeLink.tag(of: object))
+                if expected < count { continue }
+                place.lastSize = object.count
+                place.append(bytes.count, from: start, next: next, tag: tag ?? [], isWhole: isWhole)
+                return bytes
+            } catch let error where error is Gone ? isLastAttempt : (error as? DatabaseError)?.reason == .replicaDamaged {
+                (failure, isSearching) = (failure ?? error, true)
+            }
+        }
+        if let failure { throw failure }
+        return nil
+    }
+
+    // MARK: Sending
+
+    /// The entries that all together have stored.
+    fileprivate var stored: ChangeLog.Position {
+        chains.reduce(into: ChangeLog.Position()) { if listed[$1.key] != nil { $0 = $0.merged(with: $1.value.until) } }
+    }
+
+    /// Stores what the others lack.
+    private mutating func send() async throws {
+        let chain = listed[own] == nil ? nil : chains[own], id = opened.id
+        let next = ChangeSending(self, chain)
+        guard let (message, answered) = try await log.withLog({ try next.message($0, in: id) }) else { return }
+        chains.merge(answered) { $1 }
+        guard let message else { return }
+        try await put([UInt8](message.data), message, chain, next.now, answered)
+        outcome.sent += message.count
+    }
+
+    private mutating func put(
+        _ bytes: [UInt8], _ message: ChangeLog.Message, _ chain: ChangeChain?, _ now: Int64, _ answered: [[UInt8]: ChangeChain]
+    ) async throws {
+        let count = max(1, (bytes.count + store.partSize - 1) / store.partSize)
+        guard count <= ChangeLink.largestPartCount else {
+            throw DatabaseError(code: .tooBig, message: "the changes are too large for a store: \(bytes.count) bytes")
+        }
+        // A message that was not completed is left behind.
+        var number = max(chain?.next ?? 0, (listed[own]?.last?.number ?? -1) + 1)
+        var tag = chain?.tag ?? [UInt8](repeating: 0, count: ReplicaKey.tagCount)
+        // It may be another object than the one that was read or stored there last.
+        if let last = listed[own]?.last, last.number + 1 != chain?.next || last.size != chain?.lastSize {
+            tag = ChangeLink.tag(of: try await object(last.number, own))
+        }
+        let first = number
+        var size = 0
+        for part in 0..<count {
+            let piece = bytes[part * store.partSize..<min(bytes.count, (part + 1) * store.partSize)]
+            let link = ChangeLink(
+                number: number, part: part, of: count, isWhole: message.isWhole, predecessor: tag, bytes: Array(piece))
+            let object = try link.sealed(opened.key, context(own), store.random)
+            if try await store.store.put(name(number, own), object, if: .isAbsent) == nil {
+                // The reply may have been lost; or another copy with this name was faster.
+                guard try await store.store.get(name(number, own))?.bytes == object else { throw Overtaken() }
+            }
+            (number, tag, size) = (number + 1, ChangeLink.tag(of: object), object.count)
+        }
+        var next = chain ?? ChangeChain(next: 0)
+        next.lastSize = size
+        next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isWhole)
+        next.note(message)
+        next.time = now
+        if !message.sums.isEmpty { next.checked = now }
+        if message.isMend { next.mended = next.sums }
+        if message.asks != nil { next.asked = now }
+        let id = opened.id, own = own, place = next, isWhole = message.isWhole
+        try await log.withLog { log in
+            try log.setChain(place, own, in: id)
+            for (name, chain) in answered { try log.setChain(chain, name, in: id) }
+            if isWhole { try log.hasWholeState() }
+        }
+        chains[own] = next
+    }
+
+    private struct Overtaken: Error {}
+
+    /// Removes this copy's objects before its last message with all rows, and what all copies have from the log.
+    private mutating func tidy() async throws {
+        let patience = store.patience
+        outcome.pruned = try await log.withLog { try $0.prune(patience: patience) }
+        guard let chain = chains[own], chain.wholeAt > 0, chain.wholeSize > 0 else { return }
+        for (number, _) in listed[own] ?? [] where number < chain.wholeAt { try await store.store.delete(name(number, own)) }
+    }
+
+    /// Receives and sends.
+    static func run(_ log: SharedChangeLog, _ store: ChangeStore) async throws -> ChangeStore.Outcome {
+        var exchange = try await ChangeExchange(log, store)
+        for attempt in 1...attempts {
+            try await exchange.receive()
+            do {
+                try await exchange.send()
+                break
+            } catch is Overtaken {
+                guard attempt < attempts else {
+                    throw DatabaseError(
+                        code: .busy, reason: .busy, message: "another copy has the name \(log.peer), and stores all the time")
+                }
+            }
+        }
+        try await exchange.tidy()
+        if let error = exchange.error { throw error }
+        return exchange.outcome
+    }
+}
+
+private extension ChangeChain {
+    /// Whether a message with all rows costs less than what has been stored since the last one.
+    func isLong(for store: ChangeStore) -> Bool {
+        let count = next - wholeAt
+        return size > store.largestSize + 2 * wholeSize || count >= store.largestCount && 2 * size >= wholeSize
+            || count >= 4 * store.largestCount
+    }
+}
+
+/// An object of a chain: a message of a change log, or one of several parts of it.
+///
+/// A header, which is authenticated, and the sealed part with its tag. The header has the number of the object in its chain, the
+/// place and the number of the parts, whether the message has all rows, how many bytes of padding follow the part, and the tag of
+/// the object before it.
+private struct ChangeLink {
+    private static let magic = Array("SCKS".utf8) + [2]
+    private static let headerCount = 5 + 1 + 8 + 4 + 4 + 2 + 16 + ReplicaKey.nonceCount
+    private static let largestPadding = 511
+    /// The most that a part adds to what is in it.
+    static let overhead = headerCount + ReplicaKey.tagCount + largestPadding
+    static let largestNumber: Int64 = 1 << 40
+    static let largestPartCount = 1 << 12
+
+    let number: Int64
+    let part: Int, partCount: Int
+    let isWhole: Bool
+    let predecessor: [UInt8]
+    let bytes: [UInt8]
+
+    func sealed(_ key: ReplicaKey, _ context: [UInt8], _ random: (Int) throws -> [UInt8]) throws -> [UInt8] {
+        let nonce = try random(ReplicaKey.nonceCount)
+        var header = Self.magic + [isWhole ? 1 : 0]
+        header.append(number: UInt64(number))
+        header.append(number: UInt32(part))
+        header.append(number: UInt32(partCount))
+        let padding = try random(2).reduce(0) { $0 << 8 | Int($1) } & Self.largestPadding
+        header.append(number: UInt16(padding))
+        header += predecessor + nonce
+        let plain = bytes + [UInt8](repeating: 0, count: padding)
+        return header + (try (context + header).withUnsafeBytes { try key.seal(plain, with: $0, nonce: nonce) })
+    }
+
+    init(number: Int64, part: Int, of count: Int, isWhole: Bool, predecessor: [UInt8], bytes: [UInt8]) {
+        (self.number, self.part, partCount, self.isWhole) = (number, part, count, isWhole)
+        (self.predecessor, self.bytes) = (predecessor, bytes)
+    }
+
+    /// - Parameters:
+    ///   - number: what the name of the object says.
+    ///   - context: the store and the chain.
+    init(_ object: [UInt8], number: Int64, _ key: ReplicaKey, _ context: [UInt8]) throws {
+        guard object.count >= Self.headerCount + ReplicaKey.tagCount, object.starts(with: Self.magic) else {
+            throw DatabaseError.damagedChanges("an object does not hold what it should")
+        }
+        var parser = ByteParser(Array(object[5..<Self.headerCount]))
+        isWhole = try parser.number(UInt8.self) != 0
+        let own = try parser.number(UInt64.self)
+        part = Int(try parser.number(UInt32.self))
+        partCount = Int(try parser.number(UInt32.self))
+        let padding = Int(try parser.number(UInt16.self))
+        predecessor = Array(try parser.take(ReplicaKey.tagCount))
+        let nonce = Array(try parser.take(ReplicaKey.nonceCount))
+        let associated = context + object[..<Self.headerCount]
+        let plain = object.withUnsafeBytes { object in
+            associated.withUnsafeBytes { associated in
+                nonce.withUnsafeBytes { nonce in
+                    key.open(object.slice(Self.headerCount..<object.count), with: associated, nonce: nonce)
+                }
+            }
+        }
+        guard let plain else { throw DatabaseError.damagedChanges("an object was changed, or sealed with another key") }
+        guard own == UInt64(number), padding <= plain.count, (1...Self.largestPartCount).contains(partCount), part < partCount
+        else {
+            throw DatabaseError.damagedChanges("an object is out of place")
+        }
+        (self.number, bytes) = (number, Array(plain.dropLast(padding)))
+    }
+
+    static func tag(of object: [UInt8]) -> [UInt8] { Array(object.suffix(ReplicaKey.tagCount)) }
+}
+
+/// Decides what a copy stores next.
+///
+/// What the store has is not all that its copies have: a chain may be removed, an object damaged, and what was read from there is
+/// then missing for a copy that joins. No copy can know what another one is able to read. So a copy that cannot take something
+/// asks, and each copy that has more answers with all rows, which follow nothing. Also, copies with the same entries compare their
+/// rows, and merge all rows of each other if they differ.
+private struct ChangeSending: Sendable {
+    private let own: ChangeChain?, others: [[UInt8]: ChangeChain]
+    private let stored: ChangeLog.Position
+    private let isBehind: Bool, isLacking: Bool, isBroken: Bool
+    private let store: ChangeStore
+    let now: Int64
+    /// The time between two questions, in seconds.
+    private static let patience: Int64 = 600
+
+    init(_ exchange: ChangeExchange, _ own: ChangeChain?) {
+        (self.own, stored, store) = (own, exchange.stored, exchange.store)
+        others = exchange.chains.filter { $0.key != exchange.own && exchange.listed[$0.key] != nil }
+        (isBehind, isLacking) = (exchange.isBehind, exchange.isLacking)
+        // What cannot be read of this copy's own chain has to go, unless it may be of another copy with its name.
+        isBroken = exchange.failed.contains(exchange.own)
+        now = Int64(exchange.log.now().timeIntervalSince1970)
+    }
+
+    /// - Returns: the message, and what is known of the other chains after it was stored; nil if nothing is to be stored.
+    func message(_ log: ChangeLog, in store: [UInt8]) throws -> (ChangeLog.Message?, [[UInt8]: ChangeChain])? {
+        let isAsking = isLacking && now - (own?.asked ?? 0) >= Self.patience
+        if isBehind { return isAsking ? (try log.question(), [:]) : nil }
+        if isBroken, try log.position.sequence(of: log.peer) > own?.until.sequence(of: log.peer) ?? 0 { return nil }
+        var (answered, isWhole, isMend) = try answers(log)
+        isWhole = try isWhole || isBroken || log.lacksWholeState || own?.isLong(for: self.store) ?? false
+        if isMend || isWhole { return (try withSums(isMend ? log.mend() : log.wholeState(), log), answered) }
+        for (name, chain) in answered { try log.setChain(chain, name, in: store) }
+        if isAsking { return (try log.question(), answered) }
+        return (try entries(log), answered)
+    }
+
+    /// The entries that the store lacks, or a message without entries if it says something new.
+    private func entries(_ log: ChangeLog) throws -> ChangeLog.Message? {
+        let message: ChangeLog.Message
+        do throws(DatabaseError) { message = try log.changes(since: stored) } catch {
+            guard error.reason == .changesMissing else { throw error }
+            return try withSums(log.wholeState(), log)
+        }
+        let isUnchecked = Double(now - (own?.checked ?? 0)) >= store.checkInterval / .seconds(1)
+        guard message.isEmpty, let own else { return isUnchecked ? try withSums(message, log) : message }
+        if isUnchecked, own.checked == nil || own.sums?.position != message.until { return try withSums(message, log) }
+        // So that the others can prune; but not at each synchronisation.
+        return own.asks != nil && !isLacking || message.until != own.until && now - own.time >= 3600 ? message : nil
+    }
+
+    private func withSums(_ message: ChangeLog.Message, _ log: ChangeLog) throws -> ChangeLog.Message {
+        var message = message
+        try log.addSums(to: &message)
+        return message
+    }
+
+    /// What the other chains ask for: whether all rows have to be stored, and to mend others.
+    private func answers(_ log: ChangeLog) throws -> (answered: [[UInt8]: ChangeChain], isWhole: Bool, isMend: Bool) {
+        let position = try log.position
+        var answered: [[UInt8]: ChangeChain] = [:], isWhole = false, isMend = false, sums: ChangeLog.RowSums?
+        for (name, chain) in others {
+            var chain = chain
+            if let asks = chain.asks, chain.askedAt != chain.answered, !asks.includes(position) {
+                (chain.answered, isWhole) = (chain.askedAt, true)
+                answered[name] = chain
+            }
+            if let theirs = chain.sums, theirs.position == position {
+                let mine = try sums ?? log.rowSums()
+                sums = mine
+                guard mine.position == position else { continue }
+                // If this copy has already told what it has, it is for the other one to take it.
+                if mine.differ(from: theirs), own?.mended != mine { isMend = true }
+                chain.sums = nil
+                answered[name] = chain
+            }
+        }
+        return (answered, isWhole, isMend)
+    }
+}

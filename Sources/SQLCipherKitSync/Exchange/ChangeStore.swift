@@ -1,0 +1,97 @@
+import SQLCipherKitConcurrency
+import SQLCipherKitCore
+
+/// A place in which the copies of a database leave their changes for each other: a folder that all of them reach, or a bucket.
+///
+/// ```swift
+/// let store = ChangeStore(try FolderStore("/shared/notes"), key: key)
+/// let log = try await SharedChangeLog(pool, tables: ["note", "tag"], peer: "laptop")
+/// try await log.synchronize(with: store)
+/// ```
+/// Each copy writes only objects of its own: a chain, in which each object names the one before it. All objects are sealed with a
+/// key, which all copies have and the store never has. A replica can be in the same store.
+public struct ChangeStore: Sendable {
+    let store: CheckedStore
+    private let encryption: Encryption
+    /// How long a copy that does not synchronise keeps the others from pruning their logs. A copy that was away for longer loses
+    /// nothing: it takes over all rows of the others, merged with its own changes. Default: 365 days.
+    public var patience: Duration = .seconds(365 * 86_400)
+    /// The size of objects, and the number of a copy's objects after which all rows take their place. Tests set them.
+    package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20
+    /// How often a copy that has changed tells the others a checksum of its rows.
+    package var checkInterval: Duration = .seconds(86_400)
+    /// Random bytes, for what need not be secret. Tests set it, so that a run can be repeated.
+    package var random: @Sendable (Int) throws -> [UInt8] = { try ReplicaKey.random($0) }
+    private let known = Known()
+
+    /// - Parameters:
+    ///   - store: the folder or the bucket.
+    ///   - key: the key that all copies have, such as that of their databases: a passphrase, or a raw key. The databases may have
+    ///     others. A store keeps its key: to change it, begin in an empty one.
+    public init(_ store: any ReplicaStore, key: Encryption) { (self.store, encryption) = (CheckedStore(store), key) }
+
+    private final class Known: Sendable { let opened = Lock<Opened?>(nil) }
+
+    /// What the head of the store says.
+    struct Opened: Sendable, Equatable {
+        let salt: [UInt8]
+        /// Drawn at random, so that what was read of one store is not taken for read of another.
+        let id: [UInt8]
+        let key: ReplicaKey
+
+        static func == (a: Opened, b: Opened) -> Bool { a.salt == b.salt && a.id == b.id }
+    }
+
+    static let prefix = "changes/"
+    private static let headName = prefix + "head", magic = Array("SCKS".utf8) + [1]
+    private static let idCount = 16, saltCount = 16
+    private static var headCount: Int { magic.count + saltCount + ReplicaKey.nonceCount + idCount + ReplicaKey.tagCount }
+
+    /// Reads the head, or makes one in an empty store.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key does not open it.
+    func open() async throws -> Opened {
+        for _ in 0..<3 {
+            if let object = try await store.get(Self.headName) { return try await open(object.bytes) }
+            let salt = try random(Self.saltCount), nonce = try random(ReplicaKey.nonceCount)
+            let key = try await key(for: salt), head = Self.magic + salt
+            let id = try random(Self.idCount)
+            let sealed = try head.withUnsafeBytes { try key.seal(id, with: $0, nonce: nonce) }
+            _ = try await store.put(Self.headName, head + nonce + sealed, if: .isAbsent)
+        }
+        throw DatabaseError.unavailableStore("the head of the changes comes and goes")
+    }
+
+    private func open(_ bytes: [UInt8]) async throws -> Opened {
+        guard bytes.count == Self.headCount, bytes.starts(with: Self.magic) else {
+            throw DatabaseError.damagedChanges("the head is of an unknown form")
+        }
+        let salt = Array(bytes[Self.magic.count..<Self.magic.count + Self.saltCount])
+        let key = try await key(for: salt), count = Self.magic.count + Self.saltCount
+        let id = bytes.withUnsafeBytes { bytes in
+            key.open(
+                bytes.slice(count + ReplicaKey.nonceCount..<bytes.count), with: bytes.slice(0..<count),
+                nonce: bytes.slice(count..<count + ReplicaKey.nonceCount))
+        }
+        guard let id else {
+            throw DatabaseError(
+                code: .notADatabase, reason: .replicaDamaged,
+                message: "the key does not open the changes in the store: it is another one, or their head was changed")
+        }
+        let opened = Opened(salt: salt, id: id, key: key)
+        known.opened.withLock { $0 = opened }
+        return opened
+    }
+
+    /// Derives the key for a salt, once.
+    private func key(for salt: [UInt8]) async throws -> ReplicaKey {
+        if let opened = known.opened.withLock({ $0 }), opened.salt == salt { return opened.key }
+        let encryption = encryption
+        return try await BlockingExecutor.run { try ReplicaKey(encryption, salt: salt) }
+    }
+}
+
+extension DatabaseError {
+    static func damagedChanges(_ message: String) -> DatabaseError {
+        DatabaseError(code: .corrupt, reason: .replicaDamaged, message: "the changes in the store cannot be used: \(message)")
+    }
+}

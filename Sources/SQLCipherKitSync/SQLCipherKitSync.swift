@@ -1,0 +1,2 @@
+// Your program names stores: folders, and object stores with the trait S3.
+@_exported import SQLCipherKitStores

@@ -1,6 +1,0 @@
-import SQLCipherKitMaintenance
-
-extension KeySlots.Derivation {
-    /// As few rounds of key derivation as a slot may have.
-    static var quick: KeySlots.Derivation { .pbkdf2(iterations: 1000) }
-}

@@ -1,0 +1,179 @@
+import Foundation
+import KitSupport
+import SQLCipherKitCore
+import SQLCipherKitFiles
+import SQLCipherKitSync
+import SQLCipherKitSearch
+import Testing
+import TestSupport
+
+/// Changes that are made outside of a log are noticed, and the triggers that full-text indexes need run on receipt.
+@Suite struct ChangeLogOutsideTests {
+    private func peer(_ name: String, _ location: DatabaseLocation = .memory) throws -> ChangeLog {
+        try ChangeLogPeers.peer(name, location)
+    }
+    private func exchange(_ a: ChangeLog, _ b: ChangeLog) throws { try ChangeLogPeers.exchange(a, b) }
+    private func rows(_ log: ChangeLog, _ table: String = "note") throws -> [[SQLValue]] { try ChangeLogPeers.rows(log, table) }
+    private func error(_ body: () throws -> Void) -> DatabaseError? { ChangeLogPeers.error(body) }
+
+    private static let outside: [(SQLScript, Int)] = [
+        (SQLScript("INSERT INTO note VALUES ('x', 1, 1)"), 1), (SQLScript("UPDATE note SET title = 2 WHERE id = 'n'"), 1),
+        (SQLScript("DELETE FROM note"), 2), (SQLScript("UPDATE note SET id = 'z' WHERE id = 'n'"), 2),
+        (SQLScript("UPDATE note SET id = 'N' WHERE id = 'n'"), 1), (SQLScript("INSERT OR REPLACE INTO note VALUES ('n', 9, 9)"), 1),
+        (SQLScript("INSERT INTO note VALUES ('x', 1, 1); DELETE FROM note WHERE id = 'x'"), 0),
+        (SQLScript("DELETE FROM note WHERE id = 'n'; INSERT INTO note VALUES ('n', 5, 5)"), 1),
+        (SQLScript("INSERT INTO note VALUES ('x', 1, 1); CREATE UNIQUE INDEX i ON note(body, id); INSERT OR REPLACE INTO pair VALUES (1, 'p', 2)"), 2),
+        (SQLScript("INSERT INTO pair VALUES (1, 'p', 2), (1, 'q', 2); UPDATE pair SET a = 2 WHERE b = 'q'"), 2),
+    ]
+
+    /// Each way to change a row, on the log's connection and on another one.
+    @Test(arguments: outside.indices, [false, true])
+    func changesOutsideAreNoticed(_ index: Int, isOther: Bool) throws {
+        let folder = try TemporaryFolder()
+        let location = DatabaseLocation.file(folder.path("a.db"))
+        let a = try peer("a", location), b = try peer("b")
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1)") }
+        try exchange(a, b)
+        let (script, count) = Self.outside[index]
+        let other = isOther ? try Connection(location, key: .passphrase("x").quick) : a.connection
+        try other.execute(script)
+        a.outsideChanges = .refused
+        if count > 0 {
+            for use in [{ _ = try a.changes() }, { try a.write { _ in } }, { _ = try a.receive(try b.changes()) }] as [() throws -> Void] {
+                #expect(error(use)?.reason == .misuse)
+            }
+        }
+        #expect(try a.logOutsideChanges() == count)
+        #expect(try a.logOutsideChanges() == 0)
+        try exchange(a, b)
+        #expect(try rows(a) == rows(b) && rows(a, "pair") == rows(b, "pair"), "\(index)")
+        // As a matter of course.
+        a.outsideChanges = .logged
+        try other.execute("UPDATE note SET body = 'outside'")
+        try exchange(a, b)
+        #expect(try rows(a) == rows(b))
+    }
+
+    /// What the log itself writes is no change outside, whatever runs.
+    @Test func theLogsOwnChangesAreNotNoted() throws {
+        let a = try peer("a"), b = try peer("b")
+        a.outsideChanges = .refused
+        b.outsideChanges = .refused
+        b.triggers = .run
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
+        _ = try? a.write { db in
+            try db.execute("UPDATE note SET title = 2")
+            throw CancellationError()
+        }
+        try exchange(a, b)
+        #expect(try a.logOutsideChanges() == 0 && b.logOutsideChanges() == 0)
+        try a.connection.execute("ALTER TABLE note RENAME TO paper")
+        let again = try ChangeLog(a.connection, tables: ["paper", "pair"], peer: "a")
+        try again.connection.execute("UPDATE paper SET title = 7")
+        #expect(try again.logOutsideChanges() == 1)
+        try ChangeLog.delete(from: a.connection)
+        #expect(try a.connection.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'changelog%'") == 0)
+    }
+
+    /// A statement that was compiled while the log wrote, and triggers that were made then.
+    @Test func statementsOfTheLogAreNoticedOutsideOfIt() throws {
+        let a = try peer("a"), sql: SQL = "INSERT OR REPLACE INTO note VALUES ('n', 1, 1)"
+        let statement = try a.connection.prepare("UPDATE note SET title = title + 1")
+        try a.connection.execute("CREATE TABLE seen(id)")
+        try a.write { db in
+            try db.execute(sql)
+            try db.execute("CREATE TRIGGER see AFTER INSERT ON note BEGIN INSERT INTO seen VALUES (new.id); END")
+            try db.execute(sql)
+            try statement.execute()
+        }
+        #expect(try a.connection.fetchOne(Int.self, "SELECT count(*) FROM seen") == 1)
+        #expect(try a.logOutsideChanges() == 0)
+        try a.connection.execute(sql)
+        #expect(try a.logOutsideChanges() == 1)
+        try statement.execute()
+        #expect(try a.logOutsideChanges() == 1)
+        _ = try? a.write { _ in
+            try statement.execute()
+            throw CancellationError()
+        }
+        try statement.execute()
+        #expect(try a.logOutsideChanges() == 1)
+    }
+
+    private static let writers = [
+        "INSERT INTO child VALUES (7, 1, 7)", "INSERT INTO child SELECT * FROM spare", "REPLACE INTO child VALUES (1, 1, 8)",
+        "INSERT INTO child VALUES (1, 1, 1) ON CONFLICT DO UPDATE SET x = x + 1", "UPDATE child SET x = x + 1", "DELETE FROM child",
+        "DELETE FROM child WHERE id = 1", "DELETE FROM parent", "UPDATE parent SET id = id + 10", "INSERT INTO source VALUES (9)",
+        "WITH new(x) AS (SELECT 5) UPDATE child SET x = new.x FROM new RETURNING id", "INSERT INTO view_of_child VALUES (9)",
+        "UPDATE OR REPLACE child SET id = 2 WHERE id = 1",
+    ]
+
+    /// Each kind of statement that writes to a logged table, compiled while the log wrote or not: the triggers run only outside.
+    @Test(arguments: writers, [false, true]) func eachStatementIsNoticedOutsideOfTheLog(_ sql: String, isMadeInside: Bool) throws {
+        for isWithoutRowID in [false, true] {
+            let db = try Connection(.memory)
+            try db.execute("CREATE TABLE parent(id INTEGER PRIMARY KEY)")
+            let columns = "(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE, x)"
+            for name in ["child", "spare"] {
+                try db.execute("CREATE TABLE \(raw: name)\(raw: columns) \(raw: isWithoutRowID ? "WITHOUT ROWID" : "")")
+            }
+            try db.execute(SQLScript("""
+                CREATE TABLE source(x); CREATE TRIGGER spread AFTER INSERT ON source BEGIN UPDATE child SET x = new.x; END;
+                CREATE VIEW view_of_child AS SELECT x FROM child;
+                CREATE TRIGGER view_insert INSTEAD OF INSERT ON view_of_child BEGIN DELETE FROM child WHERE id = 1; END;
+                """))
+            let log = try ChangeLog(db, tables: ["parent", "child"], peer: "a")
+            func begin() throws {
+                try db.execute(SQLScript("""
+                    DELETE FROM spare; DELETE FROM child; DELETE FROM parent; INSERT INTO parent VALUES (1);
+                    INSERT INTO child VALUES (1, 1, 1), (2, 1, 2); INSERT INTO spare VALUES (5, 1, 5);
+                    """))
+                try log.logOutsideChanges()
+            }
+            try begin()
+            var made: Statement?
+            if isMadeInside { try log.write { made = try $0.prepare(SQL(raw: sql)) } } else { made = try db.prepare(SQL(raw: sql)) }
+            let statement = try #require(made)
+            for _ in 0..<2 {
+                try statement.execute()
+                #expect(try log.logOutsideChanges() > 0, "\(sql)")
+                try begin()
+                try log.write { _ in try statement.execute() }
+                #expect(try log.logOutsideChanges() == 0, "\(sql)")
+                try begin()
+            }
+        }
+    }
+
+    // MARK: Triggers
+
+    /// The triggers of a full-text index run, and those of the user do not, with or without the others.
+    @Test(arguments: [false, true], [false, true])
+    func theTriggersOfIndexesRun(hasIndex: Bool, hasOwn: Bool) throws {
+        let a = try peer("a"), b = try peer("b")
+        if hasIndex {
+            try b.connection.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
+        }
+        if hasOwn {
+            try b.connection.execute(SQLScript("""
+                CREATE TABLE seen(id);
+                CREATE TRIGGER see AFTER INSERT ON note BEGIN INSERT INTO seen VALUES (new.id); END;
+                """))
+        }
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 'fox', 'hen'), ('m', 'owl', 'bat')") }
+        try exchange(a, b)
+        try a.write { try $0.execute(SQLScript("UPDATE note SET title = 'elk' WHERE id = 'n'; DELETE FROM note WHERE id = 'm'")) }
+        try exchange(a, b)
+        if hasIndex {
+            let index = try b.connection.fullText("note_fts")
+            #expect(try index.isIntact())
+            #expect(try index.search("elk").hits.count == 1 && index.search("fox").hits.isEmpty && index.search("owl").hits.isEmpty)
+        }
+        if hasOwn {
+            #expect(try b.connection.fetchOne(Int.self, "SELECT count(*) FROM seen") == 0)
+            try b.connection.execute("INSERT INTO note VALUES ('p', 1, 1)")
+            #expect(try b.connection.fetchOne(Int.self, "SELECT count(*) FROM seen") == 1)
+        }
+        #expect(try rows(a) == rows(b).filter { $0[0] != "p" })
+    }
+}

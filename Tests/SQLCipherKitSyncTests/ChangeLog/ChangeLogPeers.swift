@@ -1,0 +1,34 @@
+import Foundation
+import KitSupport
+import SQLCipherKitCore
+import SQLCipherKitFiles
+import SQLCipherKitSync
+import Testing
+import TestSupport
+
+/// Copies of one database, and what tests do with them.
+enum ChangeLogPeers {
+    static let schema = SQLScript("""
+        CREATE TABLE note(id TEXT PRIMARY KEY COLLATE NOCASE, title, body);
+        CREATE TABLE pair(a INTEGER, b TEXT, c, PRIMARY KEY (a, b));
+        """)
+
+    static func peer(_ name: String, _ location: DatabaseLocation = .memory) throws -> ChangeLog {
+        let db = try Connection(location, key: .passphrase("x").quick)
+        if try !db.main.hasTable("note") { try db.execute(schema) }
+        return try ChangeLog(db, tables: ["note", "pair"], peer: name)
+    }
+
+    static func exchange(_ a: ChangeLog, _ b: ChangeLog) throws {
+        for _ in 0..<2 {
+            try b.receive(try a.changes(since: try b.position))
+            try a.receive(try b.changes(since: try a.position))
+        }
+    }
+
+    static func rows(_ log: ChangeLog, _ table: String = "note") throws -> [[SQLValue]] {
+        try log.connection.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(table) ORDER BY 1, 2")).map(\.values)
+    }
+
+    static func error(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self, performing: body) }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitSync
+import StoreSupport
+import Testing
+import TestSupport
+
+/// What is lost in a store, or wrong in it, is noticed by the copies, which give each other all rows.
+@Suite struct ChangeStoreHealingTests {
+    private let memory = MemoryStore()
+    private let store: ChangeStore
+
+    init() throws { store = ChangeStore(memory, key: try .raw([UInt8](repeating: 7, count: 32))) }
+
+    private func peer(_ name: String, day: Int = 0) throws -> SharedChangeLog {
+        let queue = try DatabaseQueue(.memory, key: try .raw([UInt8](repeating: 1, count: 32)))
+        try queue.write { try $0.execute("CREATE TABLE note(id TEXT PRIMARY KEY, title)") }
+        return at(day, try SharedChangeLog(queue, tables: ["note"], peer: name))
+    }
+
+    private func at(_ day: Int, _ log: SharedChangeLog) -> SharedChangeLog {
+        var log = log
+        log.now = { Date(timeIntervalSince1970: 1_700_000_000 + Double(day) * 86_400) }
+        return log
+    }
+
+    private func set(_ log: SharedChangeLog, _ id: String, _ title: String) throws {
+        try log.write { db in try db.execute("INSERT OR REPLACE INTO note VALUES (\(id), \(title))") }
+    }
+
+    private func rows(_ log: SharedChangeLog) throws -> [String] {
+        try log.database.read { db in try db.fetchAll(String.self, "SELECT id || '=' || title FROM note ORDER BY id") }
+    }
+
+    private var names: [String] { memory.objects.keys.sorted() }
+
+    private func chains() -> Set<String> { Set(memory.objects.keys.filter { !$0.hasSuffix("head") }.map { String($0.split(separator: "/")[1]) }) }
+
+    /// Synchronises a copy for the first time.
+    /// - Returns: its chain.
+    private func begin(_ log: SharedChangeLog) async throws -> String {
+        let before = chains()
+        try await log.synchronize(with: store)
+        return try #require(chains().subtracting(before).first)
+    }
+
+    private func remove(_ chain: String) { memory.restore(memory.objects.filter { !$0.key.contains("/\(chain)/") }) }
+
+    /// The entries of a removed chain are needed for what others have stored after it.
+    @Test(arguments: [false, true]) func aCopyThatJoinsAfterAChainWasRemoved(isOwnerBack: Bool) async throws {
+        let h = try peer("h"), a = try peer("a"), b = try peer("b")
+        try set(h, "h", "1")
+        let chain = try await begin(h)
+        for log in [a, b] {
+            try await log.synchronize(with: store)
+            try set(log, log.peer, "1")
+            try await log.synchronize(with: store)
+        }
+        remove(chain)
+        let d = try peer("d")
+        let first = try await d.synchronize(with: store)
+        #expect(try !first.isComplete && rows(d) == [])
+        // One of those that have the entries is enough.
+        try await (isOwnerBack ? h : b).synchronize(with: store)
+        let second = try await d.synchronize(with: store)
+        #expect(try rows(d) == ["a=1", "b=1", "h=1"] && second.isComplete)
+        // The question is answered once.
+        for log in [d, a, b] { try await log.synchronize(with: store) }
+        let before = names
+        for log in [a, b, d, a, b] { try await log.synchronize(with: store) }
+        #expect(names == before)
+        try set(d, "d", "1")
+        for log in [d, a, b] { try await log.synchronize(with: store) }
+        for log in [a, b] { #expect(try rows(log) == rows(d)) }
+    }
+
+    /// Neither can take what the other one has stored, nor what comes after it.
+    @Test func copiesThatWaitForEachOther() async throws {
+        var chains: [String] = [], all: [SharedChangeLog] = []
+        for (first, second) in [("g", "x"), ("h", "y")] {
+            let gone = try peer(first), log = try peer(second), others = memory.objects
+            memory.restore(others.filter { $0.key.hasSuffix("head") })
+            try set(gone, first, "1")
+            chains.append(try await begin(gone))
+            try await log.synchronize(with: store)
+            try set(log, second, "1")
+            try await log.synchronize(with: store)
+            memory.restore(memory.objects.merging(others) { $1 })
+            all.append(log)
+        }
+        for chain in chains { remove(chain) }
+        for _ in 0..<3 { for log in all { try await log.synchronize(with: store) } }
+        for log in all { #expect(try rows(log) == ["g=1", "h=1", "x=1", "y=1"]) }
+        let last = try await all[0].synchronize(with: store)
+        #expect(last.isComplete)
+    }
+
+    /// A copy whose name others know from a chain that is gone does not begin it again with other entries.
+    @Test func aCopyThatBeginsAgainWithoutItsChain() async throws {
+        let h = try peer("h"), a = try peer("a")
+        try set(h, "h", "1")
+        let chain = try await begin(h)
+        try await a.synchronize(with: store)
+        try set(a, "a", "1")
+        try await a.synchronize(with: store)
+        remove(chain)
+        let again = try peer("h")
+        try set(again, "new", "1")
+        for _ in 0..<3 { for log in [again, a] { try await log.synchronize(with: store) } }
+        for log in [again, a] { #expect(try rows(log) == ["a=1", "h=1", "new=1"]) }
+    }
+
+    /// A copy of a queue's database, as a backup restores it.
+    private func restored(_ log: SharedChangeLog) throws -> DatabaseQueue {
+        let copy = try DatabaseQueue(.memory, key: try .raw([UInt8](repeating: 1, count: 32)))
+        try log.database.withWriter { db in try copy.withWriter { try db.main.backup(to: $0.main) } }
+        return copy
+    }
+
+    private func open(_ database: SharedDatabase, _ name: String) throws -> SharedChangeLog {
+        at(0, try SharedChangeLog(database, tables: ["note"], peer: name))
+    }
+
+    private func renamed(_ log: SharedChangeLog, _ name: String) async throws -> SharedChangeLog {
+        try await log.withLog { log in
+            let former = log.peer
+            #expect(throws: DatabaseError.self) { try log.rename(to: "no name") }
+            #expect(throws: DatabaseError.self) { try log.rename(to: former) }
+            #expect(throws: DatabaseError.self) { try log.connection.transaction { _ in try log.rename(to: name) } }
+            #expect(log.peer == former)
+            try log.rename(to: name)
+            #expect(log.peer == name)
+        }
+        #expect(throws: DatabaseError.self) { try open(log.database, log.peer) }
+        return try open(log.database, name)
+    }
+
+    /// Nothing can give back what others know of it. Under another name it goes on.
+    @Test(arguments: [false, true]) func aRestoredCopyWhoseChainWasRemoved(isBackupKnown: Bool) async throws {
+        let h = try peer("h"), a = try peer("a")
+        try set(h, "h", "1")
+        let chain = try await begin(h)
+        try await a.synchronize(with: store)
+        if isBackupKnown { for log in [a, h] { try await log.synchronize(with: store) } }
+        let backup = try restored(h)
+        try set(h, "h", "2")
+        try set(h, "lost", "1")
+        for log in [h, a] { try await log.synchronize(with: store) }
+        try set(a, "a", "1")
+        try await a.synchronize(with: store)
+        remove(chain)
+        var again = try open(backup, "h")
+        try set(again, "new", "1")
+        for log in [again, a, again, a] {
+            do { try await log.synchronize(with: store) } catch let error as DatabaseError {
+                #expect(error.reason == .misuse && error.message.contains("rename(to:)"), "\(error)")
+            }
+        }
+        again = try await renamed(again, "h2")
+        for _ in 0..<4 { for log in [again, a] { _ = try? await log.synchronize(with: store) } }
+        let d = try peer("d")
+        for _ in 0..<2 { for log in [d, again, a] { _ = try? await log.synchronize(with: store) } }
+        for log in [again, d] { #expect(try rows(log) == rows(a)) }
+        #expect(try rows(a) == ["a=1", "h=2", "lost=1", "new=1"])
+    }
+
+    /// What it once stored is nowhere, and others have seen that there was something.
+    @Test func aCopyWhoseFormerChangesNobodyHas() async throws {
+        let h = try peer("h"), a = try peer("a")
+        try set(h, "h", "1")
+        let chain = try await begin(h)
+        try await a.synchronize(with: store)
+        try set(a, "a", "1")
+        try await a.synchronize(with: store)
+        // Those that have had it are gone: only what followed it is left.
+        remove(chain)
+        var again = try peer("h")
+        try set(again, "new", "1")
+        let first = try await again.synchronize(with: store)
+        #expect(first.sent == 0 && !first.isComplete)
+        again = try await renamed(again, "h2")
+        // It asks for what it lacks, and answers what it has asked under its former name: with all rows.
+        for _ in 0..<2 { try await again.synchronize(with: store) }
+        let d = try peer("d")
+        try await d.synchronize(with: store)
+        #expect(try rows(d) == ["new=1"])
+    }
+
+    /// Changes rows as a fault would: without their times, and without the log.
+    private func spoil(_ log: SharedChangeLog, _ sql: SQL) async throws {
+        try await log.database.write { db in
+            try db.execute(sql)
+            try db.execute("DELETE FROM changelog_outside_note")
+        }
+    }
+
+    private static let faults: [SQL] = [
+        "UPDATE note SET title = '0' WHERE id = '1'", "UPDATE note SET title = '9' WHERE id = '1'", "DELETE FROM note WHERE id = '1'",
+        "INSERT INTO note VALUES ('7', 'x')", "UPDATE note SET title = id || 'x' WHERE id > '1'",
+    ]
+
+    /// All rows of a copy are wrong in some, and are taken by those that lack its entries alone.
+    @Test(arguments: faults.indices) func wrongRowsAreFound(_ index: Int) async throws {
+        let h = try peer("h"), a = try peer("a"), b = try peer("b")
+        for id in ["1", "2", "3"] { try set(h, id, "5") }
+        let chain = try await begin(h)
+        for log in [a, b] { try await log.synchronize(with: store) }
+        // One with the key stores other rows, and another one joins. Then it is found out.
+        try await spoil(h, Self.faults[index])
+        try await h.database.write { try $0.execute("INSERT OR REPLACE INTO changelog_state VALUES ('lacks', 1)") }
+        try await h.synchronize(with: store)
+        let objects = memory.objects.filter { $0.key.contains("/\(chain)/") || $0.key.hasSuffix("head") }
+        let d = try peer("d"), before = memory.objects
+        memory.restore(objects)
+        try await d.synchronize(with: store)
+        memory.restore(before.merging(memory.objects) { $1 }.filter { !$0.key.contains("/\(chain)/") })
+        #expect(try rows(d) == rows(h) && rows(d) != rows(a))
+        for day in 1...3 { for log in [a, b, d] { try await at(day, log).synchronize(with: store) } }
+        for log in [a, b] { #expect(try rows(log) == rows(d), "\(index)") }
+        // Then there is no more to do.
+        let last = names
+        for day in 4...6 { for log in [a, b, d] { try await at(day, log).synchronize(with: store) } }
+        #expect(names == last)
+    }
+
+    /// A fault of the disk, or of a program, is found within a day after the next change.
+    @Test(arguments: faults.indices) func aFaultInOneCopyIsFound(_ index: Int) async throws {
+        let a = try peer("a"), b = try peer("b"), c = try peer("c")
+        for id in ["1", "2", "3"] { try set(a, id, "5") }
+        for log in [a, b, c, a] { try await log.synchronize(with: store) }
+        try await spoil(b, Self.faults[index])
+        #expect(try rows(b) != rows(a))
+        try set(a, "new", "1")
+        for day in 1...4 { for log in [a, b, c] { try await at(day, log).synchronize(with: store) } }
+        for log in [b, c] { #expect(try rows(log) == rows(a), "\(index)") }
+        #expect(try rows(a).contains("new=1"))
+    }
+}
