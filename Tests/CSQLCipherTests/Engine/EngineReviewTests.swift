@@ -42,6 +42,29 @@ import Testing
         #expect(checked.errorLines.map(String.init) == expected.map { "ENGINE.md: " + $0 })
     }
 
+    /// Each report of Vendor/upstream can be sent as it is, and belongs to a patch.
+    @Test func reportsSayWhatHappensAndNameTheirPatch() throws {
+        let folder = Repository.file("Vendor/upstream")
+        let index = try String(contentsOf: folder.appendingPathComponent("README.md"), encoding: .utf8)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".c") }
+        #expect(names.count >= 16)
+        for name in names {
+            let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+            for field in ["What happens: ", "What should happen: ", "Tried with: "] {
+                #expect(text.contains("\n * \(field)"), "\(name) has no line '\(field)'")
+            }
+            let patch = try #require(text.firstMatch(of: /\n \* Patch: (\S+)\n/), "\(name)").1
+            #expect(FileManager.default.fileExists(atPath: Repository.file("Vendor/patches/\(patch)").path), "\(name): \(patch)")
+            #expect(index.contains("`\(name.dropLast(2))`"), "\(name)")
+        }
+    }
+
+    @Test(.enabled(if: LongTests.areOn, "it compiles the engine, and some defects take minutes"))
+    func upstreamStillHasEachDefect() throws {
+        let checked = try Command.run(Repository.file("scripts/workshop/check-upstream").path, [])
+        #expect(checked.status == 0, "\(checked)")
+    }
+
     @Test(.enabled(if: LongTests.areOn, "it compiles the engine twice"))
     func anotherVersionStopsTheBuild() throws {
         let copy = try EngineCopy()
