@@ -16,11 +16,16 @@ void sqlcipherkit_hide_removed_function(sqlite3 *db, const char *name, int count
     }
 }
 
+/* The name until SQLite 3.54. */
+#if SQLITE_VERSION_NUMBER < 3054000
+#define sqlite3BinaryCompare binCollFunc
+#endif
+
 int sqlcipherkit_remove_collation(sqlite3 *db, const char *name) {
     static const struct {
         const char *name;
         int (*compare)(void *, int, const void *, int, const void *);
-    } own[] = {{"BINARY", binCollFunc}, {"NOCASE", nocaseCollatingFunc}, {"RTRIM", rtrimCollFunc}};
+    } own[] = {{"BINARY", sqlite3BinaryCompare}, {"NOCASE", nocaseCollatingFunc}, {"RTRIM", rtrimCollFunc}};
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++) {
         if (sqlite3StrICmp(name, own[i].name) == 0) {
             return sqlite3_create_collation_v2(db, name, SQLITE_UTF8, NULL, own[i].compare, NULL);
