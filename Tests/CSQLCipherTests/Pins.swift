@@ -3,7 +3,8 @@ import TestSupport
 
 /// `Vendor/pins.json`, as far as the tests look at it.
 struct Pins: Decodable {
-    struct Archive: Decodable { let file: String, sha256: String, bytes: Int }
+    /// An archive that has upstream's files.
+    struct Carrier: Decodable { let kind: String, purl: String, file: String?, sha256: String?, bytes: Int? }
     struct Sum: Decodable { let sha256: String, bytes: Int }
     /// A file of the archive. With patches, `patched` is the one that is installed.
     struct Member: Decodable {
@@ -11,11 +12,10 @@ struct Pins: Decodable {
         var installed: String { patched?.sha256 ?? sha256 }
     }
     struct Patch: Decodable { let file: String, sha256: String }
-    struct Package: Decodable { let name: String, version: String }
     struct Upstream: Decodable {
-        let name: String, licence: String
-        let cipherVersion: String?, version: String?, sourceID: String?, minimumVersion: String?
-        let package: Package?, archive: Archive?, members: [Member]?, patches: [Patch]?
+        let name: String, kind: String, licence: String
+        let cipherVersion: String?, version: String?, sourceID: String?, minimumVersion: String?, purl: String?, cpe: String?
+        let carriers: [Carrier]?, members: [Member]?, patches: [Patch]?
     }
     struct Missing: Error { let name: String }
 

@@ -85,13 +85,6 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
         }
     }
 
-    private func expectOneLine(_ outcome: Command.Outcome, saying words: String..., status: Int32 = 1,
-                               _ location: SourceLocation = #_sourceLocation) {
-        #expect(outcome.status == status, sourceLocation: location)
-        #expect(outcome.errorLines.count == 1, "\(outcome.errors)", sourceLocation: location)
-        for word in words { #expect(outcome.errors.contains(word), "\(outcome.errors)", sourceLocation: location) }
-    }
-
     private func files(_ folder: URL) throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         return try Dictionary(uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: folder.appendingPathComponent($0))) })
@@ -180,8 +173,11 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
             #expect(package.licenseDeclared == upstream.licence)
             #expect(package.versionInfo == upstream.cipherVersion ?? upstream.version ?? "\(upstream.minimumVersion ?? "") or newer")
             #expect(package.downloadLocation == "NOASSERTION")
-            #expect(package.checksums?.map(\.checksumValue) == upstream.archive.map { [$0.sha256] })
-            #expect(package.externalRefs?.first?.referenceLocator.hasPrefix("pkg:") == true)
+            let locators = package.externalRefs?.map(\.referenceLocator) ?? []
+            #expect(locators.first?.hasPrefix(try #require(upstream.purl)) == true)
+            #expect(try #require(upstream.carriers ?? []).allSatisfy { locators.contains($0.purl) })
+            let version = upstream.version ?? upstream.minimumVersion ?? ""
+            #expect(try upstream.cpe.map { locators.contains("\($0):\(version):*:*:*:*:*:*:*") } ?? true)
             #expect(bill.relationships.contains { [$0.spdxElementId, $0.relatedSpdxElement].contains(package.SPDXID) })
         }
         let members = try #require(try pins.upstream("SQLCipher").members)
@@ -191,10 +187,12 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
         }
         let text = String(decoding: data, as: UTF8.self)
         #expect(text.matches(of: /[a-z+]+:\/\/[^"]*/).allSatisfy { $0.output.hasPrefix("https://spdx.org/spdxdocs/") }, "no host is named")
-        // The pin and the manifest name the same version of the tool's one dependency.
+        // The pins and the manifest name the same packages, and versions.
         let manifest = try String(contentsOf: Repository.file("Package.swift"), encoding: .utf8)
-        let parser = try #require(try pins.upstream("swift-argument-parser").minimumVersion)
-        #expect(manifest.contains("swift-argument-parser\", from: \"\(parser)\""))
+        let packages = manifest.matches(of: /\.package\(url: "[^"]+\/([^"\/]+)", (?:from: )?"([\d.]+)"/).map { "\($0.1) \($0.2)" }
+        #expect(!packages.isEmpty)
+        let pinned = pins.upstreams.filter { $0.kind == "Swift package" }.map { "\($0.name) \($0.minimumVersion ?? "")" }
+        #expect(packages.sorted() == pinned.sorted())
     }
 
     @Test func refusals() throws {

@@ -5,10 +5,16 @@ import Testing
 /// `scripts/vendor`, run in copies of the package that hold nothing but the script and the pins.
 @Suite(.enabled(if: LongTests.areOn, "scripts/vendor and Vendor alone change it: ./scripts/test --part releases"))
 struct VendorScriptTests {
+    /// The first carrier of the pins, which has an archive.
+    static func carrier() throws -> (file: String, sha256: String, bytes: Int) {
+        let carrier = try #require(try Pins.load().upstream("SQLCipher").carriers?.first)
+        return (try #require(carrier.file), try #require(carrier.sha256), try #require(carrier.bytes))
+    }
+
     /// The verified archive that scripts/test has put into the cache.
     static func archive() throws -> URL {
         let environment = ProcessInfo.processInfo.environment
-        let name = try #require(try Pins.load().upstream("SQLCipher").archive).file
+        let name = try Self.carrier().file
         let home = environment["HOME"] ?? ""
         let places = [
             environment["SQLCIPHERKIT_TEST_ARCHIVE"],
@@ -39,7 +45,7 @@ struct VendorScriptTests {
         init() throws {
             folder = try TemporaryFolder()
             let files = FileManager.default
-            for path in ["scripts/vendor", "scripts/lib/vendor.py", "scripts/lib/engine_table.py", "scripts/lib/patches.py",
+            for path in ["scripts/vendor", "scripts/lib/vendor.py", "scripts/lib/carriers.py", "scripts/lib/engine_table.py", "scripts/lib/patches.py",
                          "scripts/lib/download-requirements.txt", "Vendor/pins.json", "Vendor/patches",
                          "Sources/CSQLCipher/Engine/ENGINE.md"] {
                 let target = folder.url.appendingPathComponent(path)
@@ -78,19 +84,6 @@ struct VendorScriptTests {
             try changed.write(to: file)
             return original
         }
-    }
-
-    /// Exactly one line on standard error, with all of `words` in it, and an exit status that says so.
-    private func expectOneLine(_ outcome: Command.Outcome, saying words: String..., status: Int32 = 1,
-                               _ location: SourceLocation = #_sourceLocation) {
-        #expect(outcome.status == status, sourceLocation: location)
-        #expect(outcome.errorLines.count == 1, "\(outcome.errors)", sourceLocation: location)
-        for word in words { #expect(outcome.errors.contains(word), "\(outcome.errors)", sourceLocation: location) }
-    }
-
-    private func sum(_ file: URL) throws -> String {
-        let code = "import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], 'rb').read()).hexdigest())"
-        return try Command.run("python3", ["-c", code, file.path]).output.trimmingCharacters(in: .newlines)
     }
 
     @Test func unpacksOfflineWhatThePinsSay() throws {
@@ -144,7 +137,7 @@ struct VendorScriptTests {
     @Test(arguments: [10, 1_000_000, -1])
     func changedByteInTheArchive(at offset: Int) throws {
         let copy = try Copy()
-        let pinned = try #require(try Pins.load().upstream("SQLCipher").archive)
+        let pinned = try Self.carrier()
         _ = try copy.changeByte(of: copy.archive, at: offset < 0 ? pinned.bytes - 1 : offset)
         let outcome = try copy.run("--from", copy.archive.deletingLastPathComponent().path)
         expectOneLine(outcome, saying: pinned.file, pinned.sha256, try sum(copy.archive))
@@ -219,7 +212,7 @@ struct VendorScriptTests {
     @Test func missingNetwork() throws {
         let copy = try Copy()
         let outcome = try copy.run()
-        expectOneLine(outcome, saying: try #require(try Pins.load().upstream("SQLCipher").archive).file, "Connection refused", "--from")
+        expectOneLine(outcome, saying: try Self.carrier().file, "Connection refused", "--from")
         #expect(try copy.leftovers() == [])
         #expect(try FileManager.default.contentsOfDirectory(atPath: copy.cache.path) == [])
     }
@@ -261,9 +254,9 @@ struct VendorScriptTests {
         let code = """
             import sys
             sys.path.insert(0, sys.argv[1])
-            import vendor
+            import carriers
             there, gone = sys.argv[2], sys.argv[2] + "/gone"
-            print(vendor.download_options({
+            print(carriers.download_options({
                 "index-url": "https://a/simple", "find-links": f"{gone} {there} file://{gone} file://{there} https://b/links"}))
             """
         let library = copy.folder.url.appendingPathComponent("scripts/lib").path
@@ -356,4 +349,17 @@ struct VendorScriptTests {
         #expect(try copy.run("--nonsense").status == 2)
         #expect(try copy.run("--check", "--from", "/").status == 2)
     }
+}
+
+/// Exactly one line on standard error, with all of `words` in it, and an exit status that says so.
+func expectOneLine(_ outcome: Command.Outcome, saying words: String..., status: Int32 = 1,
+                           _ location: SourceLocation = #_sourceLocation) {
+    #expect(outcome.status == status, sourceLocation: location)
+    #expect(outcome.errorLines.count == 1, "\(outcome.errors)", sourceLocation: location)
+    for word in words { #expect(outcome.errors.contains(word), "\(outcome.errors)", sourceLocation: location) }
+}
+
+func sum(_ file: URL) throws -> String {
+    let code = "import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], 'rb').read()).hexdigest())"
+    return try Command.run("python3", ["-c", code, file.path]).output.trimmingCharacters(in: .newlines)
 }

@@ -8,8 +8,9 @@ import Testing
 struct VendorUpdateTests {
     typealias Copy = VendorScriptTests.Copy
 
-    /// Writes `sqlcipher3-9.9.9.tar.gz` beside the pinned archive; `edits` are Python statements about `files`, name to bytes.
-    private func makeArchive(in copy: Copy, edits: String = "") throws {
+    /// Writes an archive beside the pinned one; `edits` are Python statements about `files`, name to bytes. If not `changed`, its
+    /// files are those of the pinned one.
+    private func makeArchive(in copy: Copy, named name: String = "sqlcipher3-9.9.9", edits: String = "", changed: Bool = true) throws {
         let code = """
             import io, re, sys, tarfile
             files = {}
@@ -17,18 +18,20 @@ struct VendorUpdateTests {
                 for name in ("sqlite3.c", "sqlite3.h"):
                     path = next(p for p in old.getnames() if p.endswith("/" + name))
                     files[name] = old.extractfile(path).read()
+                    if not \(changed ? "True" : "False"): continue
                     files[name] = re.sub(rb'(#define SQLITE_VERSION +)"[^"]+"', rb'\\1"3.99.1"', files[name])
                     files[name] = re.sub(rb'(#define SQLITE_SOURCE_ID +)"[^"]+"', rb'\\1"2030-01-01 feed"', files[name])
-            files["sqlite3.c"] = re.sub(rb'(#define CIPHER_VERSION_NUMBER +)\\S+', rb'\\g<1>9.9.9', files["sqlite3.c"])
-            files["sqlite3.c"] += b"\\nSQLITE_API int sqlite3_brand_new(void){ return 0; }\\n"
+            if \(changed ? "True" : "False"):
+                files["sqlite3.c"] = re.sub(rb'(#define CIPHER_VERSION_NUMBER +)\\S+', rb'\\g<1>9.9.9', files["sqlite3.c"])
+                files["sqlite3.c"] += b"\\nSQLITE_API int sqlite3_brand_new(void){ return 0; }\\n"
             \(edits)
             with tarfile.open(sys.argv[2], "w:gz", compresslevel=1) as new:
                 for name, data in files.items():
-                    entry = tarfile.TarInfo("sqlcipher3-9.9.9/moved/" + name)
+                    entry = tarfile.TarInfo("\(name)/moved/" + name)
                     entry.size = len(data)
                     new.addfile(entry, io.BytesIO(data))
             """
-        let target = copy.archive.deletingLastPathComponent().appendingPathComponent("sqlcipher3-9.9.9.tar.gz").path
+        let target = copy.archive.deletingLastPathComponent().appendingPathComponent("\(name).tar.gz").path
         let outcome = try Command.run("python3", ["-c", code, copy.archive.path, target])
         try #require(outcome.status == 0, "\(outcome.errors)")
     }
@@ -45,8 +48,10 @@ struct VendorUpdateTests {
         try #require(there.status == 0, "\(there.errors)")
         let old = try Pins.load()
         let sqlite = try #require(try old.upstream("SQLite").version)
+        let purl = try #require(try old.upstream("SQLCipher").carriers?.first).purl
         for line in ["SQLite: \(sqlite) -> 3.99.1", "-> 9.9.9 community", "-> 2030-01-01 feed", "new symbol: sqlite3_brand_new",
-                     "SHA-256: \(try #require(try old.upstream("SQLCipher").archive).sha256) ->", "private symbols: ", " are as they were", "run ./scripts/test"] {
+                     "carriers: \(purl) -> pkg:pypi/sqlcipher3@9.9.9", "private symbols: ", " are as they were",
+                     "edits of Vendor/patches: ", " fit, 0 do not", "run ./scripts/test"] {
             #expect(there.output.contains(line), "\(line) is not in \(there.output)")
         }
         #expect(!there.output.contains("symbol gone"))
@@ -60,13 +65,13 @@ struct VendorUpdateTests {
         try FileManager.default.removeItem(at: copy.engine)
         #expect(try copy.run("--from", shelf).status == 0)
 
-        let package = try #require(old.upstreams.first?.package)
-        let back = try copy.run("--update", "\(package.name)==\(package.version)", "--from", shelf)
+        let former = String(try #require(purl.split(separator: "/").last)).replacingOccurrences(of: "@", with: "==")
+        let back = try copy.run("--update", former, "--from", shelf)
         try #require(back.status == 0, "\(back.errors)")
         #expect(back.output.contains("symbol gone: sqlite3_brand_new"))
         #expect(try pins(copy) == before)
         #expect(try copy.run("--check").status == 0)
-        #expect(try copy.run("--update", "\(package.name)==\(package.version)").output.contains("already pinned"))
+        #expect(try copy.run("--update", former).output.contains("already pinned"))
     }
 
     /// Functions, macros, variables and fields that ENGINE.md lists are compared, and nothing else is.
@@ -110,12 +115,116 @@ struct VendorUpdateTests {
             """)
         let outcome = try copy.run("--update", "sqlcipher3==9.9.9", "--from", copy.archive.deletingLastPathComponent().path)
         #expect(outcome.status == 1)
-        #expect(outcome.errors.contains("3 edits of Vendor/patches were written for other text"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("nothing is changed: 3 edits of Vendor/patches do not fit"), "\(outcome.errors)")
         #expect(outcome.output.contains("04-damaged-pages.patch: sqlcipher_codec_pragma is gone"))
-        #expect(outcome.output.contains("06-file-errors.patch: unixUnlock has changed, to SHA-256 "))
+        #expect(outcome.output.contains("06-file-errors.patch: unixUnlock has changed: read how; if ours still holds, add "))
         #expect(outcome.output.contains("    +static int unixUnlock(sqlite3_file *id, int eFileLock){ (void)0;"))
         #expect(try pins(copy) == before)
         #expect(try copy.run("--check").status == 0)
+    }
+
+    /// The archive at another place: another package, upstream's own archive at an address, upstream's own tree.
+    @Test func otherCarriers() throws {
+        let copy = try Copy()
+        try copy.unpack()
+        let shelf = copy.archive.deletingLastPathComponent(), before = try pins(copy)
+        let engine = try Data(contentsOf: copy.engine.appendingPathComponent("sqlite3.c"))
+        func purls() throws -> [String] {
+            try JSONDecoder().decode(Pins.self, from: pins(copy)).upstream("SQLCipher").carriers?.map(\.purl) ?? []
+        }
+        // A second carrier of the pinned version has the same files, or it is none.
+        try makeArchive(in: copy, named: "other_carrier-1.0", changed: false)
+        let second = try copy.run("--update", "Other.carrier==1.0", "--from", shelf.path)
+        #expect(second.status == 0, "\(second.errors)")
+        #expect(try purls().count == 2 && purls().last == "pkg:pypi/Other.carrier@1.0")
+        #expect(try Data(contentsOf: copy.engine.appendingPathComponent("sqlite3.c")) == engine)
+        try makeArchive(in: copy, named: "third-1.0", edits: "files['sqlite3.c'] += b'/* more */'", changed: false)
+        try FileManager.default.removeItem(at: copy.archive)
+        try FileManager.default.removeItem(at: copy.engine)
+        #expect(try copy.run("--from", shelf.path).status == 0, "the second archive is enough")
+        let third = try copy.run("--update", "third==1.0", "--from", shelf.path)
+        #expect(third.status == 1 && third.errors.contains("two carriers of one version must have the same files"), "\(third.errors)")
+
+        // Upstream's own has no other name, and its files stay in the cache.
+        try before.write(to: copy.vendor.appendingPathComponent("pins.json"))
+        try FileManager.default.copyItem(at: VendorScriptTests.archive(), to: copy.archive)
+        try FileManager.default.createDirectory(at: copy.cache, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(at: copy.archive, to: copy.cache.appendingPathComponent(copy.archive.lastPathComponent))
+        try makeArchive(in: copy, named: "v9.9.9")
+        let address = shelf.appendingPathComponent("v9.9.9.tar.gz")
+        let upstream = try copy.run("--update", "sqlcipher==9.9.9", "--from", address.absoluteString)
+        #expect(upstream.status == 0, "\(upstream.errors)")
+        #expect(try purls() == ["pkg:generic/sqlcipher@9.9.9?checksum=sha256:\(sum(address))"])
+        try FileManager.default.removeItem(at: copy.engine)
+        #expect(try copy.run().status == 0)
+        #expect(try copy.run("--fetch").output == copy.cache.path + "/sqlcipher-9.9.9\n")
+        let tree = try TemporaryFolder()
+        for name in ["sqlite3.c", "sqlite3.h"] {
+            try FileManager.default.moveItem(at: copy.cache.appendingPathComponent("sqlcipher-9.9.9/\(name)"), to: tree.url.appendingPathComponent(name))
+        }
+        try FileManager.default.removeItem(at: copy.cache.appendingPathComponent("sqlcipher-9.9.9"))
+        try FileManager.default.removeItem(at: copy.engine)
+        expectOneLine(try copy.run(), saying: "sqlcipher-9.9.9 is on no package index", "--from")
+        #expect(try copy.run("--from", tree.url.path).status == 0)
+    }
+
+    /// Real archives: the version before, from another package, and back. Its sums are added as a maintainer would.
+    @Test func theVersionBeforeAndBack() throws {
+        let copy = try Copy()
+        try copy.unpack()
+        // With the machine's own index and cache.
+        func run(_ arguments: String...) throws -> Command.Outcome { try Command.run(copy.script, arguments, environment: [:]) }
+        let package = "bouquin-sqlcipher4==4.18.0", engine = try Data(contentsOf: copy.engine.appendingPathComponent("sqlite3.c"))
+        let several = try run("--update", package)
+        expectOneLine(several, saying: "has 2 files named sqlite3.c", "/sqlcipher4/sqlite3.c", "/src/sqlcipher/sqlite3.c", "--folder")
+        let stopped = try run("--update", package, "--folder", "src/sqlcipher")
+        #expect(stopped.status == 1 && stopped.errors.contains("5 edits of Vendor/patches do not fit"), "\(stopped.errors)")
+        #expect(stopped.output.contains("UPDATE and DELETE with LIMIT: yes -> no"))
+        for match in stopped.output.matches(of: /vendor: (\S+\.patch): (\w+) has changed: .* add ([0-9a-f]{16})\n/) {
+            let file = copy.vendor.appendingPathComponent("patches/\(match.1)")
+            let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+            let changed = lines.map { $0.hasPrefix("@@ replace \(match.2) ") ? "\($0) \(match.3)" : String($0) }
+            try Data(changed.joined(separator: "\n").utf8).write(to: file)
+        }
+        #expect(try run("--pin-patches").status == 0)
+        let before = try pins(copy), there = try run("--update", package, "--folder", "src/sqlcipher")
+        #expect(there.status == 0 && there.output.contains("private symbols: 710 of 712 are as they were"), "\(there)")
+        #expect(try JSONDecoder().decode(Pins.self, from: pins(copy)).upstream("SQLCipher").cipherVersion == "4.18.0 community")
+        #expect(try run("--check").status == 0)
+        let carrier = try #require(Pins.load().upstream("SQLCipher").carriers?.first).purl
+        let back = try run("--update", String(carrier.dropFirst("pkg:pypi/".count)).replacingOccurrences(of: "@", with: "=="))
+        #expect(back.status == 0, "\(back.errors)")
+        #expect(try pins(copy) == before)
+        #expect(try Data(contentsOf: copy.engine.appendingPathComponent("sqlite3.c")) == engine)
+    }
+
+    /// The SQLite that the next SQLCipher will have, and the tree of the one that it has.
+    @Test func sqliteAlone() throws {
+        let copy = try Copy()
+        try copy.unpack()
+        let before = try pins(copy)
+        let next = try Command.run(copy.script, ["--update", "apsw-sqlite3mc==3.54.0.0", "--check"], environment: [:])
+        #expect(next.status == 1 && next.output.contains("SQLite: 3.53.4 -> 3.54.0"), "\(next)")
+        #expect(next.output.contains("private symbol gone: binCollFunc") && next.output.contains("private symbol renumbered: OP_Halt"))
+        // Others differ by that package's own changes.
+        for name in ["btreeDropTable", "rtreeUpdate", "sqlite3AuthCheck", "sqlite3FinishCoding", "unixRead"] {
+            #expect(!next.output.contains(": \(name) "), "\(name)")
+        }
+        let code = """
+            import sys
+            sys.path.insert(0, sys.argv[1])
+            import sqlite_tests as tests
+            cache = tests.cache_folder()
+            if not (cache / tests.ARCHIVE).exists(): tests.fetch(cache)
+            print(tests.VERSION, tests.verified(cache / tests.ARCHIVE))
+            """
+        let fetched = try Command.run("python3", ["-B", "-c", code, Repository.file("scripts/workshop/lib").path])
+        let words = fetched.output.split(whereSeparator: \.isWhitespace).map(String.init)
+        try #require(words.count == 2, "\(fetched.errors)")
+        let tree = try Command.run(copy.script, ["--update", "sqlcipher==\(words[0])", "--from", words[1], "--check"], environment: [:])
+        #expect(tree.output.contains("edits of Vendor/patches: 38 fit, 1 do not") && tree.output.contains(": readDbPage has changed"), "\(tree)")
+        #expect(!tree.output.contains("LIMIT"), "the parser is made with the clause")
+        #expect(try pins(copy) == before)
     }
 
     /// A patch counts once its sum is pinned.
@@ -152,14 +261,14 @@ struct VendorUpdateTests {
             #expect(try pins(copy) == before, sourceLocation: location)
             #expect(try copy.leftovers() == ["sqlcipher"], sourceLocation: location)
         }
-        for wanted in ["sqlcipher3", "sqlcipher3==", "sqlcipher3>=1", "requests==2.0", "sqlcipher3==../1"] {
+        for wanted in ["sqlcipher3", "sqlcipher3==", "sqlcipher3>=1", "sqlcipher3==../1"] {
             try expectFailure(try copy.run("--update", wanted, "--from", shelf), saying: "cannot be pinned")
         }
         let update = ["--update", "sqlcipher3==9.9.9"]
         try expectFailure(try copy.run(update[0], update[1], "--from", shelf), saying: "No such file")
         try expectFailure(try copy.run(update[0], update[1]), saying: "Connection refused")
         for (edits, words) in [
-            ("del files['sqlite3.h']", "0 files named sqlite3.h"),
+            ("del files['sqlite3.h']", "sqlite3.h is missing"),
             ("files['sqlite3.h'] = files['sqlite3.h'].replace(b'3.99.1', b'3.99.2')", "of different versions"),
             ("files['sqlite3.c'] = files['sqlite3.c'].replace(b'define CIPHER_VERSION_NUMBER', b'define OTHER')", "CIPHER_VERSION_NUMBER"),
             ("files['sqlite3.c'] = files['sqlite3.c'].replace(b'Redistribution and use', b'')", "licence notices"),

@@ -36,10 +36,18 @@ def package(upstream, version, licence=None, **more):
         "copyrightText": upstream["copyright"],
         **more,
     }
+    exact = upstream.get("version")
+    references = []
     if "purl" in upstream:
-        exact = upstream.get("package", upstream).get("version")
-        locator = f"{upstream['purl']}@{exact}" if exact else upstream["purl"]
-        entry["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}]
+        references += [("PACKAGE-MANAGER", "purl", f"{upstream['purl']}@{exact}" if exact else upstream["purl"])]
+    if "cpe" in upstream:
+        # A library that is linked from the system is at least this one.
+        references += [("SECURITY", "cpe23Type", f"{upstream['cpe']}:{exact or upstream['minimumVersion']}:*:*:*:*:*:*:*")]
+    # The archives that are known to have these very files.
+    references += [("PACKAGE-MANAGER", "purl", carrier["purl"]) for carrier in upstream.get("carriers", [])]
+    if references:
+        keys = ("referenceCategory", "referenceType", "referenceLocator")
+        entry["externalRefs"] = [dict(zip(keys, reference)) for reference in references]
     return entry
 
 
@@ -54,15 +62,13 @@ def vendored(upstream, files):
         "copyrightText": "NOASSERTION",
     } for path, (_, data) in sorted(files.items()) if path.removeprefix(ENGINE_FOLDER) in {m["file"] for m in upstream["members"]}]
     sums = "".join(sorted(entry["checksums"][0]["checksumValue"] for entry in entries))
+    sources = [f"{c['purl']} ({c['file']}, SHA-256 {c['sha256']})" if "file" in c else c["purl"] for c in upstream["carriers"]]
     found = package(
         upstream, upstream["cipherVersion"],
-        packageFileName=upstream["archive"]["file"],
-        checksums=[checksum(upstream["archive"]["sha256"])],
         licenseInfoFromFiles=["NOASSERTION"],
         packageVerificationCode={"packageVerificationCodeValue": digest("sha1", sums.encode())},
         hasFiles=[entry["SPDXID"] for entry in entries],
-        sourceInfo=f"{upstream['package']['name']} {upstream['package']['version']}: {upstream['archive']['file']}, "
-        "from which the files are taken, sqlite3.c with this package's patches (Vendor/patches)",
+        sourceInfo=f"from {', '.join(sources)}; sqlite3.c with this package's patches (Vendor/patches)",
     )
     found["filesAnalyzed"] = True
     return found, entries

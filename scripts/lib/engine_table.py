@@ -121,16 +121,26 @@ class Source:
         return None
 
 
+def without_sqlcipher(text):
+    """An amalgamation without what SQLCipher has added: its files, and its marked sections of SQLite's."""
+    for part in (r"/\*+ Begin file (sqlcipher\.c|crypto_\w+\.c) \*+/\n.*?^/\*+ End of \1 \*+/\n",
+                 r"/\* BEGIN SQLCIPHER \*/.*?^/\* END SQLCIPHER \*/\n"):
+        text = re.sub("^" + part, "", text, flags=re.DOTALL | re.MULTILINE)
+    return text
+
+
 def differences(names, before, after):
-    """The names that are gone, new or changed between two amalgamations, one line for each."""
+    """How many names the first of two amalgamations has, and those that are gone or changed in the second, a line for each."""
     old, new = Source(before), Source(after)
-    lines = []
+    count, lines = 0, []
     for name in names:
         was, now = old.definition(name), new.definition(name)
-        if was != now:
-            what = "gone" if now is None else "new" if was is None else "changed"
-            lines.append(f"private symbol {what}: {name}")
-    return lines
+        count += was is not None
+        if was is not None and was != now:
+            # The numbers of opcodes, tokens and pragmas are generated.
+            is_number = re.match(r"(?:OP|TK|PragTyp)_", name) and now is not None
+            lines.append(f"private symbol {'gone' if now is None else 'renumbered' if is_number else 'changed'}: {name}")
+    return count, lines
 
 
 # --- What the fragments use -------------------------------------------------------------------------------------------

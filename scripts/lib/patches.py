@@ -6,13 +6,17 @@ A patch is a head, and edits. The head says in words why, what is known upstream
     Upstream: SQLCipher 4.19.0 does so; not reported.
     Test: EnginePatchTests/theEngineHasNoOtherExitHandlers
 
-An edit names its place by a function and by the SHA-256 of its definition. Our own lines follow, and nothing of upstream's text:
+An edit names a function, and the sum of its definition. Our own lines follow, and nothing of upstream's text:
 
-    @@ replace sqlcipher_atexit 5f2c...
+    @@ replace sqlcipher_atexit 362ca9ee62399201
     static void sqlcipher_atexit(void);
 
-`replace` puts the lines before the definition, which gets the name upstream_FUNCTION: whoever calls FUNCTION calls ours. `lines 3-5
-in FUNCTION` puts them in place of those lines of the definition, and `after line 5 in FUNCTION` after it.
+`replace` puts the lines before the definition, which gets the name upstream_FUNCTION: whoever calls FUNCTION calls ours.
+`insert at PLACE in FUNCTION SUM` puts them between two lines of the definition, and `change N at PLACE in FUNCTION SUM` in place
+of N lines. PLACE is the sum of the lines that ours replace, with the line before and the line after them. It must occur once, so
+that ours never stand anywhere else. A definition that was read in several versions of the engine has a sum for each.
+
+A sum is the first 16 digits of the text's SHA-256. It shows a change; what is compiled is pinned by whole sums.
 """
 
 import hashlib
@@ -26,20 +30,38 @@ class Refused(Exception):
 
 
 class Edit:
-    def __init__(self, function, digest, first, last, is_replacement, lines):
-        self.function, self.digest, self.lines = function, digest, lines
-        # The lines of the definition that ours replace, from 1; none if `last` is before `first`.
-        self.first, self.last, self.is_replacement = first, last, is_replacement
+    def __init__(self, function, sums, lines, place=None, count=0):
+        self.function, self.sums, self.lines = function, sums, lines
+        # Where ours stand in the definition, and how many lines they replace there; no place if they replace the function.
+        self.place, self.count = place, count
+
+    @property
+    def is_replacement(self):
+        return self.place is None
+
+    def position(self, definition):
+        """The number of lines in front of ours; None where the place does not occur once."""
+        lines, size = definition.split("\n"), self.count + 2
+        found = [at + 1 for at in range(len(lines) - size + 1) if sum_of("\n".join(lines[at:at + size])) == self.place]
+        return found[0] if len(found) == 1 else None
+
+    def problem(self, definition):
+        """Why the edit may not be applied to a definition, in words; None if it fits."""
+        if definition is None:
+            return "is gone, or defined more than once"
+        if not self.is_replacement and self.position(definition) is None:
+            return "has changed, where ours stand too: correct the place, and the sum to " + sum_of(definition)
+        if sum_of(definition) not in self.sums:
+            return ("has changed: read how; if ours still holds, add " if self.is_replacement else
+                    "has changed, but not where ours stand: read how; if they still hold, add ") + sum_of(definition)
+        return None
 
     def apply(self, definition):
         """The new lines in place of the definition's."""
-        old = definition.split("\n")
-        if not self.is_replacement:
-            if not (1 <= self.first and self.last <= len(old) and self.last >= self.first - 1):
-                raise Refused(f"{self.function} has {len(old)} lines, none with the number {self.last}")
-            return old[:self.first - 1] + self.lines + old[self.last:]
-        renamed = re.sub(rf"\b{self.function}\b", PREFIX + self.function, definition, count=1)
-        return self.lines + renamed.split("\n")
+        if self.is_replacement:
+            return self.lines + re.sub(rf"\b{self.function}\b", PREFIX + self.function, definition, count=1).split("\n")
+        old, at = definition.split("\n"), self.position(definition)
+        return old[:at] + self.lines + old[at + self.count:]
 
 
 class Patch:
@@ -52,19 +74,13 @@ class Patch:
                 raise Refused(f"{name}: its head has no line '{field}: '")
         for part in parts:
             line, *lines = part.rstrip("\n").split("\n")
-            self.edits.append(self.edit(line, lines))
+            digest = "[0-9a-f]{16}"
+            match = re.fullmatch(rf"(?:replace|(?:insert|change (\d+)) at ({digest}) in) (\w+)((?: {digest})+)", line)
+            if match is None:
+                raise Refused(f"{name}: cannot be understood: @@ {line}")
+            self.edits.append(Edit(match[3], match[4].split(), lines, match[2], int(match[1] or 0)))
         if not self.edits:
             raise Refused(f"{name}: has no edit")
-
-    def edit(self, line, lines):
-        digest = r"([0-9a-f]{64})"
-        if match := re.fullmatch(rf"replace (\w+) {digest}", line):
-            return Edit(match[1], match[2], 1, 0, True, lines)
-        if match := re.fullmatch(rf"lines (\d+)-(\d+) in (\w+) {digest}", line):
-            return Edit(match[3], match[4], int(match[1]), int(match[2]), False, lines)
-        if match := re.fullmatch(rf"after line (\d+) in (\w+) {digest}", line):
-            return Edit(match[2], match[3], int(match[1]) + 1, int(match[1]), False, lines)
-        raise Refused(f"{self.name}: cannot be understood: @@ {line}")
 
     @property
     def added(self):
@@ -86,26 +102,29 @@ def definition_span(source, function):
     return found[0] if len(found) == 1 else None
 
 
+def definition(source, function):
+    span = definition_span(source, function)
+    return None if span is None else source[slice(*span)]
+
+
 def sum_of(text):
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def drift(source, patches):
-    """The edits whose place is not the one that they were written for: patch, edit, and what stands there now, if anything."""
+    """The edits that do not fit a source: patch, edit, and why."""
     for patch in patches:
         for edit in patch.edits:
-            span = definition_span(source, edit.function)
-            now = None if span is None else source[slice(*span)]
-            if now is None or sum_of(now) != edit.digest:
-                yield patch, edit, now
+            problem = edit.problem(definition(source, edit.function))
+            if problem is not None:
+                yield patch, edit, problem
 
 
 def applied(source, patches):
     """The patched text, and each edit's hunk of a unified diff by its patch."""
     places = []
-    for patch, edit, now in drift(source, patches):
-        what = "has no such function, or several" if now is None else f"has another one, SHA-256 {sum_of(now)}"
-        raise Refused(f"{patch.name}: was written for another {edit.function}: sqlite3.c {what}")
+    for patch, edit, problem in drift(source, patches):
+        raise Refused(f"{patch.name}: was written for another sqlite3.c: {edit.function} {problem}")
     for patch in patches:
         for edit in patch.edits:
             places.append((*definition_span(source, edit.function), patch, edit))
@@ -149,12 +168,3 @@ class Hunks:
                 *(f" {text}" for text in before), *(f"-{text}" for text in old), *(f"+{text}" for text in new),
                 *(f" {text}" for text in after)]))
         return "\n".join(parts)
-
-
-def original(source, edit):
-    """The definition that an edit was written for, from a text that it was applied to; None if that cannot be told."""
-    span = definition_span(source, PREFIX + edit.function) if edit.is_replacement else None
-    if span is None:
-        return None
-    text = source[slice(*span)].replace(PREFIX + edit.function, edit.function, 1)
-    return text if sum_of(text) == edit.digest else None

@@ -1,31 +1,22 @@
-"""Fetches, verifies, unpacks and patches the engine's source as Vendor/pins.json names it. Run through scripts/vendor."""
+"""Verifies, unpacks and patches the engine's source as Vendor/pins.json names it. Run through scripts/vendor."""
 
 import argparse
-import ast
 import contextlib
 import difflib
-import fcntl
-import hashlib
-import io
 import json
 import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
-import tarfile
-import tempfile
-import zlib
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import carriers  # noqa: E402
 import engine_table  # noqa: E402
 import patches  # noqa: E402
+from carriers import ROOT, Stop, locked, require_sum, say, sha256, shown, sync_folder  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 VENDOR = ROOT / "Vendor"
 FOLDER = VENDOR / "sqlcipher"
 PATCHES = VENDOR / "patches"
@@ -34,9 +25,6 @@ FRESH = VENDOR / ".sqlcipher.new"
 RETIRED = VENDOR / ".sqlcipher.old"
 FRESH_PINS = VENDOR / ".pins.json.new"
 SUMS = "SHA256SUMS"
-REQUIREMENTS = ROOT / "scripts" / "lib" / "download-requirements.txt"
-# The size of the temporary Python environment of a download, with some room to spare.
-SCRATCH_BYTES = 64 << 20
 SYSTEM_NOTICE = Path("/usr/share/doc/libtomcrypt-dev/copyright")
 
 HELP = """\
@@ -44,28 +32,8 @@ Puts the engine's source, as Vendor/pins.json pins it, into Vendor/sqlcipher: sq
 Vendor/patches, sqlite3.h, the generated symbols.h, the licences, and SHA256SUMS. A run that finds everything in order
 changes nothing.
 
-The archive comes from the package index that pip is configured for. It is verified, and kept in
-$SQLCIPHERKIT_CACHE, or else $XDG_CACHE_HOME/sqlcipherkit, or else ~/.cache/sqlcipherkit."""
-
-
-class Stop(Exception):
-    """An error that is shown to the user in one line."""
-
-
-def say(text):
-    print(f"vendor: {text}", flush=True)
-
-
-def shown(path):
-    """A path as the user would type it: relative to the package if it is inside."""
-    try:
-        return str(Path(path).relative_to(ROOT))
-    except ValueError:
-        return str(path)
-
-
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
+The archive comes from the package index that pip is configured for, or from where --from says. It is verified, and
+kept in $SQLCIPHERKIT_CACHE, or else $XDG_CACHE_HOME/sqlcipherkit, or else ~/.cache/sqlcipherkit."""
 
 
 # --- The pins ---------------------------------------------------------------------------------------------------------
@@ -83,22 +51,19 @@ class Pins:
             self.source = next(u for u in pins["upstreams"] if u["kind"] == "source")
             self.sqlite = next(u for u in pins["upstreams"] if u["name"] == "SQLite")
             self.libtomcrypt = next(u for u in pins["upstreams"] if u["name"] == "LibTomCrypt")
-            self.tool = next(t for t in pins["tools"] if t["name"] == "unearth")
-            self.archive = self.source["archive"]
+            self.carriers = self.source["carriers"]
             self.members = {m["file"]: m for m in self.source["members"]}
             self.patches = {p["file"]: p["sha256"] for p in self.source["patches"]}
             # The sums of the files in Vendor/sqlcipher.
             self.sums = {name: m.get("patched", m)["sha256"] for name, m in self.members.items()}
             self.title = f"SQLCipher {self.source['cipherVersion']} (SQLite {self.sqlite['version']})"
-            self.package = f"{self.source['package']['name']}=={self.source['package']['version']}"
         except (ValueError, KeyError, StopIteration) as error:
             raise Stop(f"{shown(path)}: cannot be understood: {type(error).__name__} {error}") from error
 
-
-def require_sum(path, data, expected, authority, remedy):
-    found = sha256(data)
-    if found != expected:
-        raise Stop(f"{shown(path)}: SHA-256 is {found}, but {authority} expects {expected}; {remedy}")
+    def carrier_at(self, place):
+        """The carrier that has its archive at `place`, if one has."""
+        return next((c for c in self.carriers if place is not None and "file" in c and
+                     (Path(place).name == c["file"] or (Path(place) / c["file"]).is_file())), None)
 
 
 # --- What is generated from the source --------------------------------------------------------------------------------
@@ -188,185 +153,12 @@ def write(path, data):
         raise Stop(f"{shown(path)}: {error.strerror}") from error
 
 
-def sync_folder(path):
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def remove(path):
     """Removes a file, a link or a folder, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def locked(folder):
-    """Lets one run in at a time. The lock is on the folder itself, so there is no lock file, and a killed run leaves no lock."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("waiting for another run to end")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError as error:
-            raise Stop(f"{shown(folder)}: cannot be locked: {error.strerror}") from error
-        yield
-    finally:
-        os.close(descriptor)
-
-
-# --- The archive ------------------------------------------------------------------------------------------------------
-
-
-def cache_folder():
-    if os.environ.get("SQLCIPHERKIT_CACHE"):
-        return Path(os.environ["SQLCIPHERKIT_CACHE"]).absolute()
-    if os.environ.get("XDG_CACHE_HOME"):
-        return Path(os.environ["XDG_CACHE_HOME"]).absolute() / "sqlcipherkit"
-    try:
-        return Path.home() / ".cache" / "sqlcipherkit"
-    except RuntimeError as error:
-        raise Stop("there is no home folder to keep the archive in; set SQLCIPHERKIT_CACHE to a folder") from error
-
-
-def read_archive(path, pins, remedy):
-    data = path.read_bytes()
-    require_sum(path, data, pins.archive["sha256"], "Vendor/pins.json", remedy)
-    return data
-
-
-def run_tool(what, command, environment, folder):
-    """Runs a program that writes into `folder`, without showing its output. A failure becomes one line with its reason."""
-    # In its own session, so that the program's children are killed with it.
-    process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace", start_new_session=True)
-    try:
-        output, _ = process.communicate(timeout=600)
-    except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise Stop(f"{what} did not end within 600 seconds; offline, use --from DIR") from error
-        raise
-    if process.returncode != 0:
-        causes = re.findall(r"\[Errno -?\d+\] [^'\")\n]+", output)
-        lines = [line.strip() for line in output.splitlines() if line.strip()]
-        reason = causes[-1] if causes else lines[-1] if lines else f"exit status {process.returncode}"
-        # When the disk is full, venv says only that something failed.
-        if shutil.disk_usage(folder).free < SCRATCH_BYTES:
-            reason = f"{shown(folder.parent)}: No space left on device"
-        raise Stop(f"{what} failed: {reason} (offline, use --from DIR)")
-    return output
-
-
-def pip_settings(python, environment, folder):
-    """pip's own configuration, from its files and from PIP_… variables, which the downloader does not read."""
-    ranks = {"global": 0, "download": 1, ":env:": 2}
-    found = []
-    listing = run_tool("asking pip for its configuration", [python, "-m", "pip", "config", "list"], environment, folder)
-    for line in listing.splitlines():
-        match = re.match(r"(global|download|:env:)\.([\w-]+)=(.*)$", line)
-        if match:
-            section, name, value = match.groups()
-            with contextlib.suppress(ValueError, SyntaxError):
-                value = str(ast.literal_eval(value))
-            found.append((ranks[section], name, value))
-    return {name: value for _, name, value in sorted(found)}
-
-
-def download_options(settings):
-    """The places where pip would look, as the downloader's arguments. A missing folder is left out: pip skips it, the downloader
-    fails."""
-    options = []
-    for name, option in (("index-url", "--index-url"), ("extra-index-url", "--index-url"),
-                         ("find-links", "--find-link"), ("trusted-host", "--trusted-host")):
-        for value in settings.get(name, "").split():
-            path = url2pathname(urlsplit(value).path) if value.startswith("file:") else value
-            if name == "find-links" and "://" not in path and not Path(path).expanduser().exists():
-                say(f"pip's find-links names {value}, which does not exist: left out")
-            else:
-                options += [option, value]
-    return options
-
-
-def download(pins, cache, package, file, expected):
-    """Downloads an archive into the cache with a temporary Python environment, once for each pin."""
-    for stale in cache.glob(".download-*"):
-        shutil.rmtree(stale, ignore_errors=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".download-", dir=cache))
-    try:
-        environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "PYTHONPATH", "PYTHONSAFEPATH")}
-        environment.update(PIP_USER="0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1", PIP_NO_COLOR="1")
-        environment.setdefault("PIP_RETRIES", "2")
-        run_tool("python3 -m venv (Debian and Ubuntu: the package python3-venv)",
-                 [sys.executable, "-m", "venv", str(scratch / "venv")], environment, scratch)
-        python = str(scratch / "venv" / "bin" / "python")
-        run_tool(f"downloading {file}: pip install {pins.tool['name']}",
-                 [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--require-hashes",
-                  "-r", str(REQUIREMENTS)], environment, scratch)
-
-        settings = pip_settings(python, environment, scratch)
-        if "cert" in settings:
-            environment.setdefault("SSL_CERT_FILE", settings["cert"])
-        if "proxy" in settings:
-            environment.setdefault("HTTPS_PROXY", settings["proxy"])
-            environment.setdefault("HTTP_PROXY", settings["proxy"])
-        if "index-url" not in settings:
-            # Given find-links, the downloader drops its default index; pip is asked for its own.
-            default = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
-            settings["index-url"] = run_tool("asking pip for its default index", [python, "-c", default], environment, scratch)
-        command = [python, "-m", "unearth", "--no-binary", "--download", str(scratch / "archive")]
-        run_tool(f"downloading {file}", [*command, *download_options(settings), package], environment, scratch)
-
-        arrived = scratch / "archive" / file
-        if not arrived.is_file():
-            raise Stop(f"downloading {file}: the package index gave another file for {package}")
-        data = arrived.read_bytes()
-        if expected is not None:
-            require_sum(file, data, expected, "Vendor/pins.json", "the package index does not give what was pinned")
-        with open(arrived, "rb") as done:
-            os.fsync(done.fileno())
-        os.rename(arrived, cache / file)
-        sync_folder(cache)
-        return data
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def fetch(pins):
-    """The verified archive's bytes, from the cache or else from the network."""
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    with locked(cache):
-        path = cache / pins.archive["file"]
-        if path.exists():
-            return read_archive(path, pins, "remove it and run ./scripts/vendor again")
-        say(f"downloading {pins.archive['file']}")
-        return download(pins, cache, pins.package, pins.archive["file"], pins.archive["sha256"])
-
-
-def unpack(archive, pins):
-    files = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
-            for name, member in pins.members.items():
-                info = tar.getmember(member["path"])
-                if not info.isreg() or info.size != member["bytes"]:
-                    raise Stop(f"{pins.archive['file']}: {member['path']} has {info.size} bytes, but Vendor/pins.json "
-                               f"expects {member['bytes']}")
-                files[name] = tar.extractfile(info).read()
-                require_sum(f"{pins.archive['file']}: {member['path']}", files[name], member["sha256"],
-                            "Vendor/pins.json", "the pins contradict each other")
-    except (tarfile.TarError, KeyError, EOFError, zlib.error) as error:
-        raise Stop(f"{pins.archive['file']}: cannot be unpacked: {error}") from error
-    return files
 
 
 # --- The patches ------------------------------------------------------------------------------------------------------
@@ -418,24 +210,30 @@ def pin(pins_text, source, fresh):
     return text
 
 
-def archive_of(pins, offline):
-    return fetch(pins) if offline is None else read_archive(
-        Path(offline) / pins.archive["file"], pins, "it is not the pinned archive")
+def upstream_files(pins, place):
+    """Upstream's own files, verified, from whichever carrier."""
+    carrier = pins.carrier_at(place) or pins.carriers[0]
+    files = carriers.members_of(dict(carrier), place)
+    for name, member in pins.members.items():
+        if name not in files:
+            raise Stop(f"{carrier['purl']}: {name} is missing")
+        require_sum(f"{carrier['purl']}: {name}", files[name], member["sha256"], "Vendor/pins.json", "it is another engine")
+    carriers.keep(carrier, files)
+    return files
 
 
-def pin_patches(pins, offline):
+def pin_patches(pins, place):
     """Pins the patches as they are, and installs what they make of the pinned source."""
     with ready():
-        files = unpack(archive_of(pins, offline), pins)
+        files = upstream_files(pins, place)
         fresh = json.loads(json.dumps(pins.all))
         files[PATCHED] = pin(fresh, files[PATCHED], read_patches())
         install_with_pins(files, Pins(fresh))
     say(f"{len(patch_sums())} patches are pinned, and applied in Vendor/sqlcipher")
 
 
-def show_patches(pins, offline):
+def show_patches(pins, source):
     """Prints what the patches change, as one diff."""
-    source = unpack(archive_of(pins, offline), pins)[PATCHED]
     all_patches = pinned_patches(pins)
     _, hunks = patched(source, all_patches)
     for patch in all_patches:
@@ -443,11 +241,11 @@ def show_patches(pins, offline):
         print(hunks[patch.name] + "\n")
 
 
-def unpatched(pins, offline, target):
+def unpatched(files, target):
     """Writes upstream's own files, for comparisons."""
-    Path(target).mkdir(parents=True, exist_ok=True)
-    for name, data in unpack(archive_of(pins, offline), pins).items():
-        write(Path(target) / name, data)
+    target.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        write(target / name, data)
 
 
 # --- Vendor/sqlcipher -------------------------------------------------------------------------------------------------
@@ -455,7 +253,7 @@ def unpatched(pins, offline, target):
 
 def sums_text(files, pins):
     changes = sha256("".join(pins.patches.values()).encode())
-    lines = [f"# from {pins.archive['file']}, SHA-256 {pins.archive['sha256']}, with patches {changes}"]
+    lines = [f"# {pins.title}, upstream's sqlite3.c {pins.members[PATCHED]['sha256']}, with patches {changes}"]
     return "\n".join(lines + [f"{sha256(files[name])}  {name}" for name in sorted(files)]) + "\n"
 
 
@@ -469,7 +267,7 @@ def inspect(pins):
     except ValueError:
         head, rows = "", []
     if head != sums_text({}, pins).rstrip("\n"):
-        return f"Vendor/sqlcipher belongs to another archive than {pins.archive['file']}, or has other patches"
+        return f"Vendor/sqlcipher has another engine than {pins.title}, or other patches"
     recorded = {name: digest for digest, _, name in (row.partition("  ") for row in rows)}
     source = b""
     for name in sorted({*recorded, *pins.members}):
@@ -531,13 +329,13 @@ def complete(files, pins):
     return files
 
 
-def vendor(pins, offline):
+def vendor(pins, place):
     with ready():
         pinned_patches(pins)
         if inspect(pins) is None:
             say(f"{pins.title} is in Vendor/sqlcipher, verified")
             return
-        install(complete(with_patches(unpack(archive_of(pins, offline), pins), pins), pins))
+        install(complete(with_patches(upstream_files(pins, place), pins), pins))
         say(f"{pins.title} unpacked into Vendor/sqlcipher")
 
 
@@ -571,153 +369,119 @@ def found(pattern, text, where):
     return match.group(1)
 
 
-def members_of(archive, file, names):
-    """The path and bytes of each member, wherever it is in the archive."""
-    members = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
-            for name in names:
-                paths = [info for info in tar.getmembers() if info.isreg() and info.name.rpartition("/")[2] == name]
-                if len(paths) != 1:
-                    raise Stop(f"{file}: has {len(paths)} files named {name}; it needs one")
-                members[name] = (paths[0].name, tar.extractfile(paths[0]).read())
-    except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise Stop(f"{file}: cannot be unpacked: {error}") from error
-    return members
-
-
-def pins_for(pins, version, file, archive):
-    """The new pins, from the archive's own content, and its files."""
-    members = members_of(archive, file, pins.members)
-    source, header = (members[name][1].decode("utf-8", "replace") for name in ("sqlite3.c", "sqlite3.h"))
-    fresh = json.loads(json.dumps(pins.all))
+def pins_for(pins, carrier, files):
+    """The new pins, from the files themselves."""
+    where, fresh = carrier["purl"], json.loads(json.dumps(pins.all))
+    if set(files) != set(carriers.MEMBERS):
+        raise Stop(f"{where}: sqlite3.h is missing")
+    source, header = (files[name].decode("utf-8", "replace") for name in carriers.MEMBERS)
     sqlcipher = next(u for u in fresh["upstreams"] if u["kind"] == "source")
     sqlite = next(u for u in fresh["upstreams"] if u["name"] == "SQLite")
     for key, pattern in (
         ("version", r'^#define SQLITE_VERSION\s+"([^"]+)"'),
         ("sourceID", r'^#define SQLITE_SOURCE_ID\s+"([^"]+)"'),
     ):
-        sqlite[key] = found(pattern, source, f"{file}: sqlite3.c")
-        if found(pattern, header, f"{file}: sqlite3.h") != sqlite[key]:
-            raise Stop(f"{file}: sqlite3.c and sqlite3.h are of different versions")
-    number = found(r"^#define CIPHER_VERSION_NUMBER\s+(\S+)", source, f"{file}: sqlite3.c")
-    sqlcipher["cipherVersion"] = f"{number} {found(r'^#define CIPHER_VERSION_BUILD *(.+)$', source, f'{file}: sqlite3.c').strip()}"
+        sqlite[key] = found(pattern, source, f"{where}: sqlite3.c")
+        if found(pattern, header, f"{where}: sqlite3.h") != sqlite[key]:
+            raise Stop(f"{where}: sqlite3.c and sqlite3.h are of different versions")
+    sqlcipher["version"] = found(r"^#define CIPHER_VERSION_NUMBER\s+(\S+)", source, f"{where}: sqlite3.c")
+    build = found(r"^#define CIPHER_VERSION_BUILD *(.+)$", source, f"{where}: sqlite3.c").strip()
+    sqlcipher["cipherVersion"] = f"{sqlcipher['version']} {build}"
     sqlcipher["copyright"] = found(
-        r"(Copyright \(c\) [0-9, -]+ ZETETIC LLC)", licences(source)["LICENSE.SQLCipher"], f"{file}: sqlite3.c"
+        r"(Copyright \(c\) [0-9, -]+ ZETETIC LLC)", licences(source)["LICENSE.SQLCipher"], f"{where}: sqlite3.c"
     )
-    sqlcipher["package"]["version"] = version
-    sqlcipher["archive"] = {"file": file, "bytes": len(archive), "sha256": sha256(archive)}
-    sqlcipher["members"] = [
-        {"file": name, "path": path, "bytes": len(data), "sha256": sha256(data)} for name, (path, data) in members.items()
-    ]
-    files = {name: data for name, (_, data) in members.items()}
-    require_patches_fit(files[PATCHED].decode("utf-8"))
-    files[PATCHED] = pin(fresh, files[PATCHED], read_patches())
-    return Pins(fresh), files
+    sqlcipher["carriers"] = [carrier]
+    sqlcipher["members"] = [{"file": name, "bytes": len(data), "sha256": sha256(data)} for name, data in files.items()]
+    return fresh
 
 
-def require_patches_fit(source):
-    """Shows the edits whose place has changed, with the difference as far as the installed engine has the old text."""
-    try:
-        installed = (FOLDER / PATCHED).read_text(encoding="utf-8")
-    except OSError:
-        installed = ""
-    moved = list(patches.drift(source, read_patches()))
-    for patch, edit, now in moved:
-        say(f"{patch.name}: {edit.function} is gone" if now is None else
-            f"{patch.name}: {edit.function} has changed, to SHA-256 {patches.sum_of(now)}")
-        before = patches.original(installed, edit)
-        if before is not None and now is not None:
-            for line in list(difflib.unified_diff(before.split("\n"), now.split("\n"), lineterm="", n=2))[2:]:
-                print(f"    {line}")
-    if moved:
-        raise Stop(f"{len(moved)} edits of Vendor/patches were written for other text; read what changed, correct them, "
-                   "and run this again")
+WHOLE_PARSER = "#define SQLITE_UDL_CAPABLE_PARSER 1"
 
 
-def listed_symbols(text):
-    return set(re.findall(r"^#pragma redefine_extname (\w+)", text, re.MULTILINE))
+def has_sqlcipher(source):
+    return "Begin file sqlcipher.c" in source
 
 
-def changes(old, new, new_files):
-    """What differs in the new pins, one line for each difference."""
-    rows = [
-        ("package", old.package, new.package),
-        ("SQLCipher", old.source["cipherVersion"], new.source["cipherVersion"]),
-        ("SQLite", old.sqlite["version"], new.sqlite["version"]),
-        ("source id", old.sqlite["sourceID"], new.sqlite["sourceID"]),
-        ("copyright", old.source["copyright"], new.source["copyright"]),
-    ]
-    for name, before, after in [(new.archive["file"], old.archive, new.archive)] + [
-        (n, old.members[n], m) for n, m in new.members.items()
-    ]:
-        rows.append((f"{name}, SHA-256", before["sha256"], after["sha256"]))
-        rows.append((f"{name}, bytes", f"{before['bytes']:,}", f"{after['bytes']:,}"))
-    lines = [f"{title}: {before} -> {after}" for title, before, after in rows if before != after]
-    after = listed_symbols(new_files["symbols.h"].decode())
-    try:
-        # Only the symbols of the old pins are worth comparing with.
-        text = (FOLDER / "symbols.h").read_text(encoding="utf-8")
-        before = listed_symbols(text) if old.sums["sqlite3.c"] in text else None
-    except OSError:
-        before = None
-    if before is None:
-        return lines + [f"symbols: {len(after)}"]
-    lines.append(f"symbols: {len(before)} -> {len(after)}")
-    lines += [f"new symbol: {name}" for name in sorted(after - before)] + [
-        f"symbol gone: {name}" for name in sorted(before - after)
-    ]
-    return lines
+def overview(pins, fresh, before, after):
+    """Says what differs between two amalgamations. Returns the number of edits that do not fit the new one.
 
+    One without SQLCipher is compared with the rest of ours only."""
+    whole = has_sqlcipher(after)
+    if whole:
+        new = Pins(fresh)
+        rows = [(title, value(pins), value(new)) for title, value in (
+            ("SQLCipher", lambda p: p.source["cipherVersion"]), ("SQLite", lambda p: p.sqlite["version"]),
+            ("source id", lambda p: p.sqlite["sourceID"]), ("copyright", lambda p: p.source["copyright"]),
+            ("carriers", lambda p: ", ".join(c["purl"] for c in p.carriers)),
+            *((f"{name}, SHA-256", lambda p, name=name: p.members[name]["sha256"]) for name in new.members))]
+        old, now = set(exported_symbols(before)), set(exported_symbols(after))
+        rows += [("symbols", len(old), len(now))]
+    else:
+        say("has no SQLCipher: what is SQLCipher's own is left out")
+        before, version = engine_table.without_sqlcipher(before), r'^#define SQLITE_VERSION\s+"([^"]+)"'
+        rows, old, now = [("SQLite", found(version, before, "sqlite3.c"), found(version, after, "sqlite3.c"))], set(), set()
+    rows += [("UPDATE and DELETE with LIMIT", *("yes" if WHOLE_PARSER in text else "no" for text in (before, after)))]
+    for title, was, is_now in rows:
+        if was != is_now:
+            say(f"{title}: {was} -> {is_now}")
+    for name in sorted(old ^ now):
+        say(f"new symbol: {name}" if name in now else f"symbol gone: {name}")
 
-def private_changes(old, new_source):
-    """How the engine's private parts that the package uses have changed, one line for each."""
+    counts = {"fit": 0, "do not fit": 0}
+    for patch in read_patches():
+        for edit in patch.edits:
+            was, is_now = patches.definition(before, edit.function), patches.definition(after, edit.function)
+            if was is None and not whole:
+                continue
+            same = was == is_now or not whole and is_now and engine_table.squeezed(was) == engine_table.squeezed(is_now)
+            problem = None if same else edit.problem(is_now)
+            counts["fit" if problem is None else "do not fit"] += 1
+            if problem is not None:
+                say(f"{patch.name}: {edit.function} {problem}")
+                for line in list(difflib.unified_diff((was or "").split("\n"), (is_now or "").split("\n"), lineterm="", n=2))[2:]:
+                    print(f"    {line}", flush=True)
     names = engine_table.listed(engine_table.TABLE.read_text(encoding="utf-8"))
-    try:
-        before = (FOLDER / "sqlite3.c").read_bytes()
-    except OSError:
-        before = b""
-    # Without the engine of the old pins there is nothing to compare with, but a name may still be gone.
-    if sha256(before) != old.sums["sqlite3.c"]:
-        source = engine_table.Source(new_source)
-        return [f"private symbol gone: {name}" for name in names if source.definition(name) is None]
-    lines = engine_table.differences(names, before.decode("utf-8"), new_source)
-    return [f"private symbols: {len(names) - len(lines)} of {len(names)} are as they were", *lines]
-
-
-def update(pins, wanted, offline):
-    """Pins another version. Vendor/pins.json changes last, after everything else has succeeded."""
-    name = pins.source["package"]["name"]
-    match = re.fullmatch(r"([\w.-]+)==(\d[\w.]*)", wanted)
-    if match is None or match.group(1) != name:
-        raise Stop(f"'{wanted}' cannot be pinned; give {name}==VERSION")
-    version = match.group(2)
-    file = f"{name}-{version}.tar.gz"
-    with ready():
-        if version == pins.source["package"]["version"]:
-            say(f"{wanted} is already pinned")
-            return
-        if offline is not None:
-            archive = (Path(offline) / file).read_bytes()
-        else:
-            cache = cache_folder()
-            cache.mkdir(parents=True, exist_ok=True)
-            with locked(cache):
-                if (cache / file).exists():
-                    archive = (cache / file).read_bytes()
-                else:
-                    say(f"downloading {file}")
-                    archive = download(pins, cache, wanted, file, None)
-        fresh, members = pins_for(pins, version, file, archive)
-        files = complete(members, fresh)
-        lines = changes(pins, fresh, files) + private_changes(pins, files["sqlite3.c"].decode("utf-8"))
-        install_with_pins(members, fresh)
+    compared, lines = engine_table.differences(names, before, after)
     for line in lines:
         say(line)
-    old = {pins.source["cipherVersion"].split()[0], pins.sqlite["version"]} - {
-        fresh.source["cipherVersion"].split()[0],
-        fresh.sqlite["version"],
-    }
+    say(f"private symbols: {compared - len(lines)} of {compared} are as they were")
+    say(f"edits of Vendor/patches: {counts['fit']} fit, {counts['do not fit']} do not")
+    return counts["do not fit"]
+
+
+def update(pins, wanted, place, folder, only_check):
+    """Pins another version, or another carrier of this one. Vendor/pins.json changes last, after everything else has succeeded."""
+    carrier = carriers.new_carrier(wanted, place, folder)
+    with ready():
+        if not only_check and any(c["purl"].partition("?")[0] == carrier["purl"] for c in pins.carriers):
+            say(f"{wanted} is already pinned")
+            return
+        files = carriers.members_of(carrier, place)
+        # Upstream's own text is compared, so the archive that is pinned so far is needed too.
+        before = upstream_files(pins, place if pins.carrier_at(place) else None)
+        after = files[PATCHED].decode("utf-8", "replace")
+        carrier = {key: carrier[key] for key in ("kind", "purl", "file", "folder", "bytes", "sha256") if key in carrier}
+        fresh = pins_for(pins, carrier, files) if has_sqlcipher(after) else None
+        if fresh is None and not only_check:
+            raise Stop(f"{carrier['purl']}: has no SQLCipher, so it can only be compared with what is pinned: add --check")
+        unfit = overview(pins, fresh, before[PATCHED].decode("utf-8"), after)
+        if unfit:
+            raise Stop(f"nothing is changed: {unfit} edits of Vendor/patches do not fit; correct them as the differences say, "
+                       "and run this again")
+        if only_check:
+            say("nothing is changed")
+            return
+        new = next(u for u in fresh["upstreams"] if u["kind"] == "source")
+        if new["cipherVersion"] == pins.source["cipherVersion"]:
+            for name, data in files.items():
+                require_sum(f"{carrier['purl']}: {name}", data, pins.members[name]["sha256"], "Vendor/pins.json",
+                            "two carriers of one version must have the same files")
+            new["carriers"] = [*pins.carriers, carrier]
+        carriers.keep(carrier, files)
+        files[PATCHED] = pin(fresh, files[PATCHED], read_patches())
+        fresh = Pins(fresh)
+        install_with_pins(files, fresh)
+    old = {pins.source["version"], pins.sqlite["version"]} - {fresh.source["version"], fresh.sqlite["version"]}
     stale = [
         path.name
         for path in (ROOT / "README.md", ROOT / "NOTICE.md")
@@ -725,7 +489,7 @@ def update(pins, wanted, offline):
     ]
     if stale:
         say(f"the old version is still named in {' and '.join(stale)}")
-    say(f"{fresh.title} is pinned and unpacked; compare the sum of {file} with the upstream's")
+    say(f"{fresh.title} is pinned and unpacked; compare its sums with the upstream's")
     say("the build stops until it is reviewed: follow Vendor/README.md, then run ./scripts/test")
 
 
@@ -739,39 +503,46 @@ def main():
         prog="scripts/vendor", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument(
-        "--update", metavar="NAME==VERSION", help="pin another version: fetch it, rewrite Vendor/pins.json, show what changes"
+        "--update", metavar="NAME==VERSION", help="show what changes with another version, and pin it if all patches fit it: a "
+        "package of the index, or sqlcipher, which is upstream's own tree or archive at --from"
     )
-    mode.add_argument("--check", action="store_true", help="only verify Vendor/sqlcipher; change nothing")
     mode.add_argument("--diff", action="store_true", help="print what the patches change in sqlite3.c, and why")
     mode.add_argument("--pin-patches", action="store_true", help="after a change of a patch: pin its sum, and apply it")
     mode.add_argument("--unpatched", metavar="FOLDER", help="write upstream's own files into FOLDER")
     mode.add_argument("--fetch", action="store_true", help="only put the verified archive into the cache; print its path")
-    parser.add_argument("--from", dest="offline", metavar="DIR", help="take the archive from DIR; use no network and no cache")
+    parser.add_argument("--check", action="store_true", help="change nothing: only verify Vendor/sqlcipher, or with --update "
+                        "only show what would change")
+    parser.add_argument("--from", dest="place", metavar="PLACE", help="take the source from a folder with the archive in it, an "
+                        "archive, an address or, for upstream's own, its tree, and not from the index or the cache")
+    parser.add_argument("--folder", help="with --update: where in the archive sqlite3.c is, if it has several")
     arguments = parser.parse_args()
-    if arguments.offline is not None and (arguments.check or arguments.fetch):
-        parser.error("--from cannot be combined with --check or --fetch")
+    place = arguments.place
+    if arguments.check and (arguments.diff or arguments.pin_patches or arguments.unpatched is not None or arguments.fetch):
+        parser.error("--check can be combined with --update only")
+    if place is not None and (arguments.fetch or arguments.check and arguments.update is None):
+        parser.error("--from cannot be combined with --fetch, nor with --check alone")
     signal.signal(signal.SIGTERM, terminated)
     try:
         pins = Pins()
         if arguments.fetch:
             with contextlib.redirect_stdout(sys.stderr):
-                fetch(pins)
-            print(cache_folder() / pins.archive["file"])
+                upstream_files(pins, None)
+            print(carriers.cached(pins.carriers[0]))
+        elif arguments.update is not None:
+            update(pins, arguments.update, place, arguments.folder, arguments.check)
         elif arguments.check:
             check(pins)
         elif arguments.diff or arguments.unpatched is not None:
             with contextlib.redirect_stdout(sys.stderr):
-                archive_of(pins, arguments.offline)
+                files = upstream_files(pins, place)
             if arguments.diff:
-                show_patches(pins, arguments.offline)
+                show_patches(pins, files[PATCHED])
             else:
-                unpatched(pins, arguments.offline, arguments.unpatched)
+                unpatched(files, Path(arguments.unpatched))
         elif arguments.pin_patches:
-            pin_patches(pins, arguments.offline)
-        elif arguments.update is not None:
-            update(pins, arguments.update, arguments.offline)
+            pin_patches(pins, place)
         else:
-            vendor(pins, arguments.offline)
+            vendor(pins, place)
     except Stop as stop:
         print(f"vendor: {' '.join(str(stop).split())}", file=sys.stderr)
         return 1

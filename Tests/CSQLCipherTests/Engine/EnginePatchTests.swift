@@ -74,6 +74,30 @@ import Testing
         #expect(found.count >= 4)
     }
 
+    /// Lines that upstream adds elsewhere in the function move ours with their place, once the new sum is added. Where the lines
+    /// around ours change, or occur twice, no sum helps.
+    @Test func anEditInsideAFunctionFollowsItsPlace() throws {
+        let found = try python("""
+            for patch, edit in [(p, e) for p in written for e in p.edits if not e.is_replacement]:
+                text = patches.definition(source, edit.function)
+                at = edit.position(text)
+                lines = text.split("\\n")
+                around = lines[at - 1:at + edit.count + 1]
+                moved = "\\n".join(lines[:1] + ["/* more */"] * 7 + lines[1:])
+                assert "not where ours stand" in edit.problem(moved)
+                edit.sums.append(patches.sum_of(moved))
+                assert edit.problem(moved) is None and edit.problem(text) is None
+                new = edit.apply(moved).copy()
+                start = new.index(edit.lines[0])
+                assert new[start - 1:start + len(edit.lines) + 1] == around[:1] + edit.lines + around[-1:]
+                for other in ["\\n".join(lines[:at] + ["/* between */"] + lines[at:]), "\\n".join(lines + around)]:
+                    edit.sums.append(patches.sum_of(other))
+                    assert "where ours stand too" in edit.problem(other), edit.function
+                print(edit.function)
+            """)
+        #expect(found.count >= 10)
+    }
+
     @Test(.enabled(if: LongTests.areOn, "it compiles the engine"))
     func aReplacementThatNothingCallsStopsTheBuild() throws {
         let unused = try EngineCopy().compile(replacing: [
