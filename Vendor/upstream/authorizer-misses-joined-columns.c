@@ -3,7 +3,7 @@
  * What happens: SELECT x FROM a FULL JOIN b USING (x) reads a.x and b.x. SQLITE_READ is asked for neither where the name is
  *   coalesced.
  * What should happen: it is asked for each column whose value the statement can return.
- * Tried with: SQLite 3.51.1, 3.53.4 and 3.54.0.
+ * Tried with: SQLite 3.51.1 and 3.53.4. SQLite 3.54.0 asks about both.
  * Patch: 11-authorizer.patch
  */
 #include <stdio.h>

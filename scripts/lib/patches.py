@@ -3,7 +3,7 @@
 A patch is a head, and edits. The head says in words why, what is known upstream, and which tests fail without it:
 
     Why: SQLCipher frees its keys when the process exits.
-    Upstream: SQLCipher 4.19.0 does so; not reported.
+    Upstream: a defect of SQLCipher: upstream/exit-while-writing.c.
     Test: EnginePatchTests/theEngineHasNoOtherExitHandlers
 
 An edit names a function, and the sum of its definition. Our own lines follow, and nothing of upstream's text:
