@@ -271,10 +271,11 @@ def archive_of(carrier, place):
 
 def members_of(carrier, place):
     """The amalgamation and its header, by name. A carrier that is not pinned yet learns its archive's sum and the folder inside."""
-    folder = cached(carrier) if place is None and carrier["kind"] == "tree" else Path(place or "/nowhere")
-    has_archive = (folder / carrier.get("file", ".")).is_file()
-    if (folder / GENERATOR).exists() or carrier["kind"] == "tree" and folder.is_dir() and not has_archive:
-        return generated(folder)
+    if place is None and carrier["kind"] == "tree":
+        return generated(cached(carrier))
+    if place is not None and Path(place).is_dir() and not ("file" in carrier and (Path(place) / carrier["file"]).is_file()):
+        if carrier["kind"] == "tree" or (Path(place) / GENERATOR).exists():
+            return generated(Path(place))
     data = archive_of(carrier, place)
     carrier.update(bytes=len(data), sha256=sha256(data))
     if carrier["kind"] == "tree":
