@@ -19,8 +19,7 @@ package struct SQLCipherKitCommand: ParsableCommand {
               0  success
               1  failure, or search found nothing
               3  wrong or missing key, or a file that is not a database
-              4  verify found a problem, identify found no page authentication, recover lost data, erase left data behind, or diff
-                 or residue found something
+              4  verify or identify found a problem, recover lost data, erase left data behind, diff or residue found something
               5  the store of a replica has gone back to an earlier state, or has another history than what is here
               64  wrong usage
               130  interrupted; unfinished changes were undone
