@@ -174,9 +174,10 @@ static void sqlcipherkit_check_entries(Fts5Index *index, Fts5Iter *entry, Fts5Bu
         r = (sqlcipherkit_reader){places->p, 0, places->n};
         if (index->rc != SQLITE_OK) return;
     }
+    const i64 end = (i64)index->pConfig->nCol << (index->pConfig->eDetail == FTS5_DETAIL_FULL ? 32 : 0);
     i64 place = 0;
     while (sqlcipherkit_read_place(&r, &place)) *sum += sqlcipherkit_sum_entry(word, row, place);
-    if (sqlcipherkit_is_damaged(&r)) index->rc = FTS5_CORRUPT;
+    if (sqlcipherkit_is_damaged(&r) || place >= end) index->rc = FTS5_CORRUPT;
 }
 
 /* Reads the terms of each segment as a search does. FTS5's own check does not see all damage that a search meets. */

@@ -11,37 +11,46 @@ typedef struct {
     int end;
 } sqlcipherkit_reader;
 
-static int sqlcipherkit_is_damaged(const sqlcipherkit_reader *r) { return r->at > r->end; }
+typedef struct {
+    u64 number;
+    int at;
+} sqlcipherkit_number;
 
-static u64 sqlcipherkit_damaged(sqlcipherkit_reader *r) {
+static inline int sqlcipherkit_is_damaged(const sqlcipherkit_reader *r) { return r->at > r->end; }
+
+static inline u64 sqlcipherkit_damaged(sqlcipherkit_reader *r) {
     r->at = r->end + 1;
     return 0;
 }
 
-/* Reads a number of several bytes: 7 bits in each of up to eight, and 8 in a ninth. */
-static u64 sqlcipherkit_read_long(sqlcipherkit_reader *r) {
+/* Reads a number of several bytes: 7 bits in each of up to eight, and 8 in a ninth. It takes no address and the others are
+ * inlined, so that a reader stays in registers: a list of rows has three of these calls for each. */
+static SQLITE_NOINLINE sqlcipherkit_number sqlcipherkit_read_long(const u8 *bytes, int at, int end) {
     u64 number = 0;
-    for (int i = 0; r->at < r->end; i++) {
-        const u8 byte = r->bytes[r->at++];
-        if (i == 8) return number << 8 | byte;
+    for (int i = 0; at < end; i++) {
+        const u8 byte = bytes[at++];
+        if (i == 8) return (sqlcipherkit_number){number << 8 | byte, at};
         number = number << 7 | (byte & 0x7f);
-        if (byte < 0x80) return number;
+        if (byte < 0x80) return (sqlcipherkit_number){number, at};
     }
-    return sqlcipherkit_damaged(r);
+    return (sqlcipherkit_number){0, end + 1};
 }
 
-static inline u64 sqlcipherkit_read_number(sqlcipherkit_reader *r) {
-    return r->at < r->end && r->bytes[r->at] < 0x80 ? r->bytes[r->at++] : sqlcipherkit_read_long(r);
+static SQLITE_INLINE u64 sqlcipherkit_read_number(sqlcipherkit_reader *r) {
+    if (r->at < r->end && r->bytes[r->at] < 0x80) return r->bytes[r->at++];
+    const sqlcipherkit_number read = sqlcipherkit_read_long(r->bytes, r->at, r->end);
+    r->at = read.at;
+    return read.number;
 }
 
 /* Reads a size or a distance. */
-static inline int sqlcipherkit_read_size(sqlcipherkit_reader *r) {
+static SQLITE_INLINE int sqlcipherkit_read_size(sqlcipherkit_reader *r) {
     const u64 number = sqlcipherkit_read_number(r);
     return (int)(number <= (u64)LARGEST_INT32 ? number : sqlcipherkit_damaged(r));
 }
 
 /* Passes over a part. Returns its address; NULL after damage. */
-static inline const u8 *sqlcipherkit_read_part(sqlcipherkit_reader *r, int size) {
+static SQLITE_INLINE const u8 *sqlcipherkit_read_part(sqlcipherkit_reader *r, int size) {
     if (size > r->end - r->at) {
         sqlcipherkit_damaged(r);
         return NULL;

@@ -182,6 +182,27 @@ import TestSupport
         return isIntact
     }
 
+    /// The distance to a page's last term leads past the highest number, to memory before the page.
+    @Test(arguments: ["full", "column", "none"], [false, true])
+    func distancesBeyondAPageAreDamage(detail: String, isSecure: Bool) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("hostile.db")
+        try makeFile(Kind(detail: detail, isSecure: isSecure), path, 1)
+        do {
+            let db = try Connection(.file(path))
+            for id in try db.fetchAll(Int64.self, "SELECT id FROM t_data WHERE id > 10") {
+                var block: [UInt8] = try #require(try db.fetchOne("SELECT block FROM t_data WHERE id = \(id)"))
+                let leaf = Int(block[2]) << 8 | Int(block[3])
+                if block.count < leaf + 3 { continue }
+                block.replaceSubrange(block.count - 1..<block.count, with: Self.varint(0x7fff_fff0))
+                try db.execute("UPDATE t_data SET block = \(block) WHERE id = \(id)")
+            }
+        }
+        let db = try Connection(.file(path))
+        #expect(callAll(db, detail) && !isIntact(db, detail))
+        #expect(try db.fetchAll(String.self, "PRAGMA quick_check") != ["ok"])
+    }
+
     @Test(.timeLimit(.minutes(60))) func eachCallOnAHostileIndexReturnsOrThrows() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("hostile.db"), whole = folder.path("whole.db")
@@ -206,7 +227,8 @@ import TestSupport
             let isDamaged = callAll(db, comment), isSound = isIntact(db, comment)
             var report: [String] = []
             call(comment) { report = try db.fetchAll("PRAGMA quick_check") }
-            if isDamaged, isOfPages {
+            // Without a content, no check knows which rows there are.
+            if isDamaged, isOfPages, !kind.content.contains("content=") {
                 #expect(!isSound && report != ["ok"], "\(comment): a check does not see what a search does")
                 #expect(throws: DatabaseError.self, "\(comment)") { try Connection(.file(path), configuration: .untrusted) }
             }
