@@ -59,7 +59,7 @@ extension FuzzTarget {
         for ragged in CSVOptions.Ragged.allCases {
             var options = CSVOptions()
             options.ragged = ragged
-            try resuming(path) { try CSVReader(ByteReader(path), options, usual: UInt8(ascii: ",")) }
+            try resuming(path) { try CSVReader(InputReader(path), options, usual: UInt8(ascii: ",")) }
         }
     }
 
@@ -70,7 +70,7 @@ extension FuzzTarget {
         ].map { Array($0.utf8) }
     } body: { input in
         let path = try file("input.json", input)
-        try resuming(path) { try JSONReader(ByteReader(path)) }
+        try resuming(path) { try JSONReader(InputReader(path)) }
     }
 
     private static func resuming(_ path: String, _ open: () throws -> any RecordReader) throws {

@@ -74,7 +74,7 @@ struct ImportCommand: FileCommand {
             case "json":
                 var info = stat()
                 guard stat(name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
-                let start = try ByteReader(name).sample
+                let start = try InputReader(name).sample
                 // One object alone is a text like any other, unless it is meant for a table.
                 guard isTable || JSONReader.isArray(start) || JSONReader.hasLines(start) else { return nil }
                 self = .json

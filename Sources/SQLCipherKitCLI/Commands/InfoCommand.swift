@@ -58,7 +58,7 @@ struct InfoCommand: FileCommand {
             ("encoding", .text(try db.main.pragma("encoding", as: String.self) ?? "")),
             ("user_version", .integer(try db.main.pragma("user_version", as: Int64.self) ?? 0)),
             ("application_id", .integer(try db.main.pragma("application_id", as: Int64.self) ?? 0)),
-            ("tables", .text(try SchemaText.tables(db).joined(separator: ", "))),
+            ("tables", .text(try SchemaListing.tables(db).joined(separator: ", "))),
             ("full_text_tables", .text(try db.main.fullTextIndexes().map(\.name).joined(separator: ", "))),
         ]
         try output.write(members.map(\.0), [members.map(\.1)], default: .lines)

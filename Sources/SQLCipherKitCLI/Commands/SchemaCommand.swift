@@ -25,7 +25,7 @@ struct SchemaCommand: FileCommand {
     @OptionGroup var report: ReportOptions
 
     func run() throws {
-        let parts = try SchemaText.parts(attachments.open(file, .readOnly), names)
+        let parts = try SchemaListing.parts(attachments.open(file, .readOnly), names)
         guard report.json else {
             for part in parts { Output.data(part.statement) }
             return

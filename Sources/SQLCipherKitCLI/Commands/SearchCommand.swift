@@ -48,7 +48,7 @@ struct SearchCommand: FileCommand {
 
     func run() throws {
         let db = try attachments.open(file, .readOnly)
-        let index = try SearchIndex(db, named: table, path: file.path)
+        let index = try SearchedTable(db, named: table, path: file.path)
         let result = try index.search(words, limit: limit)
         let (hits, total) = (result.hits, result.total.count)
         if let format = output.format, format != .table {

@@ -216,7 +216,7 @@ private struct Reading {
 
     init(_ sample: [UInt8], isWhole: Bool, isUsual: Bool, _ dialect: CSVDialect) {
         (self.dialect, self.isUsual) = (dialect, isUsual)
-        var scanner = CSVScanner(ByteReader(sample), dialect)
+        var scanner = CSVScanner(InputReader(sample), dialect)
         var record = CSVRecord()
         do {
             while records.count < 1000, try scanner.next(&record) {

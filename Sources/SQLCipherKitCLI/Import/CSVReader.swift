@@ -4,7 +4,7 @@ import SQLCipherKit
 /// `query --format csv` writes them.
 final class CSVReader: RecordReader {
     private var scanner: CSVScanner
-    private let bytes: ByteReader
+    private let bytes: InputReader
     private let options: CSVOptions
     let dialect: CSVDialect
     private var names = ColumnList([])
@@ -23,7 +23,7 @@ final class CSVReader: RecordReader {
     private var renamed: [String] = []
 
     /// - Parameter usual: the delimiter that the file's name suggests.
-    init(_ bytes: ByteReader, _ options: CSVOptions, usual: UInt8) throws {
+    init(_ bytes: InputReader, _ options: CSVOptions, usual: UInt8) throws {
         (self.bytes, self.options) = (bytes, options)
         let sample = bytes.sample.prefix(1 << 16)
         let isWhole = bytes.isAtEnd && sample.count == bytes.sample.count
@@ -160,7 +160,7 @@ extension UInt8 {
     }
 }
 
-extension ByteReader {
+extension InputReader {
     /// The encoding of the input, for people.
     var encodingName: String {
         (encoding?.name ?? "ASCII")

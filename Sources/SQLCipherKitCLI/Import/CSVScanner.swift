@@ -56,7 +56,7 @@ struct CSVRecord {
 
 /// Parses CSV (RFC 4180 and its variants): a file may be larger than memory, and an import must know the byte at which to continue.
 struct CSVScanner {
-    let bytes: ByteReader
+    let bytes: InputReader
     let dialect: CSVDialect
     /// The line on which the last record began, counted from 1.
     private(set) var line = 0
@@ -66,7 +66,7 @@ struct CSVScanner {
     private let stops: ByteSet
     private let quotedStops: ByteSet
 
-    init(_ bytes: ByteReader, _ dialect: CSVDialect) {
+    init(_ bytes: InputReader, _ dialect: CSVDialect) {
         (self.bytes, self.dialect) = (bytes, dialect)
         let special = [dialect.quote, dialect.escape].compactMap(\.self)
         stops = ByteSet([dialect.lineEnd, dialect.delimiter, 0x0d] + special + (dialect.mergesBlanks ? [0x09] : []))

@@ -129,7 +129,7 @@ struct FileImport {
     }
 
     private func makeReader() throws -> any RecordReader {
-        let bytes = try ByteReader(path, encoding: encoding)
+        let bytes = try InputReader(path, encoding: encoding)
         switch format {
         case .csv(let options, let usual): return try at(1) { try CSVReader(bytes, options, usual: usual) }
         case .json(let hasLines): return try at(1) { try JSONReader(bytes, hasLines: hasLines) }

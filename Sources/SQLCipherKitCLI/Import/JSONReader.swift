@@ -5,7 +5,7 @@ import SQLCipherKit
 final class JSONReader: RecordReader {
     private enum Form { case lines, array, objects }
 
-    private let bytes: ByteReader
+    private let bytes: InputReader
     private let form: Form
     private(set) var line = 0
     private var linesRead = 0
@@ -20,7 +20,7 @@ final class JSONReader: RecordReader {
     let skipped = 0
 
     /// - Parameter hasLines: whether each line is an object, unless there is an array.
-    init(_ bytes: ByteReader, hasLines: Bool = true) throws {
+    init(_ bytes: InputReader, hasLines: Bool = true) throws {
         self.bytes = bytes
         form = Self.isArray(bytes.sample) ? .array : hasLines ? .lines : .objects
         guard form != .lines else { return }
@@ -140,7 +140,7 @@ final class JSONReader: RecordReader {
         while depth > 0 {
             guard let byte = try bytes.next() else { throw Failure("the object is not closed") }
             element.append(byte)
-            if element.count & 0xffff == 0 { try ByteReader.requireFitting(element.count) }
+            if element.count & 0xffff == 0 { try InputReader.requireFitting(element.count) }
             switch byte {
             case UInt8(ascii: "\\") where isInString: if let next = try bytes.next() { element.append(next) }
             case UInt8(ascii: "\""): isInString.toggle()

@@ -167,10 +167,10 @@ enum DotCommand: String, CaseIterable {
         switch (self, words.count) {
         case (.help, 0), (.help, 1): help(words.first)
         case (.tables, 0), (.tables, 1):
-            for name in try SchemaText.tables(shell.db, like: words.first) { Output.line(name.onOneLine) }
+            for name in try SchemaListing.tables(shell.db, like: words.first) { Output.line(name.onOneLine) }
         case (.indexes, 0), (.indexes, 1):
-            for name in try SchemaText.indexes(shell.db, of: words.first) { Output.line(name.onOneLine) }
-        case (.schema, _): for part in try SchemaText.parts(shell.db, words.map(\.unquoted)) { Output.data(part.statement) }
+            for name in try SchemaListing.indexes(shell.db, of: words.first) { Output.line(name.onOneLine) }
+        case (.schema, _): for part in try SchemaListing.parts(shell.db, words.map(\.unquoted)) { Output.data(part.statement) }
         case (.databases, 0):
             try shell.show(["name", "file"], shell.db.schemas().map { [.text($0.name), try $0.path.map { .text($0) } ?? .null] })
         case (.plan, 1...): try shell.showPlan(rest)
@@ -329,10 +329,10 @@ enum TableDump {
         let patterns = names.filter { $0.contains("%") || $0.contains("_") }
         var wanted = names.filter { !patterns.contains($0) }
         for pattern in patterns {
-            let found = try SchemaText.tables(db, like: pattern)
+            let found = try SchemaListing.tables(db, like: pattern)
             wanted += found.isEmpty ? [pattern] : found
         }
-        let parts = try SchemaText.parts(db, wanted)
+        let parts = try SchemaListing.parts(db, wanted)
         for line in ["PRAGMA foreign_keys = OFF;", "BEGIN IMMEDIATE;"] { Output.line(line) }
         for part in parts where part.type == "table" {
             Output.data(part.statement)

@@ -47,7 +47,7 @@ struct Tour {
     private mutating func search(_ db: Connection) throws {
         if words.isEmpty { words = try SearchWords.choose(from: db) }
         guard !words.isEmpty else { return say("no document has a word of six letters or more, so there is nothing to search for") }
-        let index = try SearchIndex(db, path: files.database)
+        let index = try SearchedTable(db, path: files.database)
         let result = try index.search(words, limit: 3)
         let hits = result.hits
         let best = hits.count < result.total.count ? ", the best \(hits.count)" : ""

@@ -46,7 +46,7 @@ extension Schema {
             guard key.settings.isSameFormat(as: settings) else {
                 throw CipherConfiguration.invalid("other cipher settings need a new file: KeyChangeMode.newFile")
             }
-            try KeyChange(of: self, to: key).run(progress)
+            try InPlaceKeyChange(of: self, to: key).run(progress)
         }
     }
 
@@ -93,7 +93,7 @@ extension Connection {
 }
 
 /// Rewrites all pages of a database with a new key in one transaction.
-private struct KeyChange {
+private struct InPlaceKeyChange {
     private let schema: Schema
     private let key: Encryption
     private let old: Encryption

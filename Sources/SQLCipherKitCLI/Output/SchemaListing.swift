@@ -1,7 +1,7 @@
 import SQLCipherKit
 
 /// The contents of a connection's databases, for `schema` and for the shell.
-enum SchemaText {
+enum SchemaListing {
     /// The names of the tables and views, with the database's name before those of attached databases. What belongs to virtual
     /// tables, to full-text indexes and to this tool is left out.
     /// - Parameter pattern: the pattern, as in LIKE, that a name must match; nil for all names.

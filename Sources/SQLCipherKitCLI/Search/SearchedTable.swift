@@ -1,7 +1,7 @@
 import SQLCipherKit
 
 /// A full-text table that the command `search` searches.
-struct SearchIndex {
+struct SearchedTable {
     private let index: FullTextIndex
     private let columns: [String]
     private var isOfDocuments: Bool { index.name == DocumentTable.index && columns == DocumentTable.indexColumns }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads the bytes of a file or of standard input in order, and holds only a piece in memory. It converts other encodings to UTF-8,
 /// unpacks compressed files, and leaves out a byte order mark.
-final class ByteReader {
+final class InputReader {
     private static let capacity = 1 << 18
 
     private let name: String
