@@ -37,7 +37,11 @@ struct Document {
     /// The first line with at least three letters, without the signs of a comment or a heading around it.
     private static func title(of body: String) -> String? {
         // Only the beginning: a file may be a single line of megabytes.
-        for line in body.prefix(4000).split(whereSeparator: \.isNewline) where !line.hasPrefix("#!") {
+        var rest = body.prefix(4000)
+        while !rest.isEmpty {
+            let line = rest.prefix { !$0.isNewline }
+            rest = rest[line.endIndex...].dropFirst()
+            if line.hasPrefix("#!") { continue }
             let words = line.drop { !$0.isLetter && !$0.isNumber }.prefix(120)
             if words.count(where: \.isLetter) >= 3 {
                 return String(words).trimmingCharacters(in: CharacterSet(charactersIn: " \t#*/-=<>"))

@@ -28,7 +28,7 @@ enum TextFile {
             if count < 0 { return .unreadable(systemMessage(errno)) }
             if count == 0 { break }
             // Most binary files have a NUL byte in their first part.
-            if chunk[..<count].contains(0) { return .binary }
+            if strnlen(chunk, count) < count { return .binary }
             bytes += chunk[..<count]
             if bytes.count > limit { return .tooLarge }
         }
