@@ -26,19 +26,19 @@ import TestSupport
         let oracle = CommitOracle(seed: 11)
         try oracle.commit(pool)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .milliseconds(5))
         var last = 0
         for _ in 0..<60 {
             try oracle.commit(pool)
-            if oracle.commits % 8 == 0 { try await replica.waitUntilStored(timeout: .seconds(60)) }
+            if oracle.commits % 8 == 0 { try await replica.waitUntilStored(timeout: .forTests) }
             let commit = try check(oracle, follower)
             #expect(commit >= last)
             last = commit
         }
         // Becomes smaller, too.
         try empty(pool)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         try await follower.catchUp()
         let counts = try pages(pool), copied = try pages(follower.database)
         #expect(counts == copied)
@@ -69,14 +69,14 @@ import TestSupport
         let oracle = CommitOracle(seed: 12)
         try oracle.commit(pool)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .milliseconds(5))
         var seen: [Int] = []
         for try await number in follower.database.observe({ db in try db.fetchOne(Int.self, "SELECT number FROM commits") ?? 0 }) {
             seen.append(number)
             if seen.count == 4 { break }
             try oracle.commit(pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         #expect(seen == [1, 2, 3, 4])
         await follower.stop()
@@ -89,7 +89,7 @@ import TestSupport
         for round in 0..<6 {
             let replica = try await Replica(following: pool, in: store, options: .forTests)
             for _ in 0..<10 { try oracle.commit(pool) }
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
             let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .milliseconds(5))
             try await follower.catchUp()
             #expect(try check(oracle, follower) == oracle.commits)
@@ -129,13 +129,13 @@ import TestSupport
         let oracle = CommitOracle(seed: 14)
         try oracle.commit(pool)
         let replica = try await Replica(following: pool, in: store.store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .seconds(1000))
         try await follower.catchUp()
         // Before there is anything new: the follower's own first look may come late.
         store.isOn.store(true, ordering: .relaxed)
         try oracle.commit(pool)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         await #expect { try await follower.catchUp() } throws: { ($0 as? DatabaseError)?.reason == .replicaDamaged }
         #expect(try check(oracle, follower) == 1)

@@ -41,7 +41,7 @@ import TestSupport
     private func store(_ pool: DatabasePool, _ oracle: CommitOracle, commits: Int) async throws {
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         for _ in 0..<commits { try oracle.commit(pool) }
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
     }
 
@@ -140,7 +140,7 @@ import TestSupport
         try change(pool, new)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         try oracle.commit(pool)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await #expect { try await Replica.removeFormerKeys(in: store, key: old) } throws: { isKeyChanged($0) }
         try await Replica.restore(to: path("b.db"), from: store, key: old)
         // Files of others stay.
@@ -161,7 +161,7 @@ import TestSupport
         }
         await #expect { try await follower.catchUp() } throws: { isKeyChanged($0) }
         try oracle.commit(pool)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         #expect(await replica.currentStatus.error == nil)
         try await follower.changeKey(to: new)
         #expect(try check(oracle, follower) == oracle.commits)
@@ -184,7 +184,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: options)
         for _ in 0..<5 {
             try oracle.commit(pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         await replica.stop()
         #expect(former.isDisjoint(with: store.objects.keys))

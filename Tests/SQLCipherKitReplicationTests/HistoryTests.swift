@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// A copy, a restore and a replica go on only in the history that they have.
-@Suite(.timeLimit(.minutes(5))) struct HistoryTests {
+@Suite(.timeLimit(.minutes(60))) struct HistoryTests {
     let folder: TemporaryFolder
     let key: Encryption
     let store = MemoryStore()
@@ -31,7 +31,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         for number in numbers {
             try insert(number, pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         await replica.stop()
     }
@@ -75,11 +75,11 @@ import TestSupport
         options.fanOut = 2
         let replica = try await Replica(following: pool, in: store, options: options)
         try insert(0, pool)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         let old = store.objects
         for number in 1...6 {
             try insert(number, pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         let follower = try await ReplicaFollower(at: folder.path("b.db"), following: store, key: key, every: .seconds(1000))
         try await follower.catchUp()
@@ -92,7 +92,7 @@ import TestSupport
             errors.append(await replica.currentStatus.error?.reason)
             number += 1
         }
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         #expect(await replica.currentStatus.error == nil)
         await replica.stop()
         try await follower.catchUp()
@@ -146,7 +146,7 @@ import TestSupport
         try await replicate([10], pool("b.db"))
         try insert(3, first)
         let replica = try await Replica(following: first, in: store, options: .forTests)
-        #expect(await reason { try await replica.waitUntilStored(timeout: .seconds(60)) } == .replicaForked)
+        #expect(await reason { try await replica.waitUntilStored(timeout: .forTests) } == .replicaForked)
         #expect(await reason { try await replica.waitUntilEnded() } == .replicaForked)
         await replica.stop()
         try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
@@ -274,7 +274,7 @@ import TestSupport
         } else if kind == "here" { try change(first, other) } else { try convert(first) }
         let replica = try await Replica(following: first, in: store, options: .forTests)
         try insert(3, first)
-        #expect(await reason { try await replica.waitUntilStored(timeout: .seconds(60)) } == .replicaForked)
+        #expect(await reason { try await replica.waitUntilStored(timeout: .forTests) } == .replicaForked)
         await replica.stop()
         let newest = isThere ? other : key
         try await Replica.restore(to: folder.path("c.db"), from: store, key: newest)
@@ -380,7 +380,7 @@ import TestSupport
         try makeFile("other.db", salted, [7, 8])
         try makeFile("a.db", salted, [1])
         let replica = try await Replica(of: .file(path), key: salted, in: store, options: .forTests)
-        let before = try await replica.waitUntilStored(timeout: .seconds(60))
+        let before = try await replica.waitUntilStored(timeout: .forTests)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: salted, every: .seconds(1000))
         for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         #expect(rename(folder.path("other.db"), path) == 0)
@@ -389,7 +389,7 @@ import TestSupport
             let stored = await replica.currentStatus.stored
             return error?.reason == .databaseReplaced || stored.map { $0 > before } ?? false
         }
-        let position = try await replica.waitUntilStored(timeout: .seconds(60))
+        let position = try await replica.waitUntilStored(timeout: .forTests)
         #expect(position.generation == before.generation + 1)
         await replica.stop()
         try await Replica.restore(to: folder.path("r.db"), from: store, key: salted)
@@ -423,7 +423,7 @@ import TestSupport
         var replica = try await Replica(following: first, in: store, options: options)
         for number in 0..<10 {
             try insert(number, first)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         await replica.stop()
         try change(first, other)
@@ -435,7 +435,7 @@ import TestSupport
             if number % 20 == 0 { _ = try? await Replica.removeFormerKeys(in: store, key: other) }
         }
         store.behave(stale: 0, failing: 0)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         try await Replica.removeFormerKeys(in: store, key: other)
         await replica.stop()
         try await Replica.restore(to: folder.path("b.db"), from: store, key: other)

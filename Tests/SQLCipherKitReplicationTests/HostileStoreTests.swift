@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// A store that means harm: it can withhold what it has, but not make a program work or wait without end.
-@Suite(.timeLimit(.minutes(5))) struct HostileStoreTests {
+@Suite(.timeLimit(.minutes(60))) struct HostileStoreTests {
     let folder: TemporaryFolder
     let key: Encryption
 
@@ -20,7 +20,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         for _ in 0..<commits {
             try oracle.commit(pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         await replica.stop()
         return pool
@@ -145,7 +145,7 @@ import TestSupport
         var options = Replica.Options.forTests
         options.sweepInterval = .zero
         let replica = try await Replica(following: pool, in: store, options: options)
-        for _ in 0..<10 { try await replica.waitUntilStored(timeout: .seconds(60)) }
+        for _ in 0..<10 { try await replica.waitUntilStored(timeout: .forTests) }
         await replica.stop()
         let head = try #require(store.store.objects["head"])
         #expect(head.count < 10_000)

@@ -24,7 +24,7 @@ import TestSupport
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try await pool.close()
         let before = try folder.names()

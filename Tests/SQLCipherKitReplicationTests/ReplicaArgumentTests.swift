@@ -49,7 +49,7 @@ import TestSupport
     @Test func anyTimeIsAccepted() async throws {
         let store = MemoryStore(), (pool, oracle) = try source()
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         for seconds in [1e30, .infinity, .greatestFiniteMagnitude] {
             try await Replica.restore(
@@ -89,14 +89,14 @@ import TestSupport
     @Test func copyWithoutKnownStateIsReplaced() async throws {
         let store = MemoryStore(), (pool, oracle) = try source()
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         let path = folder.path("b.db")
         try await Replica.restore(to: path, from: store, key: key)
         let none = #"{"term":[0,0,0,0,0,0,0,0],"link":0,"tag":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#
         try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]},"held":{"sections":[],"place":\#(none),"ancestry":[],"generation":0}}"#.utf8)
             .write(to: URL(fileURLWithPath: path + "-replica"))
         for _ in 0..<4 { try oracle.commit(pool) }
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         let follower = try await ReplicaFollower(at: path, following: store, key: key)
         try await follower.catchUp()
@@ -115,7 +115,7 @@ import TestSupport
     @Test func fileThatIsNoReplicaIsLeftAlone() async throws {
         let store = MemoryStore(), (pool, _) = try source()
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         let path = folder.path("b.db"), content = Data("another's".utf8)
         try content.write(to: URL(fileURLWithPath: path))

@@ -47,7 +47,7 @@ import TestSupport
         // One that began earlier may have taken over later.
         for former in formers + [replica] { await former.stop() }
         replica = try await Replica(following: pool, in: store, options: options)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try await Replica.restore(to: path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
@@ -62,13 +62,13 @@ import TestSupport
         options.largestLog = 300_000
         let replica = try await Replica(following: pool, in: store, options: options)
         for _ in 0..<5 { try oracle.commit(pool) }
-        let before = try await replica.waitUntilStored(timeout: .seconds(60))
+        let before = try await replica.waitUntilStored(timeout: .forTests)
         // A short one: the log waits.
         store.rate.store(100, ordering: .relaxed)
         for _ in 0..<5 { try oracle.commit(pool) }
         try await suspendUntil("the replica has noticed") { await replica.currentStatus.error != nil }
         store.rate.store(0, ordering: .relaxed)
-        #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == before.generation)
+        #expect(try await replica.waitUntilStored(timeout: .forTests).generation == before.generation)
         // A long one: the replica lets go of the log.
         store.rate.store(100, ordering: .relaxed)
         for _ in 0..<200 { try oracle.commit(pool) }
@@ -76,7 +76,7 @@ import TestSupport
             ($0 as? DatabaseError)?.reason == .timeout
         }
         store.rate.store(0, ordering: .relaxed)
-        #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == before.generation + 1)
+        #expect(try await replica.waitUntilStored(timeout: .forTests).generation == before.generation + 1)
         await replica.stop()
         try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)

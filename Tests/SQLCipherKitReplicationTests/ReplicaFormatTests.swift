@@ -17,7 +17,7 @@ import TestSupport
             let replica = try await Replica(following: pool, in: store, options: options)
             for _ in 0..<45 {
                 try oracle.commit(pool)
-                try await replica.waitUntilStored(timeout: .seconds(60))
+                try await replica.waitUntilStored(timeout: .forTests)
             }
             await replica.stop()
         }

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// What readers and writers keep in memory, however much comes after the head that a store shows.
-@Suite(.timeLimit(.minutes(5))) struct ReplicaMemoryTests {
+@Suite(.timeLimit(.minutes(60))) struct ReplicaMemoryTests {
     let folder: TemporaryFolder
     let key: Encryption
     let store = OldHeadStore()

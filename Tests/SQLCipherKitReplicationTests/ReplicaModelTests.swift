@@ -9,7 +9,7 @@ import TestSupport
 ///
 /// Each commit of each machine is a state with an identity and the one before it. So what is restored or followed can be told to be
 /// one committed state of one writer, and to come after what was there.
-@Suite(.timeLimit(.minutes(30))) struct ReplicaModelTests {
+@Suite(.timeLimit(.minutes(60))) struct ReplicaModelTests {
     /// The first seed is that of all tests, so that it can be chosen.
     @Test(arguments: [Seed.value] + (2...6)) func everyStateIsCommittedAndNothingGoesBack(seed: UInt64) async throws {
         try await ReplicaModel(seed: seed).run(steps: 40)
@@ -83,7 +83,7 @@ private final class ReplicaModel {
             try db.execute("CREATE TABLE t(x)")
         }
         replica = try await Replica(following: pool, in: store, options: Self.options)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
     }
 
     private static var options: Replica.Options {
@@ -256,7 +256,7 @@ private final class ReplicaModel {
     private func commitAndWait(_ count: Int) async throws {
         for _ in 0..<count {
             try commit(pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// What replication costs a store: requests, and bytes.
-@Suite(.timeLimit(.minutes(10))) struct ReplicaPriceTests {
+@Suite(.timeLimit(.minutes(60))) struct ReplicaPriceTests {
     let folder: TemporaryFolder
     let key: Encryption
     let store = CountingStore()

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// What can happen between any two requests of a replica.
-@Suite(.timeLimit(.minutes(20))) struct ReplicaRequestTests {
+@Suite(.timeLimit(.minutes(60))) struct ReplicaRequestTests {
     private static var options: Replica.Options {
         var options = Replica.Options.forTests
         (options.interval, options.fanOut, options.partsPerStep) = (.milliseconds(10), 2, 2)
@@ -74,12 +74,12 @@ import TestSupport
             let replica = try await Replica(following: pool, in: store, options: Self.options)
             while store.requests <= again {
                 try Self.commit(pool)
-                try await replica.waitUntilStored(timeout: .seconds(60))
+                try await replica.waitUntilStored(timeout: .forTests)
             }
             // Until the head has been stored once more.
             for _ in 0..<4 {
                 try Self.commit(pool)
-                try await replica.waitUntilStored(timeout: .seconds(60))
+                try await replica.waitUntilStored(timeout: .forTests)
             }
             try await Self.check(pool, store, folder, "a copy before request \(copy), restored before \(back) and \(again)")
             await replica.stop()
@@ -99,7 +99,7 @@ import TestSupport
             var pool = try Self.pool(folder)
             if isSecond {
                 let former = try await Replica(following: pool, in: store, options: Self.options)
-                try await former.waitUntilStored(timeout: .seconds(60))
+                try await former.waitUntilStored(timeout: .forTests)
                 await former.stop()
                 try await pool.close()
                 pool = try DatabasePool(.file(folder.path("a.db")), key: try CommitOracle.key)
@@ -127,7 +127,7 @@ import TestSupport
             let second = try await Replica(following: pool, in: store, options: Self.options)
             for _ in 0..<2 {
                 try Self.commit(pool)
-                do { try await second.waitUntilStored(timeout: .seconds(60)) } catch { Issue.record(error, "\(request) \(event) \(isKilled) \(isSecond)") }
+                do { try await second.waitUntilStored(timeout: .forTests) } catch { Issue.record(error, "\(request) \(event) \(isKilled) \(isSecond)") }
             }
             try await Self.check(pool, store, folder, "ended at request \(request), \(event), \(isKilled) \(isSecond)")
             await second.stop()

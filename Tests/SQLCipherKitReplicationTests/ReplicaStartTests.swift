@@ -33,7 +33,7 @@ import TestSupport
         let pool = try DatabasePool(.file(folder.path("\(UUID().uuidString).db")), key: key ?? self.key)
         try oracle.commit(pool)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try close(pool)
     }
@@ -120,7 +120,7 @@ import TestSupport
             for _ in 0..<5 { try oracle.commit(pool) }
             let replica = try await Replica(following: pool, in: store, options: options)
             for _ in 0..<5 { try oracle.commit(pool) }
-            let position = try await replica.waitUntilStored(timeout: .seconds(60))
+            let position = try await replica.waitUntilStored(timeout: .forTests)
             #expect(position.generation == (keepsLog ? round < 4 ? 1 : 2 : UInt64(round)))
             await replica.stop()
             if round == 3 { try oracle.commit(pool) }
@@ -147,7 +147,7 @@ import TestSupport
             let pool = try DatabasePool(.file(path), key: key)
             try oracle.commit(pool)
             try close(pool)
-            #expect(try await replica.waitUntilStored(timeout: .seconds(60)).generation == 1)
+            #expect(try await replica.waitUntilStored(timeout: .forTests).generation == 1)
             await replica.stop()
         }
         try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
@@ -164,7 +164,7 @@ import TestSupport
         var pool = try DatabasePool(.file(path), key: key)
         for _ in 0..<5 { try oracle.commit(pool) }
         let replica = try await Replica(following: pool, in: store, options: options)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         var last = key
         switch kind {
@@ -193,7 +193,7 @@ import TestSupport
         }
         try oracle.commit(pool)
         let next = try await Replica(following: pool, in: store, options: options)
-        try await next.waitUntilStored(timeout: .seconds(60))
+        try await next.waitUntilStored(timeout: .forTests)
         await next.stop()
         try close(pool)
         let db = try Connection(.file(path), key: last)
@@ -213,18 +213,18 @@ import TestSupport
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
         try oracle.commit(pool)
         let first = try await Replica(following: pool, in: store, options: .forTests)
-        try await first.waitUntilStored(timeout: .seconds(60))
+        try await first.waitUntilStored(timeout: .forTests)
 
         // A wait that is given up leaves the replica as it is.
         let given = Task { try await first.waitUntilEnded() }
         given.cancel()
         await #expect(throws: CancellationError.self) { try await given.value }
         try oracle.commit(pool)
-        try await first.waitUntilStored(timeout: .seconds(60))
+        try await first.waitUntilStored(timeout: .forTests)
 
         let watch = Task { try await first.waitUntilEnded() }
         let second = try await Replica(following: pool, in: store, options: .forTests)
-        try await second.waitUntilStored(timeout: .seconds(60))
+        try await second.waitUntilStored(timeout: .forTests)
         try oracle.commit(pool)
         for call in [watch, Task { try await first.waitUntilEnded() }] {
             await #expect { try await call.value } throws: { ($0 as? DatabaseError)?.reason == .replicaFenced }

@@ -24,7 +24,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         for round in 0..<6 {
             for _ in 0..<30 { try oracle.commit(pool) }
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
             try await Replica.restore(to: path("b\(round).db"), from: store, key: key)
             #expect(try oracle.check(fileAt: path("b\(round).db")) == oracle.commits)
         }
@@ -48,7 +48,7 @@ import TestSupport
         try await pool.write { db in
             try db.execute(SQLScript("CREATE TABLE parent(x); CREATE TABLE t(y REFERENCES parent(x)); INSERT INTO t VALUES (7)"))
         }
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try Connection(.file(path("b.db")), key: key).fetchOne(Int.self, "SELECT y FROM t") == 7)
@@ -58,7 +58,7 @@ import TestSupport
     @Test func logOfABusyWriterStartsAgain() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let replica = try await Replica(following: pool, in: store, options: .forTests), log = path("a.db-wal")
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
         func salts() throws -> Data {
             let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: log))
@@ -74,7 +74,7 @@ import TestSupport
             if commits % 20 == 0 { starts.insert(try salts()) }
         }
         #expect(starts.count == 4, "\(commits) commits")
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         #expect(await replica.currentStatus.stored?.generation == 1)
         await replica.stop()
         try await Replica.restore(to: path("b.db"), from: store, key: key)
@@ -86,11 +86,11 @@ import TestSupport
         let oracle = CommitOracle(seed: 2)
         try oracle.commit(pool)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        var positions: [(Replica.Position, Int)] = [(try await replica.waitUntilStored(timeout: .seconds(60)), 1)]
+        var positions: [(Replica.Position, Int)] = [(try await replica.waitUntilStored(timeout: .forTests), 1)]
         for _ in 0..<40 {
             try oracle.commit(pool)
             if oracle.commits % 3 == 0 {
-                positions.append((try await replica.waitUntilStored(timeout: .seconds(60)), oracle.commits))
+                positions.append((try await replica.waitUntilStored(timeout: .forTests), oracle.commits))
             }
         }
         await replica.stop()
@@ -125,7 +125,7 @@ import TestSupport
             }
             if round % 10 == 0 { try await Task.sleep(for: .milliseconds(30)) }
         }
-        let position = try await replica.waitUntilStored(timeout: .seconds(60))
+        let position = try await replica.waitUntilStored(timeout: .forTests)
         #expect(position.generation == 1)
         await replica.stop()
         try await Replica.restore(to: path("b.db"), from: store, key: key)
@@ -141,14 +141,14 @@ import TestSupport
         for round in 0..<5 {
             let replica = try await Replica(following: pool, in: store, options: options)
             for _ in 0..<20 { try oracle.commit(pool) }
-            let position = try await replica.waitUntilStored(timeout: .seconds(60))
+            let position = try await replica.waitUntilStored(timeout: .forTests)
             #expect(position.generation == 1, "round \(round)")
             await replica.stop()
             // While there is no replica.
             for _ in 0..<3 { try oracle.commit(pool) }
         }
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
@@ -162,7 +162,7 @@ import TestSupport
             let pool = try DatabasePool(.file(path("a.db")), key: key)
             let replica = try await Replica(following: pool, in: store, options: .forTests)
             for _ in 0..<10 { try oracle.commit(pool) }
-            let position = try await replica.waitUntilStored(timeout: .seconds(60))
+            let position = try await replica.waitUntilStored(timeout: .forTests)
             #expect(position.generation == UInt64(round))
             if round == 2 { second = position }
             await replica.stop()
@@ -181,14 +181,14 @@ import TestSupport
         let oracle = CommitOracle(seed: 6)
         let first = try await Replica(following: pool, in: store, options: .forTests)
         for _ in 0..<10 { try oracle.commit(pool) }
-        try await first.waitUntilStored(timeout: .seconds(60))
+        try await first.waitUntilStored(timeout: .forTests)
         let second = try await Replica(following: pool, in: store, options: .forTests)
-        try await second.waitUntilStored(timeout: .seconds(60))
+        try await second.waitUntilStored(timeout: .forTests)
         try oracle.commit(pool)
-        await #expect { try await first.waitUntilStored(timeout: .seconds(60)) } throws: {
+        await #expect { try await first.waitUntilStored(timeout: .forTests) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaFenced
         }
-        try await second.waitUntilStored(timeout: .seconds(60))
+        try await second.waitUntilStored(timeout: .forTests)
         await second.stop()
         try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
@@ -202,7 +202,7 @@ import TestSupport
         options.objectSize = 1 << 20
         let replica = try await Replica(following: pool, in: store, options: options)
         for _ in 0..<20 { try oracle.commit(pool) }
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         for _ in 0..<5 { try oracle.commit(pool) }
         await replica.stop()
         var random = SeededGenerator(state: 7)

@@ -37,12 +37,12 @@ import TestSupport
         options.grace = .zero
         let replica = try await Replica(following: pool, in: store, options: options)
         try oracle.commit(pool)
-        let first = try await replica.waitUntilStored(timeout: .seconds(60))
+        let first = try await replica.waitUntilStored(timeout: .forTests)
         // An hour, ten years ahead, back before the beginning, and back to the hour.
         for seconds in [3600.0, 3.2e8, -3600, 3700] {
             clock.now = start + seconds
             for _ in 0..<20 { try oracle.commit(pool) }
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         await replica.stop()
         let cases = [
@@ -68,10 +68,10 @@ import TestSupport
         options.snapshotInterval = .milliseconds(50)
         let replica = try await Replica(following: pool, in: store, options: options)
         try oracle.commit(pool)
-        let first = try await replica.waitUntilStored(timeout: .seconds(60))
+        let first = try await replica.waitUntilStored(timeout: .forTests)
         for _ in 0..<20 {
             for _ in 0..<5 { try oracle.commit(pool) }
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
             try await Task.sleep(for: .milliseconds(30))
         }
         try await Task.sleep(for: .milliseconds(300))
@@ -101,8 +101,8 @@ import TestSupport
                 if round == 4, part == 1 { clock.now += days * 86_400 }
                 if round == 4, part == 2 { clock.now -= days * 86_400 }
                 try oracle.commit(pool)
-                positions.append(try await replica.waitUntilStored(timeout: .seconds(60)))
-                for _ in 0..<3 { try await replica.waitUntilStored(timeout: .seconds(60)) }
+                positions.append(try await replica.waitUntilStored(timeout: .forTests))
+                for _ in 0..<3 { try await replica.waitUntilStored(timeout: .forTests) }
             }
             await replica.stop()
         }
@@ -126,7 +126,7 @@ import TestSupport
             let replica = try await Replica(following: pool, in: store, options: options)
             for _ in 0..<15 {
                 for _ in 0..<5 { try oracle.commit(pool) }
-                try await replica.waitUntilStored(timeout: .seconds(60))
+                try await replica.waitUntilStored(timeout: .forTests)
                 try await Task.sleep(for: .milliseconds(30))
             }
             await replica.stop()
@@ -141,12 +141,12 @@ import TestSupport
         let oracle = CommitOracle(seed: 23), other = try Encryption.raw([UInt8](repeating: 9, count: 32))
         var replica = try await Replica(following: pool, in: store, options: .forTests)
         for _ in 0..<10 { try oracle.commit(pool) }
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try change(pool, other)
         replica = try await Replica(following: pool, in: store, options: .forTests)
         for _ in 0..<5 { try oracle.commit(pool) }
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try await Replica.restore(to: path("b.db"), from: store, key: other)
         #expect(try number(path("b.db"), other) == 15)
@@ -162,7 +162,7 @@ import TestSupport
         let oracle = CommitOracle(seed: 24)
         try oracle.commit(pool)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try await Replica.restore(to: path("b.db"), from: store, key: key)
         #expect(try number(path("b.db"), key) == 1)

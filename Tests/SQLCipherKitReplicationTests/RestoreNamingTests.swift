@@ -8,7 +8,7 @@ import TestSupport
 
 /// In its last steps, a restore writes down what its database holds of the replica, and gives it its name. What fails then
 /// leaves every file as it was, whichever way the restore came.
-@Suite(.timeLimit(.minutes(5))) struct RestoreNamingTests {
+@Suite(.timeLimit(.minutes(60))) struct RestoreNamingTests {
     enum Way: CaseIterable { case restore, restoreEarlier, replace, replaceByEarlier, restoreIfMissing, follow }
 
     enum Obstacle: CaseIterable { case memory, name }
@@ -27,9 +27,9 @@ import TestSupport
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
-        let first = try await replica.waitUntilStored(timeout: .seconds(60))
+        let first = try await replica.waitUntilStored(timeout: .forTests)
         try await pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
-        let second = try await replica.waitUntilStored(timeout: .seconds(60))
+        let second = try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         return [first, second]
     }

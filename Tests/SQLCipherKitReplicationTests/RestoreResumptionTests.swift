@@ -32,10 +32,10 @@ import TestSupport
         var options = Replica.Options.forTests
         options.fanOut = 16
         let replica = try await Replica(following: pool, in: store, options: options)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         for _ in 0..<later {
             try oracle.commit(pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         return (pool, replica)
     }
@@ -100,13 +100,13 @@ import TestSupport
         let store = BreakingStore(memory), path = folder.path("b.db")
         // The commit that fills the database is not one of the oracle's.
         let first = 100, before = oracle.commits
-        var positions = [try await replica.waitUntilStored(timeout: .seconds(60)): before], moment = Replica.Moment.newest
+        var positions = [try await replica.waitUntilStored(timeout: .forTests): before], moment = Replica.Moment.newest
         var successes = 0, rounds = 0
         while successes < 6, rounds < 300 {
             rounds += 1
             if Int.random(in: 0..<3, using: &random) == 0 {
                 for _ in 0..<Int.random(in: 1..<6, using: &random) { try oracle.commit(pool) }
-                positions[try await replica.waitUntilStored(timeout: .seconds(60))] = oracle.commits
+                positions[try await replica.waitUntilStored(timeout: .forTests)] = oracle.commits
             }
             if Int.random(in: 0..<3, using: &random) == 0 {
                 let position = positions.keys.sorted().randomElement(using: &random)
@@ -157,7 +157,7 @@ import TestSupport
         let pool = try DatabasePool(.file(other.path("o.db")), key: key)
         try await pool.write { db in try db.execute("CREATE TABLE other(x)") }
         let otherReplica = try await Replica(following: pool, in: second, options: .forTests)
-        try await otherReplica.waitUntilStored(timeout: .seconds(60))
+        try await otherReplica.waitUntilStored(timeout: .forTests)
         await otherReplica.stop()
         let store = BreakingStore(memory)
         store.left.store(20, ordering: .relaxed)
@@ -206,7 +206,7 @@ import TestSupport
         let position = try #require(try await Replica.generations(in: memory, key: CommitOracle.key).last?.last)
         let replica = try await Replica(following: pool, in: memory, options: .forTests)
         try oracle.commit(pool)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         let store = BreakingStore(memory), path = folder.path("b.db")
         store.left.store(20, ordering: .relaxed)
@@ -217,7 +217,7 @@ import TestSupport
             _ = try await restore(folder.path("c.db"), memory)
             let other = try DatabasePool(.file(folder.path("c.db")), key: CommitOracle.key)
             let next = try await Replica(following: other, in: memory, options: .forTests)
-            try await next.waitUntilStored(timeout: .seconds(60))
+            try await next.waitUntilStored(timeout: .forTests)
             await next.stop()
         }
         store.left.store(1000, ordering: .relaxed)
@@ -234,10 +234,10 @@ import TestSupport
     @Test(arguments: [false, true]) func earlierStateBeginsFromScratch(recordIsOlder: Bool) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 5)
         let (pool, replica) = try await source(folder, memory, oracle, later: 5)
-        let position = try await replica.waitUntilStored(timeout: .seconds(60)), commits = oracle.commits
+        let position = try await replica.waitUntilStored(timeout: .forTests), commits = oracle.commits
         for _ in 0..<15 {
             try oracle.commit(pool)
-            try await replica.waitUntilStored(timeout: .seconds(60))
+            try await replica.waitUntilStored(timeout: .forTests)
         }
         await replica.stop()
         let store = BreakingStore(memory)

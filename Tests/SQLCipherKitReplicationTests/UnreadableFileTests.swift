@@ -39,7 +39,7 @@ private func setfsuid(_ user: UInt32) -> Int32
 
     private func replicate() async throws {
         let replica = try await Replica(following: pool, in: store, options: .forTests)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
     }
 

@@ -27,7 +27,7 @@ import TestSupport
         let replica = try await Replica(following: pool, in: store, options: .forTests)
         let expected = DatabaseError(reason: .storeUnsupported, message: "no conditions")
         for _ in 0..<2 {
-            await #expect(throws: expected) { try await replica.waitUntilStored(timeout: .seconds(60)) }
+            await #expect(throws: expected) { try await replica.waitUntilStored(timeout: .forTests) }
         }
         let status = await replica.currentStatus
         #expect(status.isEnded && status.error == expected && status.stored == nil)
@@ -97,7 +97,7 @@ import TestSupport
             }
         }
         store.fails.store(false, ordering: .relaxed)
-        try await replica.waitUntilStored(timeout: .seconds(60))
+        try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
     }
 }

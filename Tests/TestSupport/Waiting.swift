@@ -1,5 +1,22 @@
 import Foundation
 
+extension Duration {
+    /// The limit of a call that a test expects to return: longer than a test takes on any machine. It ends a hang.
+    public static let forTests = Duration.seconds(3600)
+}
+
+/// Measures the processor time of a synchronous call on this thread, which other work on the machine does not change.
+public func processorTime(_ body: () throws -> Void) rethrows -> Duration {
+    func now() -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+    let start = now()
+    try body()
+    return now() - start
+}
+
 /// What a test waited for has not happened in time.
 public struct WaitedTooLong: Error, CustomStringConvertible {
     public let description: String
@@ -28,14 +45,14 @@ private struct Watch {
 /// - Parameters:
 ///   - what: what holds then, for the error.
 ///   - limit: the longest wait. It is for a machine at work, and no measure of anything.
-public func waitUntil(_ what: String, atMost limit: Duration = .seconds(120), _ condition: () throws -> Bool) throws {
+public func waitUntil(_ what: String, atMost limit: Duration = .forTests, _ condition: () throws -> Bool) throws {
     var watch = Watch(what, limit)
     while try !condition() { usleep(UInt32(try watch.next() / .microseconds(1))) }
 }
 
 /// The same without holding a thread, for tests with tasks.
 public func suspendUntil(
-    _ what: String, atMost limit: Duration = .seconds(120), isolation: isolated (any Actor)? = #isolation,
+    _ what: String, atMost limit: Duration = .forTests, isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool
 ) async throws {
     var watch = Watch(what, limit)

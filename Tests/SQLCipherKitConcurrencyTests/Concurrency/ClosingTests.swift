@@ -115,7 +115,7 @@ import TestSupport
             try await write.value
             #expect(try await database.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
         }
-        try await database.close(timeout: .seconds(60))
+        try await database.close(timeout: .forTests)
         #expect(!database.isOpen)
     }
 

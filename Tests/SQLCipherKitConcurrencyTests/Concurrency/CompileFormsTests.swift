@@ -28,7 +28,7 @@ import TestSupport
         try pool.write(insertNote)
         #expect(try pool.read(fetchNotes) == [Note(title: "a")])
         #expect(try pool.read(notes) == [Note(title: "a")])
-        #expect(try pool.read(timeout: .seconds(60), fetchNotes).count == 1)
+        #expect(try pool.read(timeout: .forTests, fetchNotes).count == 1)
         #expect(try pool.barrier { db in try fetchNotes(db) }.count == 1)
         #expect(try pool.withWriter { db in try fetchNotes(db) }.count == 1)
         #expect(try pool.write { db in try insertNote(db) } then: { db, _ in try fetchNotes(db) }.count == 2)

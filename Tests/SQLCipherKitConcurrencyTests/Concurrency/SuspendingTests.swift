@@ -166,7 +166,7 @@ import TestSupport
     }
 
     /// A loop that reads while the database is suspended goes on when it is resumed.
-    @Test(.timeLimit(.minutes(5))) func observationsGoOn() async throws {
+    @Test(.timeLimit(.minutes(60))) func observationsGoOn() async throws {
         for database in [pool, queue] as [SharedDatabase] {
             var counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1 }.makeAsyncIterator()
             #expect(try await counts.next() == 0)

@@ -133,7 +133,7 @@ import TestSupport
                 try other.execute("INSERT INTO t VALUES (\(number))")
             }
         }
-        #expect(first < .seconds(2) && next < .seconds(10), "\(first), \(next)")
+        #expect(!LongTests.areAlone || first < .seconds(2) && next < .seconds(10), "\(first), \(next)")
         kill(waiting.process.processIdentifier, SIGKILL)
         _ = try waiting.end()
         #expect(try blocker.fetchOne(String.self, "PRAGMA integrity_check") == "ok")
@@ -150,7 +150,7 @@ import TestSupport
         let time = ContinuousClock().measure {
             #expect(throws: DatabaseError.self) { try other.execute("BEGIN IMMEDIATE") }
         }
-        #expect(time < .milliseconds(100))
+        #expect(time < (LongTests.areAlone ? .milliseconds(100) : .seconds(60)))
         try one.execute("COMMIT")
         try other.execute("BEGIN IMMEDIATE")
         try other.execute("COMMIT")
@@ -170,7 +170,7 @@ import TestSupport
         ]
         for wait in waits {
             let time = ContinuousClock().measure { #expect(throws: DatabaseError.self) { try wait() } }
-            #expect(time >= .milliseconds(400) && time < .seconds(5), "\(time)")
+            #expect(time >= .milliseconds(400) && time < .seconds(60), "\(time)")
         }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// What an observation shows before its hook is there, and after it is gone.
-@Suite(.timeLimit(.minutes(5))) struct FirstElementTests {
+@Suite(.timeLimit(.minutes(60))) struct FirstElementTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Live values, as a view observes them.
-@MainActor @Suite(.timeLimit(.minutes(5))) struct LiveQueryTests {
+@MainActor @Suite(.timeLimit(.minutes(60))) struct LiveQueryTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// What has gone wrong in other libraries' observations: many at a time, logs of no length, schemas, names, and cancellation.
-@Suite(.timeLimit(.minutes(5))) struct ManyObservationTests {
+@Suite(.timeLimit(.minutes(60))) struct ManyObservationTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

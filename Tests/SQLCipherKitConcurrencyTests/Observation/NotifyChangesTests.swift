@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// What SQLite's hooks do not report: changes outside of the database, databases that are attached and detached.
-@Suite(.timeLimit(.minutes(5))) struct NotifyChangesTests {
+@Suite(.timeLimit(.minutes(60))) struct NotifyChangesTests {
     let folder: TemporaryFolder
     let notes = DatabaseRegion(DatabaseTable("note"))
 

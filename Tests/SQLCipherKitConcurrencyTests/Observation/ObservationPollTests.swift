@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Observations that look for commits of other processes.
-@Suite(.timeLimit(.minutes(5))) struct ObservationPollTests {
+@Suite(.timeLimit(.minutes(60))) struct ObservationPollTests {
     /// An observation that has ended keeps nothing until its next poll would come: its alarm is gone, where a task that sleeps
     /// would stay.
     @Test func anEndedPollLeavesNothing() async throws {

@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Random commits and random observers, judged by what each commit has really changed.
-@Suite(.timeLimit(.minutes(30))) struct ObservationPropertyTests {
+@Suite(.timeLimit(.minutes(60))) struct ObservationPropertyTests {
     static let tables = ["a", "b", "c"], columns = ["x", "y", "z"]
     static let keys = tables.flatMap { table in columns.map { "\(table).\($0)" } }
 

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Observations with callbacks.
-@Suite(.timeLimit(.minutes(5))) struct ObservationStartTests {
+@Suite(.timeLimit(.minutes(60))) struct ObservationStartTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// Observation under load: each element is a state that was committed, later than the one before, and the last one is the end.
-@Suite(.timeLimit(.minutes(3))) struct ObservationStressTests {
+@Suite(.timeLimit(.minutes(60))) struct ObservationStressTests {
     private final class Judge: Sendable {
         let isOver = Atomic<Bool>(false)
         let polled = Lock<[Int]>([])

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Several loops over one observation.
-@Suite(.timeLimit(.minutes(5))) struct SharedObservationTests {
+@Suite(.timeLimit(.minutes(60))) struct SharedObservationTests {
     final class Reads: Sendable {
         let count = Lock(0)
         var value: Int { count.withLock { $0 } }

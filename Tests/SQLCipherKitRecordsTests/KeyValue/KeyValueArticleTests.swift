@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 /// The examples of the article "Keys and values", in its order.
-@Suite(.timeLimit(.minutes(5))) struct KeyValueArticleTests {
+@Suite(.timeLimit(.minutes(60))) struct KeyValueArticleTests {
     struct Frame: Codable, Sendable { var x: Int, y: Int, width: Int, height: Int }
 
     @Test func codeOfTheArticleWorks() async throws {

@@ -6,7 +6,7 @@ import SQLCipherKitRecords
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct SharedKeyValueStoreTests {
+@Suite(.timeLimit(.minutes(60))) struct SharedKeyValueStoreTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -7,7 +7,7 @@ import TestSupport
 
 /// The examples of the article "Search", in its order.
 @Suite struct FullTextArticleTests {
-    @Test(.timeLimit(.minutes(5))) func codeOfTheArticleWorks() async throws {
+    @Test(.timeLimit(.minutes(60))) func codeOfTheArticleWorks() async throws {
         let db = try Connection(.memory)
         try db.execute("""
             CREATE TABLE note(

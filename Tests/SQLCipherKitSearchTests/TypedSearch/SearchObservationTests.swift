@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Typed searches that follow writes, and those that newer ones end.
-@Suite(.timeLimit(.minutes(5))) struct SearchObservationTests {
+@Suite(.timeLimit(.minutes(60))) struct SearchObservationTests {
     /// What is shown: the hits by their titles, and the tags.
     private struct Shown: Hashable, Sendable {
         var hits: [String]

@@ -36,24 +36,15 @@ import TestSupport
 
     #if os(Linux)
         @Test func aPassphraseIsDerivedOnce() throws {
-            // The processor time of this thread, which other work on the machine does not change.
-            func cost<R>(_ body: () throws -> R) throws -> (R, Double) {
-                func now() -> Double {
-                    var time = timespec()
-                    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-                    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-                }
-                let start = now()
-                let result = try body()
-                return (result, now() - start)
-            }
             let key = try Encryption.passphrase("correct horse")
-            let (pool, first) = try cost { try DatabasePool(location, key: key) }
-            let (_, second) = try cost { try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") } }
-            #expect(second < first / 5, "\(first) s of processor time for the first connection, \(second) s for the second")
+            var opened: DatabasePool?
+            let first = try processorTime { opened = try DatabasePool(location, key: key) }
+            let pool = try #require(opened)
+            let second = try processorTime { try pool.read { db in _ = try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") } }
+            #expect(second < first / 5, "\(first) of processor time for the first connection, \(second) for the second")
             try pool.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("battery"))
-            let (_, attached) = try cost { try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM other.sqlite_schema") } }
-            #expect(attached < first / 5, "\(first) s for the first connection, \(attached) s for a reader with an attached database")
+            let attached = try processorTime { try pool.read { db in _ = try db.fetchOne(Int.self, "SELECT count(*) FROM other.sqlite_schema") } }
+            #expect(attached < first / 5, "\(first) for the first connection, \(attached) for a reader with an attached database")
         }
 
         @Test func readersAreOpenedOnDemandAndClosedWhenIdle() async throws {

@@ -137,7 +137,7 @@ import TestSupport
     private func read(_ present: Present, until isOver: @Sendable () -> Bool) async throws {
         while !isOver() {
             do {
-                let odd = try await present.pool.read(timeout: .seconds(60)) { db in
+                let odd = try await present.pool.read(timeout: .forTests) { db in
                     try db.fetchOne(Int.self, "SELECT count(*) FROM (SELECT 1 FROM t GROUP BY who, number HAVING count(*) <> 2)")
                 }
                 #expect(odd == 0)

@@ -4,7 +4,7 @@ import TestSupport
 
 /// Every piece of Swift that a comment of the sources shows compiles. A name that is gone, or a value that has become optional, is
 /// noticed here, as ExampleTests notices it in an article.
-@Suite(.timeLimit(.minutes(5))) struct CommentExampleTests {
+@Suite(.timeLimit(.minutes(60))) struct CommentExampleTests {
     /// A piece of a comment.
     private struct Example {
         var place: String

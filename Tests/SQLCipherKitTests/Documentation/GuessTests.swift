@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 
 /// What people write before they have read anything compiles, or the compiler names the call that does: Tests/Guesses/Guesses.txt.
-@Suite(.timeLimit(.minutes(5))) struct GuessTests {
+@Suite(.timeLimit(.minutes(60))) struct GuessTests {
     /// A guess, or the right call in its place.
     private struct Block {
         var title: Substring

@@ -315,7 +315,7 @@ import TestSupport
         #expect(try db.count(Holder.filter { $0.column == JSONColumn(other) }) == 1)
     }
 
-    @Test(.timeLimit(.minutes(5))) func observationReadsTheSame() async throws {
+    @Test(.timeLimit(.minutes(60))) func observationReadsTheSame() async throws {
         let queue = try DatabaseQueue(.memory)
         try await queue.write { db in
             try db.execute("CREATE TABLE holder(id INTEGER PRIMARY KEY, stamp, stamps, perhaps, \"column\", outer, text)")

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// The examples of the article "Observing a database", in its order.
-@Suite(.timeLimit(.minutes(5))) struct ObservationArticleTests {
+@Suite(.timeLimit(.minutes(60))) struct ObservationArticleTests {
     @Test func codeOfTheArticleWorks() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)

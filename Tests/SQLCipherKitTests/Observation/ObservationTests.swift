@@ -4,7 +4,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct ObservationTests {
+@Suite(.timeLimit(.minutes(60))) struct ObservationTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

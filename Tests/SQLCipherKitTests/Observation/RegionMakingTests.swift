@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Regions made by hand, and what is told of them.
-@Suite(.timeLimit(.minutes(5))) struct RegionMakingTests {
+@Suite(.timeLimit(.minutes(60))) struct RegionMakingTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

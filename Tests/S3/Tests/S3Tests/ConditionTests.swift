@@ -4,7 +4,7 @@ import SQLCipherKitReplication
 import Testing
 
 /// Servers that do not check conditions cannot keep two writers apart, and are refused.
-@Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(5))) struct ConditionTests {
+@Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(60))) struct ConditionTests {
     private static func isUnsupported(_ error: any Error) -> Bool {
         (error as? DatabaseError)?.reason == .storeUnsupported
     }

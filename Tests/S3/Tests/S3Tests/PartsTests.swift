@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Objects that are stored in parts, over lines that fail.
-@Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(5))) struct PartsTests {
+@Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(60))) struct PartsTests {
     private let bytes = (0..<(11 << 20)).map { UInt8(truncatingIfNeeded: $0 >> 8 ^ $0 &* 31) }
 
     private static func isPart(_ request: String) -> Bool { request.hasPrefix("PUT") && request.contains("partNumber=") }

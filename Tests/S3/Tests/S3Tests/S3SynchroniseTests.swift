@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Copies that synchronise over a bucket.
-@Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(5))) struct S3SynchroniseTests {
+@Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(60))) struct S3SynchroniseTests {
     private func key(_ byte: UInt8) throws -> Encryption { try .raw([UInt8](repeating: byte, count: 32)) }
 
     private func peer(_ name: String) throws -> SharedChangeLog {
