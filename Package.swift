@@ -240,7 +240,12 @@ if isDevelopment {
                 "ReplicaProof", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync", "StoreSupport", "TestSupport",
             ]),
         .target(name: "LibFuzzer", path: "Tests/LibFuzzer"),
-        .testTarget(name: "FuzzTests", dependencies: ["LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitSync", "TestSupport"],
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "SQLCipherKitStores", "SQLCipherKitSync",
+                "TestSupport",
+            ],
             exclude: ["Findings", "Seeds"]),
         .testTarget(name: "CLITests", dependencies: [
             "KitSupport", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "SQLCipherKitSync", "Tool", "TestSupport",

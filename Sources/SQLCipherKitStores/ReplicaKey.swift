@@ -66,12 +66,12 @@ package final class ReplicaKey: Sendable {
 
     /// Encrypts `plain`, and authenticates it together with `associated`.
     /// - Returns: the sealed bytes, followed by the tag.
-    package func seal(_ plain: [UInt8], with associated: UnsafeRawBufferPointer, nonce: [UInt8]) throws -> [UInt8] {
+    package func seal(_ plain: [UInt8], with associated: [UInt8], nonce: [UInt8]) throws -> [UInt8] {
         var sealed = [UInt8](repeating: 0, count: plain.count + Self.tagCount)
         let rc = key.withUnsafeBytes { key in
             sealed.withUnsafeMutableBytes { sealed in
                 sqlcipherkit_seal(
-                    key.baseAddress, nonce, associated.baseAddress, associated.count, plain, plain.count, sealed.baseAddress,
+                    key.baseAddress, nonce, associated, associated.count, plain, plain.count, sealed.baseAddress,
                     sealed.baseAddress.map { $0 + plain.count })
             }
         }
@@ -93,6 +93,12 @@ package final class ReplicaKey: Sendable {
         if rc != SQLITE_OK { return nil }
         plain.removeLast(plain.count - count)
         return plain
+    }
+
+    package func open(_ sealed: ArraySlice<UInt8>, with associated: [UInt8], nonce: [UInt8]) -> [UInt8]? {
+        sealed.withUnsafeBytes { sealed in
+            associated.withUnsafeBytes { associated in nonce.withUnsafeBytes { open(sealed, with: associated, nonce: $0) } }
+        }
     }
 
     /// Random bytes that are not secret.

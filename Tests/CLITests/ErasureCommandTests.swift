@@ -51,7 +51,7 @@ import TestSupport
         #expect(!outcome.output.contains("\n1,"), "\(outcome.output)")
         let hex = try run("residue", "7a71736563726574", "--hex", "--format", "csv")
         #expect(hex.status == 4 && hex.output.contains("1,deleted,"), "\(hex.errors)")
-        try run("residue", "7a7", "--hex").expectFailure(64, "hexadecimal")
+        for text in ["7a7", "+7+a"] { try run("residue", text, "--hex").expectFailure(64, "hexadecimal") }
         try run("residue", "").expectFailure(64, "no text")
         try run("residue", "-", input: "").expectFailure(64, "no text")
     }

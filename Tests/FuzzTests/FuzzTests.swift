@@ -7,13 +7,13 @@ import Testing
 /// Whatever bytes come from outside, a call answers or throws. Here each target gets its seeds, the inputs that once were findings,
 /// and some mutations of both. `scripts/workshop/fuzz` goes on for as long as you let it, guided by the code that each input
 /// reaches.
-@Suite struct FuzzTests {
+// One test after another, and one target after another: some share a connection.
+@Suite(.serialized) struct FuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let current = Mutex<FuzzTarget?>(nil)
     private static let inputs = LongTests.areOn ? 20_000 : 60
 
-    // One target after another: some share a connection.
-    @Test(.serialized, arguments: FuzzTarget.all)
+    @Test(arguments: FuzzTarget.all)
     func anyInputIsAnswered(_ target: FuzzTarget) throws {
         let known = try target.seeds() + Self.findings(of: target)
         for input in known + [[]] { try target.body(input) }
@@ -23,6 +23,31 @@ import Testing
             do { try target.body(input) } catch {
                 Issue.record("\(target.name): \(error)\n\(Data(input).base64EncodedString())")
                 return
+            }
+        }
+    }
+
+    /// Each seed is cut off, and has an extreme number in place of as many bytes, or of one: at each place in long tests, else at
+    /// some.
+    @Test(arguments: FuzzTarget.all.filter(\.isOfBytes))
+    func cutInputsAndExtremeNumbersAreAnswered(_ target: FuzzTarget) throws {
+        for seed in try target.seeds() {
+            let step = LongTests.areOn ? 1 : max(1, seed.count / 10)
+            for place in stride(from: 0, to: seed.count, by: step) {
+                var inputs = [Array(seed[..<place])]
+                // All of them only at some places: each takes its turn.
+                for turn in 0..<(LongTests.areOn ? Mutator.extremes.count : 3) {
+                    let extreme = Mutator.extremes[(place / step * 3 + turn) % Mutator.extremes.count]
+                    for count in [1, extreme.count] {
+                        inputs.append(Array(seed[..<place]) + extreme + seed[min(seed.count, place + count)...])
+                    }
+                }
+                for input in inputs where input.count <= target.maximumBytes {
+                    do { try target.body(input) } catch {
+                        Issue.record("\(target.name): \(error)\n\(Data(input).base64EncodedString())")
+                        return
+                    }
+                }
             }
         }
     }

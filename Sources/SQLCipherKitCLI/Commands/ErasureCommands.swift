@@ -117,13 +117,9 @@ struct ResidueCommand: FileCommand {
     }
 
     private static func bytes(number: Int, _ text: String) throws -> Data {
-        let digits = Array(text.utf8)
-        let bytes = stride(from: 0, to: digits.count - 1, by: 2).map {
-            UInt8(String(decoding: digits[$0...$0 + 1], as: UTF8.self), radix: 16)
-        }
-        guard digits.count % 2 == 0, !bytes.contains(nil) else {
+        guard let bytes = [UInt8](hexadecimal: text) else {
             throw Failure("text \(number + 1) is not hexadecimal", status: .usage)
         }
-        return Data(bytes.compactMap(\.self))
+        return Data(bytes)
     }
 }

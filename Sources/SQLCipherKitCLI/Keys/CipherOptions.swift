@@ -15,11 +15,7 @@ enum CipherOptions {
     }
 
     static func bytes(_ digits: String) throws -> [UInt8] {
-        let utf8 = Array(digits.utf8)
-        let bytes = stride(from: 0, to: utf8.count - 1, by: 2).compactMap {
-            UInt8(String(decoding: utf8[$0...($0 + 1)], as: UTF8.self), radix: 16)
-        }
-        guard utf8.count == 32, bytes.count == 16, !digits.contains("+"), !digits.contains("-") else {
+        guard let bytes = [UInt8](hexadecimal: digits), bytes.count == 16 else {
             throw ValidationError("--salt has 32 hexadecimal digits")
         }
         return bytes
@@ -126,7 +122,7 @@ extension CipherConfiguration {
             words.append("--hmac \(hmacAlgorithm.rawValue.lowercased())")
         }
         if plaintextHeaderSize > 0 { words.append("--plaintext-header \(plaintextHeaderSize)") }
-        if let salt { words.append("--salt " + salt.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()) }
+        if let salt { words.append("--salt " + salt.hexadecimal) }
         return words.joined(separator: " ")
     }
 }

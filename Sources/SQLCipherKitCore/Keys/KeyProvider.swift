@@ -37,7 +37,7 @@ public enum KeyEncoding: Hashable, Sendable {
             }
             let raw = try SecureBytes(count: digits.count / 2) { raw throws(DatabaseError) in
                 for index in raw.indices {
-                    guard let high = Self.digit(digits[2 * index]), let low = Self.digit(digits[2 * index + 1]) else {
+                    guard let high = digits[2 * index].hexDigit, let low = digits[2 * index + 1].hexDigit else {
                         throw CipherConfiguration.invalid("a raw key has a character that is not a hexadecimal digit")
                     }
                     raw[index] = high << 4 | low
@@ -51,15 +51,6 @@ public enum KeyEncoding: Hashable, Sendable {
         guard bytes.last == 10 else { return bytes }
         let line = UnsafeRawBufferPointer(rebasing: bytes.dropLast())
         return line.last == 13 ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
-    }
-
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 

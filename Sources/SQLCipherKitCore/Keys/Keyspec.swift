@@ -51,7 +51,7 @@ package struct Keyspec: ~Copyable {
         guard bytes.count >= 5, bytes[0] | 0x20 == UInt8(ascii: "x"), bytes[1] == UInt8(ascii: "'"),
             bytes[bytes.count - 1] == UInt8(ascii: "'")
         else { return false }
-        return bytes[2..<bytes.count - 1].allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+        return bytes[2..<bytes.count - 1].allSatisfy { $0.hexDigit != nil }
     }
 
     private static func derived(

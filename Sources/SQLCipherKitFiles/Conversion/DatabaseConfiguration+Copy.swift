@@ -72,17 +72,20 @@ extension Schema {
     func shape(pageSize: Int?) throws(DatabaseError) -> @Sendable (Connection) throws -> Void {
         let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).encoding")) ?? "UTF-8"
         let autoVacuum = try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).auto_vacuum")) ?? 0
-        return { copy in
-            if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
-            try copy.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
-            try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
-            // The encoding is only written with the first table, and there may be no table to copy.
-            if encoding != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
-        }
+        return { copy in try copy.setShape(pageSize: pageSize, encoding: encoding, autoVacuum: autoVacuum) }
     }
 }
 
 extension Connection {
+    /// Sets what cannot be changed after the header of a new file is written.
+    func setShape(pageSize: Int?, encoding: String, autoVacuum: Int) throws {
+        if let pageSize { try execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
+        try execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
+        try execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
+        // The encoding is only written with the first table, and there may be no table to copy.
+        if encoding != "UTF-8" { try execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
+    }
+
     /// Turns off the journal and flushing, for a file that is worthless until it is complete and is flushed once at the end.
     func disableJournal() throws(DatabaseError) {
         try execute("PRAGMA journal_mode = OFF")

@@ -33,17 +33,9 @@ package struct FileNotes {
         // After a power failure, a file that was not flushed may be empty or zeroes: it was not written.
         guard let bytes = try OwnFile.contents(of: path), bytes.contains(where: { $0 != 0 }) else { return [] }
         guard bytes.starts(with: Self.magic) else { throw damage }
-        var rest = bytes.dropFirst(Self.magic.count), all: [Entry] = []
-        func number(_ count: Int) -> UInt64 {
-            defer { rest = rest.dropFirst(count) }
-            return rest.prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
-        }
-        while !rest.isEmpty {
-            guard rest.count >= 12 else { throw damage }
-            let file = number(8), count = Int(number(4))
-            guard rest.count >= count else { throw damage }
-            all.append(Entry(file: file, note: Array(rest.prefix(count))))
-            rest = rest.dropFirst(count)
+        var reader = ByteReader(bytes.dropFirst(Self.magic.count)) { damage }, all: [Entry] = []
+        while !reader.isAtEnd {
+            all.append(Entry(file: try reader.number(), note: Array(try reader.take(reader.number(UInt32.self)))))
         }
         return all
     }
@@ -68,8 +60,8 @@ package struct FileNotes {
         }
         var bytes = Self.magic
         for entry in entries {
-            withUnsafeBytes(of: entry.file.bigEndian) { bytes += $0 }
-            withUnsafeBytes(of: UInt32(entry.note.count).bigEndian) { bytes += $0 }
+            bytes.append(number: entry.file)
+            bytes.append(number: entry.note.count, bytes: 4)
             bytes += entry.note
         }
         try OwnFile.replace(path, with: bytes, isDurable: isDurable)

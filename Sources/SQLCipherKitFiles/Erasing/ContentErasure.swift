@@ -57,8 +57,8 @@ struct ContentErasure {
         var changed: [(Int64, Data)] = []
         try connection.forEach("SELECT nodeno, data FROM \(raw: nodes)") { row in
             var data: Data = try row[1]
-            guard data.count >= 4 else { return }
-            let end = 4 + cell * (Int(data[2]) << 8 | Int(data[3]))
+            guard let count = data.bigEndian(at: 2, bytes: 2) else { return }
+            let end = 4 + cell * count
             guard end < data.count, data[end...].contains(where: { $0 != 0 }) else { return }
             data.resetBytes(in: end..<data.count)
             let node: Int64 = try row[0]

@@ -98,7 +98,7 @@ final class ResidueSearch {
                 continue
             }
             for cell in page.cells where cell.record != nil {
-                let record = try record(cell, bytes) { number, used in
+                let record = try TreePage.record(cell, bytes, pages.usableSize) { number, used in
                     guard number <= self.pages.pageCount, !self.isUsed[number] else { return nil }
                     self.isUsed[number] = true
                     guard let page = try self.read(number) else { return nil }
@@ -112,21 +112,6 @@ final class ResidueSearch {
             searchSlack(bytes, used: page.used, number, object)
             waiting += page.children.reversed()
         }
-    }
-
-    /// A record with its overflow pages, as far as they can be read.
-    private func record(
-        _ cell: TreePage.Cell, _ page: [UInt8], _ more: (_ page: Int, _ used: Int) throws -> [UInt8]?
-    ) throws -> [UInt8] {
-        var record = Array(page[cell.record ?? 0..<0])
-        var next = cell.overflow ?? 0
-        while record.count < cell.size, next > 0 {
-            let used = min(pages.usableSize, 4 + cell.size - record.count)
-            guard let page = try more(next, used) else { break }
-            record += page[4..<used]
-            next = page.bigEndian(at: 0, bytes: 4) ?? 0
-        }
-        return record
     }
 
     private typealias Placing = (_ target: Int, _ kind: Schema.ResidueReport.Kind, _ isLive: Bool) -> Place
@@ -144,7 +129,7 @@ final class ResidueSearch {
             guard let term = StoredRecord(record)?.bytes(1) else { return }
             words[index]?.note([term]) { place($0, .fullTextIndex, false) }
         case .nodes(let size):
-            guard let node = StoredRecord(record)?.bytes(1), let count = Array(node).bigEndian(at: 2, bytes: 2) else { return }
+            guard let node = StoredRecord(record)?.bytes(1), let count = node.bigEndian(at: 2, bytes: 2) else { return }
             let end = min(node.count, 4 + count * size)
             add(Array(node.prefix(end))) { place($0, .content, true) }
             add(Array(node.dropFirst(end))) { place($0, .slack, false) }
@@ -186,7 +171,7 @@ final class ResidueSearch {
         guard !words.isEmpty, bytes[0] == 13, let page = TreePage(bytes, isFirst: false, pages) else { return }
         for cell in page.cells {
             guard let id = cell.rowID else { continue }
-            let record = try? record(cell, bytes) { number, _ in
+            let record = try? TreePage.record(cell, bytes, pages.usableSize) { number, _ in
                 // The overflow pages of a free page are often still there.
                 guard kind == .freePage, number <= self.pages.pageCount, !self.isUsed[number] else { return nil }
                 return try self.pages.page(number)

@@ -93,8 +93,8 @@ extension KeySlots.Derivation: CustomStringConvertible {
 extension KeySlots.Derivation {
     /// Reads one byte for the algorithm, and three numbers of 4 bytes.
     init(_ reader: inout ByteReader) throws(DatabaseError) {
-        let algorithm = try reader.integer(1)
-        let numbers = (try reader.integer(4), try reader.integer(4), try reader.integer(4))
+        let algorithm = try reader.number(bytes: 1)
+        let numbers = (try reader.number(bytes: 4), try reader.number(bytes: 4), try reader.number(bytes: 4))
         switch (algorithm, numbers) {
         case (1, (let iterations, 0, 0)): self = .pbkdf2(iterations: iterations)
         case (2, (let memory, let passes, let lanes)): self = .argon2id(memory: memory, passes: passes, lanes: lanes)
@@ -103,13 +103,13 @@ extension KeySlots.Derivation {
         do throws(DatabaseError) { try validate() } catch { throw .damagedSlots(error.message) }
     }
 
-    func write(to writer: inout ByteWriter) {
+    func write(to writer: inout [UInt8]) {
         let (algorithm, numbers) =
             switch self {
             case .pbkdf2(let iterations): (1, [iterations, 0, 0])
             case .argon2id(let memory, let passes, let lanes): (2, [memory, passes, lanes])
             }
-        writer.integer(algorithm, 1)
-        for number in numbers { writer.integer(number, 4) }
+        writer.append(number: algorithm, bytes: 1)
+        for number in numbers { writer.append(number: number, bytes: 4) }
     }
 }

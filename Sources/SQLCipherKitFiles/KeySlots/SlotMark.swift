@@ -18,14 +18,12 @@ struct SlotMark: Hashable, Sendable {
         init(_ reader: inout ByteReader) throws(DatabaseError) {
             id = try reader.bytes(SlotTable.idCount)
             secret = try reader.bytes(Self.secretCount)
-            label = String(decoding: try reader.bytes(try reader.integer(2)), as: UTF8.self)
+            label = try reader.label()
         }
 
-        func write(to writer: inout ByteWriter) {
-            writer.bytes(id)
-            writer.bytes(secret)
-            writer.integer(label.utf8.count, 2)
-            writer.bytes(Array(label.utf8))
+        func write(to writer: inout [UInt8]) {
+            writer += id + secret
+            writer.append(label: label)
         }
     }
 
@@ -47,16 +45,16 @@ struct SlotMark: Hashable, Sendable {
     }
 
     private static func read(_ bytes: [UInt8]) throws(DatabaseError) -> [Slot] {
-        var reader = ByteReader(bytes[...]), slots: [Slot] = []
+        var reader = ByteReader(slots: bytes), slots: [Slot] = []
         while !reader.isAtEnd { slots.append(try Slot(&reader)) }
         return slots
     }
 
     fileprivate var slotBytes: [UInt8]? {
         guard let slots else { return nil }
-        var writer = ByteWriter()
+        var writer: [UInt8] = []
         for slot in slots { slot.write(to: &writer) }
-        return writer.result
+        return writer
     }
 }
 

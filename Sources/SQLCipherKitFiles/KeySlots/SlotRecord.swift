@@ -52,30 +52,29 @@ struct SlotRecord: Hashable, Sendable {
     }
 
     init(_ reader: inout ByteReader, version: Int) throws(DatabaseError) {
-        guard let form = version == 1 ? .uncommitted : Form(rawValue: try reader.integer(1)) else {
+        guard let form = version == 1 ? .uncommitted : Form(rawValue: try reader.number(bytes: 1)) else {
             throw .damagedSlots("a slot of an unknown form")
         }
         self.form = form
         id = try reader.bytes(SlotTable.idCount)
-        guard let kind = KeySlots.Slot.Kind(rawValue: UInt8(try reader.integer(1))) else {
+        guard let kind = KeySlots.Slot.Kind(rawValue: try reader.number()) else {
             throw .damagedSlots("a slot of an unknown kind")
         }
         self.kind = kind
         if form == .uncommitted {
-            guard try reader.integer(1) == 1, try reader.integer(1) == 1 else {
+            guard try reader.bytes(2) == [1, 1] else {
                 throw .damagedSlots("a slot of an unknown algorithm")
             }
-            derivation = .pbkdf2(iterations: try reader.integer(4))
+            derivation = .pbkdf2(iterations: try reader.number(bytes: 4))
             do throws(DatabaseError) { try derivation.validate() } catch { throw .damagedSlots(error.message) }
         } else {
             derivation = try KeySlots.Derivation(&reader)
-            guard try reader.integer(1) == 1 else { throw .damagedSlots("a slot of an unknown algorithm") }
+            guard try reader.bytes(1) == [1] else { throw .damagedSlots("a slot of an unknown algorithm") }
         }
         salt = try reader.bytes(Self.saltCount)
-        created = try reader.integer(8)
-        changed = try reader.integer(8)
-        let utf8 = try reader.bytes(try reader.integer(2))
-        guard let label = String(validating: utf8, as: UTF8.self) else { throw .damagedSlots("a label that is not UTF-8") }
+        created = try reader.number(bytes: 8)
+        changed = try reader.number(bytes: 8)
+        let label = try reader.label()
         do throws(DatabaseError) { try KeySlots.validate(label: label) } catch { throw .damagedSlots(error.message) }
         self.label = label
         if form == .committed { commitment = try reader.bytes(Self.commitmentCount) }
@@ -83,10 +82,10 @@ struct SlotRecord: Hashable, Sendable {
         guard wrapped.form != .passphrase else { throw .damagedSlots("a slot with a key of an unknown form") }
     }
 
-    func write(to writer: inout ByteWriter) {
-        writer.integer(form.rawValue, 1)
+    func write(to writer: inout [UInt8]) {
+        writer.append(number: form.rawValue, bytes: 1)
         header(to: &writer)
-        writer.bytes(commitment)
+        writer += commitment
         wrapped.write(to: &writer)
     }
 
@@ -102,33 +101,29 @@ struct SlotRecord: Hashable, Sendable {
         return try wrapped.open(under: keys.wrapping, associated: associated(file))
     }
 
-    private func header(to writer: inout ByteWriter) {
-        writer.bytes(id)
-        writer.integer(Int(kind.rawValue), 1)
+    private func header(to writer: inout [UInt8]) {
+        writer += id
+        writer.append(number: kind.rawValue)
         if form == .uncommitted {
-            writer.integer(1, 1)
-            writer.integer(1, 1)
-            writer.integer(derivation.cost, 4)
+            writer += [1, 1]
+            writer.append(number: derivation.cost, bytes: 4)
         } else {
             derivation.write(to: &writer)
-            writer.integer(1, 1)
+            writer.append(1)
         }
-        writer.bytes(salt)
-        writer.integer(created, 8)
-        writer.integer(changed, 8)
-        let utf8 = Array(label.utf8)
-        writer.integer(utf8.count, 2)
-        writer.bytes(utf8)
+        writer += salt
+        writer.append(number: created, bytes: 8)
+        writer.append(number: changed, bytes: 8)
+        writer.append(label: label)
     }
 
     /// Everything before the wrapped key, and the file that the slot belongs to, are authenticated with it.
     private func associated(_ file: [UInt8]) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.bytes(SlotTable.magic)
-        writer.integer(form.rawValue, 2)
-        writer.bytes(file)
+        var writer = SlotTable.magic
+        writer.append(number: form.rawValue, bytes: 2)
+        writer += file
         header(to: &writer)
-        return writer.result
+        return writer
     }
 }
 

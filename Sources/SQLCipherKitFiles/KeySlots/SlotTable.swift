@@ -35,25 +35,25 @@ struct SlotTable: Hashable, Sendable {
     init(parsing bytes: [UInt8]) throws(DatabaseError) {
         guard bytes.count <= Self.maximumBytes else { throw .damagedSlots("they are larger than \(Self.maximumBytes) bytes") }
         guard bytes.count > Self.macCount else { throw .damagedSlots("they are truncated") }
-        var reader = ByteReader(bytes[..<(bytes.count - Self.macCount)])
+        var reader = ByteReader(slots: bytes[..<(bytes.count - Self.macCount)])
         guard try reader.bytes(Self.magic.count) == Self.magic else { throw .damagedSlots("they are not SQLCipherKit key slots") }
-        version = try reader.integer(2)
+        version = try reader.number(bytes: 2)
         guard (1...Self.version).contains(version) else { throw .damagedSlots("they have the unknown version \(version)") }
-        let flags = try reader.integer(2)
+        let flags = try reader.number(bytes: 2)
         guard flags & ~(version == 1 ? 1 : 3) == 0 else { throw .damagedSlots("they have unknown flags") }
         id = try reader.bytes(Self.idCount)
-        generation = try reader.integer(8)
+        generation = try reader.number(bytes: 8)
         // Version 1 has no flag for it.
         isForNewDatabase = version == 1 ? generation == 1 : flags & 2 != 0
         guard generation > 0 else { throw .damagedSlots("they have no generation") }
         if version > 1 {
-            let count = try reader.integer(2)
+            let count = try reader.number(bytes: 2)
             guard (1...Self.maximumHistory).contains(count), count <= generation else {
                 throw .damagedSlots("they name \(count) changes")
             }
             for _ in 0..<count { history.append(try reader.bytes(Self.idCount)) }
         }
-        let count = try reader.integer(2)
+        let count = try reader.number(bytes: 2)
         guard (1...KeySlots.maximumSlots).contains(count) else { throw .damagedSlots("they claim to be \(count)") }
         if flags & 1 == 1 { previous = try WrappedKey(&reader) }
         for _ in 0..<count {
@@ -89,19 +89,17 @@ struct SlotTable: Hashable, Sendable {
 
     /// Returns the bytes to store, authenticated under the database key.
     func bytes(under key: Encryption) throws(DatabaseError) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.bytes(Self.magic)
-        writer.integer(Self.version, 2)
-        writer.integer((previous == nil ? 0 : 1) | (isForNewDatabase ? 2 : 0), 2)
-        writer.bytes(id)
-        writer.integer(generation, 8)
-        writer.integer(history.count, 2)
-        for change in history { writer.bytes(change) }
-        writer.integer(slots.count, 2)
+        var writer = Self.magic
+        writer.append(number: Self.version, bytes: 2)
+        writer.append(number: (previous == nil ? 0 : 1) | (isForNewDatabase ? 2 : 0), bytes: 2)
+        writer += id
+        writer.append(number: generation, bytes: 8)
+        writer.append(number: history.count, bytes: 2)
+        for change in history { writer += change }
+        writer.append(number: slots.count, bytes: 2)
         previous?.write(to: &writer)
         for slot in slots { slot.write(to: &writer) }
-        let body = writer.result
-        let bytes = body + (try Self.mac(body[...], key, Self.version))
+        let bytes = writer + (try Self.mac(writer[...], key, Self.version))
         guard bytes.count <= Self.maximumBytes else {
             throw .invalidArgument("the key slots would be larger than \(Self.maximumBytes) bytes")
         }
@@ -156,35 +154,24 @@ struct SlotTable: Hashable, Sendable {
     }
 }
 
-/// Reads big-endian integers and bytes, and throws if there are not enough left.
-struct ByteReader {
-    private var rest: ArraySlice<UInt8>
+extension ByteReader {
+    /// Reads bytes of key slots, and throws ``DatabaseError/Reason/keySlotsDamaged``.
+    init(slots bytes: some Sequence<UInt8>) { self.init(bytes) { .damagedSlots("they are truncated, or a number is too large") } }
 
-    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+    mutating func bytes(_ count: Int) throws(DatabaseError) -> [UInt8] { Array(try take(count)) }
 
-    var isAtEnd: Bool { rest.isEmpty }
-
-    mutating func bytes(_ count: Int) throws(DatabaseError) -> [UInt8] {
-        guard count >= 0, count <= rest.count else { throw .damagedSlots("they are truncated") }
-        defer { rest = rest.dropFirst(count) }
-        return Array(rest.prefix(count))
-    }
-
-    /// Reads an integer of up to 8 bytes; of 8 bytes, the highest bit must not be set.
-    mutating func integer(_ count: Int) throws(DatabaseError) -> Int {
-        let value = try bytes(count).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        guard let value = Int(exactly: value) else { throw .damagedSlots("a number is too large") }
-        return value
+    /// A text after its number of bytes.
+    mutating func label() throws(DatabaseError) -> String {
+        guard let label = String(validating: try take(number(Int.self, bytes: 2)), as: UTF8.self) else {
+            throw .damagedSlots("a label that is not UTF-8")
+        }
+        return label
     }
 }
 
-/// Writes the format that `ByteReader` reads.
-struct ByteWriter {
-    private(set) var result: [UInt8] = []
-
-    mutating func bytes(_ bytes: [UInt8]) { result += bytes }
-
-    mutating func integer(_ value: Int, _ count: Int) {
-        for index in 0..<count { result.append(UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - index)))) }
+extension [UInt8] {
+    mutating func append(label: String) {
+        append(number: label.utf8.count, bytes: 2)
+        append(contentsOf: label.utf8)
     }
 }

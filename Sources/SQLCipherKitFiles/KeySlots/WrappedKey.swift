@@ -39,8 +39,8 @@ struct WrappedKey: Hashable, Sendable {
     }
 
     init(_ reader: inout ByteReader) throws(DatabaseError) {
-        guard let form = Form(rawValue: try reader.integer(1)) else { throw .damagedSlots("a key of an unknown form") }
-        let count = try reader.integer(2)
+        guard let form = Form(rawValue: try reader.number(bytes: 1)) else { throw .damagedSlots("a key of an unknown form") }
+        let count = try reader.number(bytes: 2)
         guard form == .raw ? count == 32 || count == 48 : (1...Self.maximumCount).contains(count) else {
             throw .damagedSlots("a key of \(count) bytes")
         }
@@ -50,12 +50,10 @@ struct WrappedKey: Hashable, Sendable {
         tag = try reader.bytes(Int(SQLCIPHERKIT_SEAL_TAG))
     }
 
-    func write(to writer: inout ByteWriter) {
-        writer.integer(form.rawValue, 1)
-        writer.integer(bytes.count, 2)
-        writer.bytes(nonce)
-        writer.bytes(bytes)
-        writer.bytes(tag)
+    func write(to writer: inout [UInt8]) {
+        writer.append(number: form.rawValue, bytes: 1)
+        writer.append(number: bytes.count, bytes: 2)
+        writer += nonce + bytes + tag
     }
 
     /// Returns the key, or nil if it was wrapped under another one or has been changed since.

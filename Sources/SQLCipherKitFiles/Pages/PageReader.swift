@@ -67,27 +67,6 @@ struct PageReader {
     }
 }
 
-/// Numbers in the format of SQLite's files (<https://sqlite.org/fileformat2.html>). Each is nil past the end.
-extension Array<UInt8> {
-    func bigEndian(at offset: Int, bytes count: Int) -> Int? {
-        guard offset >= 0, offset + count <= self.count else { return nil }
-        return self[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
-    }
-
-    /// A variable-length integer, and the offset of its end.
-    func variableLength(at offset: Int) -> (value: UInt64, end: Int)? {
-        var value: UInt64 = 0
-        for index in 0..<9 {
-            guard offset >= 0, offset + index < count else { return nil }
-            let byte = UInt64(self[offset + index])
-            if index == 8 { return (value << 8 | byte, offset + 9) }
-            value = value << 7 | byte & 0x7f
-            if byte < 0x80 { return (value, offset + index + 1) }
-        }
-        return nil
-    }
-}
-
 /// How a database lays out its content on pages. Two databases must share it for pages to be copied unchanged.
 ///
 /// SQLite would also copy between different layouts, and write a file that cannot be read.

@@ -51,8 +51,7 @@ struct StoredRecord {
     /// A number as a floating-point one.
     func real(_ index: Int) -> Double? {
         guard values[index].type == 7 else { return integer(index).map(Double.init) }
-        let start = values[index].range.lowerBound
-        return bytes.bigEndian(at: start, bytes: 8).map { Double(bitPattern: UInt64(bitPattern: Int64($0))) }
+        return bytes.bigEndian(at: values[index].range.lowerBound, as: UInt64.self).map { Double(bitPattern: $0) }
     }
 
     func integer(_ index: Int) -> Int64? {
@@ -61,7 +60,8 @@ struct StoredRecord {
         case 8: return 0
         case 9: return 1
         case 1...6 where !isCut(index):
-            return bytes[range].reduce(bytes[range.lowerBound] & 0x80 == 0 ? 0 : -1 as Int64) { $0 << 8 | Int64($1) }
+            let unused = 64 - 8 * range.count
+            return bytes.bigEndian(at: range.lowerBound, bytes: range.count, as: Int64.self).map { ($0 << unused) >> unused }
         default: return nil
         }
     }
@@ -70,12 +70,8 @@ struct StoredRecord {
     func text(_ index: Int, _ encoding: Encoding) -> String? {
         guard isText(index), let part = bytes(index) else { return nil }
         if encoding == .utf8 { return String(decoding: part, as: UTF8.self) }
-        let first = Array(part)
-        let units = stride(from: 0, to: first.count - 1, by: 2).map { index in
-            encoding == .utf16LittleEndian
-                ? UInt16(first[index]) | UInt16(first[index + 1]) << 8 : UInt16(first[index]) << 8 | UInt16(first[index + 1])
-        }
-        return String(decoding: units, as: UTF16.self)
+        let units = stride(from: 0, to: part.count - 1, by: 2).compactMap { part.bigEndian(at: $0, as: UInt16.self) }
+        return String(decoding: encoding == .utf16LittleEndian ? units.map(\.byteSwapped) : units, as: UTF16.self)
     }
 
     /// How a database stores text, by the number in its header.

@@ -14,6 +14,24 @@ struct TreePage {
         let overflow: Int?
     }
 
+    /// A record with its overflow pages, up to the first that cannot be read.
+    /// - Parameters:
+    ///   - page: the page with the cell.
+    ///   - usableSize: the number of bytes of a page that hold content.
+    ///   - read: reads an overflow page, of which so many bytes are in use.
+    static func record(
+        _ cell: Cell, _ page: [UInt8], _ usableSize: Int, _ read: (_ page: Int, _ used: Int) throws -> [UInt8]?
+    ) rethrows -> [UInt8] {
+        var record = Array(page[cell.record ?? 0..<0]), next = cell.overflow ?? 0
+        while record.count < cell.size, next > 0 {
+            let used = min(usableSize, 4 + cell.size - record.count)
+            guard let page = try read(next, used) else { break }
+            record += page[4..<used]
+            next = page.bigEndian(at: 0, bytes: 4) ?? 0
+        }
+        return record
+    }
+
     let kind: Kind
     private(set) var cells: [Cell] = []
     /// The number of cells that could not be read.

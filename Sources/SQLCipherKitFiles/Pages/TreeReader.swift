@@ -77,23 +77,15 @@ struct TreeReader {
 
     /// The bytes of a record, up to the first overflow page that is lost.
     private mutating func record(_ cell: TreePage.Cell, _ page: [UInt8]) throws -> [UInt8] {
-        guard let range = cell.record else { return [] }
-        var record = Array(page[range])
-        guard var next = cell.overflow else { return record }
-        try map.meter.require(bytes: cell.size)
-        record.reserveCapacity(cell.size)
+        if cell.overflow != nil { try map.meter.require(bytes: cell.size) }
         var pages: Set<Int> = []
-        while record.count < cell.size {
-            guard pages.insert(next).inserted else { break }
+        return try TreePage.record(cell, page, source.usableSize) { next, _ in
+            guard pages.insert(next).inserted else { return nil }
             try map.meter.use()
-            guard let more = try source.page(next) else {
-                if next > 0, visited.insert(next).inserted { losses.pages.append(next) }
-                break
-            }
-            record += more[4..<min(source.usableSize, 4 + cell.size - record.count)]
-            next = more.bigEndian(at: 0, bytes: 4) ?? 0
+            let more = try source.page(next)
+            if more == nil, visited.insert(next).inserted { losses.pages.append(next) }
+            return more
         }
-        return record
     }
 }
 

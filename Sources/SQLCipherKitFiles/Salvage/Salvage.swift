@@ -110,13 +110,7 @@ struct Salvage {
         func number(at offset: Int) -> Int { header?.bigEndian(at: offset, bytes: 4) ?? 0 }
         let autoVacuum = number(at: 52) == 0 ? 0 : number(at: 64) == 0 ? 1 : 2
         let name = StoredRecord.Encoding.names[encoding] ?? "UTF-8"
-        opening.beforeHeader = { copy in
-            if let pageSize { try copy.execute(SQL(raw: "PRAGMA page_size = \(pageSize)")) }
-            try copy.execute(SQL(raw: "PRAGMA encoding = '\(name)'"))
-            try copy.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
-            // The encoding is only written with the first table, and there may be no table to copy.
-            if name != "UTF-8" { try copy.execute(SQLScript("CREATE TABLE encoding_keeper(x); DROP TABLE encoding_keeper")) }
-        }
+        opening.beforeHeader = { copy in try copy.setShape(pageSize: pageSize, encoding: name, autoVacuum: autoVacuum) }
         let copy = try Connection(.file(newPath), key: newKey, configuration: opening)
         try copy.disableJournal()
         for pragma in ["foreign_keys = OFF", "writable_schema = ON"] { try copy.execute(SQL(raw: "PRAGMA \(pragma)")) }

@@ -60,10 +60,10 @@ struct ReplicaBlock {
         var table: [UInt8] = []
         table.reserveCapacity(64 + 8 * frames.count + record.count)
         table.append(signed: time)
-        for number in [age, commits] { table.append(short: number) }
+        for number in [age, commits] { table.append(varint: number) }
         for frame in frames {
-            table.append(short: UInt64(frame.page))
-            table.append(short: UInt64(frame.size))
+            table.append(varint: frame.page)
+            table.append(varint: frame.size)
         }
         table += record
         var bytes = Self.magic + [kind.rawValue, 0, 0]
@@ -75,8 +75,7 @@ struct ReplicaBlock {
         bytes.append(number: first)
         bytes += predecessor + nonce
         bytes += pages
-        let sealed = try bytes.withUnsafeBytes { try key.seal(table, with: $0, nonce: nonce) }
-        return bytes + sealed
+        return bytes + (try key.seal(table, with: bytes, nonce: nonce))
     }
 
     /// A block that was read: without its pages, and with the places of these and of its end.
@@ -88,29 +87,29 @@ struct ReplicaBlock {
         guard object.count - offset >= headerCount, object.slice(offset..<offset + 5).elementsEqual(magic),
             let kind = Kind(rawValue: object[offset + 5])
         else { throw DatabaseError.damagedReplica("an object does not hold what it should") }
-        let header = object.slice(offset..<offset + headerCount)
-        let count = Int(header.number(at: 12, as: UInt32.self)), pageSize = Int(header.number(at: 16, as: UInt32.self))
-        let size = Int(header.number(at: 20, as: UInt32.self))
+        var header = ByteReader(replica: object.slice(offset + 8..<offset + headerCount))
+        let generation = try header.number(UInt32.self), count = try header.number(Int.self, bytes: 4)
+        let pageSize = try header.number(Int.self, bytes: 4), size = try header.number(Int.self, bytes: 4)
         guard (512...65536).contains(pageSize) else { throw DatabaseError.damagedReplica("an object has an impossible page size") }
-        let first: UInt64 = header.number(at: 24)
+        let first = try header.number(UInt64.self), predecessor = Array(try header.take(ReplicaKey.tagCount))
         guard first < 1 << 60 else { throw DatabaseError.damagedReplica("an object has an impossible position") }
         let pages = offset + headerCount..<offset + headerCount + count * pageSize
         let end = pages.upperBound + size + ReplicaKey.tagCount
         guard end <= object.count else { throw DatabaseError.damagedReplica("an object is cut off") }
-        let table = key.open(
-            object.slice(pages.upperBound..<end), with: object.slice(offset..<pages.upperBound), nonce: header.slice(48..<60))
+        let table = header.rest().withUnsafeBytes { nonce in
+            key.open(object.slice(pages.upperBound..<end), with: object.slice(offset..<pages.upperBound), nonce: nonce)
+        }
         guard let table else { throw DatabaseError.damagedReplica("an object was changed, or sealed with another key") }
-        var parser = ByteParser(table)
-        let time = try parser.signed(), age = try parser.position(), commits = try parser.position()
+        var reader = ByteReader(replica: table)
+        let time = try reader.signed(), age = try reader.position(), commits = try reader.position()
         var block = ReplicaBlock(
-            kind: kind, generation: header.number(at: 8), first: first, pageSize: pageSize,
-            predecessor: Array(header.slice(32..<48)), time: time, age: age, commits: commits)
+            kind: kind, generation: generation, first: first, pageSize: pageSize, predecessor: predecessor, time: time, age: age,
+            commits: commits)
         block.frames.reserveCapacity(count)
         for _ in 0..<count {
-            let page = try parser.count(atMost: Int(UInt32.max)), size = try parser.count(atMost: Int(UInt32.max))
-            block.frames.append(Frame(page: UInt32(page), size: UInt32(size)))
+            block.frames.append(Frame(page: try reader.uint32(), size: try reader.uint32()))
         }
-        block.record = parser.rest()
+        block.record = reader.rest()
         return (block, pages, end, Array(object.slice(end - ReplicaKey.tagCount..<end)))
     }
 

@@ -21,16 +21,16 @@ struct ChainPlace: Codable, Hashable {
 
     func append(to bytes: inout [UInt8]) {
         bytes += term
-        bytes.append(short: link)
+        bytes.append(varint: link)
         bytes += tag
     }
 
     init(term: [UInt8], link: UInt64, tag: [UInt8]) { (self.term, self.link, self.tag) = (term, link, tag) }
 
-    init(_ parser: inout ByteParser) throws(DatabaseError) {
-        term = Array(try parser.take(Self.termCount))
-        link = try parser.position()
-        tag = Array(try parser.take(ReplicaKey.tagCount))
+    init(_ reader: inout ByteReader) throws(DatabaseError) {
+        term = Array(try reader.take(Self.termCount))
+        link = try reader.position()
+        tag = Array(try reader.take(ReplicaKey.tagCount))
     }
 }
 
@@ -47,9 +47,9 @@ struct TermOpening {
 
     var record: [UInt8] {
         var bytes = term
-        bytes.append(short: UInt64(ancestry.count))
+        bytes.append(varint: ancestry.count)
         for place in ancestry { place.append(to: &bytes) }
-        bytes.append(short: UInt64(first))
+        bytes.append(varint: first)
         return bytes
     }
 
@@ -57,12 +57,12 @@ struct TermOpening {
         (self.term, self.ancestry, self.first) = (term, Array(ancestry.prefix(Self.largestAncestry)), first)
     }
 
-    init(_ record: [UInt8]) throws {
-        var parser = ByteParser(record)
-        term = Array(try parser.take(ChainPlace.termCount))
+    init(_ record: some Sequence<UInt8>) throws {
+        var reader = ByteReader(replica: record)
+        term = Array(try reader.take(ChainPlace.termCount))
         ancestry = []
-        for _ in 0..<(try parser.count(atMost: Self.largestAncestry)) { ancestry.append(try ChainPlace(&parser)) }
-        first = UInt32(try parser.count(atMost: Int(UInt32.max)))
+        for _ in 0..<(try reader.count(atMost: Self.largestAncestry)) { ancestry.append(try ChainPlace(&reader)) }
+        first = try reader.uint32()
     }
 
     /// Reads how a term began.

@@ -33,38 +33,40 @@ struct ReplicaContents {
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         place.append(to: &bytes)
-        for number in [UInt64(generation), frames, commits, UInt64(pageSize)] { bytes.append(short: number) }
+        for number in [UInt64(generation), frames, commits, UInt64(pageSize)] { bytes.append(varint: number) }
         mark.append(to: &bytes)
         bytes.append(signed: latest)
-        bytes.append(short: age)
-        bytes.append(short: believed)
-        bytes.append(short: snapshot == nil ? 0 : 1)
+        bytes.append(varint: age)
+        bytes.append(varint: believed)
+        bytes.append(varint: snapshot == nil ? 0 : 1)
         if let snapshot {
-            for number in [snapshot.commits, UInt64(snapshot.size), snapshot.age] { bytes.append(short: number) }
+            for number in [snapshot.commits, UInt64(snapshot.size), snapshot.age] { bytes.append(varint: number) }
         }
-        for number in [logged, joined, begun.number, UInt64(begun.parts), counter] { bytes.append(short: number) }
-        bytes.append(short: UInt64(formers.count))
+        for number in [logged, joined, begun.number, UInt64(begun.parts), counter] { bytes.append(varint: number) }
+        bytes.append(varint: formers.count)
         for id in formers { bytes += id }
         index.append(to: &bytes)
         return bytes
     }
 
     init(_ bytes: [UInt8]) throws {
-        var parser = ByteParser(bytes)
-        place = try ChainPlace(&parser)
-        generation = UInt32(try parser.count(atMost: Int(UInt32.max) - 1))
-        (frames, commits) = (try parser.position(), try parser.position())
-        pageSize = try parser.count(atMost: 65536)
-        mark = try LogMark(&parser)
-        latest = try parser.signed()
-        (age, believed) = (try parser.position(), try parser.position())
-        if try parser.count(atMost: 1) == 1 { snapshot = (try parser.position(), try parser.count(), try parser.position()) }
-        (logged, joined) = (try parser.position(), try parser.position())
-        begun = (try parser.position(), try parser.count(atMost: 1 << 32))
-        counter = try parser.position()
-        for _ in 0..<(try parser.count(atMost: 4 * ReplicaHead.largestSectionCount)) { formers.append(Array(try parser.take(8))) }
-        index = try ReplicaIndex(&parser)
-        guard parser.isAtEnd else { throw DatabaseError.damagedReplica("the head is of an unknown form") }
+        var reader = ByteReader(replica: bytes)
+        place = try ChainPlace(&reader)
+        generation = UInt32(try reader.count(atMost: Int(UInt32.max) - 1))
+        (frames, commits) = (try reader.position(), try reader.position())
+        pageSize = try reader.count(atMost: 65536)
+        mark = try LogMark(&reader)
+        latest = try reader.signed()
+        (age, believed) = (try reader.position(), try reader.position())
+        if try reader.count(atMost: 1) == 1 {
+            snapshot = (try reader.position(), try reader.count(atMost: 1 << 48), try reader.position())
+        }
+        (logged, joined) = (try reader.position(), try reader.position())
+        begun = (try reader.position(), try reader.count(atMost: 1 << 32))
+        counter = try reader.position()
+        for _ in 0..<(try reader.count(atMost: 4 * ReplicaHead.largestSectionCount)) { formers.append(Array(try reader.take(8))) }
+        index = try ReplicaIndex(&reader)
+        guard reader.isAtEnd else { throw DatabaseError.damagedReplica("the head is of an unknown form") }
     }
 }
 
@@ -72,15 +74,13 @@ extension LogMark {
     func append(to bytes: inout [UInt8]) {
         bytes.append(number: salts)
         bytes.append(number: checksum)
-        for number in [frame, pages, commits] { bytes.append(short: UInt64(number)) }
+        for number in [frame, pages, commits] { bytes.append(varint: number) }
     }
 
-    init(_ parser: inout ByteParser) throws {
+    init(_ reader: inout ByteReader) throws {
         self.init()
-        (salts, checksum) = (try parser.number(), try parser.number())
-        frame = UInt32(try parser.count(atMost: Int(UInt32.max)))
-        pages = UInt32(try parser.count(atMost: Int(UInt32.max)))
-        commits = UInt32(try parser.count(atMost: Int(UInt32.max)))
+        (salts, checksum) = (try reader.number(), try reader.number())
+        (frame, pages, commits) = (try reader.uint32(), try reader.uint32(), try reader.uint32())
     }
 }
 

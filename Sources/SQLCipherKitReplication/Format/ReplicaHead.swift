@@ -21,19 +21,12 @@ struct ReplicaHead {
         var prefix: String { id.hexadecimal + "/" }
 
         func contents(with key: ReplicaKey) throws -> ReplicaContents? {
-            let associated = magic + id + salt
-            let plain = sealed.withUnsafeBytes { sealed in
-                associated.withUnsafeBytes { associated in
-                    nonce.withUnsafeBytes { key.open(sealed, with: associated, nonce: $0) }
-                }
-            }
-            return try plain.map { try ReplicaContents($0) }
+            try key.open(sealed[...], with: magic + id + salt, nonce: nonce).map { try ReplicaContents($0) }
         }
 
         mutating func seal(_ contents: ReplicaContents, with key: ReplicaKey) throws {
-            let associated = magic + id + salt
             nonce = try ReplicaKey.random(ReplicaKey.nonceCount)
-            sealed = try associated.withUnsafeBytes { try key.seal(contents.bytes, with: $0, nonce: nonce) }
+            sealed = try key.seal(contents.bytes, with: magic + id + salt, nonce: nonce)
         }
     }
 
@@ -53,9 +46,9 @@ struct ReplicaHead {
 
     var bytes: [UInt8] {
         var bytes = Self.magic
-        bytes.append(short: UInt64(removed.count))
+        bytes.append(varint: removed.count)
         for id in removed { bytes += id }
-        bytes.append(short: UInt64(sections.count))
+        bytes.append(varint: sections.count)
         for section in sections {
             bytes += section.id + section.salt + section.nonce
             bytes.append(number: UInt32(section.sealed.count))
@@ -68,24 +61,24 @@ struct ReplicaHead {
 
     /// - Throws: ``DatabaseError/Reason/replicaDamaged``.
     init(_ bytes: [UInt8]) throws {
-        var parser = ByteParser(bytes)
-        guard let magic = try? parser.take(5), magic.elementsEqual(Self.magic) else {
+        var reader = ByteReader(replica: bytes)
+        guard let magic = try? reader.take(5), magic.elementsEqual(Self.magic) else {
             throw DatabaseError.damagedReplica("the head is of an unknown form")
         }
-        let gone = try parser.short(), limit = UInt64(Self.largestSectionCount)
+        let gone = try reader.varint(), limit = UInt64(Self.largestSectionCount)
         guard gone <= 4 * limit else { throw DatabaseError.damagedReplica("the head has too many removed sections") }
-        for _ in 0..<gone { removed.append(Array(try parser.take(8))) }
-        let count = try parser.short()
+        for _ in 0..<gone { removed.append(Array(try reader.take(8))) }
+        let count = try reader.varint()
         guard count <= limit else {
             throw DatabaseError.damagedReplica("the head has \(count) sections, and a replica makes at most \(limit)")
         }
         for _ in 0..<count {
-            let id = try parser.take(8), salt = try parser.take(16), nonce = try parser.take(ReplicaKey.nonceCount)
-            let sealed = try parser.take(Int(try parser.number(UInt32.self)))
+            let id = try reader.take(8), salt = try reader.take(16), nonce = try reader.take(ReplicaKey.nonceCount)
+            let sealed = try reader.take(Int(try reader.number(UInt32.self)))
             sections.append(Section(id: Array(id), salt: Array(salt), nonce: Array(nonce), sealed: Array(sealed)))
         }
-        mark = Array(try parser.take(mark.count))
-        guard parser.isAtEnd else { throw DatabaseError.damagedReplica("the head has too many bytes") }
+        mark = Array(try reader.take(mark.count))
+        guard reader.isAtEnd else { throw DatabaseError.damagedReplica("the head has too many bytes") }
     }
 
     /// Reads the head.

@@ -185,9 +185,9 @@ extension ReplicaIndex.PageEntry {
         guard blocks.count == 1, blocks[0].block.kind == .page, blocks[0].tag == tag else {
             throw DatabaseError.damagedReplica("a page of the index is out of place")
         }
-        var parser = ByteParser(blocks[0].block.record)
-        let entries = try ReplicaIndex.entries(&parser)
-        guard parser.isAtEnd, entries.reduce(0, { $0 + $1.count }) == count else {
+        var reader = ByteReader(replica: blocks[0].block.record)
+        let entries = try ReplicaIndex.entries(&reader)
+        guard reader.isAtEnd, entries.reduce(0, { $0 + $1.count }) == count else {
             throw DatabaseError.damagedReplica("a page of the index is of an unknown form")
         }
         return entries
@@ -210,22 +210,22 @@ extension ReplicaIndex.LogEntry {
 
 extension ReplicaIndex {
     func append(to bytes: inout [UInt8]) {
-        for number in [first, kept, next, UInt64(levels.count)] { bytes.append(short: number) }
+        for number in [first, kept, next, UInt64(levels.count)] { bytes.append(varint: number) }
         for level in levels { Self.append(level, to: &bytes) }
     }
 
-    init(_ parser: inout ByteParser) throws {
-        (first, kept, next) = (try parser.position(), try parser.position(), try parser.position())
-        for _ in 0..<(try parser.count(atMost: 20)) { levels.append(try Self.entries(&parser)) }
+    init(_ reader: inout ByteReader) throws {
+        (first, kept, next) = (try reader.position(), try reader.position(), try reader.position())
+        for _ in 0..<(try reader.count(atMost: 20)) { levels.append(try Self.entries(&reader)) }
     }
 
     static func append(_ entries: [Entry], to bytes: inout [UInt8]) {
-        bytes.append(short: UInt64(entries.count))
+        bytes.append(varint: entries.count)
         for entry in entries { entry.append(to: &bytes) }
     }
 
-    static func entries(_ parser: inout ByteParser) throws -> [Entry] {
-        try (0..<(try parser.count(atMost: 4 * fanOut))).map { _ in try Entry(&parser) }
+    static func entries(_ reader: inout ByteReader) throws -> [Entry] {
+        try (0..<(try reader.count(atMost: 4 * fanOut))).map { _ in try Entry(&reader) }
     }
 }
 
@@ -235,70 +235,66 @@ extension ReplicaIndex.Entry {
         case .log(let entry):
             bytes += [1] + entry.term
             let numbers = [entry.link, UInt64(entry.generation), entry.first, entry.end - entry.first, entry.commitsBefore]
-            for number in numbers + [entry.commits - entry.commitsBefore] { bytes.append(short: number) }
+            for number in numbers + [entry.commits - entry.commitsBefore] { bytes.append(varint: number) }
             bytes.append(signed: entry.earliest)
             bytes.append(signed: entry.latest)
-            for number in [entry.age, UInt64(entry.size)] { bytes.append(short: number) }
+            for number in [entry.age, UInt64(entry.size)] { bytes.append(varint: number) }
             bytes += entry.tag
         case .snapshot(let entry):
             bytes += [2] + entry.term
             let numbers = [entry.number, UInt64(entry.parts), UInt64(entry.size), UInt64(entry.generation), UInt64(entry.pageSize)]
-            for number in numbers + [entry.first, entry.commitsBefore, entry.commits] { bytes.append(short: number) }
+            for number in numbers + [entry.first, entry.commitsBefore, entry.commits] { bytes.append(varint: number) }
             bytes.append(signed: entry.time)
-            for number in [entry.age, UInt64(entry.pages)] { bytes.append(short: number) }
+            for number in [entry.age, UInt64(entry.pages)] { bytes.append(varint: number) }
             bytes += entry.predecessor
             entry.place.append(to: &bytes)
         case .leftovers(let entry):
             bytes += [3] + entry.term
             let numbers = [entry.links.lowerBound, UInt64(entry.links.count), entry.snapshot, UInt64(entry.parts), entry.age]
-            for number in numbers { bytes.append(short: number) }
+            for number in numbers { bytes.append(varint: number) }
         case .page(let entry):
             bytes += [4] + entry.term
             let numbers = [entry.number, UInt64(entry.level), entry.first, entry.count, UInt64(entry.size)]
-            for number in numbers + [UInt64(entry.generation), entry.commits] { bytes.append(short: number) }
+            for number in numbers + [UInt64(entry.generation), entry.commits] { bytes.append(varint: number) }
             bytes.append(signed: entry.earliest)
-            bytes.append(short: entry.age)
+            bytes.append(varint: entry.age)
             bytes += entry.tag
         }
     }
 
-    init(_ parser: inout ByteParser) throws {
-        let kind = try parser.number(UInt8.self), term = Array(try parser.take(ChainPlace.termCount))
-        func generation() throws -> UInt32 { UInt32(try parser.count(atMost: Int(UInt32.max))) }
+    init(_ reader: inout ByteReader) throws {
+        let kind = try reader.number(UInt8.self), term = Array(try reader.take(ChainPlace.termCount))
         switch kind {
         case 1:
-            let link = try parser.position(), generation = try generation(), first = try parser.position()
-            let end = first + (try parser.position()), before = try parser.position(), commits = before + (try parser.position())
+            let link = try reader.position(), generation = try reader.uint32(), first = try reader.position()
+            let end = first + (try reader.position()), before = try reader.position(), commits = before + (try reader.position())
             self = .log(
                 ReplicaIndex.LogEntry(
                     term: term, link: link, generation: generation, first: first, end: end, commitsBefore: before, commits: commits,
-                    earliest: try parser.signed(), latest: try parser.signed(), age: try parser.position(),
-                    size: try parser.count(atMost: ReplicaObject.largestSize), tag: Array(try parser.take(ReplicaKey.tagCount))))
+                    earliest: try reader.signed(), latest: try reader.signed(), age: try reader.position(),
+                    size: try reader.count(atMost: ReplicaObject.largestSize), tag: Array(try reader.take(ReplicaKey.tagCount))))
         case 2:
-            self = .snapshot(
-                ReplicaIndex.SnapshotEntry(
-                    term: term, number: try parser.position(), parts: try parser.count(atMost: 1 << 32), size: try parser.count(),
-                    generation: try generation(), pageSize: try parser.count(atMost: 65536), first: try parser.position(),
-                    commitsBefore: try parser.position(), predecessor: [], commits: try parser.position(),
-                    time: try parser.signed(), age: try parser.position(), pages: try generation(), place: .none))
-            guard case .snapshot(var entry) = self else { return }
-            entry.predecessor = Array(try parser.take(ReplicaKey.tagCount))
-            entry.place = try ChainPlace(&parser)
+            var entry = ReplicaIndex.SnapshotEntry(
+                term: term, number: try reader.position(), parts: try reader.count(atMost: 1 << 32),
+                size: try reader.count(atMost: 1 << 48), generation: try reader.uint32(), pageSize: try reader.count(atMost: 65536),
+                first: try reader.position(), commitsBefore: try reader.position(), predecessor: [], commits: try reader.position(),
+                time: try reader.signed(), age: try reader.position(), pages: try reader.uint32(), place: .none)
+            entry.predecessor = Array(try reader.take(ReplicaKey.tagCount))
+            entry.place = try ChainPlace(&reader)
             self = .snapshot(entry)
         case 3:
-            let start = try parser.position(), count = try parser.position()
+            let start = try reader.position(), count = try reader.position()
             self = .leftovers(
                 ReplicaIndex.LeftoversEntry(
-                    term: term, links: start..<start + count, snapshot: try parser.position(),
-                    parts: try parser.count(atMost: 1 << 32), age: try parser.position()))
+                    term: term, links: start..<start + count, snapshot: try reader.position(),
+                    parts: try reader.count(atMost: 1 << 32), age: try reader.position()))
         case 4:
-            self = .page(
-                ReplicaIndex.PageEntry(
-                    term: term, number: try parser.position(), level: try parser.count(atMost: 20), first: try parser.position(),
-                    count: try parser.position(), tag: [], size: try parser.count(atMost: 1 << 20), generation: try generation(),
-                    commits: try parser.position(), earliest: try parser.signed(), age: try parser.position()))
-            guard case .page(var entry) = self else { return }
-            entry.tag = Array(try parser.take(ReplicaKey.tagCount))
+            var entry = ReplicaIndex.PageEntry(
+                term: term, number: try reader.position(), level: try reader.count(atMost: 20), first: try reader.position(),
+                count: UInt64(try reader.count(atMost: 1 << 40)), tag: [], size: try reader.count(atMost: 1 << 20),
+                generation: try reader.uint32(), commits: try reader.position(), earliest: try reader.signed(),
+                age: try reader.position())
+            entry.tag = Array(try reader.take(ReplicaKey.tagCount))
             self = .page(entry)
         default: throw DatabaseError.damagedReplica("the index has an entry of an unknown form")
         }

@@ -88,8 +88,8 @@ struct ReplicaTail {
         end.link += 1
         end.tag = tag
         if let log = blocks.last(where: { $0.block.kind == .log })?.block {
-            var parser = ByteParser(log.record)
-            mark = try LogMark(&parser)
+            var reader = ByteReader(replica: log.record)
+            mark = try LogMark(&reader)
         }
         latest = (last.block.time, last.block.age)
     }

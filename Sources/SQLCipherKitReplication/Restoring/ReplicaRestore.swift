@@ -245,13 +245,8 @@ private struct RestoreProgress: Codable {
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key has sealed something that is no record of this form.
     init?(_ record: [UInt8], with key: ReplicaKey) throws(DatabaseError) {
         guard record.count > ReplicaKey.nonceCount + ReplicaKey.tagCount else { return nil }
-        let start = ReplicaKey.nonceCount
-        let plain = record.withUnsafeBytes { record in
-            Self.magic.withUnsafeBytes { magic in
-                key.open(record.slice(start..<record.count), with: magic, nonce: record.slice(0..<start))
-            }
-        }
-        guard let plain else { return nil }
+        let nonce = Array(record.prefix(ReplicaKey.nonceCount))
+        guard let plain = key.open(record.dropFirst(nonce.count), with: Self.magic, nonce: nonce) else { return nil }
         do { self = try JSONDecoder().decode(Self.self, from: Data(plain)) } catch {
             throw .damagedReplica("what an interrupted restore has left is of an unknown form: remove the file -restoring-state")
         }
@@ -259,7 +254,7 @@ private struct RestoreProgress: Codable {
 
     func sealed(with key: ReplicaKey) throws -> [UInt8] {
         let nonce = try ReplicaKey.random(ReplicaKey.nonceCount), plain = [UInt8](try JSONEncoder().encode(self))
-        return try nonce + Self.magic.withUnsafeBytes { try key.seal(plain, with: $0, nonce: nonce) }
+        return try nonce + key.seal(plain, with: Self.magic, nonce: nonce)
     }
 
     /// Whether what was seen of the replica is in its history. If not, a state that is named may be restored all the same, without
@@ -295,7 +290,7 @@ private struct RestoreProgress: Codable {
 private extension ReplicaIndex.SnapshotEntry {
     var identity: [UInt8] {
         var bytes = term + predecessor
-        bytes.append(short: number)
+        bytes.append(varint: number)
         return bytes
     }
 }

@@ -25,11 +25,10 @@ struct ReplicaMemory {
     func read() throws(DatabaseError) -> [HeldPlace] {
         guard let note = try notes.read() else { return [] }
         do {
-            var parser = ByteParser(note), all: [HeldPlace] = []
-            while !parser.isAtEnd {
-                var held = HeldPlace(sections: [section], place: try ChainPlace(&parser), generation: try parser.number())
-                let record = try parser.take(try parser.count(atMost: 1 << 16))
-                held.ancestry = try TermOpening(Array(record)).ancestry
+            var reader = ByteReader(replica: note), all: [HeldPlace] = []
+            while !reader.isAtEnd {
+                var held = HeldPlace(sections: [section], place: try ChainPlace(&reader), generation: try reader.number())
+                held.ancestry = try TermOpening(reader.prefixed()).ancestry
                 all.append(held)
             }
             return all
@@ -46,9 +45,7 @@ struct ReplicaMemory {
         for held in all {
             held.place.append(to: &bytes)
             bytes.append(number: held.generation)
-            let record = TermOpening(term: held.place.term, ancestry: held.ancestry).record
-            bytes.append(short: UInt64(record.count))
-            bytes += record
+            bytes.append(prefixed: TermOpening(term: held.place.term, ancestry: held.ancestry).record)
         }
         return bytes
     }

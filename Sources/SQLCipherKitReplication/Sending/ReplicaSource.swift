@@ -282,22 +282,22 @@ private final class LogFile {
         (self.file, self.pageSize) = (file, pageSize)
         var header = [UInt8](repeating: 0, count: 32)
         let count = header.withUnsafeMutableBytes { file.read($0) }
-        let values = header.withUnsafeBytes { header in
-            (header.number(at: 0, as: UInt32.self), header.number(at: 16, as: UInt64.self), header.number(at: 24, as: UInt64.self))
-        }
-        isBigEndian = values.0 & 1 == 1
+        let magic = header.bigEndian(at: 0, as: UInt32.self), own = header.bigEndian(at: 16, as: UInt64.self)
+        let sum = header.bigEndian(at: 24, as: UInt64.self)
+        isBigEndian = magic.map { $0 & 1 == 1 } ?? false
         (frame, checksum, salts) = (mark.frame, mark.checksum, mark.salts)
-        guard count == 32, values.0 & ~1 == 0x377f_0682, values.1 == mark.salts else { throw Changed() }
+        guard count == 32, let magic, magic & ~1 == 0x377f_0682, own == mark.salts, let sum else { throw Changed() }
         guard frame > 0 else {
-            checksum = values.2
+            checksum = sum
             return
         }
         // The checksum of the frame at the position is that of the whole log up to there.
         var last = [UInt8](repeating: 0, count: 24)
         let offset = 32 + (Int(frame) - 1) * (24 + pageSize)
         let size = last.withUnsafeMutableBytes { file.read($0, at: offset) }
-        let (salts, sum) = last.withUnsafeBytes { ($0.number(at: 8, as: UInt64.self), $0.number(at: 16, as: UInt64.self)) }
-        guard size == 24, salts == mark.salts, sum == mark.checksum else { throw Changed() }
+        guard size == 24, last.bigEndian(at: 8, as: UInt64.self) == mark.salts,
+            last.bigEndian(at: 16, as: UInt64.self) == mark.checksum
+        else { throw Changed() }
     }
 
     /// Reads the next frames.
@@ -312,14 +312,17 @@ private final class LogFile {
             for index in 0..<count {
                 let header = bytes.slice(index * size..<index * size + 24)
                 let page = bytes.slice(index * size + 24..<(index + 1) * size)
-                guard header.number(at: 8, as: UInt64.self) == end.salts else { throw Changed() }
+                guard header.bigEndian(at: 8, as: UInt64.self) == end.salts else { throw Changed() }
                 var sums = (UInt32(truncatingIfNeeded: checksum >> 32), UInt32(truncatingIfNeeded: checksum))
                 add(header.slice(0..<8), to: &sums)
                 add(page, to: &sums)
                 checksum = UInt64(sums.0) << 32 | UInt64(sums.1)
-                guard header.number(at: 16, as: UInt64.self) == checksum else { throw Changed() }
+                guard header.bigEndian(at: 16, as: UInt64.self) == checksum,
+                    let number = header.bigEndian(at: 0, as: UInt32.self),
+                    let databaseSize = header.bigEndian(at: 4, as: UInt32.self)
+                else { throw Changed() }
                 frame += 1
-                body(ReplicaBlock.Frame(page: header.number(at: 0), size: header.number(at: 4)), page)
+                body(ReplicaBlock.Frame(page: number, size: databaseSize), page)
             }
         }
         if frame == end.frame, checksum != end.checksum { throw Changed() }
@@ -356,6 +359,6 @@ private final class LogFile {
         // Afterwards: a writer writes the header of a frame before its page.
         var header = [UInt8](repeating: 0, count: 16)
         guard header.withUnsafeMutableBytes({ file.read($0, at: offset) }) == 16 else { return false }
-        return header.withUnsafeBytes { $0.number(at: 0, as: UInt32.self) == page && $0.number(at: 8, as: UInt64.self) == salts }
+        return header.bigEndian(at: 0, as: UInt32.self) == page && header.bigEndian(at: 8, as: UInt64.self) == salts
     }
 }

@@ -39,17 +39,13 @@
             for part in [day, region, service, "aws4_request"] {
                 key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
             }
-            let signature = Self.hexadecimal(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+            let signature = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).hexadecimal
             headers["authorization"] =
                 "AWS4-HMAC-SHA256 Credential=\(credentials.accessKey)/\(scope), SignedHeaders=\(signed), Signature=\(signature)"
             return headers
         }
 
-        package static func hash(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
-
-        private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        }
+        package static func hash(_ bytes: [UInt8]) -> String { SHA256.hash(data: bytes).hexadecimal }
 
         /// The query as it is sent and signed: sorted, and percent-encoded but for RFC 3986's unreserved characters.
         package static func encoded(_ query: [(String, String)]) -> String {

@@ -240,7 +240,7 @@ extension ChangeLog {
         let tables = try tables()
         var draft = ChangeLogDraft(), keys = ChangeLogKeys()
         for change in changes {
-            guard let table = tables[change.table] else { throw ChangeLogReader.malformed }
+            guard let table = tables[change.table] else { throw DatabaseError.malformedLog }
             keys.append(try store.number(of: table.name), table, change.key)
             draft.add(change)
         }
@@ -671,7 +671,7 @@ extension ChangeLog {
         if isOutdated { try store.setState(ChangeLogStore.lacks, to: .integer(1)) }
         // Rows that it no longer has were deleted here, without a record.
         if message.isWhole, isNew { try store.settle(upTo: message.horizon) }
-        guard try position.includes(message.until) else { throw ChangeLogReader.malformed }
+        guard try position.includes(message.until) else { throw DatabaseError.malformedLog }
         for name in message.removed where name != peer { try store.remove(member: name) }
         let members = try store.members(), time = ChangeStamp.tick(after: 0, now: now())
         for (name, position) in message.peers.merging([message.sender: message.until], uniquingKeysWith: { $1 }) {
@@ -770,7 +770,7 @@ extension ChangeLog {
                 continue
             }
             guard entry.sequence == (mark?.sequence ?? 0) + 1, entry.clock > mark?.clock ?? 0 else {
-                throw ChangeLogReader.malformed
+                throw DatabaseError.malformedLog
             }
             try checkTime(entry.clock, "the entry \(entry.sequence) of the peer \(entry.peer)")
             marks[entry.peer] = entry.mark
@@ -1052,10 +1052,10 @@ extension ChangeLog {
                 try db.forEach(SQL(raw: "SELECT \(columns) FROM main.\(table.quotedName)")) { row in
                     let values = try RowCopy(row: row).values
                     if values.prefix(table.key.count).contains(.null) { return }
-                    var writer = ChangeLogWriter()
+                    var writer = [UInt8]()
                     for value in values { writer.put(value) }
                     // The order of the rows does not matter.
-                    sum &+= Self.checksum(writer.bytes)
+                    sum &+= Self.checksum(writer)
                 }
                 sums[([table.name] + names).joined(separator: "\0")] = Int64(bitPattern: sum)
             }

@@ -39,7 +39,7 @@ struct ChangeLogDraft {
 
     private(set) var forms: [Form] = []
     private var runs: [Run] = []
-    private var values = ChangeLogWriter()
+    private var values = [UInt8]()
     /// For each change, its form.
     private(set) var places: [Int32] = []
 
@@ -63,7 +63,7 @@ struct ChangeLogDraft {
         let changes = UnsafeBufferPointer(start: recording.changes, count: recording.count)
         places.reserveCapacity(changes.count)
         for change in changes { note(change.form, end: change.values_end) }
-        values.append(UnsafeBufferPointer(start: recording.values, count: changes.last?.values_end ?? 0))
+        values.append(contentsOf: UnsafeBufferPointer(start: recording.values, count: changes.last?.values_end ?? 0))
     }
 
     private mutating func note(_ form: Int, end: Int) {
@@ -75,14 +75,14 @@ struct ChangeLogDraft {
 
     /// Adds a change.
     /// - Parameter write: writes the values of the key and of the columns.
-    private mutating func add(_ form: Form, _ write: (inout ChangeLogWriter) -> Void) {
+    private mutating func add(_ form: Form, _ write: (inout [UInt8]) -> Void) {
         var number = runs.last?.form ?? 0
         if number >= forms.count || !forms[number].isSame(as: form) {
             number = forms.firstIndex { $0.isSame(as: form) } ?? forms.count
             if number == forms.count { forms.append(form) }
         }
         write(&values)
-        note(number, end: values.bytes.count)
+        note(number, end: values.count)
     }
 
     mutating func add(_ change: LoggedChange) {
@@ -122,10 +122,10 @@ struct ChangeLogEntry: Hashable {
         (self.peer, self.bytes) = (peer, bytes)
     }
 
-    init(_ reader: inout ChangeLogReader) throws(DatabaseError) {
+    init(_ reader: inout ByteReader) throws(DatabaseError) {
         peer = try reader.peer()
         mark = try reader.mark()
-        bytes = Data(try reader.blob())
+        bytes = Data(try reader.prefixed())
         // An entry that is stored and passed on must be one that every other peer takes. What its peer had seen is older than it,
         // or in it.
         let changes = try changes(), stamp = stamp
@@ -135,13 +135,13 @@ struct ChangeLogEntry: Hashable {
                 ($0.base.clock < stamp.clock || $0.base == stamp) && ($0.base.peer.isEmpty || $0.base.peer.isPeerName)
                     && !$0.key.contains(.null)
             })
-        else { throw ChangeLogReader.malformed }
+        else { throw DatabaseError.malformedLog }
     }
 
-    func write(_ writer: inout ChangeLogWriter) {
+    func write(_ writer: inout [UInt8]) {
         writer.put(peer)
         writer.put(mark)
-        writer.put(bytes: bytes)
+        writer.append(prefixed: bytes)
     }
 
     // MARK: The changes
@@ -153,21 +153,19 @@ struct ChangeLogEntry: Hashable {
     }
 
     func changes() throws(DatabaseError) -> [LoggedChange] {
-        var reader = ChangeLogReader(bytes)
+        var reader = ByteReader(log: bytes)
         let names = try reader.names()
-        var body = ChangeLogReader(try reader.blob())
+        var body = ByteReader(log: try reader.prefixed())
         try reader.end()
-        func name(_ reader: inout ChangeLogReader) throws(DatabaseError) -> String {
-            let place = try reader.unsigned()
-            guard place < UInt64(names.count) else { throw ChangeLogReader.malformed }
-            return names[Int(place)]
+        func list() throws(DatabaseError) -> [String] {
+            try body.list { reader throws(DatabaseError) in try reader.name(of: names) }
         }
         var changes: [LoggedChange] = []
         while !body.isAtEnd {
-            let kind = try body.unsigned()
+            let kind = try body.varint()
             // A group of changes has the same names, and is followed by the inserts that its rows come from.
-            let table = try name(&body), key = try body.list(name), columns = try body.list(name), count = try body.count()
-            guard kind <= 2, !key.isEmpty else { throw ChangeLogReader.malformed }
+            let table = try body.name(of: names), key = try list(), columns = try list(), count = try body.count()
+            guard kind <= 2, !key.isEmpty else { throw DatabaseError.malformedLog }
             let first = changes.count
             for _ in 0..<count {
                 let keyValues = try key.map { _ throws(DatabaseError) in try body.value() }
@@ -181,9 +179,9 @@ struct ChangeLogEntry: Hashable {
             }
             var place = kind == 0 ? changes.count : first
             while place < changes.count {
-                let end = place + (try body.unsigned(upTo: changes.count - place))
-                let base = ChangeStamp(clock: try body.clock(), peer: try name(&body))
-                guard place < end else { throw ChangeLogReader.malformed }
+                let end = place + (try body.count(atMost: changes.count - place))
+                let base = ChangeStamp(clock: try body.clock(), peer: try body.name(of: names))
+                guard place < end else { throw DatabaseError.malformedLog }
                 while place < end {
                     changes[place].base = base
                     place += 1
@@ -200,33 +198,33 @@ extension ChangeLogDraft {
     ///   - bases: for each change, the place among `stamps` of the insert that the row comes from, if it is updated or deleted.
     ///   - stamps: inserts.
     func coded(_ bases: [Int32], _ stamps: [ChangeStamp]) -> Data {
-        var names = ChangeLogNames(), body = ChangeLogWriter(), start = 0, place = 0
+        var names = ChangeLogNames(), body = [UInt8](), start = 0, place = 0
         for run in runs {
             let form = forms[run.form]
-            body.put(count: form.kind == .insert ? 0 : form.kind == .update ? 1 : 2)
-            body.put(count: names.place(form.table))
+            body.append(varint: form.kind == .insert ? 0 : form.kind == .update ? 1 : 2)
+            body.append(varint: names.place(form.table))
             for columns in [form.keyColumns, form.columns] {
-                body.put(count: columns.count)
-                for column in columns { body.put(count: names.place(column)) }
+                body.append(varint: columns.count)
+                for column in columns { body.append(varint: names.place(column)) }
             }
-            body.put(count: run.count)
-            body.append(values.bytes[start..<run.end])
+            body.append(varint: run.count)
+            body.append(contentsOf: values[start..<run.end])
             start = run.end
             let end = place + run.count
             while form.kind != .insert, place < end {
                 let number = bases[place], own = stamps[Int(number)]
                 var next = place + 1
                 while next < end, bases[next] == number || stamps[Int(bases[next])] == own { next += 1 }
-                body.put(count: next - place)
+                body.append(varint: next - place)
                 body.put(clock: own.clock)
-                body.put(count: names.place(own.peer))
+                body.append(varint: names.place(own.peer))
                 place = next
             }
             place = end
         }
-        var writer = ChangeLogWriter()
+        var writer = [UInt8]()
         writer.put(names.list)
-        writer.put(bytes: body.bytes)
-        return Data(writer.bytes)
+        writer.append(prefixed: body)
+        return Data(writer)
     }
 }

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 
 /// Keys as bytes, one after the other in one piece of memory.
 struct ChangeLogKeys {
-    private var writer = ChangeLogWriter()
+    private var bytes = [UInt8]()
     private var ends: [Int] = []
 
     init() {}
@@ -12,46 +12,46 @@ struct ChangeLogKeys {
     /// Those of a recorder's changes.
     init(_ recording: sqlcipherkit_recording) {
         let changes = UnsafeBufferPointer(start: recording.changes, count: recording.count)
-        writer.append(UnsafeBufferPointer(start: recording.keys, count: changes.last?.key_end ?? 0))
+        bytes.append(contentsOf: UnsafeBufferPointer(start: recording.keys, count: changes.last?.key_end ?? 0))
         ends = changes.map(\.key_end)
     }
 
     var count: Int { ends.count }
 
-    subscript(place: Int) -> [UInt8] { Array(writer.bytes[(place == 0 ? 0 : ends[place - 1])..<ends[place]]) }
+    subscript(place: Int) -> [UInt8] { Array(bytes[(place == 0 ? 0 : ends[place - 1])..<ends[place]]) }
 
     /// - Parameter number: that of the table's name.
     mutating func append(_ number: Int64, _ table: LoggedTable, _ key: [SQLValue]) {
-        writer.put(UInt64(number))
-        table.write(key, &writer)
-        ends.append(writer.bytes.count)
+        bytes.append(varint: number)
+        table.write(key, &bytes)
+        ends.append(bytes.count)
     }
 
     mutating func append(_ key: some Collection<UInt8>) {
-        writer.append(key)
-        ends.append(writer.bytes.count)
+        bytes.append(contentsOf: key)
+        ends.append(bytes.count)
     }
 
     /// Appends a key that begins like the last one.
     mutating func append(sharing count: Int, _ rest: ArraySlice<UInt8>) throws(DatabaseError) {
         let last = ends.count > 1 ? ends[ends.count - 2] : 0
-        guard let end = ends.last, count <= end - last else { throw ChangeLogReader.malformed }
-        writer.append(from: last, count)
+        guard let end = ends.last, count <= end - last else { throw DatabaseError.malformedLog }
+        for place in last..<last + count { bytes.append(bytes[place]) }
         append(rest)
     }
 
     /// Appends a key that differs from the last one in its last byte, which is greater by one.
     mutating func appendNext() throws(DatabaseError) {
         let last = ends.count > 1 ? ends[ends.count - 2] : 0
-        guard let end = ends.last, last < end, writer.bytes[end - 1] < .max else { throw ChangeLogReader.malformed }
-        writer.append(from: last, end - last)
-        writer.increaseLast()
-        ends.append(writer.bytes.count)
+        guard let end = ends.last, last < end, bytes[end - 1] < .max else { throw DatabaseError.malformedLog }
+        for place in last..<end { bytes.append(bytes[place]) }
+        bytes[bytes.count - 1] += 1
+        ends.append(bytes.count)
     }
 
     /// Lends the keys.
     func withKeys<R>(_ body: (Lent) throws -> R) rethrows -> R {
-        try writer.bytes.withUnsafeBytes { bytes in try ends.withUnsafeBufferPointer { try body(Lent(bytes: bytes, ends: $0)) } }
+        try bytes.withUnsafeBytes { bytes in try ends.withUnsafeBufferPointer { try body(Lent(bytes: bytes, ends: $0)) } }
     }
 
     /// The keys, while they are lent.

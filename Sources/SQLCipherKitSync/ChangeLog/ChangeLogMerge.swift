@@ -197,7 +197,7 @@ extension ChangeLogMerge {
             var seen: Set<[UInt8]> = []
             for their in part.rows {
                 let key = places.map { their.key[$0] }
-                guard seen.insert(table.bytes(key)).inserted else { throw ChangeLogReader.malformed }
+                guard seen.insert(table.bytes(key)).inserted else { throw DatabaseError.malformedLog }
                 let current = try store.current(table, key)?.values
                 let work = try work(table, key)
                 let isTaken: Bool
@@ -268,9 +268,9 @@ extension ChangeLogMerge {
     private static func isLess(_ a: [SQLValue], _ b: [SQLValue]) -> Bool {
         if a == b { return false }
         func bytes(_ values: [SQLValue]) -> [UInt8] {
-            var writer = ChangeLogWriter()
+            var writer = [UInt8]()
             for value in values { writer.put(value) }
-            return writer.bytes
+            return writer
         }
         return bytes(a).lexicographicallyPrecedes(bytes(b))
     }

@@ -15,9 +15,9 @@ final class ChangeLogStates {
 
     func number(of state: [UInt8]) throws(DatabaseError) -> Int {
         if let number = numbers[state] { return number }
-        var reader = ChangeLogReader(state)
-        let clock = try reader.clock(), peer = try reader.unsigned()
-        let gone: Int64? = try reader.unsigned() > 0 ? max(clock, reader.clock()) : nil
+        var reader = ByteReader(log: state)
+        let clock = try reader.clock(), peer = try reader.varint()
+        let gone: Int64? = try reader.varint() > 0 ? max(clock, reader.clock()) : nil
         numbers[state] = bytes.count
         bytes.append(state)
         self.gone.append(clock == 0 && peer == 0 ? nil : gone)
@@ -41,23 +41,23 @@ struct ChangeLogRun {
     init() {}
 
     init(_ bytes: [UInt8], after first: [UInt8], _ all: ChangeLogStates) throws(DatabaseError) {
-        var reader = ChangeLogReader(bytes)
-        let numbers = try reader.list { reader throws(DatabaseError) in try all.number(of: Array(reader.blob())) }
+        var reader = ByteReader(log: bytes)
+        let numbers = try reader.list { reader throws(DatabaseError) in try all.number(of: Array(reader.prefixed())) }
         while !reader.isAtEnd {
-            let shared = try reader.unsigned(), size = try reader.unsigned(), rest = try reader.blob(size >> 1)
+            let shared = try reader.varint(), size = try reader.varint(), rest = try reader.take(size >> 1)
             var state = states.last
             if size & 1 == 0 {
-                let place = try reader.unsigned()
-                guard place < UInt64(numbers.count) else { throw ChangeLogReader.malformed }
+                let place = try reader.varint()
+                guard place < UInt64(numbers.count) else { throw DatabaseError.malformedLog }
                 state = numbers[Int(place)]
             }
-            guard let state else { throw ChangeLogReader.malformed }
+            guard let state else { throw DatabaseError.malformedLog }
             if states.isEmpty {
-                guard shared <= UInt64(first.count) else { throw ChangeLogReader.malformed }
+                guard shared <= UInt64(first.count) else { throw DatabaseError.malformedLog }
                 keys.append(first[..<Int(shared)] + rest)
                 states.append(state)
             } else if rest.isEmpty {
-                guard shared <= 255 else { throw ChangeLogReader.malformed }
+                guard shared <= 255 else { throw DatabaseError.malformedLog }
                 for _ in 0..<shared {
                     try keys.appendNext()
                     states.append(state)
@@ -78,7 +78,7 @@ struct ChangeLogRun {
     struct Record {
         let first: [UInt8]
         private(set) var count = 0
-        private var numbers: [Int] = [], body = ChangeLogWriter(), stateSize = 0
+        private var numbers: [Int] = [], body = [UInt8](), stateSize = 0
         /// How many rows at the end are only counted so far.
         private var nexts = 0
         private var last = UnsafeRawBufferPointer(start: nil, count: 0), lastState = -1
@@ -89,7 +89,7 @@ struct ChangeLogRun {
             append(row, all)
         }
 
-        var size: Int { body.bytes.count + stateSize }
+        var size: Int { body.count + stateSize }
 
         mutating func append(_ row: Row, _ all: ChangeLogStates) {
             let key = row.key
@@ -110,17 +110,17 @@ struct ChangeLogRun {
                 }
             }
             finish()
-            body.put(count: shared)
+            body.append(varint: shared)
             let isSame = row.state == lastState
-            body.put(count: (key.count - shared) << 1 | (isSame ? 1 : 0))
-            body.append(UnsafeRawBufferPointer(rebasing: key[shared...]))
+            body.append(varint: (key.count - shared) << 1 | (isSame ? 1 : 0))
+            body.append(contentsOf: UnsafeRawBufferPointer(rebasing: key[shared...]))
             if !isSame {
                 var number = numbers.count
                 if let known = numbers.lastIndex(of: row.state) { number = known } else {
                     numbers.append(row.state)
                     stateSize += all.bytes[row.state].count + 1
                 }
-                body.put(count: number)
+                body.append(varint: number)
             }
             (count, last, lastState) = (count + 1, key, row.state)
         }
@@ -128,18 +128,18 @@ struct ChangeLogRun {
         /// Writes what is only counted so far.
         mutating func finish() {
             if nexts == 0 { return }
-            body.put(count: nexts)
-            body.put(count: 1)
+            body.append(varint: nexts)
+            body.append(varint: 1)
             nexts = 0
         }
 
         /// After ``finish()``.
         func bytes(_ all: ChangeLogStates) -> [UInt8] {
-            var writer = ChangeLogWriter()
-            writer.put(count: numbers.count)
-            for number in numbers { writer.put(bytes: all.bytes[number]) }
-            writer.append(body.bytes)
-            return writer.bytes
+            var writer = [UInt8]()
+            writer.append(varint: numbers.count)
+            for number in numbers { writer.append(prefixed: all.bytes[number]) }
+            writer.append(contentsOf: body)
+            return writer
         }
 
         func gone(_ all: ChangeLogStates) -> Int64? { numbers.compactMap { all.gone[$0] }.min() }

@@ -23,47 +23,42 @@ struct ChangeLogState: Hashable, Sendable {
 
     // MARK: Bytes
 
-    func write(_ writer: inout ChangeLogWriter) {
-        var names = ChangeLogNames(), body = ChangeLogWriter()
+    func write(_ writer: inout [UInt8]) {
+        var names = ChangeLogNames(), body = [UInt8]()
         func put(_ stamp: ChangeStamp) {
             body.put(clock: stamp.clock)
-            body.put(count: names.place(stamp.peer))
+            body.append(varint: names.place(stamp.peer))
         }
-        body.put(count: tables.count)
+        body.append(varint: tables.count)
         for table in tables {
             body.put(table.name)
             body.put(table.keyColumns)
             body.put(table.columns)
-            body.put(count: table.rows.count)
+            body.append(varint: table.rows.count)
             for row in table.rows {
                 body.put(row.key)
                 body.put(row.values.map { [.integer(1)] + $0 } ?? [])
                 put(row.row.insert)
-                body.put(row.row.gone ?? -1)
-                body.put(count: row.row.cells.count)
+                body.append(signed: row.row.gone ?? -1)
+                body.append(varint: row.row.cells.count)
                 for (column, stamp) in row.row.cells.sorted(by: { $0.key.text < $1.key.text }) {
-                    body.put(count: names.place(column.text))
+                    body.append(varint: names.place(column.text))
                     put(stamp)
                 }
             }
         }
         writer.put(names.list)
-        writer.put(bytes: body.bytes)
+        writer.append(prefixed: body)
     }
 
     /// - Parameter until: the entries that are in the state. It has no other times.
-    init(_ reader: inout ChangeLogReader, _ until: ChangeLog.Position) throws(DatabaseError) {
+    init(_ reader: inout ByteReader, _ until: ChangeLog.Position) throws(DatabaseError) {
         let names = try reader.names()
-        var body = ChangeLogReader(try reader.blob())
-        func name(_ reader: inout ChangeLogReader) throws(DatabaseError) -> String {
-            let place = try reader.unsigned()
-            guard place < UInt64(names.count) else { throw ChangeLogReader.malformed }
-            return names[Int(place)]
-        }
-        func stamp(_ reader: inout ChangeLogReader) throws(DatabaseError) -> ChangeStamp {
-            let stamp = ChangeStamp(clock: try reader.clock(), peer: try name(&reader))
+        var body = ByteReader(log: try reader.prefixed())
+        func stamp(_ reader: inout ByteReader) throws(DatabaseError) -> ChangeStamp {
+            let stamp = ChangeStamp(clock: try reader.clock(), peer: try reader.name(of: names))
             guard stamp == .ancient || stamp.peer.isPeerName && until.includes(stamp) else {
-                throw ChangeLogReader.malformed
+                throw DatabaseError.malformedLog
             }
             return stamp
         }
@@ -74,13 +69,13 @@ struct ChangeLogState: Hashable, Sendable {
                 let key = try reader.values(), values = try reader.values()
                 var row = ChangeLogRow()
                 row.insert = try stamp(&reader)
-                let gone = try reader.number()
+                let gone = try reader.signed()
                 row.gone = gone < 0 ? nil : gone
-                for _ in 0..<(try reader.count()) { row.cells[SQLName(try name(&reader))] = try stamp(&reader) }
+                for _ in 0..<(try reader.count()) { row.cells[SQLName(try reader.name(of: names))] = try stamp(&reader) }
                 guard key.count == table.keyColumns.count, !key.contains(.null),
                     values.isEmpty || values.count == table.columns.count + 1, values.isEmpty == (row.gone != nil),
                     gone <= latest, row.gone == nil || row.cells.isEmpty
-                else { throw ChangeLogReader.malformed }
+                else { throw DatabaseError.malformedLog }
                 return Row(key: key, values: values.isEmpty ? nil : Array(values.dropFirst()), row: row)
             }
             return table

@@ -221,7 +221,7 @@ struct ChangeLogStore {
         if let name = names.texts[number] { return name }
         let id = Int64(truncatingIfNeeded: number)
         guard let name = try db.cached("SELECT name FROM main.changelog_name WHERE id = ?").fetchOne(String.self, binding: id)
-        else { throw ChangeLogReader.malformed }
+        else { throw DatabaseError.malformedLog }
         names.texts[number] = name
         return name
     }
@@ -309,13 +309,13 @@ struct ChangeLogStore {
     /// What a state of ``ChangeLogStates`` says.
     func row(ofState number: Int) throws(DatabaseError) -> ChangeLogRow {
         if let row = states.rows[number] { return row }
-        var reader = ChangeLogReader(states.bytes[number]), row = ChangeLogRow()
+        var reader = ByteReader(log: states.bytes[number]), row = ChangeLogRow()
         row.insert = try stamp(&reader)
-        if try reader.unsigned() > 0 { row.gone = try reader.clock() }
+        if try reader.varint() > 0 { row.gone = try reader.clock() }
         while !reader.isAtEnd {
             let stamp = try stamp(&reader)
             for _ in 0..<(try reader.count()) {
-                let column = try reader.unsigned()
+                let column = try reader.varint()
                 row.cells[column == 0 ? ChangeLogRow.wholeRow : SQLName(try name(of: column))] = stamp
             }
         }
@@ -323,32 +323,32 @@ struct ChangeLogStore {
         return row
     }
 
-    private func stamp(_ reader: inout ChangeLogReader) throws(DatabaseError) -> ChangeStamp {
-        let clock = try reader.clock(), peer = try reader.unsigned()
+    private func stamp(_ reader: inout ByteReader) throws(DatabaseError) -> ChangeStamp {
+        let clock = try reader.clock(), peer = try reader.varint()
         return ChangeStamp(clock: clock, peer: peer == 0 ? "" : try name(of: peer))
     }
 
-    private func put(_ stamp: ChangeStamp, _ writer: inout ChangeLogWriter) throws(DatabaseError) {
+    private func put(_ stamp: ChangeStamp, _ writer: inout [UInt8]) throws(DatabaseError) {
         writer.put(clock: stamp.clock)
-        writer.put(stamp.peer.isEmpty ? 0 : UInt64(try number(of: stamp.peer)))
+        writer.append(varint: stamp.peer.isEmpty ? 0 : try number(of: stamp.peer))
     }
 
     /// The state of a row: its insert, its delete, and for each time of a change the columns.
     func state(_ row: ChangeLogRow) throws(DatabaseError) -> Int {
         if row == ChangeLogRow() { return ChangeLogStates.none }
-        var writer = ChangeLogWriter()
+        var writer = [UInt8]()
         try put(row.insert, &writer)
-        writer.put(count: row.gone == nil ? 0 : 1)
+        writer.append(varint: row.gone == nil ? 0 : 1)
         if let gone = row.gone { writer.put(clock: gone) }
         var cells = row.cells.sorted { $0.value < $1.value }[...]
         while let stamp = cells.first?.value {
             let columns = cells.prefix { $0.value == stamp }
             try put(stamp, &writer)
-            writer.put(count: columns.count)
-            for (column, _) in columns { writer.put(column == ChangeLogRow.wholeRow ? 0 : UInt64(try number(of: column.text))) }
+            writer.append(varint: columns.count)
+            for (column, _) in columns { writer.append(varint: column == ChangeLogRow.wholeRow ? 0 : try number(of: column.text)) }
             cells = cells[columns.endIndex...]
         }
-        return try states.number(of: writer.bytes)
+        return try states.number(of: writer)
     }
 }
 
@@ -503,8 +503,8 @@ extension ChangeLogStore {
             let run = try ChangeLogRun(bytes, after: first, states)
             for (place, state) in run.states.enumerated() {
                 let row = try row(ofState: state)
-                var reader = ChangeLogReader(run.keys[place])
-                guard try reader.unsigned() == number, row.gone != nil || !areGone else { continue }
+                var reader = ByteReader(log: run.keys[place])
+                guard try reader.varint() == number, row.gone != nil || !areGone else { continue }
                 rows.append((try table.key.map { _ in try reader.keyValue() }, row))
             }
         }

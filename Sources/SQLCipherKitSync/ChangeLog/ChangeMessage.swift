@@ -59,20 +59,20 @@ extension ChangeLog {
         /// Reads a message from its bytes, which may be untrusted.
         /// - Throws: ``ResultCode/corrupt`` if the bytes are not a message.
         public init(data: Data) throws(DatabaseError) {
-            guard data.starts(with: Self.mark) else { throw ChangeLogReader.malformed }
+            guard data.starts(with: Self.mark) else { throw DatabaseError.malformedLog }
             guard data.starts(with: Self.mark + Self.version) else {
                 throw DatabaseError(
                     code: .corrupt, message: "the message is of another version of change logs: update the older program")
             }
-            var reader = ChangeLogReader(data.dropFirst(Self.mark.count + Self.version.count))
+            var reader = ByteReader(log: data.dropFirst(Self.mark.count + Self.version.count))
             sender = try reader.peer()
-            since = try reader.position()
-            until = try reader.position()
+            since = try reader.logPosition()
+            until = try reader.logPosition()
             horizon = try reader.clock()
             var rules: [String: ChangeLog.Rule] = [:], keys: [String: [String]] = [:]
             for _ in 0..<(try reader.count()) {
                 let name = try reader.text()
-                guard let rule = ChangeLog.Rule(rawValue: try reader.text()) else { throw ChangeLogReader.malformed }
+                guard let rule = ChangeLog.Rule(rawValue: try reader.text()) else { throw DatabaseError.malformedLog }
                 rules[name] = rule
                 keys[name] = try reader.names()
             }
@@ -80,51 +80,51 @@ extension ChangeLog {
             var peers: [String: Position] = [:]
             for _ in 0..<(try reader.count()) {
                 let peer = try reader.peer()
-                peers[peer] = try reader.position()
+                peers[peer] = try reader.logPosition()
             }
             self.peers = peers
             removed = Set(try reader.list { reader throws(DatabaseError) in try reader.peer() })
             entries = try reader.list { reader throws(DatabaseError) in try ChangeLogEntry(&reader) }
-            let kind = try reader.unsigned()
-            guard kind == 0 || kind <= 2 && entries.isEmpty, horizon <= until.latest else { throw ChangeLogReader.malformed }
+            let kind = try reader.varint()
+            guard kind == 0 || kind <= 2 && entries.isEmpty, horizon <= until.latest else { throw DatabaseError.malformedLog }
             state = kind == 0 ? nil : try ChangeLogState(&reader, until)
             isMend = kind == 2
-            for _ in 0..<(try reader.count()) { sums[try reader.text()] = try reader.number() }
-            if try reader.unsigned() > 0 { asks = try reader.position() }
+            for _ in 0..<(try reader.count()) { sums[try reader.text()] = try reader.signed() }
+            if try reader.varint() > 0 { asks = try reader.logPosition() }
             try reader.end()
         }
 
         /// The message as bytes.
         public var data: Data {
-            var writer = ChangeLogWriter()
+            var writer = [UInt8]()
             writer.put(sender)
             writer.put(since)
             writer.put(until)
             writer.put(clock: horizon)
-            writer.put(count: rules.count)
+            writer.append(varint: rules.count)
             for (name, rule) in rules.sorted(by: { $0.key < $1.key }) {
                 writer.put(name)
                 writer.put(rule.rawValue)
                 writer.put(keys[name] ?? [])
             }
-            writer.put(count: peers.count)
+            writer.append(varint: peers.count)
             for (peer, position) in peers.sorted(by: { $0.key < $1.key }) {
                 writer.put(peer)
                 writer.put(position)
             }
             writer.put(removed.sorted())
-            writer.put(count: entries.count)
+            writer.append(varint: entries.count)
             for entry in entries { entry.write(&writer) }
-            writer.put(count: state == nil ? 0 : isMend ? 2 : 1)
+            writer.append(varint: state == nil ? 0 : isMend ? 2 : 1)
             state?.write(&writer)
-            writer.put(count: sums.count)
+            writer.append(varint: sums.count)
             for (table, sum) in sums.sorted(by: { $0.key < $1.key }) {
                 writer.put(table)
-                writer.put(sum)
+                writer.append(signed: sum)
             }
-            writer.put(count: asks == nil ? 0 : 1)
+            writer.append(varint: asks == nil ? 0 : 1)
             if let asks { writer.put(asks) }
-            return Data(Self.mark + Self.version + writer.bytes)
+            return Data(Self.mark + Self.version + writer)
         }
     }
 }

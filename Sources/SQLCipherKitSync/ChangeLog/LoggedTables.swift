@@ -45,12 +45,12 @@ final class LoggedTable {
 
     /// The key as bytes, the same for all its spellings.
     func bytes(_ key: [SQLValue]) -> [UInt8] {
-        var writer = ChangeLogWriter()
+        var writer = [UInt8]()
         write(key, &writer)
-        return writer.bytes
+        return writer
     }
 
-    func write(_ key: [SQLValue], _ writer: inout ChangeLogWriter) {
+    func write(_ key: [SQLValue], _ writer: inout [UInt8]) {
         for (column, value) in zip(identity.columns, key) { writer.put(keyValue: RowKey.canonical(value, column.collation)) }
     }
 }

@@ -92,12 +92,12 @@ extension ChangeLog {
             let bytes = draft.coded(Array(repeating: 0, count: draft.count), [.ancient])
             let entry = ChangeLogEntry(peer: "a", sequence: 1, clock: 1, identity: 1, bytes: bytes)
             let changes = try entry.changes().enumerated().map { place, change in
-                var writer = ChangeLogWriter()
-                writer.put(UInt64(names.firstIndex(named: change.table) ?? 0) + 100)
+                var writer = [UInt8]()
+                writer.append(varint: (names.firstIndex(named: change.table) ?? 0) + 100)
                 tables[change.table]?.write(change.key, &writer)
                 return RecordedChange(
                     kind: change.kind, table: change.table, key: change.key, columns: change.columns, values: change.values,
-                    keyBytes: keys[place], expected: writer.bytes)
+                    keyBytes: keys[place], expected: writer)
             }
             return TransactionEnd.commit(changes)
         }

@@ -366,16 +366,11 @@ private struct ChangesetFormat {
         return true
     }
 
-    /// A length, in up to nine bytes (<https://sqlite.org/fileformat2.html#varint>); nil if it is cut off, or greater than the
-    /// number of all bytes.
+    /// A length; nil if it is cut off, or greater than the number of all bytes.
     private mutating func integer() -> Int? {
-        var value: UInt64 = 0
-        for index in 0..<9 {
-            guard let byte = byte() else { return nil }
-            if index == 8 { value = value << 8 | UInt64(byte) } else { value = value << 7 | UInt64(byte & 0x7f) }
-            if index == 8 || byte & 0x80 == 0 { break }
-        }
-        return value <= UInt64(bytes.count) ? Int(value) : nil
+        guard let (value, end) = bytes.variableLength(at: position), value <= UInt64(bytes.count) else { return nil }
+        position = end
+        return Int(value)
     }
 }
 

@@ -47,7 +47,8 @@ struct ChangeExchange {
         for object in try await store.store.list(prefix: ChangeStore.prefix) {
             let parts = object.name.dropFirst(ChangeStore.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count == 2, let chain = [UInt8](hexadecimal: parts[0]), chain.count == ReplicaKey.nameCount,
-                let number = Int64(parts[1]), (0..<ChangeLink.largestNumber).contains(number), "\(number)" == parts[1]
+                let number = Int64(parts[1]), (0..<ChangeLink.largestNumber).contains(number),
+                name(number, chain).isSameText(as: object.name)
             else { continue }
             listed[chain, default: []].append((number, object.size))
         }
@@ -336,13 +337,13 @@ private struct ChangeLink {
         let nonce = try random(ReplicaKey.nonceCount)
         var header = Self.magic + [isWhole ? 1 : 0]
         header.append(number: UInt64(number))
-        header.append(number: UInt32(part))
-        header.append(number: UInt32(partCount))
+        header.append(number: part, bytes: 4)
+        header.append(number: partCount, bytes: 4)
         let padding = try random(2).reduce(0) { $0 << 8 | Int($1) } & Self.largestPadding
-        header.append(number: UInt16(padding))
+        header.append(number: padding, bytes: 2)
         header += predecessor + nonce
         let plain = bytes + [UInt8](repeating: 0, count: padding)
-        return header + (try (context + header).withUnsafeBytes { try key.seal(plain, with: $0, nonce: nonce) })
+        return header + (try key.seal(plain, with: context + header, nonce: nonce))
     }
 
     init(number: Int64, part: Int, of count: Int, isWhole: Bool, predecessor: [UInt8], bytes: [UInt8]) {
@@ -357,23 +358,15 @@ private struct ChangeLink {
         guard object.count >= Self.headerCount + ReplicaKey.tagCount, object.starts(with: Self.magic) else {
             throw DatabaseError.damagedChanges("an object does not hold what it should")
         }
-        var parser = ByteParser(Array(object[5..<Self.headerCount]))
-        isWhole = try parser.number(UInt8.self) != 0
-        let own = try parser.number(UInt64.self)
-        part = Int(try parser.number(UInt32.self))
-        partCount = Int(try parser.number(UInt32.self))
-        let padding = Int(try parser.number(UInt16.self))
-        predecessor = Array(try parser.take(ReplicaKey.tagCount))
-        let nonce = Array(try parser.take(ReplicaKey.nonceCount))
-        let associated = context + object[..<Self.headerCount]
-        let plain = object.withUnsafeBytes { object in
-            associated.withUnsafeBytes { associated in
-                nonce.withUnsafeBytes { nonce in
-                    key.open(object.slice(Self.headerCount..<object.count), with: associated, nonce: nonce)
-                }
-            }
-        }
-        guard let plain else { throw DatabaseError.damagedChanges("an object was changed, or sealed with another key") }
+        var reader = ByteReader(replica: object[5..<Self.headerCount])
+        isWhole = try reader.number(UInt8.self) != 0
+        let own = try reader.number(UInt64.self)
+        (part, partCount) = (try reader.number(bytes: 4), try reader.number(bytes: 4))
+        let padding = try reader.number(Int.self, bytes: 2)
+        predecessor = Array(try reader.take(ReplicaKey.tagCount))
+        let sealed = object[Self.headerCount...]
+        guard let plain = key.open(sealed, with: context + object[..<Self.headerCount], nonce: reader.rest()) else {
+            throw DatabaseError.damagedChanges("an object was changed, or sealed with another key") }
         guard own == UInt64(number), padding <= plain.count, (1...Self.largestPartCount).contains(partCount), part < partCount
         else {
             throw DatabaseError.damagedChanges("an object is out of place")

@@ -55,7 +55,7 @@ public struct ChangeStore: Sendable {
             let salt = try random(Self.saltCount), nonce = try random(ReplicaKey.nonceCount)
             let key = try await key(for: salt), head = Self.magic + salt
             let id = try random(Self.idCount)
-            let sealed = try head.withUnsafeBytes { try key.seal(id, with: $0, nonce: nonce) }
+            let sealed = try key.seal(id, with: head, nonce: nonce)
             _ = try await store.put(Self.headName, head + nonce + sealed, if: .isAbsent)
         }
         throw DatabaseError.unavailableStore("the head of the changes comes and goes")
@@ -65,14 +65,9 @@ public struct ChangeStore: Sendable {
         guard bytes.count == Self.headCount, bytes.starts(with: Self.magic) else {
             throw DatabaseError.damagedChanges("the head is of an unknown form")
         }
-        let salt = Array(bytes[Self.magic.count..<Self.magic.count + Self.saltCount])
-        let key = try await key(for: salt), count = Self.magic.count + Self.saltCount
-        let id = bytes.withUnsafeBytes { bytes in
-            key.open(
-                bytes.slice(count + ReplicaKey.nonceCount..<bytes.count), with: bytes.slice(0..<count),
-                nonce: bytes.slice(count..<count + ReplicaKey.nonceCount))
-        }
-        guard let id else {
+        let head = Array(bytes.prefix(Self.magic.count + Self.saltCount)), salt = Array(head.suffix(Self.saltCount))
+        let key = try await key(for: salt), nonce = Array(bytes.dropFirst(head.count).prefix(ReplicaKey.nonceCount))
+        guard let id = key.open(bytes.dropFirst(head.count + nonce.count), with: head, nonce: nonce) else {
             throw DatabaseError(
                 code: .notADatabase, reason: .replicaDamaged,
                 message: "the key does not open the changes in the store: it is another one, or their head was changed")

@@ -23,8 +23,8 @@ COMMAND = [str(PROGRAM), "--testing-library", "swift-testing", "--filter", "forA
 AGAIN = WORK / "bin" / "fuzz"
 SEEDS = ROOT / "Tests" / "FuzzTests" / "Seeds"
 DONE = ROOT / "Tests" / "Proofs" / "Fuzzed.txt"
-TARGETS = ("database", "log", "journal", "slots", "jsonb", "json", "changeset", "message", "query", "tokens", "script", "csv",
-           "jsonlines", "arguments")
+TARGETS = ("database", "log", "journal", "slots", "page", "notes", "replica", "run", "jsonb", "json", "changeset", "message",
+           "query", "tokens", "script", "csv", "jsonlines", "arguments")
 # The seeds of one target in the repository, compressed and as text.
 SEEDS_SIZE = 24 << 10
 SKIPPED = 77
