@@ -1,5 +1,6 @@
 #if DEBUG || SQLCIPHERKIT_TESTABLE
 import SQLCipherKit
+import TestSupport
 import Testing
 @testable import SQLCipherKitCLI
 
@@ -22,6 +23,25 @@ import Testing
             let isWhole = statements.allSatisfy { SQLScript($0.sql).isComplete }
             let isUnfinished = try splitter.rest().map { !SQLScript($0.sql).isComplete } ?? true
             if !isWhole || !isUnfinished { wrong.append(text) }
+        }
+        #expect(wrong.isEmpty, "\(wrong.count) texts, such as \(wrong.prefix(3))")
+    }
+
+    private static let pieces = ["'", "''", "\"", "`", "[", "]", "/*", "*/", "/", "--", "\n", "\n", ";", "x'", "SELECT", " ", "\t", "é"]
+
+    /// Strings, names and comments may go over lines, and begin a line with what would end them.
+    @Test func tokensGoOverLines() throws {
+        var random = SeededGenerator(), wrong: [String] = []
+        for _ in 0..<20_000 {
+            let text = (0..<Int.random(in: 1...14, using: &random)).map { _ in Self.pieces.randomElement(using: &random) ?? "" }.joined()
+            var splitter = StatementSplitter(), statements: [StatementSplitter.Statement] = []
+            for line in text.utf8.split(separator: 0x0a, omittingEmptySubsequences: false) { statements += try splitter.take(line) }
+            let rest = try splitter.rest()
+            let isRight = statements.allSatisfy { SQLScript($0.sql).isComplete } && rest.map { !SQLScript($0.sql).isComplete } ?? true
+            let left = (statements.map(\.sql) + [rest?.sql ?? ""]).joined().filter { !$0.isWhitespace }
+            // Comments before a statement are left out.
+            let isAll = text.contains("--") || text.contains("/*") || left == text.filter { !$0.isWhitespace }
+            if !isRight || !isAll { wrong.append(text) }
         }
         #expect(wrong.isEmpty, "\(wrong.count) texts, such as \(wrong.prefix(3))")
     }

@@ -8,7 +8,7 @@ long long sqlcipherkit_token(const char *text, int *kind) {
     case TK_SPACE: *kind = SQLCIPHERKIT_TOKEN_BLANK; break;
     case TK_COMMENT: {
         int is_open = *text == '/' && (count < 4 || text[count - 2] != '*' || text[count - 1] != '/');
-        *kind = is_open ? SQLCIPHERKIT_TOKEN_UNREADABLE : SQLCIPHERKIT_TOKEN_BLANK;
+        *kind = is_open ? SQLCIPHERKIT_TOKEN_UNREADABLE : SQLCIPHERKIT_TOKEN_COMMENT;
         break;
     }
     case TK_SEMI: *kind = SQLCIPHERKIT_TOKEN_SEMICOLON; break;

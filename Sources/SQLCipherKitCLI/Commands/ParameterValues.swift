@@ -37,11 +37,9 @@ struct ParameterValues {
         // Swift reads `inf`, `nan` and `0x1p3` as numbers, and SQL does not.
         let isDecimal = text.utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) }
         if isDecimal, !losesZero(text), let real = Double(text) { return .real(real) }
-        let quote = UInt8(ascii: "'")
-        if text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote {
-            let inner = String(decoding: text.utf8.dropFirst().dropLast(), as: UTF8.self)
-            let pairs = inner.replacingOccurrences(of: "''", with: "")
-            if !pairs.contains("'") { return .text(inner.replacingOccurrences(of: "''", with: "'")) }
+        var tokens = SQLTokens(text)
+        if let token = tokens.next(), token.kind == .quoted, token.range == 0..<tokens.count, text.utf8.first == 0x27 {
+            return .text(text.utf8.unquoted)
         }
         if let bytes = blob(text) { return .blob(bytes) }
         return .text(text)
@@ -58,11 +56,6 @@ struct ParameterValues {
 
     private static func blob(_ text: String) -> Data? {
         guard text.lowercased().hasPrefix("x'"), text.hasSuffix("'"), text.utf8.count >= 3 else { return nil }
-        let digits = Array(text.utf8.dropFirst(2).dropLast())
-        guard digits.count.isMultiple(of: 2), digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
-        return Data(
-            stride(from: 0, to: digits.count, by: 2).compactMap {
-                UInt8(String(decoding: digits[$0...($0 + 1)], as: UTF8.self), radix: 16)
-            })
+        return [UInt8](hexadecimal: text.dropFirst(2).dropLast()).map { Data($0) }
     }
 }

@@ -6,35 +6,23 @@ enum SyntaxColours {
 
     /// The attribute (ECMA-48, 8.3.117) of each character; nil for the terminal's default.
     static func attributes(_ characters: [Character]) -> [String?] {
-        var result = [String?](repeating: nil, count: characters.count)
-        var index = 0
-        func colour(_ end: Int, _ attribute: String?) {
-            for position in index..<end { result[position] = attribute }
-            index = end
+        var tokens = SQLTokens(String(characters)), attribute: String?, end = 0, place = 0
+        return characters.map { character in
+            while place >= end, let token = tokens.nextPart() { (attribute, end) = (colour(token, tokens), token.range.upperBound) }
+            place += character.utf8.count
+            return attribute
         }
-        func end(from start: Int, where isEnd: (Int) -> Bool) -> Int {
-            var position = start
-            while position < characters.count, !isEnd(position) { position += 1 }
-            return position
+    }
+
+    private static func colour(_ token: SQLTokens.Token, _ tokens: SQLTokens) -> String? {
+        let text = tokens.text(token).utf8
+        switch (token.kind, text.first ?? 0) {
+        case (.comment, _), (.unreadable, UInt8(ascii: "/")): return "2"
+        case (.word, _): return keywords.contains(tokens.text(token).uppercased()) ? "1;34" : nil
+        case (_, UInt8(ascii: "'")): return "32"
+        case (_, UInt8(ascii: "0")...UInt8(ascii: "9")): return "33"
+        case (.other, UInt8(ascii: ".")): return text.count > 1 ? "33" : nil
+        default: return nil
         }
-        while index < characters.count {
-            let character = characters[index]
-            let next = index + 1 < characters.count ? characters[index + 1] : " "
-            switch character {
-            case "'", "\"", "`":
-                colour(
-                    min(characters.count, end(from: index + 1) { characters[$0] == character } + 1), character == "'" ? "32" : nil)
-            case "-" where next == "-": colour(end(from: index) { characters[$0] == "\n" }, "2")
-            case "/" where next == "*":
-                let close = end(from: index + 2) { characters[$0] == "*" && $0 + 1 < characters.count && characters[$0 + 1] == "/" }
-                colour(min(characters.count, close + 2), "2")
-            case _ where character.isNumber: colour(end(from: index) { !characters[$0].isSQLName && characters[$0] != "." }, "33")
-            case _ where character.isSQLName:
-                let stop = end(from: index) { !characters[$0].isSQLName }
-                colour(stop, keywords.contains(String(characters[index..<stop]).uppercased()) ? "1;34" : nil)
-            default: index += 1
-            }
-        }
-        return result
     }
 }

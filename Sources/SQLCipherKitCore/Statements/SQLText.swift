@@ -19,33 +19,18 @@ struct SQLText {
     enum Rest { case nothing, comments, more }
 
     /// Whether another statement follows, without compiling it, because some statements take effect when they are compiled.
-    ///
-    /// White space, comments, semicolons and byte order marks are skipped as by SQLite's tokenizer.
     var rest: Rest {
-        bytes.withUnsafeBufferPointer { bytes in
-            // The text ends with a 0, so the byte after any non-zero byte can be read.
-            func byte(_ index: Int) -> UInt8 { UInt8(bitPattern: bytes[index]) }
-            var rest = Rest.nothing
-            var index = position
-            while byte(index) != 0 {
-                switch byte(index) {
-                case UInt8(ascii: ";"): index += 1
-                case 9, 10, 12, 13, 32:
-                    // A vertical tab only counts as white space after other white space.
-                    repeat { index += 1 } while byte(index) == 32 || (9...13).contains(byte(index))
-                case 0xef where byte(index + 1) == 0xbb && byte(index + 2) == 0xbf: index += 3
-                case UInt8(ascii: "-") where byte(index + 1) == UInt8(ascii: "-"):
-                    while byte(index) != 0, byte(index) != 10 { index += 1 }
-                    rest = .comments
-                case UInt8(ascii: "/") where byte(index + 1) == UInt8(ascii: "*") && byte(index + 2) != 0:
-                    index += 3
-                    while byte(index) != 0, byte(index - 1) != UInt8(ascii: "*") || byte(index) != UInt8(ascii: "/") {
-                        index += 1
-                    }
-                    if byte(index) != 0 { index += 1 }
-                    rest = .comments
+        bytes.withUnsafeBytes { bytes in
+            var rest = Rest.nothing, index = position
+            while index < bytes.count - 1 {
+                let token = SQLTokens.read(bytes, at: index)
+                switch token.kind {
+                case .blank, .semicolon: break
+                // A comment at the end of a text needs no end.
+                case .unreadable where bytes[index] == UInt8(ascii: "/"), .comment: rest = .comments
                 default: return .more
                 }
+                index += token.length
             }
             return rest
         }

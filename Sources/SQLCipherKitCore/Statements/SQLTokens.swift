@@ -1,8 +1,8 @@
 import CSQLCipher
 
-/// The tokens of SQL text as the engine's own parser reads them, without blanks and comments.
+/// The tokens of SQL text as the engine's own parser reads them.
 package struct SQLTokens {
-    package enum Kind { case word, quoted, semicolon, opening, closing, other, unreadable }
+    package enum Kind { case blank, comment, word, quoted, semicolon, opening, closing, other, unreadable }
 
     package struct Token {
         package let kind: Kind
@@ -10,53 +10,74 @@ package struct SQLTokens {
         package let range: Range<Int>
     }
 
-    private let bytes: ContiguousArray<CChar>
-    private(set) var position = 0
-    /// The end of the last token before the position. Only blanks and comments lie between the two.
+    private let bytes: [UInt8]
+    private var position = 0
+    /// The end of the last token before the position that is neither blank nor a comment.
     private(set) var end = 0
 
     /// The number of bytes of the text.
-    var count: Int { bytes.count - 1 }
+    package var count: Int { bytes.count - 1 }
 
-    /// - Parameter text: the text, without NUL characters, at which it would end.
-    package init(_ text: String) { bytes = text.utf8CString }
+    /// - Parameter text: UTF-8. A NUL in it, at which the engine would end, is read as a character that is not SQL.
+    package init(_ text: some Sequence<UInt8>) {
+        var bytes = text.map { $0 == 0 ? 1 : $0 }
+        bytes.append(0)
+        self.bytes = bytes
+    }
 
-    /// The next token; nil at the end of the text.
+    package init(_ text: String) { self.init(text.utf8) }
+
+    /// The next token that is neither blank nor a comment; nil at the end of the text.
     package mutating func next() -> Token? {
-        bytes.withUnsafeBufferPointer { bytes in
-            while let base = bytes.baseAddress, position < bytes.count - 1 {
-                var kind = SQLCIPHERKIT_TOKEN_BLANK
-                let length = Int(sqlcipherkit_token(base + position, &kind))
-                // No token is empty: a length of 0 means that the engine cannot read any further.
-                guard length > 0 else { return Token(kind: .unreadable, range: position..<bytes.count - 1) }
-                defer { position += length }
-                guard kind != SQLCIPHERKIT_TOKEN_BLANK else { continue }
-                end = position + length
-                return Token(kind: Kind(kind), range: position..<end)
-            }
-            return nil
+        while let part = nextPart() {
+            guard part.kind != .blank, part.kind != .comment else { continue }
+            end = position
+            return part
         }
+        return nil
+    }
+
+    /// The next token, which may be blank or a comment; nil at the end of the text.
+    package mutating func nextPart() -> Token? {
+        guard position < count else { return nil }
+        let (kind, length) = bytes.withUnsafeBytes { Self.read($0, at: position) }
+        defer { position += length }
+        return Token(kind: kind, range: position..<position + length)
+    }
+
+    /// Reads the token at a position of bytes that end with a NUL.
+    static func read(_ bytes: UnsafeRawBufferPointer, at position: Int) -> (kind: Kind, length: Int) {
+        var kind = SQLCIPHERKIT_TOKEN_UNREADABLE
+        let text = UnsafeRawBufferPointer(rebasing: bytes[position...]).assumingMemoryBound(to: CChar.self)
+        let length = text.baseAddress.map { Int(sqlcipherkit_token($0, &kind)) } ?? 0
+        // No token is empty.
+        return (Kind(kind), min(max(1, length), text.count))
     }
 
     /// A token's text.
-    func text(_ token: Token) -> String {
-        String(decoding: bytes[token.range].lazy.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    package func text(_ token: Token) -> String { String(decoding: bytes[token.range], as: UTF8.self) }
+
+    /// What a string, a quoted name or a comment begins with that has no end; nil for any other token. After it, the text that
+    /// follows has the tokens that it has after the whole.
+    package func opening(_ token: Token) -> ArraySlice<UInt8>? {
+        guard token.kind == .unreadable, token.range.upperBound == count else { return nil }
+        let text = bytes[token.range]
+        if text.starts(with: "/*".utf8) { return text.prefix(2) }
+        return text.prefix(2).firstIndex { "'\"`[".utf8.contains($0) }.map { text[...$0] }
     }
 
     /// Whether a token is a keyword, ignoring case, and not a quoted name.
     package func isWord(_ token: Token?, _ keyword: StaticString) -> Bool {
         guard let token, token.kind == .word, token.range.count == keyword.utf8CodeUnitCount else { return false }
-        return bytes.withUnsafeBufferPointer { bytes in
-            keyword.withUTF8Buffer { word in
-                word.indices.allSatisfy { UInt8(bitPattern: bytes[token.range.lowerBound + $0]) & ~0x20 == word[$0] & ~0x20 }
-            }
+        return keyword.withUTF8Buffer { word in
+            word.indices.allSatisfy { bytes[token.range.lowerBound + $0] & ~0x20 == word[$0] & ~0x20 }
         }
     }
 
     /// The name that a token stands for, without its quotes; nil if the token is not a name.
-    func name(_ token: Token?) -> String? {
+    package func name(_ token: Token?) -> String? {
         guard let token, token.kind == .word || token.kind == .quoted else { return nil }
-        return token.kind == .quoted ? bytes[token.range].map(UInt8.init(bitPattern:)).unquoted : text(token)
+        return token.kind == .quoted ? bytes[token.range].unquoted : text(token)
     }
 }
 
@@ -84,6 +105,8 @@ extension SQLTokens.Kind {
     fileprivate init(_ kind: Int32) {
         self =
             switch kind {
+            case SQLCIPHERKIT_TOKEN_BLANK: .blank
+            case SQLCIPHERKIT_TOKEN_COMMENT: .comment
             case SQLCIPHERKIT_TOKEN_WORD: .word
             case SQLCIPHERKIT_TOKEN_QUOTED: .quoted
             case SQLCIPHERKIT_TOKEN_SEMICOLON: .semicolon

@@ -82,81 +82,27 @@ struct IndexText {
     private(set) var condition: String?
 
     init(_ sql: String) {
-        let sql = Array(sql.utf8)
-        var position = 0
-        var depth = 0
-        var term: [UInt8] = []
-        while position < sql.count {
-            let end = Self.token(in: sql, at: position)
-            defer { position = end }
-            let byte = sql[position]
-            if end == position + 1, byte == UInt8(ascii: "(") {
-                depth += 1
-                if depth == 1 { continue }
-            } else if end == position + 1, byte == UInt8(ascii: ")") {
-                depth -= 1
-                if depth == 0 {
-                    terms.append(Self.withoutOrder(term))
-                    condition = Self.condition(sql[end...])
-                    return
-                }
-            } else if end == position + 1, byte == UInt8(ascii: ","), depth == 1 {
-                terms.append(Self.withoutOrder(term))
-                term = []
-                continue
-            }
-            if depth > 0 { term += sql[position..<end] }
+        let bytes = Array(sql.utf8)
+        var tokens = SQLTokens(sql), depth = 0, start = 0
+        // The first and the last token of a term.
+        var first: SQLTokens.Token?, last: SQLTokens.Token?
+        func term(before end: Int) -> String {
+            let isOrder = first?.range != last?.range && (tokens.isWord(last, "ASC") || tokens.isWord(last, "DESC"))
+            return String(decoding: bytes[start..<(isOrder ? last?.range.lowerBound ?? end : end)], as: UTF8.self)
         }
-    }
-
-    /// The end of the token at a position: a string, a quoted name, a comment, or a single byte.
-    private static func token(in sql: [UInt8], at start: Int) -> Int {
-        func end(_ found: Int?, _ length: Int) -> Int { found.map { $0 + length } ?? sql.count }
-        let next = start + 1 < sql.count ? sql[start + 1] : 0
-        switch sql[start] {
-        case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"): return end(sql[(start + 1)...].firstIndex(of: sql[start]), 1)
-        case UInt8(ascii: "["): return end(sql[start...].firstIndex(of: UInt8(ascii: "]")), 1)
-        case UInt8(ascii: "-") where next == UInt8(ascii: "-"): return end(sql[start...].firstIndex(of: 10), 1)
-        case UInt8(ascii: "/") where next == UInt8(ascii: "*"):
-            var position = start + 2
-            while position + 1 < sql.count {
-                if sql[position] == UInt8(ascii: "*"), sql[position + 1] == UInt8(ascii: "/") { return position + 2 }
-                position += 1
+        while let token = tokens.next() {
+            if token.kind == .opening { depth += 1 } else if token.kind == .closing { depth -= 1 }
+            let isComma = depth == 1 && bytes[token.range].elementsEqual(",".utf8), isEnd = depth == 0 && token.kind == .closing
+            if isComma || isEnd { terms.append(term(before: token.range.lowerBound)) }
+            if isEnd { break }
+            if isComma || depth == 1 && token.kind == .opening {
+                (start, first, last) = (token.range.upperBound, nil, nil)
+            } else {
+                (first, last) = (first ?? token, token)
             }
-            return sql.count
-        default: return start + 1
         }
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
-
-    private static func withoutOrder(_ term: [UInt8]) -> String {
-        var term = term[...]
-        while let last = term.last, isBlank(last) { term.removeLast() }
-        for order in ["asc", "desc"] where term.count > order.utf8.count {
-            let word = term.suffix(order.utf8.count)
-            guard word.map(\.lowercasedASCII).elementsEqual(order.utf8) else { continue }
-            let before = term[word.startIndex - 1]
-            if isBlank(before) || before == UInt8(ascii: ")") || before == UInt8(ascii: "\"") {
-                term = term[..<word.startIndex]
-            }
-            break
+        if let word = tokens.next(), tokens.isWord(word, "WHERE") {
+            condition = String(decoding: bytes[word.range.upperBound...], as: UTF8.self)
         }
-        return String(decoding: term, as: UTF8.self)
-    }
-
-    /// The condition after `WHERE`, which may follow the list of terms.
-    private static func condition(_ rest: ArraySlice<UInt8>) -> String? {
-        let text = Array(rest)
-        var position = 0
-        while position < text.count {
-            let end = token(in: text, at: position)
-            if !isBlank(text[position]), end == position + 1 {
-                guard text[position...].prefix(5).map(\.lowercasedASCII).elementsEqual("where".utf8) else { return nil }
-                return String(decoding: text[(position + 5)...], as: UTF8.self)
-            }
-            position = end
-        }
-        return nil
     }
 }

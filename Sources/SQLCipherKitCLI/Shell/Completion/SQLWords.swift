@@ -1,3 +1,5 @@
+import SQLCipherKit
+
 /// The words of possibly unfinished SQL, for completion.
 struct SQLWords {
     /// Names without their quotes, and signs as they are.
@@ -8,38 +10,21 @@ struct SQLWords {
     var openName: String?
 
     static func tokens(_ sql: String) -> SQLWords {
-        var result = SQLWords()
-        var rest = Substring(sql)
-        while let character = rest.first {
-            if character.isWhitespace {
-                rest.removeFirst()
-            } else if rest.hasPrefix("--") {
-                let comment = rest.prefix { $0 != "\n" }
-                rest.removeFirst(comment.count)
-                result.isInText = rest.isEmpty
-            } else if rest.hasPrefix("/*") {
-                rest.removeFirst(2)
-                while !rest.isEmpty, !rest.hasPrefix("*/") { rest.removeFirst() }
-                result.isInText = rest.isEmpty
-                rest.removeFirst(min(2, rest.count))
-            } else if let end = ["'": "'", "\"": "\"", "`": "`", "[": "]"][character] as Character? {
-                rest.removeFirst()
-                let text = rest.prefix { $0 != end }
-                rest.removeFirst(text.count)
-                if rest.isEmpty {
-                    if character == "\"" { result.openName = String(text) } else { result.isInText = true }
-                } else {
-                    rest.removeFirst()
-                    result.words.append(character == "'" ? "''" : String(text))
+        var result = SQLWords(), tokens = SQLTokens(sql)
+        while let token = tokens.nextPart() {
+            let text = tokens.text(token), isLast = token.range.upperBound == tokens.count
+            switch token.kind {
+            case .blank: break
+            case .comment: result.isInText = isLast && text.utf8.first == UInt8(ascii: "-")
+            // The words of an earlier statement do not count.
+            case .semicolon where !isLast: result.words = []
+            case .quoted: result.words.append(text.utf8.first == UInt8(ascii: "'") ? "''" : text.utf8.unquoted)
+            default:
+                guard let opening = tokens.opening(token) else {
+                    result.words.append(text)
+                    continue
                 }
-            } else if character.isSQLName {
-                let word = rest.prefix { $0.isSQLName }
-                rest.removeFirst(word.count)
-                result.words.append(String(word))
-            } else {
-                rest.removeFirst()
-                // The words of an earlier statement do not count.
-                if character == ";", !rest.isEmpty { result.words = [] } else { result.words.append(String(character)) }
+                if opening.elementsEqual("\"".utf8) { result.openName = String(text.dropFirst()) } else { result.isInText = true }
             }
         }
         return result
