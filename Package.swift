@@ -161,7 +161,7 @@ if isDevelopment {
             // Addresses of functions are bound at the start, so that their table is read-only from then on. SwiftPM has no safe
             // setting for it; an unsafe one is no harm in a program that no package depends on.
             linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(platforms: [.linux]))]),
-        .target(name: "ToolStart", dependencies: ["CSQLCipher"]),
+        .target(name: "ToolStart"),
         .executableTarget(
             name: "ProviderProbe",
             dependencies: ["CSQLCipher"],

@@ -51,7 +51,7 @@ struct QueryCommand: FileCommand {
     private func show() throws {
         let text = try sql == "-" ? StandardInput.text("the SQL") : sql
         let db = try attachments.open(file, write ? .readWrite : .readOnly)
-        try db.addShellFunctions()
+        try db.register(.regularExpressions())
         let statements = try ScriptRunner.statements(of: text)
         guard statements.count > 1 else { return try run(text, db, try ParameterValues(parameters)) }
         var values = try ParameterValues(parameters)

@@ -43,7 +43,7 @@ final class Shell {
         isInteractive = history != nil
         showsChanges = isInteractive
         stopsAtErrors = !isInteractive
-        try db.addShellFunctions()
+        try db.register(.regularExpressions())
         editor?.completer = { [unowned self] before, after in self.complete(before, after) }
         if Terminal.style.hasColours { editor?.colours = SyntaxColours.attributes }
     }
@@ -59,7 +59,7 @@ final class Shell {
     /// Works on another database from now on.
     func open(_ db: Connection, _ path: String, _ key: Encryption?) throws {
         if self.db.isInTransaction { throw Failure("a transaction is open: use COMMIT or ROLLBACK before .open") }
-        try db.addShellFunctions()
+        try db.register(.regularExpressions())
         self.db.close()
         (self.db, self.path, self.key) = (db, path, key)
     }

@@ -7,6 +7,4 @@ char *_Nullable const *_Nullable toolstart_arguments(void);
 /* The conversion of character encodings that the system has (POSIX). */
 #include <iconv.h>
 
-#include "series.h"
-
 #endif
