@@ -1,10 +1,8 @@
-/* The portable Poly1305 at the edges of its modulus, where random messages never come: RFC 8439, A.3, 7 to 11. Compiled in from its
- * own file, whichever library the package has, as its parts are private there. */
-#undef SQLCIPHERKIT_LIBTOMCRYPT
-#undef SQLCIPHERKIT_OPENSSL
-#define sqlcipherkit_chacha20_poly1305_seal probe_portable_seal
-#define sqlcipherkit_chacha20_poly1305_open probe_portable_open
-#include "../../Sources/CSQLCipher/Provider/Primitives/chacha20_poly1305_portable.c"
+/* Poly1305 at the edges of its modulus, where random messages never come: RFC 8439, A.3, 7 to 11. Compiled in from its own file, as
+ * its parts are private there. */
+#define sqlcipherkit_chacha20_poly1305_seal probe_seal
+#define sqlcipherkit_chacha20_poly1305_open probe_open
+#include "../../Sources/CSQLCipher/Provider/Primitives/chacha20_poly1305.c"
 #include "probe.h"
 
 #include <stdio.h>
@@ -51,8 +49,8 @@ int run_poly1305(void) {
     /* The functions of the whole file are used, so that none is unused here. */
     uint8_t key[32] = {0}, sealed[1], tag[16], opened[1];
     const struct sqlcipherkit_chacha20_key with = {key, key, NULL, 0};
-    wrong += probe_portable_seal(&with, key, 1, sealed, tag) != SQLITE_OK;
-    wrong += probe_portable_open(&with, sealed, 1, tag, opened) != SQLITE_OK;
+    wrong += probe_seal(&with, key, 1, sealed, tag) != SQLITE_OK;
+    wrong += probe_open(&with, sealed, 1, tag, opened) != SQLITE_OK;
     printf("Poly1305 at its edges: %s\n", wrong == 0 ? "all vectors hold" : "WRONG");
     return wrong != 0;
 }

@@ -148,7 +148,7 @@ int run_primitives(void) {
         wrong += check_hash(&hash_vectors[i], SQLCIPHERKIT_SHA1) + check_hash(&hash_vectors[i], SQLCIPHERKIT_SHA256);
     }
     wrong += check_blake2b() + check_chacha20_poly1305();
-    printf("SHA-1, SHA-256, BLAKE2b, ChaCha20-Poly1305, from %s: %s\n", SQLCIPHERKIT_LIBRARY_NAME,
+    printf("SHA-1, SHA-256, BLAKE2b, ChaCha20-Poly1305, with %s: %s\n", SQLCIPHERKIT_LIBRARY_NAME,
            wrong == 0 ? "all vectors hold" : "WRONG");
     return wrong != 0;
 }

@@ -1,7 +1,7 @@
 /* Authenticated encryption and a message authentication code for small secrets, with which key slots are sealed.
  *
- * The encryption comes from the library in Provider/Primitives, and the authentication code from this package's SHA-512 kernels,
- * also where OpenSSL encrypts the pages. Neither looks anything up in a table by secret data.
+ * The encryption is the plain C in Provider/Primitives, and the authentication code comes from this package's SHA-512 kernels, also
+ * where OpenSSL encrypts the pages. Neither looks anything up in a table by secret data.
  */
 #pragma once
 

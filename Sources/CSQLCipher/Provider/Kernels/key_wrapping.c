@@ -11,7 +11,7 @@ int sqlcipherkit_seal(const void *key, const void *nonce, const void *associated
                       const void *plain, size_t count, void *sealed, void *tag) {
     const struct sqlcipherkit_chacha20_key with = {key, nonce, associated, associated_count};
     const int rc = sqlcipherkit_chacha20_poly1305_seal(&with, plain, count, sealed, tag);
-    /* The library leaves the key, and values derived from it, in its stack frames. */
+    /* The key, and values derived from it, are left in stack frames. */
     sqlcipherkit_wipe_stack();
     return rc;
 }

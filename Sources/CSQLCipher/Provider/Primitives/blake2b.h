@@ -3,15 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "library.h"
 
-#if defined(SQLCIPHERKIT_USES_LIBTOMCRYPT)
-#include <tomcrypt.h>
-
-struct sqlcipherkit_blake2b {
-    hash_state hash;
-};
-#else
 enum { blake2b_block_size = 128 };
 
 struct sqlcipherkit_blake2b {
@@ -20,7 +12,6 @@ struct sqlcipherkit_blake2b {
     size_t waiting, digest_size;
     uint8_t rest[blake2b_block_size];
 };
-#endif
 
 /* Begins a hash of `digest_size` bytes, 1 to 64. */
 void sqlcipherkit_blake2b_start(struct sqlcipherkit_blake2b *hash, size_t digest_size);

@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "library.h"
 
 struct sqlcipherkit_chacha20_key {
     const uint8_t *key;        /* 32 bytes */
@@ -12,8 +11,7 @@ struct sqlcipherkit_chacha20_key {
     size_t associated_count;
 };
 
-/* Encrypts `count` bytes, at least one (LibTomCrypt's tag of an empty text is not the standard's), and writes the tag of 16 bytes.
- * Returns SQLITE_OK, or SQLITE_NOMEM or SQLITE_ERROR if the library fails. */
+/* Encrypts `count` bytes, and writes the tag of 16 bytes. Returns SQLITE_OK. */
 int sqlcipherkit_chacha20_poly1305_seal(const struct sqlcipherkit_chacha20_key *with, const uint8_t *plain, size_t count,
                                         uint8_t *sealed, uint8_t tag[16]);
 

@@ -1,12 +1,13 @@
 /* The library for the primitives that this package's kernels do not provide: SHA-1 and SHA-256, AES for CPUs without AES
- * instructions, SHA-512 in unoptimised builds, BLAKE2b and ChaCha20-Poly1305. It is chosen when the package is compiled, by one of:
+ * instructions, and SHA-512 in unoptimised builds. It is chosen when the package is compiled, by one of:
  *
  *   SQLCIPHERKIT_USES_OPENSSL       the trait OpenSSL, on every platform; the engine then has SQLCipher's own provider for OpenSSL
  *   SQLCIPHERKIT_USES_COMMONCRYPTO  Apple's platforms: part of the system (elsewhere only in scripts/workshop/check-provider)
  *   SQLCIPHERKIT_USES_LIBTOMCRYPT   Linux with the trait LibTomCrypt, which is on by default
  *   SQLCIPHERKIT_USES_PORTABLE      everywhere else: the C of this folder, which needs nothing
  *
- * Each primitive has a header here and a file for each library that provides it; the file for the others ends in _portable.c.
+ * Each of these primitives has a header here and a file for each library; the file for the others ends in _portable.c.
+ * BLAKE2b and ChaCha20-Poly1305 are this package's plain C on every platform.
  */
 #pragma once
 

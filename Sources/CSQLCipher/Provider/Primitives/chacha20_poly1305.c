@@ -1,7 +1,5 @@
 /* ChaCha20-Poly1305 (RFC 8439) in plain C: nothing is looked up by secret bytes, and nothing branches on them. */
 #include "chacha20_poly1305.h"
-
-#if !defined(SQLCIPHERKIT_USES_LIBTOMCRYPT) && !defined(SQLCIPHERKIT_USES_OPENSSL)
 #include "../../System/secure.h"
 #include "../../include/key_wrapping.h"
 #include "../../include/sqlite.h"
@@ -186,4 +184,3 @@ int sqlcipherkit_chacha20_poly1305_open(const struct sqlcipherkit_chacha20_key *
     add_stream(with, sealed, count, plain);
     return SQLITE_OK;
 }
-#endif

@@ -1,7 +1,5 @@
 /* BLAKE2b (RFC 7693) in plain C. */
 #include "blake2b.h"
-
-#if !defined(SQLCIPHERKIT_USES_LIBTOMCRYPT)
 #include "../Kernels/sha512.h"
 #include "../../System/secure.h"
 
@@ -88,4 +86,3 @@ void sqlcipherkit_blake2b_finish(struct sqlcipherkit_blake2b *hash, uint8_t *dig
     compress(hash, 1);
     for (size_t i = 0; i < hash->digest_size; i++) digest[i] = (uint8_t)(hash->state[i / 8] >> 8 * (i % 8));
 }
-#endif
