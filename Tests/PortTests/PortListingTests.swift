@@ -17,11 +17,6 @@ import TestSupport
     }
 
     static let listings = [
-        Listing(article: "FromSecureDatabaseStore", suite: "SecureDatabaseStorePorts", run: SecureDatabaseStorePorts.programs,
-            counts: ["S": 69]),
-        Listing(article: "FromDataLiteCore", suite: "DataLiteCorePorts", run: DataLiteCorePorts.programs,
-            counts: ["D": 51, "E": 13]),
-        Listing(article: "FromSkipSQL", suite: "SkipSQLPorts", run: SkipSQLPorts.programs, counts: ["K": 37, "X": 20]),
         Listing(article: "FromSQLiteInC", suite: "SQLiteInCPorts", run: SQLiteInCPorts.programs, counts: ["B": 66]),
         Listing(article: "FromGRDB", suite: "GRDBPorts", run: GRDBPorts.programs, counts: ["G": 43]),
         Listing(article: "FromSQLiteSwift", suite: "SQLiteSwiftPorts", run: SQLiteSwiftPorts.programs, counts: ["Q": 39]),

@@ -23,7 +23,8 @@ import TestSupport
         // What only Apple's platforms have is compiled and run by scripts/workshop/check-platforms.
         // The macro is compiled and run by scripts/workshop/check-macros.
         let modules = (try? FileManager.default.contentsOfDirectory(atPath: Repository.file("Tests").path)) ?? []
-        let folders = modules.filter { $0.hasPrefix("SQLCipherKit") }.map { "Tests/\($0)" } + ["Tests/AppleSecurity", "Tests/Macros/Tests"]
+        let folders = modules.filter { $0.hasPrefix("SQLCipherKit") }.map { "Tests/\($0)" }
+            + ["Tests/AppleSecurity", "Tests/Macros/Tests", "Tests/PortTests"]
         for folder in folders.map(Repository.file) {
             let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
             for path in paths where path.hasSuffix(".swift") {
