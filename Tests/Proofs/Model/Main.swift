@@ -1,8 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// `Model [--seed N] [--minutes M | --cases N] [--first] [--seed-only N]`: `--first` ends at the first finding, without a shorter
-/// program for it.
+/// `Model [--seed N] [--minutes M | --cases N] [--seed-only N]`
 @main
 struct Main {
     static func main() throws {
@@ -20,7 +19,6 @@ struct Main {
             print(failure.map { "FOUND seed \(program.seed): \($0)" } ?? "agrees")
             return
         }
-        let isFirstOnly = arguments.contains("--first")
         let first = UInt64(number("--seed") ?? 1), cases = number("--cases").map { Int($0) } ?? .max
         let start = Date(), end = number("--minutes").map { start + $0 * 60 } ?? (cases == .max ? start + 60 : .distantFuture)
         var done = 0, steps = 0, found = 0
@@ -31,10 +29,6 @@ struct Main {
             guard let failure = runner.run(program) else { continue }
             found += 1
             let seconds = Int(Date().timeIntervalSince(start))
-            if isFirstOnly {
-                print("FOUND seed \(program.seed) after \(done) programs, \(seconds) s: \(failure)")
-                break
-            }
             let (shortest, why) = runner.shrink(program, failure, until: Date() + 60)
             print("FOUND seed \(program.seed) after \(done) programs, \(seconds) s: \(why)\n\(shortest.text)\n")
         }

@@ -54,8 +54,6 @@ MACHINES = [
             "./scripts/workshop/check-memory", "scripts/workshop/check-memory", is_whole=True),
     Machine("soak", "memory, descriptors, threads or files that grow when everything runs together",
             "./scripts/workshop/soak {minutes} --seed {seed}", "scripts/workshop/soak"),
-    Machine("mutate", "changes to the source that no test notices",
-            "./scripts/workshop/mutate --limit {mutants} --seed {seed}", "scripts/workshop/mutate"),
     Machine("sqlite", "SQLite's own tests that fail on this engine and should not",
             "./scripts/workshop/check-sqlite", "scripts/workshop/check-sqlite", is_whole=True),
 ]
@@ -63,9 +61,7 @@ MACHINES = [
 
 def numbers(minutes, seed):
     """What a machine's line may name. Fuzzing has 14 targets, two at a time."""
-    return {
-        "minutes": minutes, "seed": seed, "samples": 200 * minutes, "each": max(1, minutes // 7), "mutants": max(4, 2 * minutes),
-    }
+    return {"minutes": minutes, "seed": seed, "samples": 200 * minutes, "each": max(1, minutes // 7)}
 
 
 class Stop(Exception):
