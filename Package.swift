@@ -262,7 +262,7 @@ if !hasAll {
         .executableTarget(name: "PlainSweep", dependencies: ["KillPoints", "SQLCipher"], path: "Tests/PlainSweep"),
         .executableTarget(name: "Soak", dependencies: ["SQLCipherKit"], path: "Tests/Proofs/Soak"),
         // What users of other libraries do, one program for each row of the articles on moving here.
-        .testTarget(name: "PortTests", dependencies: ["KitSupport", "SQLCipherKit", "TestSupport"]),
+        .testTarget(name: "PortTests", dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitSync", "TestSupport"]),
     ]
 }
 

@@ -50,7 +50,7 @@ def missing(text):
 
 def targets():
     """The manifest's: {target: (the targets and products that it depends on, its folder)}."""
-    environment = {**os.environ, "SQLCIPHERKIT_DEVELOPMENT": "1"}
+    environment = {**os.environ, "SQLCIPHERKIT_DEVELOPMENT": "all"}
     dump = subprocess.run(["swift", "package", "dump-package"], cwd=ROOT, env=environment, stdout=subprocess.PIPE,
                           check=True).stdout
     found = {}
