@@ -182,7 +182,7 @@ if isDevelopment {
         .executableTarget(
             name: "FaultDriver",
             dependencies: [
-                "CSQLCipher", "FaultMemory", "Faults", "KillPoints", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync",
+                "CSQLCipher", "FaultMemory", "Faults", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync",
                 "SweepScenarios",
             ],
             path: "Tests/FaultDriver"),

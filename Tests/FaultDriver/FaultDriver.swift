@@ -121,8 +121,6 @@ struct FaultDriver {
             try runPool(action, path, arguments)
         case "timed-calls", "sleeping-queues", "sleeping-pools":
             try runSleeping(action, path, arguments)
-        case "sweep":
-            try runSweep(path, arguments)
         case "report":
             try runReport(path, arguments)
         case "blob":

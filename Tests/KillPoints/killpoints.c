@@ -26,7 +26,7 @@ enum kind { SYNC, WRITE, NAME, READ };
 
 /* The kinds that each mode counts, as bits. */
 static const int counted[] = {
-    [KILLPOINTS_ALL] = 1 << WRITE | 1 << NAME, [KILLPOINTS_NAMES] = 1 << NAME,
+    [KILLPOINTS_ALL] = 1 << WRITE | 1 << NAME,
     [KILLPOINTS_FAIL] = 1 << SYNC | 1 << WRITE | 1 << NAME, [KILLPOINTS_READ] = 1 << READ, [KILLPOINTS_FULL] = 1 << WRITE,
 };
 

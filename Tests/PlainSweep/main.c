@@ -202,7 +202,7 @@ static int busy(void) {
 }
 
 int main(int count, char **arguments) {
-    static const char *const ways[] = {"kill", "names", "fail", "read", "full"};
+    static const char *const ways[] = {"kill", "fail", "read", "full"};
     if (count != 5 || atoi(arguments[4]) < 1) return 2;
     folder = arguments[1];
     journal = arguments[2];

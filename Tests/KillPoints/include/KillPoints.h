@@ -7,10 +7,9 @@
 /* Whether this works on this system. */
 int killpoints_supported(void);
 
-/* What counts: what makes, renames or removes a file, and writes too; or only names; or all of that and syncs, and then the call
- * fails once with EIO instead of killing; or reads, which fail in the same way; or writes, of which all from that one on fail with
- * ENOSPC. */
-enum { KILLPOINTS_ALL, KILLPOINTS_NAMES, KILLPOINTS_FAIL, KILLPOINTS_READ, KILLPOINTS_FULL };
+/* What counts: what makes, renames or removes a file, and writes; or these and syncs, and then the call fails once with EIO instead
+ * of killing; or reads, which fail in the same way; or writes, of which all from that one on fail with ENOSPC. */
+enum { KILLPOINTS_ALL, KILLPOINTS_FAIL, KILLPOINTS_READ, KILLPOINTS_FULL };
 
 /* Added to what `body` returned if a call of it has failed. */
 enum { KILLPOINTS_STRUCK = 64 };

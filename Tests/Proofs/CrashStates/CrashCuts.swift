@@ -22,6 +22,8 @@ enum CrashModel: String, CaseIterable {
     /// Names and sizes reach the disk in their order, as with ext4 and XFS; any sync takes all earlier ones along. Writes are as
     /// in `weak`.
     case ordered
+    /// A kill instead of a power cut: all changes are there.
+    case kept
 }
 
 /// Chooses the power cuts of a run, as exponentially many are possible: every prefix; a prefix with nothing that was not synced;
@@ -40,7 +42,7 @@ struct CrashCuts {
             if end > 0, [.sync, .syncFolder].contains(kind(end - 1)) { continue }
             cuts.append(CrashCut(end: end))
             let open = unsynced(end)
-            if open.isEmpty { continue }
+            if open.isEmpty || model == .kept { continue }
             if model == .ordered { addOrdered(end, open, &cuts) } else { addWeak(end, open, &cuts) }
             for change in open { addTorn(end, change, open, &cuts) }
             for _ in 0..<mixtures { cuts.append(mixture(end, open, &random)) }

@@ -69,6 +69,32 @@ struct CrashRun {
         return outcome
     }
 
+    /// Runs the action again and again from its start, and lets one change or sync fail each time, until none does.
+    func runFailing() throws -> Outcome {
+        var outcome = Outcome()
+        let start = base + "/start"
+        func note(_ problem: String) {
+            let example = "call \(outcome.states) failed, with \(SweepScenario.names(in: folder))"
+            outcome.problems[problem, default: (0, example)].count += 1
+        }
+        try FileManager.default.createDirectory(atPath: start, withIntermediateDirectories: true)
+        guard Child.run({ try scenario.prepare(start) }) == 0 else { throw SweepScenario.Wrong(description: "no start") }
+        while true {
+            try? FileManager.default.removeItem(atPath: folder)
+            try FileManager.default.copyItem(atPath: start, toPath: folder)
+            let status = Child.run(failingAt: outcome.states + 1) { try scenario.act(folder) }
+            // The action may have thrown, or succeeded without that call.
+            guard Int(status) & KILLPOINTS_STRUCK != 0, status < 128 else {
+                if status != 0 { note("the action ended with \(status)") }
+                if Child.run({ try scenario.check(folder) }) != 0 { note("wrong at the end") }
+                return outcome
+            }
+            outcome.states += 1
+            if let problem = scenario.exposure(in: folder) { note(problem) }
+            if Child.run({ try scenario.checkError(folder); try scenario.check(folder) }) != 0 { note("wrong after a failed call") }
+        }
+    }
+
     /// Without its numbers, so that similar problems count as one.
     private static func kind(_ problem: String) -> String {
         let words = problem.split(whereSeparator: { "[]".contains($0) }).map { part in
@@ -98,11 +124,11 @@ enum Child {
         init(_ run: @escaping () throws -> Void) { self.run = run }
     }
 
-    /// Returns 0, 1 after an error, which is printed, or 128 and a signal.
-    static func run(_ body: @escaping () throws -> Void) -> Int32 {
+    /// Returns 0, 1 after an error, which is printed, or 128 and a signal; plus `KILLPOINTS_STRUCK` if a call failed on purpose.
+    static func run(failingAt number: Int = 0, _ body: @escaping () throws -> Void) -> Int32 {
         let body = Body(body)
         return withExtendedLifetime(body) {
-            killpoints_run(0, Int32(KILLPOINTS_ALL), { context in
+            killpoints_run(number, Int32(KILLPOINTS_FAIL), { context in
                 guard let context else { return 1 }
                 do {
                     try Unmanaged<Body>.fromOpaque(context).takeUnretainedValue().run()

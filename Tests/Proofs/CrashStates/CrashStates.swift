@@ -2,9 +2,11 @@ import Foundation
 import KillPoints
 import SweepScenarios
 
-/// Builds the states that a power cut may leave in the midst of an operation, and opens each as the next process would.
+/// Builds the states that a power cut or a kill may leave in the midst of an operation, and opens each as the next process would.
 ///
-/// `CrashStates [--scenario NAME,…] [--mode delete|truncate|persist|wal] [--model weak|ordered] [--sample N] [--seed N]`
+/// `CrashStates [--scenario NAME,…] [--mode delete|truncate|persist|wal] [--model weak|ordered|kept] [--sample N] [--seed N]`
+///
+/// With `--failing`, each change and sync of the operation fails once instead.
 @main
 struct CrashStates {
     static let scenarios = [
@@ -76,7 +78,7 @@ struct CrashStates {
             let run = CrashRun(
                 scenario: try SweepScenario.named(name, mode: mode), model: model, mixtures: sample == nil ? 6 : 2, sample: sample,
                 base: base)
-            let outcome = try run.run(seed: seed)
+            let outcome = CommandLine.arguments.contains("--failing") ? try run.runFailing() : try run.run(seed: seed)
             var lines = ["\(outcome.changes) \(outcome.states)"]
             for (problem, (count, example)) in outcome.problems {
                 lines.append([problem.replacingOccurrences(of: "\n", with: " "), "\(count)", example].joined(separator: "\t"))
