@@ -32,7 +32,7 @@ import Testing
     @Test(arguments: FuzzTarget.all.filter(\.isOfBytes))
     func cutInputsAndExtremeNumbersAreAnswered(_ target: FuzzTarget) throws {
         for seed in try target.seeds() {
-            let step = LongTests.areOn ? 1 : max(1, seed.count / 10)
+            let step = LongTests.areOn ? 1 : max(1, seed.count / 30)
             for place in stride(from: 0, to: seed.count, by: step) {
                 var inputs = [Array(seed[..<place])]
                 // All of them only at some places: each takes its turn.
