@@ -108,52 +108,33 @@ package final class ConnectionPool: Sendable {
         }
     }
 
-    /// Waits for a slot.
-    package func acquire(until deadline: Deadline?) throws -> ConnectionSlot { try acquire(until: deadline, nil) }
-
-    /// - Parameter cancellation: cancels the wait.
-    func acquire(until deadline: Deadline?, _ cancellation: Cancellation?) throws -> ConnectionSlot {
-        if let slot = try tryAcquire() { return slot }
-        let thread = BlockedThread()
-        let waiter = thread.waiter(.one)
-        cancellation?.setHandler { [self] in abandon(waiter, $0) }
-        defer { cancellation?.setHandler(nil) }
-        var outcome = acquireOrWait(waiter)
-        if outcome == nil {
-            if let error = cancellation?.error { abandon(waiter, error) }
-            if !thread.wait(until: deadline) { abandon(waiter, DatabaseError.timeout) }
-            // It may have been served just before the timeout.
-            outcome = Result { try thread.served() }
-        }
-        guard let slot = try outcome?.get() else { throw DatabaseError.closedDatabase }
-        return slot
-    }
-
     /// How long new calls wait at first for a call that wants all slots, before they go first for the same time.
     private static let firstPause = Duration.milliseconds(100)
 
-    /// Waits for all slots.
+    /// Waits for a slot, or for all of them.
     ///
-    /// New calls wait in the meantime, but not until the longest running call has ended: after 100 ms they go first for 100 ms,
-    /// then they wait for 200 ms and go first for 200 ms, and so on. So one long read does not hold up all others, and reads that
-    /// always overlap do not hold up this call forever.
-    /// - Parameters:
-    ///   - closing: whether the call closes the database.
-    ///   - cancellation: cancels the wait.
-    func acquireAll(
-        closing: Bool = false, until deadline: Deadline? = nil, _ cancellation: Cancellation?
-    ) throws {
+    /// New calls wait for a call that wants all, but not until the longest running call has ended: after 100 ms they go first for
+    /// 100 ms, then they wait for 200 ms and go first for 200 ms, and so on. So one long read does not hold up all others, and
+    /// reads that always overlap do not hold up this call forever.
+    /// - Returns: the slot, the first one if all were wanted.
+    @discardableResult
+    package func acquire(_ wish: Waiter.Wish = .one, within limits: CallLimits = CallLimits()) throws -> ConnectionSlot {
+        if wish == .one, let slot = try tryAcquire() { return slot }
+        let (deadline, cancellation) = (limits.deadline, limits.cancellation)
         let thread = BlockedThread()
-        let waiter = thread.waiter(closing ? .closing : .all)
+        let waiter = thread.waiter(wish)
         cancellation?.setHandler { [self] in abandon(waiter, $0) }
         defer { cancellation?.setHandler(nil) }
-        if let outcome = acquireOrWait(waiter) {
-            _ = try outcome.get()
-            return
-        }
+        if let outcome = acquireOrWait(waiter) { return try outcome.get() ?? slots[0] }
         if let error = cancellation?.error { abandon(waiter, error) }
         var pause = Self.firstPause, letsOthersGo = false
-        while case let end = Deadline.after(pause), !thread.wait(until: deadline.map { min($0, end) } ?? end) {
+        func nextCheck() -> Deadline? {
+            if wish == .one { return deadline }
+            let end = Deadline.after(pause)
+            return deadline.map { min($0, end) } ?? end
+        }
+        while !thread.wait(until: nextCheck()) {
+            // It may have been served just before the timeout.
             if let deadline, deadline.hasPassed {
                 abandon(waiter, DatabaseError.timeout)
                 break
@@ -162,11 +143,7 @@ package final class ConnectionPool: Sendable {
             letsOthersGo.toggle()
             setPatient(waiter, letsOthersGo)
         }
-        _ = try thread.served()
-    }
-
-    package func acquireAll(closing: Bool = false, until deadline: Deadline? = nil) throws {
-        try acquireAll(closing: closing, until: deadline, nil)
+        return try thread.served() ?? slots[0]
     }
 
     /// Moves a waiting call to the end, after all others, or back into the queue.

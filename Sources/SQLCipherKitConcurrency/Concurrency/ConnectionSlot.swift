@@ -19,6 +19,8 @@ package final class ConnectionSlot: @unchecked Sendable {
         case withoutTransaction
         /// Anything.
         case unrestricted
+        /// Anything, while no other connection is open: what it attaches is attached to those that are opened later.
+        case alone
     }
 
     /// The thread that uses the slot; 0 for none.
@@ -60,43 +62,48 @@ package final class ConnectionSlot: @unchecked Sendable {
     package var isOpen: Bool { connection?.hasHandle ?? false }
 
     /// Runs `body` with the connection, on this thread.
-    /// - Parameters:
-    ///   - deadline: the time by which it must have ended.
-    ///   - cancellation: may cancel it.
     package func run<R>(
-        _ mode: Mode, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil,
-        _ body: (Connection) throws -> sending R
+        _ mode: Mode, _ limits: CallLimits = CallLimits(), _ body: (Connection) throws -> sending R
     ) throws -> sending R {
-        try beingUsed { try lend(mode, until: deadline, cancellation, body) }
-    }
-
-    /// Runs `body`, and marks this thread so that a call of the same database inside it throws instead of waiting for itself.
-    func beingUsed<R>(_ body: () throws -> sending R) rethrows -> sending R {
-        user.store(sqlcipherkit_thread(), ordering: .relaxed)
-        sqlcipherkit_enter_call()
-        defer {
-            sqlcipherkit_leave_call()
-            user.store(0, ordering: .relaxed)
-        }
-        return try body()
-    }
-
-    private func lend<R>(
-        _ mode: Mode, until deadline: Deadline?, _ cancellation: Cancellation?,
-        _ body: (Connection) throws -> sending R
-    ) throws -> sending R {
+        beginUse()
+        defer { endUse() }
         uses &+= 1
-        if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
+        if let deadline = limits.deadline, deadline.hasPassed { throw DatabaseError.timeout }
         let db = try opened()
-        db.lend(until: deadline)
+        db.lend(until: limits.deadline)
         defer { db.takeBack() }
         if !added.isCurrent(with: additions) { try added.update(db, additions, isWriter: isWriter) }
+        let cancellation = limits.cancellation
         if let cancellation { try watch(cancellation, db) }
         // From here on it cannot be cancelled: the statement that runs may already be the next caller's.
         defer { cancellation?.setHandler(nil) }
-        do { return try perform(mode, db, body) } catch {
+        do {
+            defer { reset(mode, db) }
+            let closure = try begin(mode, db)
+            let result: R
+            do {
+                db.enter(closure)
+                defer { db.leave(closure) }
+                result = try body(db)
+                try db.requireUnclosed()
+                if closure == .inTransaction { try db.requireTransaction() }
+            }
+            if mode == .write, TransactionEnd.undoes(result) { db.abandon() } else { try end(mode, db, closure) }
+            return result
+        } catch {
             throw db.cancellationError(cancellation) ?? error
         }
+    }
+
+    /// Marks this thread, so that a call of the same database inside a closure throws instead of waiting for itself.
+    func beginUse() {
+        user.store(sqlcipherkit_thread(), ordering: .relaxed)
+        sqlcipherkit_enter_call()
+    }
+
+    func endUse() {
+        sqlcipherkit_leave_call()
+        user.store(0, ordering: .relaxed)
     }
 
     private func watch(_ cancellation: Cancellation, _ db: Connection) throws {
@@ -112,61 +119,53 @@ package final class ConnectionSlot: @unchecked Sendable {
         if let error = cancellation.error { throw error }
     }
 
-    private func perform<R>(_ mode: Mode, _ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
+    // MARK: Modes
+
+    /// Begins what a closure of a mode has around it.
+    private func begin(_ mode: Mode, _ db: Connection) throws -> TransactionClosures.Kind {
         switch mode {
-        case .unrestricted: return try unclosed(db, body)
-        case .write: return try write(db, body)
+        case .unrestricted: return .unrestricted
+        case .alone:
+            db.setAttachesForAll(true)
+            return .unrestricted
         case .withoutTransaction:
             db.loan.pool.isBesideReaders = additions.isPool
-            defer { db.loan.pool.isBesideReaders = false }
-            let result = try unclosed(db, body)
-            guard !db.isInTransaction else { throw DatabaseError.openTransaction }
-            return result
-        case .read: return try read(db, body)
+            return .unrestricted
+        case .write:
+            try db.begin(.immediate)
+            return .inTransaction
         case .readOnly:
-            let handle = try db.live()
-            sqlcipherkit_set_query_only(handle, 1)
-            defer { if db.hasHandle { sqlcipherkit_set_query_only(handle, 0) } }
+            sqlcipherkit_set_query_only(try db.live(), 1)
             // Only this connection sees an in-memory database.
-            if db.location.isOnDisk { return try read(db, body) }
-            db.closures.count += 1
-            defer { db.closures.count -= 1 }
-            return try unclosed(db, body)
+            if !db.location.isOnDisk { return .withoutControl }
+        case .read: break
         }
-    }
-
-    private func read<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
-        guard let commit else { throw DatabaseError.closedConnection }
         if let state {
             try db.begin(.deferred)
             try state.open(db)
         }
         try db.check(sqlcipherkit_begin_read(db.live()))
-        let result = try inTransaction(db, body)
-        if try sqlcipherkit_end_read(db.live()) == 0 { try commit.execute() }
-        return result
+        return .inTransaction
     }
 
-    private func write<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try db.begin(.immediate)
-        let result = try inTransaction(db, body)
-        if TransactionEnd.undoes(result) { db.abandon() } else { try db.commit() }
-        return result
+    /// Ends it after a closure that has succeeded.
+    private func end(_ mode: Mode, _ db: Connection, _ closure: TransactionClosures.Kind) throws {
+        switch mode {
+        case .unrestricted, .alone: break
+        case .withoutTransaction: if db.isInTransaction { throw DatabaseError.openTransaction }
+        case .write: try db.commit()
+        case .read, .readOnly: if closure == .inTransaction, try sqlcipherkit_end_read(db.live()) == 0 { try commit?.execute() }
+        }
     }
 
-    /// Like ``Connection/inTransaction(_:)``, for a value that is sent.
-    private func inTransaction<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
-        db.enterTransaction()
-        defer { db.leaveTransaction() }
-        let result = try unclosed(db, body)
-        try db.requireTransaction()
-        return result
-    }
-
-    private func unclosed<R>(_ db: Connection, _ body: (Connection) throws -> sending R) throws -> sending R {
-        let result = try body(db)
-        try db.requireUnclosed()
-        return result
+    /// Resets what a mode has set.
+    private func reset(_ mode: Mode, _ db: Connection) {
+        switch mode {
+        case .readOnly: if let handle = db.handle { sqlcipherkit_set_query_only(handle, 0) }
+        case .alone: db.setAttachesForAll(false)
+        case .withoutTransaction: db.loan.pool.isBesideReaders = false
+        case .unrestricted, .write, .read: break
+        }
     }
 
     // MARK: Opening and closing
@@ -267,4 +266,8 @@ extension Connection {
         try settings.setProgressHandler(every: hooks?.progressInterval ?? 10_000, hooks?.progress)
         if hooks?.busy == nil { try setInterruptibleBusyHandler(try settings.busyTimeout) }
     }
+}
+
+extension DatabaseError {
+    fileprivate static let openTransaction = misuse("the closure has left a transaction open, which was rolled back")
 }

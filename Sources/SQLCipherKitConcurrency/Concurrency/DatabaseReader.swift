@@ -11,63 +11,50 @@ import SQLCipherKitCore
 /// ```
 /// The reader does not give access to its source. A copy is the same reader.
 public struct DatabaseReader: Sendable {
-    private enum Source {
-        case database(SharedDatabase)
-        case snapshot(DatabaseSnapshot)
-    }
-
-    private let source: Source
+    /// The connections that read.
+    private let core: SharedDatabase
+    /// Nil for the current state of a queue or a pool.
+    private let snapshot: DatabaseSnapshot?
 
     /// Reads a queue or a pool, in its current state at each read.
-    public init(_ database: SharedDatabase) { source = .database(database) }
+    public init(_ database: SharedDatabase) { (core, snapshot) = (database, nil) }
 
     /// Reads a snapshot.
-    public init(_ snapshot: DatabaseSnapshot) { source = .snapshot(snapshot) }
+    public init(_ snapshot: DatabaseSnapshot) { (core, self.snapshot) = (snapshot.core, snapshot) }
 
     /// Whether the database, or the snapshot, can be read.
-    public var isOpen: Bool {
-        switch source {
-        case .database(let database): database.isOpen
-        case .snapshot(let snapshot): snapshot.isOpen
-        }
-    }
+    public var isOpen: Bool { core.isOpen }
 
     /// Reads, like `read(timeout:_:)` of ``SharedDatabase`` and ``DatabaseSnapshot``.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try readSent(timeout: timeout, body)
+        try core.run(core.reading, timeout: timeout, body)
     }
 
     /// The asynchronous form.
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
-        try await readSent(timeout: timeout, body)
-    }
-
-    // One implementation for both kinds of results.
-
-    func readSent<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
-        switch source {
-        case .database(let database): try database.run(database.reading, timeout: timeout, body)
-        case .snapshot(let snapshot): try snapshot.readSent(timeout: timeout, body)
-        }
-    }
-
-    func readSent<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
-        switch source {
-        case .database(let database): try await database.run(database.reading, timeout: timeout, body)
-        case .snapshot(let snapshot): try await snapshot.readSent(timeout: timeout, body)
-        }
+        try await core.run(core.reading, timeout: timeout, body)
     }
 
     /// Gives the results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``. A snapshot
     /// does not change: observing it throws ``DatabaseError/Reason/misuse``.
     public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
-        switch source {
-        case .database(let database): database.observe(fetch)
-        case .snapshot(let snapshot):
-            snapshot.pool.observe { _ in throw DatabaseError.misuse("a snapshot does not change: read it") }
-        }
+        guard let snapshot else { return core.observe(fetch) }
+        return snapshot.pool.observe { _ in throw DatabaseError.misuse("a snapshot does not change: read it") }
+    }
+}
+
+@_documentation(visibility: private)
+extension DatabaseReader {
+    /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
+    public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
+        try core.run(core.reading, timeout: timeout) { db in try body(db) }
+    }
+
+    /// The asynchronous form.
+    public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
+        try await core.run(core.reading, timeout: timeout) { db in try body(db) }
     }
 }
 

@@ -48,7 +48,7 @@ public final class DatabaseSnapshot: Sendable {
     /// - Throws: what `body` throws; ``DatabaseError/Reason/snapshotLost``; ``DatabaseError/Reason/closed`` after `close()`; and
     ///   what `read(timeout:_:)` of the pool throws.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try readSent(timeout: timeout, body)
+        try core.run(core.reading, timeout: timeout, body)
     }
 
     /// The asynchronous form.
@@ -56,16 +56,6 @@ public final class DatabaseSnapshot: Sendable {
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
-        try await readSent(timeout: timeout, body)
-    }
-
-    // One implementation for both kinds of results.
-
-    func readSent<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try core.run(core.reading, timeout: timeout, body)
-    }
-
-    func readSent<R>(timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R) async throws -> sending R {
         try await core.run(core.reading, timeout: timeout, body)
     }
 
@@ -84,5 +74,18 @@ public final class DatabaseSnapshot: Sendable {
     public func close() async throws {
         try await core.close()
         pool.snapshots.remove(core)
+    }
+}
+
+@_documentation(visibility: private)
+extension DatabaseSnapshot {
+    /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
+    public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
+        try core.run(core.reading, timeout: timeout) { db in try body(db) }
+    }
+
+    /// The asynchronous form.
+    public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
+        try await core.run(core.reading, timeout: timeout) { db in try body(db) }
     }
 }

@@ -31,16 +31,12 @@ final class ReadDurationEstimate: Sendable {
 
     func end() { Self.running.subtract(1, ordering: .relaxed) }
 
-    /// Runs a read and records how long it took.
-    func measure<R>(_ body: () throws -> sending R) rethrows -> sending R {
-        let start = Deadline.now
-        defer {
-            if Deadline.now - start > Self.short {
-                missing.store(Self.probation, ordering: .relaxed)
-            } else if missing.load(ordering: .relaxed) > 0 {
-                missing.subtract(1, ordering: .relaxed)
-            }
+    /// Records how long a read took, short or not, once it has ended.
+    func record(since start: Deadline) {
+        if Deadline.now - start > Self.short {
+            missing.store(Self.probation, ordering: .relaxed)
+        } else if missing.load(ordering: .relaxed) > 0 {
+            missing.subtract(1, ordering: .relaxed)
         }
-        return try body()
     }
 }

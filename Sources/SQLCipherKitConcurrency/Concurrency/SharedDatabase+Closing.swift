@@ -16,13 +16,13 @@ extension SharedDatabase {
     public final func close(timeout: Duration? = nil) throws(DatabaseError) {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         try checkCall()
-        let deadline = timeout.map(Deadline.after)
+        let limits = CallLimits(timeout)
         // Closing without a timeout cannot fail, so calls that would get nothing need not wait for it.
         if timeout == nil { refuseCalls(with: .closedDatabase) }
         do {
-            try writer.acquireAll(closing: true, until: deadline)
+            try writer.acquire(.closing, within: limits)
             defer { writer.releaseAll() }
-            try closeConnections(for: .closedDatabase, until: deadline)
+            try closeConnections(for: .closedDatabase, limits)
         } catch {
             // Another call has closed it.
             if writer.isClosed { return }
@@ -34,11 +34,9 @@ extension SharedDatabase {
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public final func close(timeout: Duration? = nil) async throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
-        let deadline = timeout.map(Deadline.after)
-        let cancellation = Cancellation()
         do {
-            try await lend(writer, .closing, cancellation, until: deadline) { [self] _, _ in
-                try closeConnections(for: .closedDatabase, until: deadline, cancellation)
+            try await withSlot(of: writer, .closing, timeout: timeout) { [self] _, limits, _ in
+                try closeConnections(for: .closedDatabase, limits)
             }
         } catch {
             if !writer.isClosed { throw error }
@@ -48,8 +46,8 @@ extension SharedDatabase {
     /// Closes the database while no call is using it.
     final func close(for reason: DatabaseError) {
         refuseCalls(with: reason)
-        guard (try? writer.acquireAll(closing: true)) != nil else { return }
-        try? closeConnections(for: reason)
+        guard (try? writer.acquire(.closing)) != nil else { return }
+        try? closeConnections(for: reason, CallLimits())
     }
 
     /// Makes waiting and later calls throw. Running calls continue.
@@ -60,12 +58,10 @@ extension SharedDatabase {
     }
 
     /// Closes all connections permanently. The caller has acquired the writer, and may release it afterwards.
-    private func closeConnections(
-        for reason: DatabaseError, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil
-    ) throws {
-        try readers?.acquireAll(closing: true, until: deadline, cancellation)
+    private func closeConnections(for reason: DatabaseError, _ limits: CallLimits) throws {
+        try readers?.acquire(.closing, within: limits)
         // Before the writer: the last connection to close empties the log.
-        do { try snapshots.endAll(because: "its pool was closed", until: deadline, cancellation) } catch {
+        do { try snapshots.endAll(because: "its pool was closed", limits) } catch {
             readers?.releaseAll()
             throw error
         }
@@ -116,7 +112,7 @@ extension SharedDatabase {
             try drain(writer, until: deadline)
             if let readers { try drain(readers, until: deadline) }
             snapshots.endCalls()
-            try snapshots.endAll(because: "the database was suspended", until: deadline)
+            try snapshots.endAll(because: "the database was suspended", CallLimits(until: deadline))
         } catch {
             if writer.isClosed { throw .closedDatabase }
             throw error as? DatabaseError ?? .timeout
@@ -165,7 +161,7 @@ extension SharedDatabase {
             // A call that has just acquired its slot, but does not have its connection yet, is ended in the next round.
             let step = Deadline.after(.milliseconds(20))
             do {
-                try pool.acquireAll(closing: true, until: deadline.map { min($0, step) } ?? step, nil)
+                try pool.acquire(.closing, within: CallLimits(until: deadline.map { min($0, step) } ?? step))
                 return pool.releaseAll()
             } catch let error as DatabaseError where error.reason == .timeout {
                 if let deadline, deadline.hasPassed { throw error }
@@ -196,13 +192,17 @@ extension SharedDatabase {
     /// - Throws: what `write(timeout:_:)` throws.
     public final func releaseMemory() throws(DatabaseError) {
         closeFreeReaders()
-        try DatabaseError.only("a call") { try run(.unrestricted, timeout: nil) { db in try db.releaseMemory() } }
+        try make(releasing)
     }
 
     /// The asynchronous form.
     public final func releaseMemory() async throws {
         closeFreeReaders()
-        try await run(.unrestricted, timeout: nil) { db in try db.releaseMemory() }
+        try await make(releasing)
+    }
+
+    private var releasing: SharedCall<Void> {
+        SharedCall(.writer) { slot, limits in try slot.run(.unrestricted, limits) { db in try db.releaseMemory() } }
     }
 
     private func closeFreeReaders() {
@@ -218,39 +218,5 @@ extension Connection {
         let handle = try liveOutsideHooks()
         cache.removeAll()
         sqlite3_db_release_memory(handle)
-    }
-}
-
-extension SharedDatabase {
-    /// Opens a reader. If that fails, for example because there are no descriptors or no memory left, the call gets the connection
-    /// of another reader as soon as one is free.
-    /// - Throws: the error of opening the reader, if no other is open; ``DatabaseError/Reason/timeout``; the cancellation's error.
-    func open(_ slot: ConnectionSlot, until deadline: Deadline?, _ cancellation: Cancellation?) throws {
-        do { try slot.openConnection() } catch {
-            guard let readers else { throw error }
-            // A reader that is passing from one call to the next seems to be unused.
-            var misses = 0
-            while !borrow(for: slot, from: readers) {
-                if let error = cancellation?.error { throw error }
-                if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
-                let isOneInUse = readers.slots.contains { $0 !== slot && $0.isInUse && $0.seemsOpen }
-                misses = isOneInUse ? 0 : misses + 1
-                if misses == 20 { throw error }
-                // A rare emergency, so polling is enough.
-                usleep(1000)
-            }
-        }
-    }
-
-    private func borrow(for slot: ConnectionSlot, from readers: ConnectionPool) -> Bool {
-        var isDone = false
-        readers.withFree { other in
-            guard !isDone, other.isOpen else { return false }
-            isDone = true
-            return true
-        } _: { others in
-            for other in others { slot.takeConnection(of: other) }
-        }
-        return isDone
     }
 }

@@ -1,4 +1,5 @@
 import CSQLCipher
+import Foundation
 import SQLCipherKitCore
 import Synchronization
 
@@ -31,7 +32,7 @@ public class SharedDatabase: @unchecked Sendable {
     /// Nil if the writer also reads.
     let readers: ConnectionPool?
     let forks = sqlcipherkit_forks()
-    let readDuration = ReadDurationEstimate()
+    private let readDuration = ReadDurationEstimate()
     /// The observers of the writer's commits.
     package let observers = ObserverRegistry()
     /// How to open readers; nil if there are none.
@@ -132,105 +133,78 @@ extension DatabaseError {
         "a call inside another call's closure would wait for itself: use the connection that is there already")
 }
 
-/// Calls that lend a connection. A timeout counts from the start of the call, and covers both waiting and running.
-extension SharedDatabase {
-    /// Runs `body` on a connection that can only read and that sees one consistent snapshot of the database.
-    /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - body: reads. Its result must not be part of the connection.
-    /// - Throws: what `body` throws; ``DatabaseError/Reason/timeout``; ``DatabaseError/Reason/closed``;
-    ///   ``DatabaseError/Reason/misuse`` inside another call; ``DatabaseError/Reason/forked`` in a child process.
-    public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try run(reading, timeout: timeout, body)
-    }
-
-    /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
-    public func read<R>(
-        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
-    ) async throws -> sending R {
-        try await run(reading, timeout: timeout, body)
-    }
-
-    /// Runs `body` in a transaction that may write (`BEGIN IMMEDIATE`): commits and returns its result, or rolls back if it throws
-    /// or returns ``TransactionEnd/rollback(_:)``.
-    /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, no limit. A commit that has begun is finished.
-    ///   - body: reads and writes.
-    /// - Throws: what `body` throws, and any error of beginning and committing, such as ``DatabaseError/Reason/busy``; nothing has
-    ///   changed then. Also what `read(timeout:_:)` throws.
-    @discardableResult
-    public func write<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try run(.write, timeout: timeout, body)
-    }
-
-    /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
-    @discardableResult
-    public func write<R>(
-        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
-    ) async throws -> sending R {
-        try await run(.write, timeout: timeout, body)
-    }
-
-    /// Runs `body` outside a transaction while no other call has a connection: for `VACUUM`, and whatever else needs the database
-    /// to itself.
-    /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - body: may begin and end transactions; one that it leaves open is rolled back.
-    /// - Throws: what `body` throws, and what `read(timeout:_:)` throws.
-    @discardableResult
-    public func barrier<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try runExclusively(timeout: timeout, body)
-    }
-
-    /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
-    @discardableResult
-    public func barrier<R>(
-        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
-    ) async throws -> sending R {
-        try await runExclusively(timeout: timeout, body)
-    }
-}
-
-/// Running calls on the caller's thread.
+/// The way of each call, of a thread or of a task: a slot is acquired, the work is performed on it, and the slot is given back.
 extension SharedDatabase {
     /// How a read is done: the connection of a queue could also write.
     var reading: ConnectionSlot.Mode { readers == nil ? .readOnly : .read }
 
-    func pool(for mode: ConnectionSlot.Mode) -> ConnectionPool {
-        if case .read = mode, let readers { readers } else { writer }
+    private func pool(for mode: ConnectionSlot.Mode) -> ConnectionPool {
+        if mode == .read, let readers { readers } else { writer }
     }
 
+    /// Runs a call on the calling thread.
     func run<R>(
         _ mode: ConnectionSlot.Mode, timeout: Duration?, _ body: (Connection) throws -> sending R
     ) throws -> sending R {
         try checkCall()
-        let deadline = timeout.map(Deadline.after)
-        let pool = pool(for: mode)
-        let slot = try pool.acquire(until: deadline)
+        let limits = CallLimits(timeout), pool = pool(for: mode)
+        let slot = try pool.acquire(within: limits)
         defer { pool.giveBack(slot) }
-        return try perform(mode, slot, until: deadline, nil, body)
+        return try perform(mode, slot, limits, body)
     }
 
-    /// Runs `body` on an acquired slot.
+    /// Runs a call in the calling task, on a thread that may block.
+    func run<R>(
+        _ mode: ConnectionSlot.Mode, timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R
+    ) async throws -> sending R {
+        try checkCall()
+        try Task.checkCancellation()
+        let pool = pool(for: mode)
+        if mode == .read, let slot = try acquireForShortRead(pool) {
+            let cancellation = Cancellation(), limits = CallLimits(timeout, cancellation)
+            defer { readDuration.end() }
+            return try await withTaskCancellationHandler {
+                defer { pool.giveBack(slot) }
+                let start = Deadline.now
+                defer { readDuration.record(since: start) }
+                return try perform(mode, slot, limits, body)
+            } onCancel: {
+                cancellation.cancel(CancellationError())
+            }
+        }
+        return try await withSlot(of: pool, timeout: timeout) { [self] slot, limits, _ in
+            let start = Deadline.now
+            defer { readDuration.record(since: start) }
+            return try perform(mode, slot, limits, body)
+        }
+    }
+
+    /// Returns a free reader for a read that is likely to be short and then runs on the current thread.
+    private func acquireForShortRead(_ pool: ConnectionPool) throws(DatabaseError) -> ConnectionSlot? {
+        guard readers != nil, readDuration.begin() else { return nil }
+        do throws(DatabaseError) {
+            if let slot = try pool.tryAcquire(opened: true) { return slot }
+        } catch {
+            readDuration.end()
+            throw error
+        }
+        readDuration.end()
+        return nil
+    }
+
+    /// Performs `body` on an acquired slot.
     func perform<R>(
-        _ mode: ConnectionSlot.Mode, _ slot: ConnectionSlot, until deadline: Deadline?,
-        _ cancellation: Cancellation?, _ body: (Connection) throws -> sending R
+        _ mode: ConnectionSlot.Mode, _ slot: ConnectionSlot, _ limits: CallLimits, _ body: (Connection) throws -> sending R
     ) throws -> sending R {
         let wasOpen = slot.isOpen
         defer { if !wasOpen, let idleReaders, let readers { idleReaders.watch(readers) } }
-        if !wasOpen, case .read = mode { try open(slot, until: deadline, cancellation) }
+        if !wasOpen, mode == .read { try open(slot, limits) }
         let result: R
-        do { result = try slot.run(mode, until: deadline, cancellation, body) } catch {
+        do { result = try slot.run(mode, limits, body) } catch {
             if wasOpen { requireLiveWriter(slot, after: error) }
             throw error
         }
-        switch mode {
-        case .write, .withoutTransaction: checkpointIfDue(slot)
-        case .read, .readOnly, .unrestricted: break
-        }
+        if mode == .write || mode == .withoutTransaction { checkpointIfDue(slot) }
         return result
     }
 
@@ -240,7 +214,7 @@ extension SharedDatabase {
             checkpointer.committed(db) { body in
                 // A snapshot would keep the log from being emptied.
                 guard snapshots.isEmpty else { return }
-                guard (try? readers.acquireAll(until: .now + AutoCheckpointer.longestPause)) != nil else { return }
+                guard (try? readers.acquire(.all, within: CallLimits(AutoCheckpointer.longestPause))) != nil else { return }
                 defer { readers.releaseAll() }
                 // One of the reads that this has waited for may have taken one.
                 guard snapshots.isEmpty else { return }
@@ -251,27 +225,45 @@ extension SharedDatabase {
             }
         }
     }
-}
 
-/// The limits of a call: its deadline, and the cancellation of its task.
-package struct CallLimits {
-    package var deadline: Deadline?
-    package var cancellation: Cancellation?
-    /// The pool that ends the call when it is suspended.
-    let pool: ConnectionPool
+    // MARK: Opening readers
 
-    /// Throws if the call has to end.
-    package func check() throws {
-        if let error = cancellation?.error { throw error }
-        if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
-        if pool.isSuspended { throw DatabaseError.suspended }
+    /// Opens a reader. If that fails, for example because there are no descriptors or no memory left, the call gets the connection
+    /// of another reader as soon as one is free.
+    /// - Throws: the error of opening the reader, if no other is open; ``DatabaseError/Reason/timeout``; the cancellation's error.
+    private func open(_ slot: ConnectionSlot, _ limits: CallLimits) throws {
+        do { try slot.openConnection() } catch {
+            guard let readers else { throw error }
+            // A reader that is passing from one call to the next seems to be unused.
+            var misses = 0
+            while !borrow(for: slot, from: readers) {
+                try limits.check()
+                let isOneInUse = readers.slots.contains { $0 !== slot && $0.isInUse && $0.seemsOpen }
+                misses = isOneInUse ? 0 : misses + 1
+                if misses == 20 { throw error }
+                // A rare emergency, so polling is enough.
+                usleep(1000)
+            }
+        }
+    }
+
+    private func borrow(for slot: ConnectionSlot, from readers: ConnectionPool) -> Bool {
+        var isDone = false
+        readers.withFree { other in
+            guard !isDone, other.isOpen else { return false }
+            isDone = true
+            return true
+        } _: { others in
+            for other in others { slot.takeConnection(of: other) }
+        }
+        return isDone
     }
 }
 
 /// Calls that need more than one connection.
 extension SharedDatabase {
     /// Which reads have to wait while the writer is used.
-    package enum Claim {
+    package enum Claim: Sendable {
         /// No reads.
         case writer
         /// All reads: no reader has a snapshot.
@@ -285,34 +277,38 @@ extension SharedDatabase {
         _ claim: Claim, timeout: Duration?, _ body: (ConnectionSlot, CallLimits) throws -> sending R
     ) throws -> sending R {
         try checkCall()
-        let limits = CallLimits(deadline: timeout.map(Deadline.after), pool: writer)
-        let slot = try writer.acquire(until: limits.deadline)
+        let limits = CallLimits(timeout)
+        let slot = try writer.acquire(within: limits)
         defer { writer.giveBack(slot) }
-        return try perform(claim, slot, limits, body)
+        return try withoutReaders(claim, slot, limits, body)
     }
 
     /// The asynchronous form.
     package func claim<R>(
         _ claim: Claim, timeout: Duration?, _ body: sending @escaping (ConnectionSlot, CallLimits) throws -> sending R
     ) async throws -> sending R {
-        let cancellation = Cancellation()
-        let limits = CallLimits(deadline: timeout.map(Deadline.after), cancellation: cancellation, pool: writer)
-        return try await lend(writer, .one, cancellation, until: limits.deadline) { [self] slot, _ in
-            try perform(claim, slot, limits, body)
+        try await withSlot(of: writer, timeout: timeout) { [self] slot, limits, _ in
+            try withoutReaders(claim, slot, limits, body)
         }
     }
 
-    private func perform<R>(
+    private func withoutReaders<R>(
         _ claim: Claim, _ slot: ConnectionSlot, _ limits: CallLimits, _ body: (ConnectionSlot, CallLimits) throws -> sending R
     ) throws -> sending R {
+        var limits = limits
+        limits.pool = writer
         slot.endsAtChecks.store(true, ordering: .relaxed)
         defer { slot.endsAtChecks.store(false, ordering: .relaxed) }
         do {
             guard let readers, claim != .writer else { return try body(slot, limits) }
-            try slot.beingUsed { try readers.acquireAll(until: limits.deadline, limits.cancellation) }
+            slot.beginUse()
+            do {
+                defer { slot.endUse() }
+                try readers.acquire(.all, within: limits)
+            }
             defer { readers.releaseAll() }
             guard claim == .closedReaders else { return try body(slot, limits) }
-            try snapshots.endAll(because: "a call needed the database for itself", until: limits.deadline, limits.cancellation)
+            try snapshots.endAll(because: "a call needed the database for itself", limits)
             for reader in readers.slots { reader.close() }
             defer { try? reconfigureReaders(slot) }
             return try body(slot, limits)
@@ -320,6 +316,18 @@ extension SharedDatabase {
             requireLiveWriter(slot, after: error)
             throw error
         }
+    }
+
+    /// Makes a call on the calling thread.
+    func make<R>(_ call: SharedCall<R>, timeout: Duration? = nil) throws(DatabaseError) -> R {
+        try DatabaseError.only("a call") {
+            try claim(call.claim, timeout: timeout) { slot, limits in try call.step(slot, limits) }
+        }
+    }
+
+    /// Makes a call in the calling task.
+    func make<R>(_ call: SharedCall<R>, timeout: Duration? = nil) async throws -> R {
+        try await claim(call.claim, timeout: timeout) { slot, limits in try call.step(slot, limits) }
     }
 
     /// The key or the attached databases may have changed, even in a call that was cancelled.
@@ -331,63 +339,12 @@ extension SharedDatabase {
     }
 }
 
-extension ConnectionSlot {
-    /// Runs `body` while no reader is open. Readers that are opened later have what it attaches.
-    fileprivate func runAlone<R>(_ limits: CallLimits, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try run(.unrestricted, until: limits.deadline, limits.cancellation) { db in
-            db.setAttachesForAll(true)
-            defer { db.setAttachesForAll(false) }
-            return try body(db)
-        }
-    }
-}
+/// A call of a queue or a pool that runs no closure of the caller, for both of its forms.
+struct SharedCall<R: Sendable>: Sendable {
+    let claim: SharedDatabase.Claim
+    let step: @Sendable (ConnectionSlot, CallLimits) throws -> R
 
-extension SharedDatabase {
-    package func runExclusively<R>(timeout: Duration?, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try claim(.closedReaders, timeout: timeout) { slot, limits in try slot.runAlone(limits, body) }
+    init(_ claim: SharedDatabase.Claim, _ step: @escaping @Sendable (ConnectionSlot, CallLimits) throws -> R) {
+        (self.claim, self.step) = (claim, step)
     }
-
-    package func runExclusively<R>(
-        timeout: Duration?, _ body: sending @escaping (Connection) throws -> sending R
-    ) async throws -> sending R {
-        // Sent on, and called once.
-        nonisolated(unsafe) let body = body
-        return try await claim(.closedReaders, timeout: timeout) { slot, limits in try slot.runAlone(limits, body) }
-    }
-}
-
-/// Writing without a transaction around the closure.
-extension SharedDatabase {
-    /// Runs `body` on the connection that writes, without a transaction, while reads of a pool continue. Use it for several
-    /// transactions in succession, for `VACUUM`, and for pragmas that a transaction does not allow.
-    ///
-    /// ```swift
-    /// try await pool.withWriter { db in
-    ///     for chunk in chunks { try db.transaction { db in try insert(chunk, db) } }
-    ///     try db.execute("VACUUM")
-    /// }
-    /// ```
-    /// Other writes wait until it has ended. To block reads as well, use `barrier(timeout:_:)`.
-    /// - Parameters:
-    ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - body: reads and writes. What it does outside a transaction stays, even if it throws.
-    /// - Throws: what `body` throws; ``DatabaseError/Reason/misuse`` if it leaves a transaction open, which is rolled back; and
-    ///   what `read(timeout:_:)` throws.
-    @discardableResult
-    public func withWriter<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
-        try run(.withoutTransaction, timeout: timeout, body)
-    }
-
-    /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
-    @discardableResult
-    public func withWriter<R>(
-        timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
-    ) async throws -> sending R {
-        try await run(.withoutTransaction, timeout: timeout, body)
-    }
-}
-
-extension DatabaseError {
-    static let openTransaction = misuse("the closure has left a transaction open, which was rolled back")
 }

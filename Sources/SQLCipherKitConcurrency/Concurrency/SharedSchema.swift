@@ -46,10 +46,7 @@ extension SharedDatabase {
     public func attach(
         _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
     ) throws(DatabaseError) -> SharedSchema {
-        try DatabaseError.only("a call") {
-            try claim(.closedReaders, timeout: timeout) { slot, _ in try attach(slot, location, name, key) }
-        }
-        return SharedSchema(database: self, name: name)
+        try make(attaching(location, name, key), timeout: timeout)
     }
 
     /// The asynchronous form. If the task is cancelled while the call waits, nothing is attached.
@@ -58,23 +55,26 @@ extension SharedDatabase {
     public func attach(
         _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
     ) async throws -> SharedSchema {
-        try await claim(.closedReaders, timeout: timeout) { [self] slot, _ in try attach(slot, location, name, key) }
-        return SharedSchema(database: self, name: name)
+        try await make(attaching(location, name, key), timeout: timeout)
     }
 
-    private func attach(_ slot: ConnectionSlot, _ location: DatabaseLocation, _ name: String, _ key: Encryption?) throws {
-        let isPool = readers != nil
-        guard !isPool || location.isOnDisk else {
-            throw DatabaseError.invalidArgument("a database that is not in a file cannot be attached to all connections of a pool")
-        }
-        try slot.run(.unrestricted) { db in
-            try db.changingThisOneOnly {
-                let schema = try db.attach(location, as: name, key: key)
-                do { if isPool, try !schema.isReadOnly { try schema.setJournalMode(.wal) } } catch {
-                    try? schema.detach()
-                    throw error
+    private func attaching(_ location: DatabaseLocation, _ name: String, _ key: Encryption?) -> SharedCall<SharedSchema> {
+        SharedCall(.closedReaders) { [self] slot, _ in
+            let isPool = readers != nil
+            guard !isPool || location.isOnDisk else {
+                throw DatabaseError.invalidArgument(
+                    "a database that is not in a file cannot be attached to all connections of a pool")
+            }
+            try slot.run(.unrestricted) { db in
+                try db.changingThisOneOnly {
+                    let schema = try db.attach(location, as: name, key: key)
+                    do { if isPool, try !schema.isReadOnly { try schema.setJournalMode(.wal) } } catch {
+                        try? schema.detach()
+                        throw error
+                    }
                 }
             }
+            return SharedSchema(database: self, name: name)
         }
     }
 }
@@ -84,13 +84,15 @@ extension SharedSchema {
     /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
     /// - Throws: as ``Schema/detach()``; ``DatabaseError/Reason/timeout``.
     public func detach(timeout: Duration? = nil) throws(DatabaseError) {
-        try DatabaseError.only("a call") { try database.barrier(timeout: timeout) { db in try db.schema(name).detach() } }
+        try database.make(detaching, timeout: timeout)
     }
 
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
-    public func detach(timeout: Duration? = nil) async throws {
-        try await database.barrier(timeout: timeout) { [name] db in try db.schema(name).detach() }
+    public func detach(timeout: Duration? = nil) async throws { try await database.make(detaching, timeout: timeout) }
+
+    private var detaching: SharedCall<Void> {
+        SharedCall(.closedReaders) { slot, limits in try slot.run(.alone, limits) { db in try db.schema(name).detach() } }
     }
 
     /// Moves the write-ahead log into the database. Except for a passive checkpoint, it waits until no reader of the pool is
@@ -105,28 +107,29 @@ extension SharedSchema {
     ///   ``DatabaseError/Reason/timeout``.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws(DatabaseError) -> CheckpointResult {
-        // The pool's own readers would make the checkpoint fail.
-        try DatabaseError.only("a call") {
-            try database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
-                try checkpoint(slot, limits, mode)
-            }
-        }
+        try database.make(checkpointing(mode), timeout: timeout)
     }
 
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) async throws -> CheckpointResult {
-        try await database.claim(mode == .passive ? .writer : .idleReaders, timeout: timeout) { slot, limits in
-            try checkpoint(slot, limits, mode)
-        }
+        try await database.make(checkpointing(mode), timeout: timeout)
     }
 
-    private func checkpoint(_ slot: ConnectionSlot, _ limits: CallLimits, _ mode: CheckpointMode) throws -> CheckpointResult {
-        if mode != .passive { try database.snapshots.requireNone(for: "a checkpoint") }
-        return try slot.run(.unrestricted, until: limits.deadline, limits.cancellation) { db in
-            defer { if mode != .passive { database.observers.logsWereReset(db) } }
-            return try db.schema(name).checkpoint(mode)
+    private func checkpointing(_ mode: CheckpointMode) -> SharedCall<CheckpointResult> {
+        // The pool's own readers would make the checkpoint fail.
+        SharedCall(mode == .passive ? .writer : .idleReaders) { slot, limits in
+            if mode != .passive { try database.snapshots.requireNone(for: "a checkpoint") }
+            return try slot.run(.unrestricted, limits) { db in
+                defer { if mode != .passive { database.observers.logsWereReset(db) } }
+                return try db.schema(name).checkpoint(mode)
+            }
         }
     }
+}
+
+extension DatabaseTable {
+    /// A table of a database of a queue or a pool.
+    public init(_ name: String, in schema: SharedSchema) { self.init(name, schemaName: schema.name) }
 }

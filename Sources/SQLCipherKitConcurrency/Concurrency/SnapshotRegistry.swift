@@ -32,9 +32,7 @@ package final class SnapshotRegistry: Sendable {
 
     /// Ends all snapshots after their running reads have ended. Called only by a call that has the writer and the readers.
     /// - Throws: if the deadline passes or the call is cancelled first. The snapshots cannot be read then either.
-    package func endAll(
-        because cause: String, until deadline: Deadline? = nil, _ cancellation: Cancellation? = nil
-    ) throws {
+    package func endAll(because cause: String, _ limits: CallLimits) throws {
         if isEmpty { return }
         let cores = all
         let lost = DatabaseError(code: .errorSnapshot, reason: .snapshotLost, message: "the snapshot has ended: \(cause)")
@@ -42,7 +40,7 @@ package final class SnapshotRegistry: Sendable {
         for core in cores { core.refuseCalls(with: lost) }
         for core in cores {
             do {
-                try core.readers?.acquireAll(closing: true, until: deadline, cancellation)
+                try core.readers?.acquire(.closing, within: limits)
                 core.readers?.releaseAll()
             } catch {
                 // The snapshot's own `close()` may have come first.

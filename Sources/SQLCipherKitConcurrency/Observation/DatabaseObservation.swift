@@ -24,12 +24,12 @@ import SQLCipherKitCore
 /// ``DatabaseError/Reason/closed`` when the database is closed, or when the connection that writes was, as after a failed key
 /// change. Each loop observes independently, unless the observation is ``shared()``, and keeps the database open.
 public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
-    let source: ObservationSource<Element>
+    private let source: ObservationSource<Element>
     var isSame: (@Sendable (Element, Element) -> Bool)?
-    var interval: Duration?
-    var sharing: ObservationSharing<Element>?
+    private var interval: Duration?
+    private var sharing: ObservationSharing<Element>?
 
-    init(_ source: ObservationSource<Element>) { self.source = source }
+    fileprivate init(_ source: ObservationSource<Element>) { self.source = source }
 
     /// Returns this observation, with a new element after commits by other processes and other queues or pools as well.
     ///
@@ -74,7 +74,7 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
     /// later result, even in different tasks.
     public func makeAsyncIterator() -> some AsyncIteratorProtocol<Element, any Error> & Sendable { Iterator(self) }
 
-    struct Iterator: AsyncIteratorProtocol, Sendable {
+    private struct Iterator: AsyncIteratorProtocol, Sendable {
         private let observation: DatabaseObservation
         private var run: ObservationRun<Element>?
         private var position = ObservationRun<Element>.Position()
@@ -161,5 +161,112 @@ extension SharedDatabase {
     /// - Parameter fetch: reads the result, as in `read(_:)`. Called again for each element.
     public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
         DatabaseObservation(ObservationSource(database: self, fetch: fetch))
+    }
+
+    /// Observes the results of a read, now and after each commit that touches a region.
+    ///
+    /// Like ``observe(_:)``, but the closure's reads are not recorded, and commits outside the region cause no new element. That
+    /// saves compiling its statements again at each read. Use it for closures that always read the same tables and columns.
+    /// ```swift
+    /// let counts = pool.observe(tracking: DatabaseRegion(Note.self)) { db in try db.count(Note.all) }
+    /// ```
+    /// - Parameters:
+    ///   - region: the region that a commit must touch. Combine several with ``DatabaseRegion/union(_:)``. A schema change always
+    ///     causes an element. If the region contains a view, the loop throws ``DatabaseError/Reason/invalidArgument``.
+    ///   - fetch: reads the result, as in `read(_:)`. Called again for each element.
+    public func observe<T: Sendable>(
+        tracking region: DatabaseRegion, _ fetch: @escaping @Sendable (Connection) throws -> T
+    ) -> DatabaseObservation<T> {
+        DatabaseObservation(ObservationSource(database: self, fetch: fetch, region: region))
+    }
+}
+
+/// When a started observation delivers its first element.
+public enum ObservationStart: Sendable {
+    /// Before `start` returns. It is read on the calling thread, which waits if the database is busy.
+    case immediate
+    /// After `start` has returned.
+    case later
+}
+
+/// Ends what `start` or ``SharedDatabase/observeSuspension(suspending:resuming:in:timeout:)`` has started, when the token is
+/// released or with ``cancel()``.
+public final class ObservationToken: Sendable {
+    private let end: @Sendable () -> Void
+
+    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+    convenience init(_ task: Task<Void, Never>?) { self.init { task?.cancel() } }
+
+    deinit { end() }
+
+    /// Ends the observation. On the main actor, nothing is delivered there after this call. A second call does nothing.
+    public func cancel() { end() }
+}
+
+extension DatabaseObservation {
+    /// Calls `onChange` on the main actor with the current result, and again after each commit that may have changed it.
+    ///
+    /// ```swift
+    /// // In a view controller: the label has its text before the view is drawn for the first time.
+    /// token = counts.start { [label] count in label.text = "\(count)" }
+    /// ```
+    /// Elements arrive in order, as in a loop. An error ends the observation.
+    /// - Parameters:
+    ///   - start: when to deliver the first element. Default: before the call returns.
+    ///   - onError: receives the error that the read throws, possibly before the call returns with ``ObservationStart/immediate``.
+    ///     Default: does nothing.
+    ///   - onChange: receives each element.
+    /// - Returns: a token, which ends the observation when it is released.
+    @MainActor
+    public func start(
+        _ start: ObservationStart = .immediate, onError: @escaping @MainActor (any Error) -> Void = { _ in },
+        onChange: @escaping @MainActor (Element) -> Void
+    ) -> ObservationToken {
+        var iterator = Iterator(self)
+        if start == .immediate {
+            do { onChange(try iterator.first()) } catch {
+                onError(error)
+                return ObservationToken(nil)
+            }
+        }
+        return ObservationToken(
+            Task { @MainActor [iterator] in
+                var iterator = iterator
+                do {
+                    while let element = try await iterator.next() {
+                        // The task may have been cancelled while the element was on its way.
+                        if Task.isCancelled { return }
+                        onChange(element)
+                    }
+                } catch {
+                    if !Task.isCancelled { onError(error) }
+                }
+            })
+    }
+
+    /// Calls `onChange` with the current result, and again after each commit that may have changed it, for code outside any actor.
+    /// With ``ObservationStart/immediate``, the first call is made on the calling thread. All later calls are made on other
+    /// threads, one at a time. A call that is running when the token is released completes.
+    public nonisolated func start(
+        concurrently start: ObservationStart, onError: @escaping @Sendable (any Error) -> Void = { _ in },
+        onChange: @escaping @Sendable (Element) -> Void
+    ) -> ObservationToken {
+        var iterator = Iterator(self)
+        if start == .immediate {
+            do { onChange(try iterator.first()) } catch {
+                onError(error)
+                return ObservationToken(nil)
+            }
+        }
+        return ObservationToken(
+            Task { [iterator] in
+                var iterator = iterator
+                do {
+                    while let element = try await iterator.next(), !Task.isCancelled { onChange(element) }
+                } catch {
+                    if !Task.isCancelled { onError(error) }
+                }
+            })
     }
 }

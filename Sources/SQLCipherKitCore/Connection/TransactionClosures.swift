@@ -3,9 +3,19 @@ import CSQLCipher
 /// The closures on the stack that run in a transaction: those of `transaction`, `savepoint`, a migration, and the calls of a queue
 /// or a pool.
 package struct TransactionClosures {
-    /// The number of closures. In them, SQL must not begin or end a transaction.
-    package var count = 0
-    /// The number of closures that rely on an open transaction; a read of a database in memory has none.
+    /// What a closure may do.
+    package enum Kind {
+        /// It may begin and end transactions.
+        case unrestricted
+        /// It must not begin or end a transaction, but has none: a read of a database in memory.
+        case withoutControl
+        /// It relies on the open transaction.
+        case inTransaction
+    }
+
+    /// The number of closures in which SQL must not begin or end a transaction.
+    fileprivate var count = 0
+    /// The number of closures that rely on an open transaction.
     fileprivate var relying = 0
     /// Whether this package itself is beginning or ending one of the transactions.
     fileprivate var isControlling = false
@@ -22,20 +32,21 @@ extension Connection {
     /// The statements after that would be committed one by one. So after such an error no statement runs until the outermost
     /// closure has ended, and each closure throws, even if it has caught the error.
     func inTransaction<R>(_ body: () throws -> R) throws -> R {
-        enterTransaction()
-        defer { leaveTransaction() }
+        enter(.inTransaction)
+        defer { leave(.inTransaction) }
         let result = try body()
         try requireTransaction()
         return result
     }
 
-    package func enterTransaction() {
-        closures.count += 1
-        closures.relying += 1
+    package func enter(_ closure: TransactionClosures.Kind) {
+        if closure != .unrestricted { closures.count += 1 }
+        if closure == .inTransaction { closures.relying += 1 }
     }
 
-    package func leaveTransaction() {
-        closures.count -= 1
+    package func leave(_ closure: TransactionClosures.Kind) {
+        if closure != .unrestricted { closures.count -= 1 }
+        guard closure == .inTransaction else { return }
         closures.relying -= 1
         guard closures.relying == 0, closures.cause != nil else { return }
         (closures.cause, closures.isCauseOpen) = (nil, false)

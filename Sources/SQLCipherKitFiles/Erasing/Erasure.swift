@@ -187,7 +187,7 @@ extension SharedSchema {
 
     private var erasing: RewriteStep<Schema.ErasureReport> {
         { slot, limits, progress in
-            try database.snapshots.endAll(because: "the database was erased", until: limits.deadline, limits.cancellation)
+            try database.snapshots.endAll(because: "the database was erased", limits)
             return try slot.run(.unrestricted) { db in
                 defer { database.observers.logsWereReset(db) }
                 return try db.schema(name).erase(progress: progress)

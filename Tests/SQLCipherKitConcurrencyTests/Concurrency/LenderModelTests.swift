@@ -209,11 +209,11 @@ import TestSupport
                     do {
                         switch number {
                         case 0..<9:
-                            let slot = try pool.acquire(until: deadline)
+                            let slot = try pool.acquire(within: CallLimits(until: deadline))
                             use([slot], pause)
                             pool.giveBack(slot)
                         default:
-                            try pool.acquireAll(closing: number == 11, until: deadline)
+                            try pool.acquire(number == 11 ? .closing : .all, within: CallLimits(until: deadline))
                             use(pool.slots, pause)
                             pool.releaseAll()
                         }
@@ -221,10 +221,10 @@ import TestSupport
                 }
             }
             pool.beginClosing(closed)
-            #expect(throws: DatabaseError.self) { try pool.acquire(until: nil) }
-            try pool.acquireAll(closing: true)
+            #expect(throws: DatabaseError.self) { try pool.acquire() }
+            try pool.acquire(.closing)
             pool.finishClosing(closed)
-            #expect(throws: DatabaseError.self) { try pool.acquireAll(closing: true) }
+            #expect(throws: DatabaseError.self) { try pool.acquire(.closing) }
         }
     }
 }

@@ -77,6 +77,16 @@ import TestSupport
         #expect(try count() == 1)
     }
 
+    /// A debugger shows the way from a call to its closure on one screen.
+    @Test func fewFramesBetweenACallAndItsClosure() throws {
+        let outside = Thread.callStackReturnAddresses.count
+        for frames in [
+            try queue.read { _ in Thread.callStackReturnAddresses.count }, try queue.write { _ in Thread.callStackReturnAddresses.count },
+        ] {
+            #expect(frames - outside <= 10)
+        }
+    }
+
     @Test func manyThreadsTakeTurns() throws {
         let queue = queue
         try onThreads(8) { number in

@@ -29,3 +29,24 @@ package final class Cancellation: Sendable {
         state.withLock { $0.handler = handler }
     }
 }
+
+/// When a call has to end.
+package struct CallLimits: Sendable {
+    package let deadline: Deadline?
+    let cancellation: Cancellation?
+    /// The pool that ends the call when it is suspended.
+    var pool: ConnectionPool?
+
+    package init(_ timeout: Duration? = nil, _ cancellation: Cancellation? = nil) {
+        (deadline, self.cancellation) = (timeout.map(Deadline.after), cancellation)
+    }
+
+    package init(until deadline: Deadline?) { (self.deadline, cancellation) = (deadline, nil) }
+
+    /// Throws if the call has to end.
+    package func check() throws {
+        if let error = cancellation?.error { throw error }
+        if let deadline, deadline.hasPassed { throw DatabaseError.timeout }
+        if let pool, pool.isSuspended { throw DatabaseError.suspended }
+    }
+}
