@@ -112,6 +112,20 @@ extension Connection {
     ) throws(DatabaseError) -> (A, B, repeat each T)? {
         try fetchOne((A, B, repeat each T).self, sql, arguments)
     }
+
+    /// A cursor over the first column of each row.
+    public func cursor<T: SQLValueConvertible>(
+        _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> RowCursor<T> {
+        RowCursor(try openCursor(sql, arguments)) { row throws(DatabaseError) in try row[0] }
+    }
+
+    /// A cursor over rows as records; ``RowCopy`` for rows of any shape.
+    public func cursor<T: SQLRow>(
+        _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
+    ) throws(DatabaseError) -> RowCursor<T> {
+        RowCursor(try openCursor(sql, arguments)) { row in try T(row: row) }
+    }
 }
 
 /// Reading rows as `Decodable` types, which need nothing else: their coding keys are the columns' names. See ``Row/decode(_:)``.
@@ -161,30 +175,5 @@ extension Connection {
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> RowCursor<T> {
         RowCursor(try openCursor(sql, arguments)) { row in try row.decode(type) }
-    }
-}
-
-extension Statement {
-    /// Returns each row as a `Decodable` type; see ``Row/decode(_:)``.
-    @inlinable
-    @_disfavoredOverload
-    public func fetchAll<T: Decodable>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
-        let handle = try beginUse()
-        defer { endUse(handle) }
-        try bindAll(arguments, handle)
-        return try collect(handle) { try $0.decode(type) }
-    }
-
-    /// Returns the first row as a `Decodable` type, or nil if there is no row.
-    @inlinable
-    @_disfavoredOverload
-    public func fetchOne<T: Decodable>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
-        let handle = try beginUse()
-        defer { endUse(handle) }
-        try bindAll(arguments, handle)
-        guard try advance(handle) else { return nil }
-        let value = try Row(handle, names(handle)).decode(type)
-        try finish(handle)
-        return value
     }
 }

@@ -37,29 +37,6 @@ extension Connection {
         try withCached(sql, arguments) { statement, arguments in try statement.forEach(arguments, body) }
     }
 
-    // MARK: Cursors
-
-    /// A cursor over the first column of each row.
-    public func cursor<T: SQLValueConvertible>(
-        _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> RowCursor<T> {
-        RowCursor(try openCursor(sql, arguments)) { row throws(DatabaseError) in try row[0] }
-    }
-
-    /// A cursor over rows as records; ``RowCopy`` for rows of any shape.
-    public func cursor<T: SQLRow>(
-        _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> RowCursor<T> {
-        RowCursor(try openCursor(sql, arguments)) { row in try T(row: row) }
-    }
-
-    package func openCursor(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> Statement {
-        let statement = try prepareOnly(sql.text, keepsConnection: true, isCursor: true)
-        if !arguments.isEmpty, !sql.arguments.isEmpty { throw mixedArguments(sql) }
-        try statement.bind(arguments.isEmpty ? sql.arguments : arguments)
-        return statement
-    }
-
     // MARK: Counts
 
     /// The row id of the last row inserted, 0 if there was none
@@ -121,6 +98,14 @@ extension Connection {
 
     /// A statement for the connection's own use, which does not keep the connection alive.
     package func prepareKept(_ text: String) throws(DatabaseError) -> Statement { try prepareOnly(text, keepsConnection: false) }
+
+    /// A statement for one cursor, with its values.
+    package func openCursor(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> Statement {
+        let statement = try prepareOnly(sql.text, keepsConnection: true, isCursor: true)
+        if !arguments.isEmpty, !sql.arguments.isEmpty { throw mixedArguments(sql) }
+        try statement.bind(arguments.isEmpty ? sql.arguments : arguments)
+        return statement
+    }
 
     private func prepareOnly(
         _ text: String, keepsConnection: Bool, isPersistent: Bool = false, isCursor: Bool = false

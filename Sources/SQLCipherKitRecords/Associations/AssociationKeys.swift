@@ -180,3 +180,15 @@ extension SQLSide {
         }
     }
 }
+
+extension AssociationKey {
+    init?(_ value: SQLValue) {
+        switch value {
+        case .null: return nil
+        case .integer(let value): self = .integer(value)
+        case .real(let value): self = .real(value)
+        case .text(let value): self = .text(Array(value.utf8))
+        case .blob(let value): self = .blob(Array(value))
+        }
+    }
+}

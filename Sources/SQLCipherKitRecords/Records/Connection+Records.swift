@@ -66,6 +66,14 @@ extension Connection {
         return try hasMet(before, { statements.table(Record.self) }) ?? false
     }
 
+    /// Inserts a record, and returns it with what the database has filled in.
+    /// - Throws: the errors of `insert(_:in:)`; then nothing is inserted.
+    public func inserted<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Record {
+        var record = record
+        try insert(&record, in: schema)
+        return record
+    }
+
     /// Inserts either all records or none, and reads back what the database has filled in.
     /// - Throws: ``DatabaseError``, or any error that the records' own coding throws; in each case nothing is inserted.
     /// - Returns: the number of inserted records, without those whose conflicts were ignored.
@@ -174,10 +182,33 @@ extension Connection {
         let condition = RecordLayout.condition(
             key, try key.map { name in try stored(name, old.first { $0.name.isSameText(as: name) }?.value) })
         if changed.isEmpty { return [] }
-        let total = totalChanges
-        try changeRows("UPDATE \(raw: table.qualifiedName) SET \(list: assignments) WHERE \(condition)")
-        guard try hasMet(total, { table }) ?? isThere(table, condition) else { throw DatabaseError.noRecord(Record.self) }
+        guard try changeRow("UPDATE \(raw: table.qualifiedName) SET \(list: assignments)", of: table, where: condition) else {
+            throw DatabaseError.noRecord(Record.self)
+        }
         return changed
+    }
+
+    /// Updates only the columns of these properties in the row with the record's key. Others, which another connection may have
+    /// changed meanwhile, keep their values.
+    /// ```swift
+    /// try db.update(note, columns: \.title, \.stars)       // UPDATE "note" SET "title" = ?, "stars" = ? WHERE "id" = ?
+    /// ```
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own encoding
+    ///   throws.
+    public func update<Record: SQLRecord>(
+        _ record: Record, columns properties: (PartialKeyPath<Record> & Sendable)..., in schema: Schema? = nil
+    ) throws {
+        let statements = try statements(schema)
+        let table = statements.table(Record.self)
+        let layout = try statements.layout(Record.self, table, self)
+        let values = try statements.stored(record, table, self)
+        let names = try properties.compactMap { Record.source.linkName($0) }.map { name throws(DatabaseError) in try name.get() }
+        if names.isEmpty { throw DatabaseError.misuse("an update of no columns") }
+        let key = try layout.key(among: values.map(\.name), table)
+        let (changes, condition) = (try equal(names, values), SQL.all(try equal(key, values)))
+        guard try changeRow("UPDATE \(raw: table.qualifiedName) SET \(list: changes)", of: table, where: condition) else {
+            throw DatabaseError.noRecord(Record.self)
+        }
     }
 
     /// Deletes the row with the record's key.
@@ -200,43 +231,54 @@ extension Connection {
         record = fresh
     }
 
-    // MARK: By the key
+    /// Updates the row with the record's key, or inserts the record if there is no such row, and reads back the values that the
+    /// database has filled in. A record without a key yet is inserted: nil, or 0 in an AUTOINCREMENT key.
+    ///
+    /// ``upsert(_:onConflict:in:)-53o3j`` does the same in one statement. Unlike it, `save` also works for views with `INSTEAD OF`
+    /// triggers and for virtual tables, for which SQLite has no upsert.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is changed.
+    public func save<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
+        let statements = try statements(schema)
+        var saved = record
+        try savepoint { db in
+            let isThere = try !statements.isNew(saved, db) && db.isThere(saved, statements)
+            guard isThere else { return try db.insert(&saved, in: schema) }
+            if try statements.hasMoreThanKey(saved, db) { try db.update(saved, in: schema) }
+            try db.refresh(&saved, in: schema)
+        }
+        record = saved
+    }
 
-    /// Returns the record with a primary key, or nil if there is none. Give the values of a key with several columns in the key's
-    /// order.
+    /// Returns the record that has the same unique values as this one, or else inserts it.
     /// ```swift
-    /// let note = try db.fetchOne(Note.self, id: 7)
-    /// let enrolment = try db.fetchOne(Enrolment.self, id: student, "algebra")
+    /// let tag = try db.findOrInsert(Tag(name: "travel"), on: \.name)
     /// ```
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns.
-    public func fetchOne<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
-    ) throws -> Record? {
-        if !configuration.errorsShowArguments {
-            var found: Record?
-            if try statements(schema).find(self, repeat each values, found: &found) { return found }
-        }
-        let (table, layout, condition) = try find(type, schema, repeat each values)
-        let sql: SQL = "SELECT \(raw: layout.selection) FROM \(raw: table.qualifiedName) WHERE \(condition)"
-        return try withCached(sql, []) { statement, arguments in
-            let handle = try statement.beginUse()
-            defer { statement.endUse(handle) }
-            try statement.bindAll(arguments, handle)
-            guard try statement.advance(handle) else { return nil }
-            let record = try Record(row: Row(handle, statement.names(handle)))
-            try statement.finish(handle)
-            return record
+    /// - Parameters:
+    ///   - record: the record to insert if there is none.
+    ///   - properties: the properties of a unique constraint or index. Default: those of the primary key.
+    ///   - schema: the database. Default: nil, for the first one that has the table.
+    /// - Returns: the row in the database, with all that it has.
+    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is inserted.
+    public func findOrInsert<Record: SQLRecord>(
+        _ record: Record, on properties: (PartialKeyPath<Record> & Sendable)..., in schema: Schema? = nil
+    ) throws -> Record {
+        let statements = try statements(schema)
+        let names = try properties.compactMap { Record.source.linkName($0) }.map { name throws(DatabaseError) in try name.get() }
+        return try savepoint { db in
+            let table = statements.table(Record.self)
+            let layout = try statements.layout(Record.self, table, db)
+            let values = try statements.stored(record, table, db)
+            let condition = SQL.all(try equal(names.isEmpty ? layout.key : names, values, isCondition: true))
+            let side = SQLClauses.Side(table: table, alias: table.name)
+            var there: Record?
+            try db.forEachRow(of: "SELECT \(side.columns) FROM \(side.source) WHERE \(condition) LIMIT 1") { _ in
+                { row in there = try Record(row: row) }
+            }
+            return try there ?? db.inserted(record, in: schema)
         }
     }
 
-    /// Returns whether there is a record with a primary key.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns.
-    public func exists<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
-    ) throws(DatabaseError) -> Bool {
-        let (table, _, condition) = try find(type, schema, repeat each values)
-        return try isThere(table, condition)
-    }
+    // MARK: By the key
 
     /// Deletes the record with a primary key. Throws the same errors as ``exists(_:id:in:)``.
     /// - Returns: whether there was such a row.
@@ -244,29 +286,25 @@ extension Connection {
     public func delete<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
     ) throws(DatabaseError) -> Bool {
-        let (table, _, condition) = try find(type, schema, repeat each values)
-        let before = totalChanges
-        try changeRows("DELETE FROM \(raw: table.qualifiedName) WHERE \(condition)")
-        if let met = try hasMet(before, { table }) { return met }
-        return try isThere(table, condition)
+        let (table, _, condition) = try row(type, schema, repeat each values)
+        return try changeRow("DELETE FROM \(raw: table.qualifiedName)", of: table, where: condition)
     }
 
-    private func find<Record: SQLRecord, each Value: SQLValueConvertible>(
-        _ type: Record.Type, _ schema: Schema?, _ values: repeat each Value
-    ) throws(DatabaseError) -> (SQLTable, RecordLayout, SQL) {
-        let statements = try statements(schema)
-        let table = statements.table(type)
-        let layout = try statements.layout(type, table, self)
-        var bound: [any SQLValueConvertible] = []
-        for value in repeat each values { bound.append(value) }
-        guard bound.count == layout.key.count, !bound.isEmpty else {
-            throw .invalidArgument("the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values")
-        }
-        let profiles = Record.columnProfiles
-        if !profiles.isEmpty {
-            bound = zip(layout.key, bound).map { key, value in profiles[key].map { ProfiledValue(value, $0) } ?? value }
-        }
-        return (table, layout, RecordLayout.condition(layout.key, bound))
+    /// Deletes the records with these primary keys, all of them by one statement. Keys without a row are skipped.
+    /// ```swift
+    /// let count = try db.delete(Note.self, ids: [3, 1, 2])
+    /// ```
+    /// - Returns: the number of rows that were deleted.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the primary key has several columns, or any other ``DatabaseError``;
+    ///   in each case nothing is deleted.
+    @discardableResult
+    public func delete<Record: SQLRecord, ID: SQLValueConvertible>(
+        _ type: Record.Type, ids: some Sequence<ID>, in schema: Schema? = nil
+    ) throws(DatabaseError) -> Int {
+        let (table, key, list) = try keys(type, ids, schema)
+        try changeRows(
+            "DELETE FROM \(raw: table.qualifiedName) WHERE \(identifier: key) IN (SELECT value FROM (\(list.source)))")
+        return changes
     }
 
     /// Writes a record and reads it back. If it cannot be read back, the write is undone.
@@ -278,6 +316,19 @@ extension Connection {
         try savepoint { db in written = try statements.written(action, record, db, schema) }
         if let written { record = written }
         return written != nil
+    }
+
+    /// Columns with their values: as assignments, or as conditions.
+    private func equal(
+        _ names: [String], _ values: [(name: String, value: (any SQLValueConvertible)?)], isCondition: Bool = false
+    ) throws(DatabaseError) -> [SQL] {
+        try names.map { name throws(DatabaseError) in
+            guard let found = values.first(where: { SQLName($0.name) == SQLName(name) }) else {
+                throw .misuse("the record has no property for \(name)")
+            }
+            if let value = found.value { return "\(identifier: name) = \(value)" }
+            return isCondition ? "\(identifier: name) IS NULL" : "\(identifier: name) = NULL"
+        }
     }
 
     func statements(_ schema: Schema?) throws(DatabaseError) -> RecordStatements {
@@ -297,50 +348,29 @@ extension RecordStatements {
         guard written != nil, case .insert = action, isOfVirtualTable(Record.self) else { return written }
         return try db.fetchOne(Record.self, id: db.lastInsertedRowID, in: schema)
     }
+
+    /// Whether a record has no number yet, although its property cannot be nil.
+    fileprivate func isNew<Record: SQLRecord>(_ record: Record, _ db: Connection) throws -> Bool {
+        let table = table(Record.self)
+        guard let key = try layout(Record.self, table, db).autoincrement else { return false }
+        let number = try stored(record, table, db).first { SQLName($0.name) == SQLName(key) }?.value
+        return try number?.sqlValue(in: db.profile) == .integer(0)
+    }
+
+    /// Whether a record has columns that an update can change.
+    fileprivate func hasMoreThanKey<Record: SQLRecord>(_ record: Record, _ db: Connection) throws -> Bool {
+        let table = table(Record.self)
+        let layout = try self.layout(Record.self, table, db)
+        let fixed = layout.generated.union(layout.key.nameSet)
+        let names = try table.positions?.names ?? RowEncodingState.collect(record).map(\.name)
+        return names.contains { !fixed.contains(SQLName($0)) }
+    }
 }
 
 extension DatabaseError {
     static func noRecord<Record: SQLRecord>(_ type: Record.Type) -> DatabaseError {
         DatabaseError(
             code: .notFound, reason: .recordNotFound, message: "there is no row of \(type.tableName) with the record's key")
-    }
-}
-
-/// What the calls for all queries do, compiled into the caller for queries of whole records.
-extension Connection {
-    /// All rows of a query.
-    @inlinable
-    @_documentation(visibility: private)
-    public func fetchAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> [Record] {
-        guard let (statement, arguments) = try prepared(query, isFirst: false) else { return try fetchAll(query.selection) }
-        let handle = try statement.beginUse()
-        defer { statement.endUse(handle) }
-        try statement.bindAll(arguments, handle)
-        return try statement.collect(handle) { try Record(row: $0) }
-    }
-
-    /// The first row of a query, or nil if there is none.
-    @inlinable
-    @_documentation(visibility: private)
-    public func fetchOne<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> Record? {
-        guard let (statement, arguments) = try prepared(query, isFirst: true) else { return try fetchOne(query.selection) }
-        let handle = try statement.beginUse()
-        defer { statement.endUse(handle) }
-        try statement.bindAll(arguments, handle)
-        guard try statement.advance(handle) else { return nil }
-        return try Record(row: Row(handle, statement.names(handle)))
-    }
-
-    /// The statement of a query and its values; nil for a query that does not simply read whole records.
-    @usableFromInline
-    func prepared<Record: SQLRecord>(
-        _ query: SQLQuery<Record>, isFirst: Bool
-    ) throws(DatabaseError) -> (Statement, StatementArguments)? {
-        guard var clauses = query.plainClauses else { return nil }
-        if let ready = try clauses.plainStatement(self, isFirst: isFirst) { return ready }
-        clauses.isFirst = isFirst
-        let sql = try SQLSelection<Record>(clauses, reader: { _ in { row in try Record(row: row) } }).sql(.rows, self)
-        return (try cached(sql), sql.arguments)
     }
 }
 
@@ -357,6 +387,15 @@ extension Connection {
         return totalChanges > before ? true : nil
     }
 
+    /// Changes the row that meets a condition.
+    /// - Returns: whether there is one.
+    func changeRow(_ change: SQL, of table: SQLTable, where condition: SQL) throws(DatabaseError) -> Bool {
+        let before = totalChanges
+        try changeRows("\(change) WHERE \(condition)")
+        if let met = try hasMet(before, { table }) { return met }
+        return try isThere(table, condition)
+    }
+
     func isThere(_ table: SQLTable, _ condition: SQL) throws(DatabaseError) -> Bool {
         try fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM \(raw: table.qualifiedName) WHERE \(condition))") ?? false
     }
@@ -365,5 +404,12 @@ extension Connection {
         var isThere = false
         try statements.run(.refresh, record, self) { _ in isThere = true }
         return isThere
+    }
+}
+
+extension SQL {
+    /// All of these conditions; false without any.
+    fileprivate static func all(_ conditions: [SQL]) -> SQL {
+        conditions.dropFirst().reduce(conditions.first ?? "0") { "\($0) AND \($1)" }
     }
 }

@@ -70,6 +70,8 @@ extension SQLJoin where A: _SQLSource, B: _SQLSource {
     }
 }
 
+// A type for each number of tables: one with a parameter pack compiles, but Swift 6.3 does not infer what its closures take.
+
 /// A query for the records of three tables; see ``SQLQueryable``.
 public struct SQLThreeWayJoin<A, B, C>: Sendable {
     private var clauses: SQLClauses
