@@ -3,8 +3,8 @@ import SQLCipherKitCore
 import Testing
 import TestSupport
 
-/// The files after a kill at each change to the file system, in everything that writes whole files: the next opening finds one whole
-/// database, the old or the new one, and leaves no other file.
+/// The files after a kill at each change to the file system, in everything that writes whole files: the next opening finds one
+/// whole database, the old or the new one, and leaves no other file.
 @Suite struct KillSweepTests {
     private static let actions = [
         "key-in-place", "key-by-file", "convert", "encrypt", "decrypt", "erase", "backup", "backup-over-another",
