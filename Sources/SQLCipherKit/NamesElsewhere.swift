@@ -2,12 +2,10 @@
 // this package has. None of them can be called, and the compiler leaves them out of the documentation and of the list of symbols. A
 // name of another module that is available hides them. Tests/Guesses has the code, and GuessTests the errors.
 
-private func unavailable() -> Never { fatalError("this is not available") }
+func unavailable() -> Never { fatalError("this is not available") }
 
 @available(*, unavailable, renamed: "Connection")
 public typealias Database = Connection
-@available(*, unavailable, renamed: "SharedDatabase")
-public typealias DatabaseWriter = SharedDatabase
 @available(*, unavailable, renamed: "DatabaseConfiguration")
 public typealias Configuration = DatabaseConfiguration
 @available(*, unavailable, renamed: "SQLValueConvertible")
@@ -34,7 +32,7 @@ public enum ValueObservation {
 
 extension DatabaseObservation {
     @available(*, unavailable, message: "use observe { db in … }: for try await value in queue.observe { db in … }")
-    public func values(in database: SharedDatabase) -> DatabaseObservation { unavailable() }
+    public func values(in database: DatabaseWriter) -> DatabaseObservation { unavailable() }
 }
 
 extension FTS5Query {
@@ -55,13 +53,13 @@ extension DatabaseLocation {
 }
 
 extension DatabaseConfiguration {
-    @available(*, unavailable, message: "the key is an argument of opening; for the rest, set prepare = { db in … }")
+    @available(*, unavailable, message: "the key is an argument of opening; for the rest, set prepareDatabase = { db in … }")
     public mutating func prepareDatabase(_ body: @escaping @Sendable (Connection) throws -> Void) {}
 }
 
 extension Connection {
     @available(*, unavailable, message: "name the file: Connection(.file(path), key: .passphrase(…))")
-    public convenience init(_ path: String, key: Encryption? = nil, readonly: Bool = false) throws { unavailable() }
+    public convenience init(_ path: String, key: DatabaseKey? = nil, readonly: Bool = false) throws { unavailable() }
 
     @available(*, unavailable, message: "a passphrase is .passphrase(…), and a key of 32 bytes .raw(…)")
     public convenience init(_ location: DatabaseLocation, key: String) throws { unavailable() }
@@ -141,7 +139,7 @@ extension DatabaseQueue {
     public convenience init(path: String, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws { unavailable() }
 
     @available(*, unavailable, message: "name the file: DatabaseQueue(.file(path), key: .passphrase(…))")
-    public convenience init(_ path: String, key: Encryption? = nil) throws { unavailable() }
+    public convenience init(_ path: String, key: DatabaseKey? = nil) throws { unavailable() }
 
     @available(*, unavailable, message: "a passphrase is .passphrase(…), and a key of 32 bytes .raw(…)")
     public convenience init(_ location: DatabaseLocation, key: String) throws { unavailable() }
@@ -155,13 +153,13 @@ extension DatabasePool {
     public convenience init(path: String, configuration: DatabaseConfiguration = DatabaseConfiguration()) throws { unavailable() }
 
     @available(*, unavailable, message: "name the file: DatabasePool(.file(path), key: .passphrase(…))")
-    public convenience init(_ path: String, key: Encryption? = nil) throws { unavailable() }
+    public convenience init(_ path: String, key: DatabaseKey? = nil) throws { unavailable() }
 
     @available(*, unavailable, message: "a passphrase is .passphrase(…), and a key of 32 bytes .raw(…)")
     public convenience init(_ location: DatabaseLocation, key: String) throws { unavailable() }
 }
 
-extension SharedDatabase {
+extension DatabaseWriter {
     @available(*, unavailable, message: "use read { db in try db.fetchAll(…) }")
     public func fetchAll<T>(_ request: T) throws -> [Never] { unavailable() }
 
@@ -171,7 +169,7 @@ extension SharedDatabase {
     @available(*, unavailable, message: "use write { db in try db.execute(…) }")
     public func execute(_ sql: SQL, _ arguments: StatementArguments = []) throws {}
 
-    @available(*, unavailable, message: "use write { db in … }, or withWriter { db in … } outside a transaction")
+    @available(*, unavailable, message: "use write { db in … }, or writeWithoutTransaction { db in … }")
     public func inDatabase<R>(_ body: (Connection) throws -> R) throws -> R { unavailable() }
 }
 

@@ -85,12 +85,12 @@ struct Failure: Error {
             // A file with other settings fails in the same way as a wrong key.
             let advice = "; if the key is right, sqlcipherkit identify \(error.path ?? "FILE") tells which options to give"
             self.init(ToolWords.message(error.message) + advice, status: .key)
-        case .notAuthenticated, .emptyKey, .invalidKey, .keyProvider, .noSlotOpens, .replicaKeyChanged,
+        case .missingHMAC, .emptyKey, .invalidKey, .keyProvider, .noSlotOpens, .replicaKeyChanged,
             .replicaDamaged where .notADatabase ~= error.code:
             self.init(ToolWords.message(error.message), status: .key)
         case .replicaRolledBack, .replicaForked: self.init(ToolWords.message(error.message), status: .history)
         case .timeout where .interrupted ~= error.code, .limitExceeded where .interrupted ~= error.code:
-            self.init("\(error.message), which no file of its size should need: \(WorkLimits.option) lifts the limit")
+            self.init("\(error.message), which no file of its size should need: \(ResourceLimits.option) lifts the limit")
         case .engine where .interrupted ~= error.code && Interruption.isWanted:
             self.init("interrupted: unfinished changes were undone", status: .interrupted)
         case .engine where .readOnly ~= error.code && Self.hasWriteOption && !Invocation.current.arguments.contains("--write"):

@@ -7,7 +7,7 @@ import SQLCipherKitCore
 /// Each object is a file, which is written as `~new`, flushed, and renamed. One writer at a time has the lock file, so conditions
 /// are atomic between processes, and what a killed process leaves is one file, which the next writer replaces. On a network file
 /// system that depends on its locks. Links are not followed below the folder.
-public struct FolderStore: ReplicaStore {
+public struct FolderStore: ObjectStore {
     /// The path of the folder.
     public let path: String
     /// How long to wait for another process that has the folder locked. Tests set it.
@@ -45,19 +45,19 @@ public struct FolderStore: ReplicaStore {
         return 0
     }
 
-    public func list(prefix: String) async throws -> [ReplicaObject.Info] {
+    public func list(prefix: String) async throws -> [StoredObject.Info] {
         try await BlockingExecutor.run { try objects(prefix: prefix) }
     }
 
     /// The same, on the caller's thread.
-    package func objects(prefix: String) throws -> [ReplicaObject.Info] {
-        var objects: [ReplicaObject.Info] = []
+    package func objects(prefix: String) throws -> [StoredObject.Info] {
+        var objects: [StoredObject.Info] = []
         try list(Folder(path), "", prefix, &objects)
         return objects
     }
 
     /// - Parameter start: what the names of the objects in the folder begin with.
-    private func list(_ folder: Folder, _ start: String, _ prefix: String, _ objects: inout [ReplicaObject.Info]) throws {
+    private func list(_ folder: Folder, _ start: String, _ prefix: String, _ objects: inout [StoredObject.Info]) throws {
         let copy = dup(folder.descriptor)
         guard copy >= 0, let entries = fdopendir(copy) else {
             let error = failure("listed", start.isEmpty ? path : start)
@@ -79,7 +79,7 @@ public struct FolderStore: ReplicaStore {
             guard isWanted || prefix.utf8.starts(with: (name + "/").utf8), last != ".", last != "..",
                 !last.utf8.contains(UInt8(ascii: "~"))
             else { continue }
-            guard objects.count < ReplicaObject.largestCount else {
+            guard objects.count < StoredObject.largestCount else {
                 throw DatabaseError.unavailableStore("\(path) has more files than a replica stores")
             }
             var info = stat()
@@ -89,7 +89,7 @@ public struct FolderStore: ReplicaStore {
                 throw failure("listed", name)
             }
             switch info.st_mode & S_IFMT {
-            case S_IFREG where isWanted: objects.append(ReplicaObject.Info(name: name, size: Int(info.st_size)))
+            case S_IFREG where isWanted: objects.append(StoredObject.Info(name: name, size: Int(info.st_size)))
             case S_IFDIR:
                 if let next = Folder(last[...], in: folder) {
                     try list(next, name + "/", prefix, &objects)
@@ -101,15 +101,15 @@ public struct FolderStore: ReplicaStore {
         }
     }
 
-    public func get(_ name: String) async throws -> ReplicaObject? {
+    public func get(_ name: String) async throws -> StoredObject? {
         try await BlockingExecutor.run {
             guard let (bytes, size) = try read(name) else { return nil }
-            return ReplicaObject(bytes: bytes, version: version(bytes, of: size))
+            return StoredObject(bytes: bytes, version: version(bytes, of: size))
         }
     }
 
     @discardableResult
-    public func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    public func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try await BlockingExecutor.run {
             let root = try Folder(path), lock = try lock(root)
             defer { _ = lock }
@@ -202,7 +202,7 @@ public struct FolderStore: ReplicaStore {
             throw failure("read", name)
         }
         guard let size = file.size else { throw failure("read", name) }
-        guard size <= ReplicaObject.largestSize else {
+        guard size <= StoredObject.largestSize else {
             throw DatabaseError.unavailableStore("\(name) is no object: it is larger than an object can be")
         }
         var bytes = [UInt8](repeating: 0, count: min(size, count))

@@ -13,7 +13,7 @@ package final class ReplicaKey: Sendable {
     ///   - encryption: how the database is encrypted.
     ///   - salt: the salt of the database. A raw key does not depend on it.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for plaintext.
-    package init(_ encryption: Encryption, salt: [UInt8]) throws {
+    package init(_ encryption: DatabaseKey, salt: [UInt8]) throws {
         self.salt = salt
         key = try Self.rawKey(encryption, salt).withUnsafeBytes { raw throws(DatabaseError) in
             try SecureBytes(mac: Array("SQLCipherKit replication 2".utf8), under: raw, count: Int(SQLCIPHERKIT_SEAL_KEY))
@@ -21,13 +21,13 @@ package final class ReplicaKey: Sendable {
     }
 
     /// The key that a database with this salt has, to give it to a copy of another salt.
-    package static func encryption(_ encryption: Encryption, salt: [UInt8]) throws -> Encryption {
+    package static func encryption(_ encryption: DatabaseKey, salt: [UInt8]) throws -> DatabaseKey {
         try rawKey(encryption, salt).withUnsafeBytes { raw throws(DatabaseError) in
-            try Encryption.raw(raw, salt: salt, cipher: encryption.cipher)
+            try DatabaseKey.raw(raw, salt: salt, cipher: encryption.cipher)
         }
     }
 
-    private static func rawKey(_ encryption: Encryption, _ salt: [UInt8]) throws -> SecureBytes {
+    private static func rawKey(_ encryption: DatabaseKey, _ salt: [UInt8]) throws -> SecureBytes {
         // A provider is asked without a database to open: key slots need theirs, and give the key as for any copy.
         let encryption = try encryption.resolvedForRewriting()
         let settings = encryption.settings

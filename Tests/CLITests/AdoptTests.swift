@@ -23,7 +23,7 @@ import Testing
 
     private func run(_ arguments: String...) throws -> Command.Outcome { try Tool.run(["adopt", path] + arguments + Tool.key) }
 
-    @Test func theReport() throws {
+    @Test func adoptReportsValueForms() throws {
         let outcome = try run()
         outcome.expectSuccess()
         #expect(outcome.output.contains("yyyy-MM-dd HH:mm:ss.SSS"))
@@ -36,7 +36,7 @@ import Testing
         #expect(outcome.output.contains("book.created holds seconds: a guess"))
     }
 
-    @Test func convertingColumns() throws {
+    @Test func adoptConvertsColumns() throws {
         let columns = ["--convert", "author.id", "--convert", "book.author", "--convert", "book.created", "--to", "grdb"]
         // What a number means is not guessed into the file.
         try Tool.run(["adopt", path] + columns + Tool.key).expectFailure(1, "book.created", "a guess", "--numbers")

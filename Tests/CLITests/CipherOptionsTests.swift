@@ -121,7 +121,7 @@ import TestSupport
         }
     }
 
-    @Test func profilesHoldOptions() throws {
+    @Test func cipherProfilesHoldOptions() throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path(".config/sqlcipherkit/profiles"), withIntermediateDirectories: true)
         try Data("# The old application's.\n--compatibility 3\n--cipher-page-size 4096\n".utf8).write(to: URL(fileURLWithPath: folder.path(".config/sqlcipherkit/profiles/old")))
@@ -170,7 +170,7 @@ import TestSupport
         }()),
     ]
 
-    @Test(arguments: ["double quotes", "contentless", "absent module", "2,000 columns"]) func oddDatabasesAreKept(name: String) throws {
+    @Test(arguments: ["double quotes", "contentless", "absent module", "2,000 columns"]) func unusualSchemasSurviveEncryptAndDecrypt(name: String) throws {
         let sql = Self.oddSchemas.first { $0.name == name }?.sql ?? ""
         let folder = try TemporaryFolder()
         let path = folder.path("a.db"), copy = folder.path("b.db")
@@ -207,7 +207,7 @@ import TestSupport
         #expect(try content(path) == before)
     }
 
-    @Test(arguments: [512, 1024, 2048, 8192, 65536]) func pagesKeepTheirSize(size: Int) throws {
+    @Test(arguments: [512, 1024, 2048, 8192, 65536]) func encryptAndDecryptKeepPageSize(size: Int) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("a.db")
         let db = try Connection(.file(path))

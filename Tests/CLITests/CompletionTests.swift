@@ -23,7 +23,7 @@ import TestSupport
     }
 
     @Test(arguments: ["zsh", "fish"])
-    func otherShells(shell: String) throws {
+    func zshAndFishCompletionListEveryCommand(shell: String) throws {
         let script = try Tool.output("--generate-completion-script", shell)
         for command in UsageTests.commands { #expect(script.contains(command)) }
     }

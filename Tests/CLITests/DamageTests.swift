@@ -7,7 +7,7 @@ import TestSupport
 @Suite struct DamageTests {
     let folder: TemporaryFolder
     let database: String, rescued: String
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -22,7 +22,7 @@ import TestSupport
         }
     }
 
-    @Test func recover() throws {
+    @Test func recoverSavesReadableRows() throws {
         let whole = try Tool.run(["recover", database, rescued] + Tool.key)
         #expect(whole.status == 0 && whole.output == "t: 500 rows\nlost pages: none\n", "\(whole)")
         try Tool.run(["recover", database, rescued] + Tool.key).expectFailure(1, "b.db", "already exists")
@@ -45,7 +45,7 @@ import TestSupport
     }
 
     /// The first page is lost, with the salt and the schema.
-    @Test func recoverByARecoveryCopy() throws {
+    @Test func recoverUsesRecoveryCopyForLostFirstPage() throws {
         try Tool.run(["backup", database, folder.path("c.db"), "--recovery-copy"] + Tool.key).expectSuccess()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
         bytes.replaceSubrange(0..<4096, with: Data(count: 4096))
@@ -57,7 +57,7 @@ import TestSupport
 
     #if os(Linux)
     /// A sector that cannot be read costs its page, and not all pages that are read with it.
-    @Test func aBadSector() throws {
+    @Test func recoverLosesOnlyThePageOfABadSector() throws {
         var info = stat()
         try #require(stat(database, &info) == 0)
         let outcome = try Tool.runProgram(["recover", database, rescued] + Tool.key,
@@ -69,7 +69,7 @@ import TestSupport
     #endif
 
     /// Also of a file that cannot be opened any more.
-    @Test func aTruncatedFileIsDamage() throws {
+    @Test func verifyReportsTruncatedFile() throws {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: database))
         for length in [4096, 5000, bytes.count - 4096] {
             try bytes.prefix(length).write(to: URL(fileURLWithPath: database))
@@ -82,7 +82,7 @@ import TestSupport
         }
     }
 
-    @Test func identify() throws {
+    @Test func identifyPrintsVersionAndSettings() throws {
         let outcome = try Tool.run(["identify", database] + Tool.key)
         #expect(outcome.status == 0
             && outcome.output.hasPrefix("encrypted by SQLCipher, with the settings of version 4\npage_size 4096\n"), "\(outcome)")

@@ -28,7 +28,7 @@ import TestSupport
         try Tool.run([command, database] + arguments + Tool.key, input: input)
     }
 
-    @Test func erasingRemovesWhatResidueFinds() throws {
+    @Test func eraseRemovesResidueOfDeletedText() throws {
         let before = try run("residue", "zqsecret", "--format", "csv")
         #expect(before.status == 4 && before.errors.contains("erase"), "\(before.errors)")
         #expect(before.output.hasPrefix("text,state,kind,page,object,file\n"))
@@ -45,7 +45,7 @@ import TestSupport
         #expect(live.output.contains("1,live,content,") && live.output.contains("1,live,full-text index,"), "\(live.output)")
     }
 
-    @Test func textsFromStandardInput() throws {
+    @Test func residueReadsTextsFromStandardInput() throws {
         let outcome = try run("residue", "-", "--format", "csv", input: "nowhere\nzqsecret\n")
         #expect(outcome.status == 4 && outcome.output.contains("\n2,deleted,"), "\(outcome.output)")
         #expect(!outcome.output.contains("\n1,"), "\(outcome.output)")
@@ -56,7 +56,7 @@ import TestSupport
         try run("residue", "-", input: "").expectFailure(64, "no text")
     }
 
-    @Test func anIndexThatIsNotItsContentIsNamed() throws {
+    @Test func eraseNamesIndexThatDoesNotMatchContent() throws {
         for statement in [
             "CREATE VIRTUAL TABLE g USING fts5(x, content='t', content_rowid='id')", "INSERT INTO g(g) VALUES ('rebuild')",
             "DELETE FROM t",

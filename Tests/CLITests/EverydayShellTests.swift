@@ -21,7 +21,7 @@ import TestSupport
         try Tool.run(["shell", database, "--no-key"] + options, input: input)
     }
 
-    @Test func whereOutputGoes() throws {
+    @Test func shellOutputGoesToFilesAndPipes() throws {
         let (once, out) = (folder.path("once.txt"), folder.path("out.txt"))
         let outcome = try shell("""
             .headers off
@@ -47,7 +47,7 @@ import TestSupport
         #expect(try String(contentsOfFile: out, encoding: .utf8) == "third\nFOURTH\nA\tB C\tD\n")
     }
 
-    @Test func formatsAndTheirSettings() throws {
+    @Test func shellModesFormatRows() throws {
         func output(_ lines: String) throws -> String { try shell(lines + "\nSELECT id, name FROM t;").expectSuccess().output }
         #expect(try output(".mode list") == "id|name\n1|one\n2|\n")
         #expect(try output(".mode list\n.separator \"\\t\" \"\\n--\\n\"\n.headers off") == "1\tone\n--\n2\t\n--\n")
@@ -62,7 +62,7 @@ import TestSupport
         #expect(try shell(".mode list\n.show").output.contains("mode       list\n"))
     }
 
-    @Test func wholeDatabases() throws {
+    @Test func shellBacksUpRestoresAndDumpsDatabase() throws {
         let (copy, saved) = (folder.path("copy.db"), folder.path("saved.db"))
         let outcome = try shell("""
             .backup \(copy)
@@ -96,7 +96,7 @@ import TestSupport
         #expect(try shell(".backup \(copy)").errors.contains("already exists"))
     }
 
-    @Test func errorsAndWords() throws {
+    @Test func shellReportsErrorsAndSuggestsCommands() throws {
         let outcome = try shell(".bail off\nSELECT nope;\n.frob\nSELECT 5 AS five;\nexit\nSELECT 6;\n", "--format", "csv")
         #expect(outcome.status == 1 && outcome.output == "five\n5\n", "\(outcome)")
         #expect(outcome.errors.contains("line 2: no such column: nope") && outcome.errors.contains("there is no command .frob"))
@@ -108,7 +108,7 @@ import TestSupport
         #expect(try shell("SELECT name FROM t WHERE name REGEXP 'n.$';", "--format", "list").output == "name\none\n")
     }
 
-    @Test func importTakesTheOptionsOfTheCommand() throws {
+    @Test func shellImportAcceptsCommandOptions() throws {
         let csv = folder.path("x.csv")
         try Data("a report\nx,y\n1,NA\n".utf8).write(to: URL(fileURLWithPath: csv))
         let outcome = try shell(".import --csv --skip 1 \(csv) new --null NA\nSELECT x, y FROM new;", "--format", "json")
@@ -116,7 +116,7 @@ import TestSupport
         #expect(try shell(".import").errors.contains("usage: .import FILE"))
     }
 
-    @Test func severalStatementsInAQuery() throws {
+    @Test func queryRunsSeveralStatements() throws {
         let outcome = try Tool.run(
             "query", database, "INSERT INTO u VALUES (:a); SELECT x FROM u; -- done\n", "--no-key", "--write", "--param", "a=5", "--format", "list")
         #expect(outcome.expectSuccess().output == "x\n5\n")
@@ -125,7 +125,7 @@ import TestSupport
     }
 
     /// The commands in the user's own file run when a person starts the shell, and in no script.
-    @Test func theFileThatRunsFirst() throws {
+    @Test func shellrcRunsOnlyInInteractiveShell() throws {
         try FileManager.default.createDirectory(atPath: folder.path("sqlcipherkit"), withIntermediateDirectories: true)
         try Data(".mode quote\n.print ready\n".utf8).write(to: URL(fileURLWithPath: folder.path("sqlcipherkit/shellrc")))
         let environment = ["XDG_CONFIG_HOME": folder.url.path, "NO_COLOR": "1"]
@@ -137,7 +137,7 @@ import TestSupport
     }
 
     /// No one is asked for the key of a database that has none.
-    @Test func aPlaintextDatabaseIsSaidToBeOne() throws {
+    @Test func plaintextDatabaseErrorNamesNoKeyOption() throws {
         try Tool.run("query", database, "SELECT 1").expectFailure(3, "a.db is not encrypted: --no-key opens it")
         let outcome = try shell(".attach other=\(database)\nSELECT count(*) FROM other.t;", "--format", "list")
         #expect(outcome.status == 0 && outcome.output.hasSuffix("2\n") && outcome.errors.contains("a.db is not encrypted"), "\(outcome)")

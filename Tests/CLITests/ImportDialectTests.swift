@@ -6,7 +6,7 @@ import TestSupport
 /// CSV files of every dialect: what comes out is what went in.
 @Suite struct ImportDialectTests {
     /// 100 files, 1,000 with `SQLCIPHERKIT_LONG_TESTS`.
-    @Test func whatComesOutIsWhatWentIn() throws {
+    @Test func randomCSVDialectsImportEveryField() throws {
         let folder = try TemporaryFolder()
         var random = SeededGenerator()
         var files: [GeneratedCSV] = []
@@ -58,7 +58,7 @@ import TestSupport
 
     private static func isInteger(_ text: String) -> Bool { text.wholeMatch(of: /0|-?[1-9][0-9]{0,17}/) != nil }
 
-    @Test func whatIsFoundOutIsSaid() throws {
+    @Test func importReportsDetectedDialect() throws {
         let folder = try TemporaryFolder()
         func load(_ name: String, _ bytes: Data, _ options: String...) throws -> [String] {
             try bytes.write(to: URL(fileURLWithPath: folder.path(name)))
@@ -90,7 +90,7 @@ import TestSupport
 
     /// Files that are read in one piece, and in several.
     @Test(arguments: [1, 300], [String.Encoding.utf16LittleEndian, .utf16BigEndian])
-    func utf16MustBeWhole(_ lines: Int, _ encoding: String.Encoding) throws {
+    func truncatedUTF16ImportFails(_ lines: Int, _ encoding: String.Encoding) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("w.csv")
         let whole = try #require(("\u{FEFF}a,b\n" + String(repeating: "1,\(String(repeating: "x", count: 500))\n", count: lines) + "2,😀").data(using: encoding))
@@ -102,7 +102,7 @@ import TestSupport
     }
 
     /// The sample says that a column is one of numbers, and a later line that it is not.
-    @Test func whatTheSampleDidNotShowChangesNothing() throws {
+    @Test func lateTextValueWidensColumnWithoutLoss() throws {
         let folder = try TemporaryFolder()
         let numbers = (1...6000).map { "\($0),\($0).5,," }
         let path = folder.path("t.csv")
@@ -118,7 +118,7 @@ import TestSupport
         #expect(try db.fullText("t_search").search("later", limit: 5).hits.map(\.rowID) == [6002])
     }
 
-    @Test func raggedLines() throws {
+    @Test func raggedLinesArePaddedSkippedOrRefused() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("t.csv")
         try Data("a,b\n1,2\n3\n4,5,6\n".utf8).write(to: URL(fileURLWithPath: path))

@@ -4,7 +4,7 @@ import TestSupport
 
 /// Text files and folders.
 @Suite struct ImportFolderTests {
-    @Test func textFilesBecomeDocuments() throws {
+    @Test func importFolderStoresTextFilesAsDocuments() throws {
         let sample = try SampleFolder()
         let outcome = try sample.index()
         #expect(outcome.status == 0)
@@ -23,7 +23,7 @@ import TestSupport
         #expect(try sample.rows("PRAGMA integrity_check") == ["ok"])
     }
 
-    @Test func theFileIsPrivateAndHoldsNoPlaintext() throws {
+    @Test func importedDatabaseIsPrivateAndEncrypted() throws {
         let sample = try SampleFolder()
         try sample.index()
         let attributes = try FileManager.default.attributesOfItem(atPath: sample.database)
@@ -34,7 +34,7 @@ import TestSupport
         #expect(try sample.folder.names() == ["a.db", "docs"])
     }
 
-    @Test func hiddenFilesOnRequest() throws {
+    @Test func importIncludesHiddenFilesOnRequest() throws {
         let sample = try SampleFolder()
         #expect(try sample.index("--hidden").output.hasPrefix("imported 4 files"))
         #expect(try sample.rows("SELECT count(*) FROM document WHERE path = '.hidden'") == ["1"])
@@ -49,7 +49,7 @@ import TestSupport
         #expect(try sample.rows("SELECT path FROM document WHERE size > 1000") == ["limit.txt"])
     }
 
-    @Test func twoThousandFiles() throws {
+    @Test func importOfTwoThousandFilesIsSearchable() throws {
         let sample = try SampleFolder()
         for number in 0..<2000 { try sample.write("many/\(number % 40)/\(number).txt", "number \(number), word\(number % 7) and more") }
         let outcome = try sample.index()
@@ -59,7 +59,7 @@ import TestSupport
         #expect(hits.output.hasSuffix("at least 286 hits, the best 2 shown\n"))
     }
 
-    @Test func filesThatCannotBeRead() throws {
+    @Test func importReportsUnreadableFiles() throws {
         let sample = try SampleFolder()
         try sample.write("locked.txt", "bread behind a lock")
         try sample.write("vault/inner.txt", "bread in a vault")
@@ -78,13 +78,13 @@ import TestSupport
             .expectFailure(1, sample.path, "Permission denied")
     }
 
-    @Test func pipesAreNotWaitedFor() throws {
+    @Test func importSkipsPipesInFolder() throws {
         let sample = try SampleFolder()
         #expect(mkfifo(sample.path + "/pipe", 0o600) == 0)
         #expect(try sample.index().output.contains("1 pipe, socket or device"))
     }
 
-    @Test func namesThatAreNotUTF8() throws {
+    @Test func importWritesInvalidUTF8FileNamesAsHex() throws {
         let sample = try SampleFolder()
         let name = Array(sample.path.utf8) + Array("/caf".utf8) + [0xe9, 0]
         name.withUnsafeBufferPointer { bytes in
@@ -98,7 +98,7 @@ import TestSupport
         #expect(try sample.rows("SELECT path FROM document WHERE path LIKE 'caf%'") == ["caf\\xe9"])
     }
 
-    @Test func nothingToImport() throws {
+    @Test func importOfNothingFailsWithoutDatabase() throws {
         let folder = try TemporaryFolder()
         let database = folder.path("a.db")
         let empty = folder.path("empty folder")
@@ -112,7 +112,7 @@ import TestSupport
         #expect(try folder.names() == ["empty folder"])
     }
 
-    @Test func whatIsNoDatabaseIsNotTouched() throws {
+    @Test func importRefusesFileThatIsNoDatabase() throws {
         let sample = try SampleFolder()
         let content = Data("mine".utf8)
         try content.write(to: URL(fileURLWithPath: sample.database))
@@ -121,7 +121,7 @@ import TestSupport
     }
 
     /// A process that is killed in its first batch leaves an empty file: the same command imports everything.
-    @Test func anEmptyFileIsANewDatabase() throws {
+    @Test func importTreatsEmptyFileAsNewDatabase() throws {
         let sample = try SampleFolder()
         try Data().write(to: URL(fileURLWithPath: sample.database))
         let nothing = sample.folder.path("nothing")
@@ -138,7 +138,7 @@ import TestSupport
         try Tool.run(["verify", sample.database] + Tool.key).expectSuccess()
     }
 
-    @Test func againOnlyWhatIsNewOrChanged() throws {
+    @Test func secondFolderImportTakesOnlyNewOrChangedFiles() throws {
         let sample = try SampleFolder()
         try sample.index()
         try sample.write("plan.md", "# A changed plan, with cakes\n")
@@ -152,7 +152,7 @@ import TestSupport
         try Tool.run(["search", sample.database, "loaves"] + Tool.key).expectFailure(1, "nothing found")
     }
 
-    @Test func severalFoldersAndSingleFiles() throws {
+    @Test func importAcceptsSeveralFoldersAndFiles() throws {
         let sample = try SampleFolder()
         let other = sample.folder.path("other")
         try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
@@ -165,7 +165,7 @@ import TestSupport
         ])
     }
 
-    @Test func interruptedItGoesOnWhereItStopped() throws {
+    @Test func interruptedFolderImportResumes() throws {
         let sample = try SampleFolder()
         // Seconds of work, in release as well, so that the interrupt comes in time on a busy machine.
         for number in 0..<2000 { try sample.write("many/\(number).txt", String(repeating: "word\(number) and more ", count: 1500)) }
@@ -186,7 +186,7 @@ import TestSupport
         #expect(try sample.rows("PRAGMA integrity_check") == ["ok"])
     }
 
-    @Test func aMirrorForgetsWhatIsGone() throws {
+    @Test func mirrorImportRemovesMissingDocuments() throws {
         let sample = try SampleFolder()
         try sample.index()
         try FileManager.default.removeItem(atPath: sample.path + "/plan.md")

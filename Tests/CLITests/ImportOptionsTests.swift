@@ -27,7 +27,7 @@ import TestSupport
 
     private func names(_ table: String) throws -> [String] { try Connection(.file(database)).main.columns(of: table).map(\.name).filter { $0 != "id" } }
 
-    @Test func pricesAreNumbers() throws {
+    @Test func importReadsDecimalPricesAsNumbers() throws {
         try load("p.csv", Data("item,price,n,code\na,9.50,1,007\nb,100.25,2,1\nc,12.00,-3,2\n".utf8)).expectSuccess()
         #expect(try Connection(.file(database)).fetchAll(String.self, "SELECT item FROM p WHERE price > 50") == ["b"])
         #expect(try rows("p") == ["'a',9.5,1,'007'", "'b',100.25,2,'1'", "'c',12.0,-3,'2'"])
@@ -39,7 +39,7 @@ import TestSupport
         #expect(try rows("m").suffix(4) == ["6000.5", "'N/A'", "'007'", "2.1"])
     }
 
-    @Test func linesThatAreNoRecords() throws {
+    @Test func importSkipsCommentAndPreambleLines() throws {
         let comment = try load("c.csv", Data("# a comment\n# another, with commas\na,b\n1,x\n# inside\n2,y\n".utf8))
         #expect(comment.expectSuccess().output.contains("2 lines left out before it"), "\(comment.output)")
         #expect(try rows("c") == ["1,'x'", "2,'y'"])
@@ -58,7 +58,7 @@ import TestSupport
         #expect(try rows("k") == ["1,2"])
     }
 
-    @Test func marksAndEscapes() throws {
+    @Test func importHandlesNullMarksEscapesAndQuotes() throws {
         try load("n.csv", Data("a,b\n1,NA\nn/a,\"NA\"\n3,x\n".utf8), "--null", "NA,n/a").expectSuccess()
         #expect(try rows("n") == ["1,NULL", "NULL,'NA'", "3,'x'"])
         try load("b.csv", Data(#"a,b\#n"say \"hi\"",\N\#none\, two,C:\\x\#n"#.utf8), "--escape", "\\").expectSuccess()
@@ -71,7 +71,7 @@ import TestSupport
         #expect(try names("d") == ["a", "a_2", "column3", "A_3"])
     }
 
-    @Test func encodingsByTheirNames() throws {
+    @Test func importDecodesNamedEncodings() throws {
         // "é" in CP437, and "日本" in Shift-JIS.
         let (dos, japanese) = (Data([0x61, 0x0a, 0x82, 0x0a]), Data([0x61, 0x2c, 0x62, 0x0a, 0x93, 0xfa, 0x96, 0x7b, 0x2c, 0x31, 0x0a]))
         try load("q.csv", dos, "--encoding", "CP437").expectSuccess()
@@ -88,7 +88,7 @@ import TestSupport
         #expect(try load("z.csv", long, "--encoding", "SHIFT_JIS", "--batch", "100", "--types", "a=text").status == 1)
     }
 
-    @Test func aPreviewAndACorrection() throws {
+    @Test func importPreviewsAndReplacesWithFresh() throws {
         let csv = Data("a|b\n1|2\n".utf8)
         let preview = try load("f.csv", csv, "--dry-run", "--delimiter", ",")
         #expect(preview.expectSuccess().output.contains("read as CSV with one column"), "\(preview.output)")

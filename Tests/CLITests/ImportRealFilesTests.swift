@@ -62,7 +62,7 @@ import TestSupport
             rows: ["'x','y'"]),
     ]
 
-    @Test(arguments: twins) func everyCellArrives(twin: Twin) throws {
+    @Test(arguments: twins) func realWorldCSVKeepsEveryCell(twin: Twin) throws {
         let folder = try TemporaryFolder()
         let file = folder.path("t.csv"), database = folder.path("a.db")
         try Data(twin.text.utf8).write(to: URL(fileURLWithPath: file))
@@ -76,7 +76,7 @@ import TestSupport
     }
 
     /// Files that nothing but an option makes clear are refused, and the message names it.
-    @Test func notSilentlyOneColumn() throws {
+    @Test func ambiguousDelimiterIsRefused() throws {
         let folder = try TemporaryFolder()
         func load(_ name: String, _ text: String, _ options: String...) throws -> Command.Outcome {
             try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path(name)))
@@ -94,7 +94,7 @@ import TestSupport
     }
 
     /// A table has the columns of its file, also after a round trip; only a full-text index adds a key.
-    @Test func aTableHasTheColumnsOfItsFile() throws {
+    @Test func importedTableHasItsFileColumns() throws {
         let folder = try TemporaryFolder()
         let database = folder.path("a.db")
         var file = folder.path("t.csv")
@@ -121,7 +121,7 @@ import TestSupport
     }
 
     /// Columns that have the names of SQLite's row id, which wider types and a mirror use.
-    @Test func columnsNamedLikeTheRowID() throws {
+    @Test func importAcceptsColumnsNamedLikeRowID() throws {
         let folder = try TemporaryFolder()
         let (database, file) = (folder.path("a.db"), folder.path("t.csv"))
         for names in [["rowid"], ["rowid", "oid", "_rowid_"]] {

@@ -29,7 +29,7 @@ import TestSupport
         return outcome.output.split(separator: "\n").map(String.init)
     }
 
-    @Test func csvKeepsWhatItHas() throws {
+    @Test func csvImportKeepsQuotedAndNumericFields() throws {
         let text = "\u{feff}name,age,zip,,note\r\n\"A, b\",12,007,x,\"\"\r\n\n C ,1.50,-0,,\n\"two\nlines, \"\"quoted\"\"\",-3,1e5,é,12345678901234567890"
         let outcome = try load(try file("my people.csv", text))
         outcome.expectSuccess()
@@ -42,7 +42,7 @@ import TestSupport
         ])
     }
 
-    @Test func csvOptions() throws {
+    @Test func csvOptionsSetDelimiterHeaderAndTable() throws {
         let path = try file("t.csv", "1;x\n2;\n")
         #expect(try load(path, "--delimiter", ";", "--no-header", "--keep-text", "--table", "t u").status == 0)
         #expect(try rows(#"SELECT typeof(column1) AS a, column2 AS b FROM "t u""#) == [#"{"a":"text","b":"x"}"#, #"{"a":"text","b":null}"#])
@@ -58,13 +58,13 @@ import TestSupport
         ("a,b\n1,2\n3\n", "line 3", "1 field"), ("a,b\n1,\"2\n3\n", "line 2", "not closed"), ("a\nx\"y\n", "line 2", "middle of a field"),
         ("a\n\"x\"y\n", "line 2", "closing quote"), ("a,A\n1,2\n", "line 1", "named A"), ("a,b\n\"1\n2\",x\n5\n", "line 4", "1 field"),
     ])
-    func csvErrorsSayWhere(text: String, line: String, reason: String) throws {
+    func csvErrorNamesFileAndLine(text: String, line: String, reason: String) throws {
         try load(try file("t.csv", text)).expectFailure(1, "t.csv", line, reason)
         // The database was made for nothing, and is gone.
         #expect(try folder.names() == ["t.csv"])
     }
 
-    @Test func jsonLines() throws {
+    @Test func jsonLinesImportKeepsTypes() throws {
         let text = """
             {"name":"one","tags":["a","b"],"big":123456789012345678901234567890}
 
@@ -81,7 +81,7 @@ import TestSupport
         try load(try file("worse.jsonl", "{\"a\":1}\n{\"a\":\n")).expectFailure(1, "worse.jsonl, line 2", "not JSON")
     }
 
-    @Test func aTableOfOnesOwnKeepsItsColumns() throws {
+    @Test func importIntoExistingTableKeepsItsColumns() throws {
         let script = try file("s.sql", "CREATE TABLE t(a TEXT NOT NULL, b DEFAULT 'none');")
         try Tool.run(["create", database, "--script", script] + Tool.key).expectSuccess()
         #expect(try load(try file("t.jsonl", "{\"a\":1}\n{\"b\":2,\"a\":\"x\"}\n{\"a\":2,\"b\":null}\n")).status == 0)
@@ -93,19 +93,19 @@ import TestSupport
     }
 
     /// Names that are equal to Swift, but not to JSON and SQL.
-    @Test func namesAreToldApartByTheirBytes() throws {
+    @Test func jsonMemberNamesAreComparedByBytes() throws {
         let text = "{\"caf\u{e9}\":1}\n{\"cafe\u{301}\":2}\n{\"cafe\u{301}\":4,\"caf\u{e9}\":3}\n"
         try load(try file("t.jsonl", text)).expectSuccess()
         #expect(try rows("SELECT sum(\"caf\u{e9}\") AS a, sum(\"cafe\u{301}\") AS b FROM t") == [#"{"a":4,"b":6}"#])
     }
 
-    @Test func standardInput() throws {
+    @Test func importReadsStandardInput() throws {
         let arguments = ["import", database, "-", "--as", "jsonl", "--table", "t"] + Tool.key
         try Tool.run(arguments, input: "{\"a\":1}\n{\"a\":2}\n").expectSuccess()
         #expect(try rows("SELECT sum(a) AS s FROM t") == [#"{"s":3}"#])
     }
 
-    @Test func aSecondRunImportsNothingTwice() throws {
+    @Test func secondRowImportSkipsImportedRows() throws {
         let path = try file("t.csv", "a\n1\n2\n")
         #expect(try load(path).status == 0)
         #expect(try load(path).output.hasPrefix("\(path) was imported before, 2 rows"))
@@ -116,7 +116,7 @@ import TestSupport
         try load(path).expectFailure(1, "has changed", "--again")
     }
 
-    @Test func afterAnErrorItGoesOnBehindWhatIsThere() throws {
+    @Test func failedRowImportResumesAfterImportedRows() throws {
         let path = folder.path("t.csv")
         let good = "a,b\n1,x\n2,\"two\nlines\"\n3,y\n4,z\n"
         try Data((good + "oops\n").utf8).write(to: URL(fileURLWithPath: path))
@@ -131,7 +131,7 @@ import TestSupport
         #expect(try rows("SELECT group_concat(a) AS a FROM t") == [#"{"a":"1,2,3,4,55"}"#])
     }
 
-    @Test func interruptedItGoesOnWhereItStopped() throws {
+    @Test func interruptedRowImportResumes() throws {
         let path = folder.path("big.jsonl")
         let padding = String(repeating: "padding ", count: 40)
         var text = ""
@@ -156,7 +156,7 @@ import TestSupport
 
     /// An import that fails removes the database that it has created, but not one that another process has made while this one
     /// waited for its key.
-    @Test func aDatabaseOfAnotherImportStays() throws {
+    @Test func failedImportKeepsDatabaseOfAnotherProcess() throws {
         let (rows, broken) = (try file("t.csv", "a\n1\n"), try file("u.csv", "a,b\n1\n"))
         let script = """
             "$0" import "$1" "$3" --raw-key --key-fd 7 7< <(
@@ -173,7 +173,7 @@ import TestSupport
         #expect(try folder.names() == ["t.csv", "u.csv"])
     }
 
-    @Test func rowsByTheirKey() throws {
+    @Test func importUpsertsReplacesAndMirrorsByKey() throws {
         let path = try file("t.csv", "k,v\n1,a\n2,b\n")
         try load(path, "--pk", "k").expectSuccess()
         _ = try file("t.csv", "k,v\n2,B\n3,c\n")
@@ -204,7 +204,7 @@ import TestSupport
         try load(try file("e.csv", "k,v\n,x\n"), "--table", "t", "--upsert").expectFailure(1, "line 2", "k is empty")
     }
 
-    @Test func jsonArraysAndCompressedFiles() throws {
+    @Test func importReadsJSONArraysAndGzip() throws {
         let array = try file("docs.json", " [ {\"a\": 1, \"b\": \"x,]}\\\"\"},\n {\"a\": \"two\",\n\"c\": 2.5}\n]\n")
         try load(array).expectSuccess()
         #expect(try rows("SELECT a, b, c FROM docs") == [#"{"a":1,"b":"x,]}\"","c":null}"#, #"{"a":"two","b":null,"c":2.5}"#])
@@ -219,14 +219,14 @@ import TestSupport
         try load(folder.path("*.nothing")).expectFailure(1, "no file matches")
     }
 
-    @Test func aMisspeltColumnInTypesIsAnError() throws {
+    @Test func misspelledColumnInTypesIsRefused() throws {
         let path = try file("t.csv", "zip,name\n01067,x\n")
         try load(path, "--types", "zipp=text").expectFailure(64, "--types names zipp", "t gets no such column")
         #expect(!FileManager.default.fileExists(atPath: database))
         try load(path, "--types", "ZIP=integer,name=any").expectSuccess()
     }
 
-    @Test func theTokenizerIsChosen() throws {
+    @Test func importUsesChosenTokenizer() throws {
         let path = try file("t.csv", "name\nbaking bread\n")
         for (tokenizer, finds) in [("porter", "bakes"), ("unicode61", "bread"), ("trigram", "akin")] {
             try load(path, "--table", tokenizer, "--search", "name", "--tokenizer", tokenizer).expectSuccess()
@@ -238,7 +238,7 @@ import TestSupport
         }
     }
 
-    @Test func aPipeIsSaidToBeOne() throws {
+    @Test func importFromPipeRequiresFormat() throws {
         let pipe = folder.path("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
         try load(pipe).expectFailure(1, "pipe", "--as")

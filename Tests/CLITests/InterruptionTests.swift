@@ -5,7 +5,7 @@ import TestSupport
 /// Commands that rewrite a whole file, ended by control-C: its content and its key are as they were, and nothing lies beside it.
 @Suite struct InterruptionTests {
     @Test(arguments: [["rekey", "--new-key", "env:OTHER"], ["rekey", "--new-key", "env:OTHER", "--in-place"], ["encrypt"], ["decrypt"]])
-    func theDatabaseStaysAsItWas(command: [String]) throws {
+    func interruptedRewriteLeavesDatabaseUnchanged(command: [String]) throws {
         let folder = try TemporaryFolder()
         let outside = try TemporaryFolder()
         let (database, original, script) = (folder.path("a.db"), outside.path("original.db"), outside.path("fill.sql"))

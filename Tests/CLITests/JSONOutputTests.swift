@@ -85,7 +85,7 @@ import TestSupport
     }
 
     /// Makes the files that the cases name.
-    static func fill(_ folder: TemporaryFolder, key: Encryption) throws {
+    static func fill(_ folder: TemporaryFolder, key: DatabaseKey) throws {
         for (name, encryption) in [("a.db", key), ("plain.db", .plaintext)] {
             let db = try Connection(.file(folder.path(name)), key: encryption)
             try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created TEXT)")
@@ -110,7 +110,7 @@ import TestSupport
         return try await Tool.runAside(words, environment: environment, input: input)
     }
 
-    @Test func everyCommandHasACaseAndSaysWhatItWrites() throws {
+    @Test func everyCommandDescribesItsJSONOutput() throws {
         let leaves = try Self.tree.get().leaves
         #expect(leaves.count > 35)
         #expect(Set(leaves.map(\.name)) == Set(Self.cases.keys))
@@ -120,7 +120,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: LongTests.sample(20, of: cases.keys.sorted())) func whatItWritesHasTheKeysThatItsHelpLists(_ name: String) async throws {
+    @Test(arguments: LongTests.sample(20, of: cases.keys.sorted())) func jsonOutputHasKeysListedInHelp(_ name: String) async throws {
         let leaf = try #require(try Self.tree.get().leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])
         for command in item.first {
@@ -152,7 +152,7 @@ import TestSupport
 
     /// With `--json` as without it, an error is a line on standard error and the status that the help lists; what is written is
     /// nothing or JSON.
-    @Test(arguments: LongTests.sample(6, of: cases.keys.sorted())) func failuresHaveTheStatusThatTheHelpLists(_ name: String) async throws {
+    @Test(arguments: LongTests.sample(6, of: cases.keys.sorted())) func failuresExitWithStatusListedInHelp(_ name: String) async throws {
         let tree = try Self.tree.get()
         let leaf = try #require(tree.leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])
@@ -174,17 +174,17 @@ import TestSupport
         }
     }
 
-    @Test func aStatementWithoutColumnsIsAnEmptyArray() async throws {
+    @Test func statementWithoutColumnsPrintsEmptyJSONArray() async throws {
         let outcome = try await run(["query", "DB", "DELETE FROM note", "--write", "--json"] + Tool.key)
         #expect(outcome.output == "[]\n" && outcome.status == 0 && outcome.errors == "1 row changed\n")
     }
 
-    @Test func nothingFoundIsAnEmptyArrayAndStatusOne() async throws {
+    @Test func searchWithoutHitsPrintsEmptyJSONArray() async throws {
         let outcome = try await run(["search", "DB", "zeppelin", "--json"] + Tool.key)
         #expect(outcome.output == "[]\n" && outcome.status == 1)
     }
 
-    @Test func anImportTellsOfEachSource() async throws {
+    @Test func jsonImportReportDescribesEachSource() async throws {
         let outcome = try await run(["import", "DB", "@rows.csv", "@texts", "--search", "name", "--json"] + Tool.key)
         let value = try JSONValue(text: outcome.output.trimmingCharacters(in: .newlines))
         #expect(value["rows"] == 3 && value["encrypted"] == true && value["indexes"] == ["rows_search"], "\(outcome.output)")

@@ -31,7 +31,7 @@ import TestSupport
         return outcome.status == 0
     }
 
-    @Test func severalPassphrases() throws {
+    @Test func keySlotsAcceptSeveralPassphrases() throws {
         #expect(try opens(["--key-env", "ONE"]))
         #expect(try !opens(["--key-env", "TWO"]))
         // The raw key passes the slots by.
@@ -52,7 +52,7 @@ import TestSupport
         #expect(info.output.contains("desktop (passphrase)"), "\(info.errors)")
     }
 
-    @Test func aRecoveryKey() throws {
+    @Test func recoveryKeyOpensDatabase() throws {
         let outcome = try run(["recovery", "--label", "safe", "--key-env", "ONE"] + Self.quick)
         outcome.expectSuccess()
         let text = outcome.output.trimmingCharacters(in: .newlines)
@@ -65,7 +65,7 @@ import TestSupport
     }
 
     /// A slot file that was put back says what comes back with it, and is gone on with where that is wanted.
-    @Test func slotsThatWerePutBack() throws {
+    @Test func rolledBackSlotFileIsReported() throws {
         let file = URL(fileURLWithPath: database + ".keys")
         try run(["add", "--label", "desktop", "--new-key", "env:TWO", "--key-env", "ONE"] + Self.quick).expectSuccess()
         let before = try Data(contentsOf: file)
@@ -80,7 +80,7 @@ import TestSupport
         #expect(try !opens(["--key-env", "TWO"]))
     }
 
-    @Test func rotation() throws {
+    @Test func keyRotationRemovesOtherSlots() throws {
         try run(["add", "--label", "desktop", "--new-key", "env:TWO", "--key-env", "ONE"] + Self.quick).expectSuccess()
         #expect(try run(["rotate", "desktop", "--key-env", "TWO"]).output.contains("other slots removed: 1"))
         #expect(try opens(["--key-env", "TWO"]))
@@ -88,7 +88,7 @@ import TestSupport
         #expect(try !opens(["--raw-key", "--key-env", "RAW"]))
     }
 
-    @Test func whatCannotBe() throws {
+    @Test func invalidKeySlotCommandsAreRefused() throws {
         try run(["init", "--label", "again", "--new-key", "env:TWO", "--key-env", "ONE"]).expectFailure(1, "already", "key add")
         try Tool.run(["rekey", database, "--key-env", "ONE"], environment: ["ONE": "correct horse"]).expectFailure(1, "key rotate")
         try run(["add", "--label", "raw", "--new-key", "raw:env:RAW", "--key-env", "ONE"]).expectFailure(3, "not with a raw key")

@@ -28,7 +28,7 @@ import TestSupport
         try Tool.run(["query", database, "SELECT x FROM t", "--format", "csv"] + key, environment: ["PASS": Self.passphrase, "EMPTY": ""])
     }
 
-    @Test func fromAFile() throws {
+    @Test func keyFileOptionReadsPassphrase() throws {
         for ending in ["", "\n", "\r\n"] {
             #expect(try query("--key-file", keyFile(Self.passphrase + ending)).output == "x\n42\n")
         }
@@ -47,7 +47,7 @@ import TestSupport
         try query("--key-file", keyFile(String(repeating: "a", count: 70_000))).expectFailure(3, "65536")
     }
 
-    @Test func fromTheEnvironment() throws {
+    @Test func keyEnvOptionReadsPassphrase() throws {
         let program = try Tool.runProgram(["query", database, "SELECT x FROM t", "--key-env", "PASS"], environment: ["PASS": Self.passphrase])
         #expect(program.output.hasSuffix("42\n"), "\(program.errors)")
         #expect(try query("--key-env", "PASS").output == "x\n42\n")
@@ -55,7 +55,7 @@ import TestSupport
         try query("--key-env", "EMPTY").expectFailure(3, "the key is empty")
     }
 
-    @Test func fromADescriptor() throws {
+    @Test func keyFDOptionReadsPassphrase() throws {
         let script = "\"$0\" query \"$1\" 'SELECT x FROM t' --format csv --key-fd 7 7< <(printf '%s\\n' \"$PASS\")"
         let outcome = try Command.run("bash", ["-c", script, try Tool.path, database], environment: ["PASS": Self.passphrase])
         #expect(outcome.output == "x\n42\n")
@@ -66,7 +66,7 @@ import TestSupport
         try query("--key-fd=-1").expectFailure(64, "--key-fd")
     }
 
-    @Test func rawKeys() throws {
+    @Test func rawKeyOptionReadsHexadecimalDigits() throws {
         let raw = folder.path("raw.db"), salted = folder.path("salted.db")
         let key = (0..<32).map { UInt8($0 * 7) }, salt = (0..<16).map { UInt8($0 + 200) }
         func hex(_ bytes: [UInt8]) -> String { bytes.map { String(format: "%02X", $0) }.joined() }
@@ -90,13 +90,13 @@ import TestSupport
         try Tool.run(["query", raw, "SELECT 1", "--key-env", "K"], environment: ["K": hex(key)]).expectFailure(3, "wrong")
     }
 
-    @Test func withoutATerminalAndWithoutAnOption() throws {
+    @Test func missingKeyWithoutTerminalNamesOptions() throws {
         // A session of its own has no terminal to ask on.
         let outcome = try Command.run("setsid", ["--wait", try Tool.path, "query", database, "SELECT 1"])
         outcome.expectFailure(3, "no key", "--key-file", "--key-env", "--key-fd")
     }
 
-    @Test func aPlaintextDatabase() throws {
+    @Test func keyForPlaintextDatabaseIsRefused() throws {
         let path = folder.path("plain.db")
         try Connection(.file(path)).execute("CREATE TABLE t(x)")
         try Tool.run(["query", path, "SELECT 1"] + Tool.key).expectFailure(3, "plaintext", path)

@@ -25,7 +25,7 @@ import TestSupport
         try Tool.run(["kv", command, database] + Tool.key + arguments)
     }
 
-    @Test func textGoesInAndOut() throws {
+    @Test func kvStoresAndPrintsText() throws {
         try run("get", "theme").expectFailure(1, "no key-value store settings", "none")
         try run("set", "theme", "dark; '\" ü").expectSuccess()
         #expect(try run("get", "theme").output == "dark; '\" ü\n")
@@ -37,7 +37,7 @@ import TestSupport
     }
 
     /// What a program stores is what the tool shows, and the other way round.
-    @Test func jsonIsAsAProgramKeepsIt() throws {
+    @Test func kvJSONMatchesKeyValueStore() throws {
         let object = #"{"width":800,"tags":["a",null,true]}"#
         for (key, json) in [("object", object), ("number", "3"), ("nil", "null"), ("flag", "true"), ("text", "\"3\"")] {
             try run("set", key, json, "--as", "json", "--store", "state").expectSuccess()
@@ -66,7 +66,7 @@ import TestSupport
         #expect(try run("get", "number", "--store", "state").output == "3\n")
     }
 
-    @Test func standardInputAndExpiry() throws {
+    @Test func kvReadsStandardInputAndExpires() throws {
         try Tool.run(["kv", "set", database, "note", "-", "--expires", "2h"] + Tool.key, input: "two\nlines\n").expectSuccess()
         #expect(try run("get", "note").output == "two\nlines\n")
         let db = try connection()

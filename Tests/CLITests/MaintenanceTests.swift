@@ -31,7 +31,7 @@ import TestSupport
         return outcome.status == 0 ? outcome.output : outcome.errors
     }
 
-    @Test func backupAndRestore() throws {
+    @Test func backupRestoresDeletedRows() throws {
         let backup = folder.path("b.db")
         try run("backup", backup).expectSuccess()
         #expect(try count(backup) == "n\n500\n")
@@ -54,7 +54,7 @@ import TestSupport
     }
 
     /// Which the engine would take for a new database, and write a header to.
-    @Test func anEmptyFileIsNoDatabase() throws {
+    @Test func emptyFileIsRefusedAsDatabase() throws {
         let empty = folder.path("empty.db"), missing = folder.path("missing.db")
         try Data().write(to: URL(fileURLWithPath: empty))
         try run("restore", empty).expectFailure(1, "empty.db", "empty")
@@ -68,7 +68,7 @@ import TestSupport
         #expect(try count(database) == "n\n500\n")
     }
 
-    @Test func aBackupWithAKeyOfItsOwn() throws {
+    @Test func backupWithOwnKeyIsRestored() throws {
         let backup = folder.path("b.db")
         try run("backup", backup, "--new-key", "env:OTHER").expectSuccess()
         #expect(try count(backup, ["--key-env", "OTHER"]) == "n\n500\n")
@@ -77,7 +77,7 @@ import TestSupport
         #expect(try count(database) == "n\n500\n")
     }
 
-    @Test func aLostDatabaseComesBack() throws {
+    @Test func restoreRecreatesMissingDatabase() throws {
         let backup = folder.path("b.db")
         try run("backup", backup).expectSuccess()
         try FileManager.default.removeItem(atPath: database)
@@ -85,7 +85,7 @@ import TestSupport
         #expect(try count(database) == "n\n500\n")
     }
 
-    @Test func vacuumGivesRoomBack() throws {
+    @Test func vacuumShrinksDatabase() throws {
         try run("query", "DELETE FROM t WHERE id > 10", "--write").expectSuccess()
         func size(_ path: String) throws -> Int { try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0 }
         let before = try size(database)
@@ -107,7 +107,7 @@ import TestSupport
         try run("analyze", "--limit", "0").expectFailure(1, "and is 0")
     }
 
-    @Test func differences() throws {
+    @Test func diffReportsChangedRows() throws {
         let other = folder.path("b.db")
         try run("backup", other, "--new-key", "env:OTHER").expectSuccess()
         #expect(try run("diff", other, "--other-key", "env:OTHER").output == "no difference\n")
@@ -120,7 +120,7 @@ import TestSupport
         try run("diff", other).expectFailure(3, "b.db")
     }
 
-    @Test func spaceIsShownLargestFirst() throws {
+    @Test func spaceListsLargestTablesFirst() throws {
         let lines = try run("space", "--format", "jsonl").output.split(separator: "\n").map { try JSONValue(text: String($0)) }
         #expect(lines.count == 3)
         #expect(Set(lines.prefix(2).map { $0["name"] }) == ["t", "t_x"])

@@ -13,7 +13,7 @@ import TestSupport
         database = folder.path("a.db")
     }
 
-    private func make(_ key: Encryption) throws {
+    private func make(_ key: DatabaseKey) throws {
         let db = try Connection(.file(database), key: key)
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES (4242)")
@@ -49,7 +49,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM document") == 3)
     }
 
-    @Test func aSlipIsNoticed() throws {
+    @Test func differentRepeatedKeyIsRefused() throws {
         let sample = try SampleFolder()
         let session = try Typist.run(["import", database, sample.path], typing: ["new key\n", "mew key\n"])
         #expect(session.status == 3)
@@ -58,7 +58,7 @@ import TestSupport
     }
 
     @Test(arguments: [("\n", "the key is empty"), ("\u{4}", "no key was given")])
-    func noKey(typed: String, message: String) throws {
+    func emptyTypedKeyIsRefused(typed: String, message: String) throws {
         try make(.raw([UInt8](repeating: 1, count: 32)))
         let session = try Typist.run(["query", database, "SELECT x FROM t"], typing: [typed])
         #expect(session.status == 3)

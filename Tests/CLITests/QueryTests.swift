@@ -22,7 +22,7 @@ import TestSupport
             environment: ["TEST_KEY": String(repeating: "ab", count: 32)])
     }
 
-    @Test func table() throws {
+    @Test func tableFormatAlignsColumns() throws {
         let outcome = try query("SELECT id, name, size FROM t ORDER BY id")
         #expect(outcome.status == 0)
         #expect(outcome.errors == "")
@@ -37,7 +37,7 @@ import TestSupport
             """)
     }
 
-    @Test func csv() throws {
+    @Test func csvFormatQuotesFields() throws {
         let outcome = try query("SELECT name, size, data AS \"the,data\" FROM t ORDER BY id DESC", "--format", "csv")
         #expect(outcome.output == """
             name,size,"the,data"
@@ -50,7 +50,7 @@ import TestSupport
             """)
     }
 
-    @Test func json() throws {
+    @Test func jsonFormatQuotesControlCharacters() throws {
         let outcome = try query("SELECT id, name, data, 1 AS id, 9e999 AS big FROM t WHERE id < 2 ORDER BY id", "--format", "json")
         #expect(outcome.output == """
             [{"id":-9223372036854775808,"name":"日本\\né\\u001b","data":null,"id:2":1,"big":9e999},
@@ -62,7 +62,7 @@ import TestSupport
         #expect(try query("SELECT 1 AS one WHERE 0").output == "one\n───\n")
     }
 
-    @Test func linesAndJSONLines() throws {
+    @Test func linesAndJSONLinesFormatRows() throws {
         #expect(try query("SELECT id, name FROM t WHERE id > 1 ORDER BY id", "--format", "lines").output == """
             id    2
             name  NULL
@@ -78,10 +78,10 @@ import TestSupport
             """)
     }
 
-    @Test func attachedDatabases() throws {
+    @Test func queryReadsAttachedDatabases() throws {
         let plain = folder.path("plain.db"), locked = folder.path("locked.db")
         do {
-            for (path, key) in [(plain, nil), (locked, try Encryption.passphrase("other"))] as [(String, Encryption?)] {
+            for (path, key) in [(plain, nil), (locked, try DatabaseKey.passphrase("other"))] as [(String, DatabaseKey?)] {
                 let db = try Connection(.file(path), key: key)
                 try db.execute("CREATE TABLE u(x)")
                 try db.execute("INSERT INTO u VALUES ('from ' || \(key == nil ? "plain" : "locked"))")
@@ -102,11 +102,11 @@ import TestSupport
         #expect(try folder.names() == ["a.db", "locked.db", "plain.db"])
     }
 
-    @Test func textThatIsNotUTF8IsShownAsBytes() throws {
+    @Test func invalidUTF8IsPrintedAsBytes() throws {
         #expect(try query("SELECT CAST(x'63e9' AS TEXT) AS x", "--format", "csv").output == "x\nx'63e9'\n")
     }
 
-    @Test func manyRows() throws {
+    @Test func everyFormatPrintsManyRows() throws {
         let sql = "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM c WHERE x < 5000) SELECT x FROM c"
         for format in ["table", "csv", "json", "jsonl"] {
             let lines = try query(sql, "--format", format).output.split(separator: "\n")
@@ -115,7 +115,7 @@ import TestSupport
         }
     }
 
-    @Test func parametersByPosition() throws {
+    @Test func positionalParametersAreTyped() throws {
         let types = "typeof(?), typeof(?), typeof(?), typeof(?), typeof(?), typeof(?)"
         let values = ["7", "-1.5e3", "'7'", "null", "x'00'", "plain 'text"]
         let outcome = try query("SELECT \(types)", values.flatMap { ["--param", $0] } + ["--format", "csv"])
@@ -131,7 +131,7 @@ import TestSupport
             environment: ["TEST_KEY": String(repeating: "ab", count: 32)])
     }
 
-    @Test func parametersByName() throws {
+    @Test func namedParametersAreBound() throws {
         let outcome = try query("SELECT :a || $b AS x", "--param", "a=1=1", "--param", "$b=-2", "--format", "csv")
         #expect(outcome.output == "x\n1=1-2\n")
         try query("SELECT :a", "--param", "1").expectFailure(64, "NAME=VALUE")
@@ -140,7 +140,7 @@ import TestSupport
     }
 
     /// The error names the tool's command, and nothing has happened.
-    @Test func keysAreRefused() throws {
+    @Test func keyPragmasAreRefusedInQuery() throws {
         let before = try Data(contentsOf: URL(fileURLWithPath: database))
         for write in [[], ["--write"]] {
             for (sql, command) in [
@@ -182,7 +182,7 @@ import TestSupport
         #expect(returning.errors == "1 row changed\n")
     }
 
-    @Test func errorsSayWhere() throws {
+    @Test func queryErrorNamesLineAndCharacter() throws {
         try query("SELECT nope FROM t").expectFailure(1, "no such column: nope", "character 8")
         try query("SELECT 1,\n  FROM t").expectFailure(1, "line 2, character 3")
         try query("").expectFailure(1, "no statement")
@@ -191,7 +191,7 @@ import TestSupport
     }
 
     /// What the library advises is said in commands.
-    @Test func adviceNamesCommands() throws {
+    @Test func errorAdviceNamesToolCommands() throws {
         let outcome = try Tool.run("create", folder.path("nowhere/x.db"), "--no-key")
         outcome.expectFailure(1, "nowhere does not exist")
         #expect(!outcome.errors.contains("DatabaseConfiguration"))
@@ -203,14 +203,14 @@ import TestSupport
         #expect(!readOnly.errors.contains("--write"))
     }
 
-    @Test func fromStandardInput() throws {
+    @Test func queryReadsSQLFromStandardInput() throws {
         let outcome = try Command.run(
             "bash", ["-c", "echo 'SELECT 40 + 2 AS answer' | \"$0\" query \"$1\" - --raw-key --key-env K", try Tool.path, database],
             environment: ["K": String(repeating: "ab", count: 32)])
         #expect(outcome.output == "answer\n──────\n    42\n")
     }
 
-    @Test func boxMarkdownTabsAndInserts() throws {
+    @Test func boxMarkdownTSVAndInsertFormatRows() throws {
         let sql = "SELECT id, 'a|b' AS name, NULL AS n, jsonb('{\"k\":[1,2]}') AS j FROM t WHERE id = 1"
         #expect(try query(sql, "--format", "box").output == """
             ┌────┬──────┬──────┬─────────────┐
@@ -231,7 +231,7 @@ import TestSupport
             == "INSERT INTO \"result\"(\"id\", \"name\", \"n\", \"b\", \"r\") VALUES (1, 'it''s', NULL, x'00', 0.1);\n")
     }
 
-    @Test func aParameterLosesNoZero() throws {
+    @Test func parameterKeepsLeadingAndTrailingZeros() throws {
         let values = ["01067", "1.10", "10", "0.5", "1.0"].flatMap { ["--param", $0] }
         let outcome = try query("SELECT typeof(?), typeof(?), typeof(?), typeof(?), typeof(?)", values + ["--format", "csv"])
         #expect(outcome.output.split(separator: "\n").last == "text,text,integer,real,real")

@@ -23,7 +23,7 @@ import TestSupport
         try Tool.run(["query", folder.path(name), "SELECT count(*) AS n FROM t", "--format", "csv"] + Tool.key).output
     }
 
-    @Test func replicateListAndRestore() async throws {
+    @Test func replicatedDatabaseIsListedAndRestored() async throws {
         try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
         try write("INSERT INTO t VALUES (1)")
         try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
@@ -44,7 +44,7 @@ import TestSupport
         #expect(last.output.contains("\"position\":\""))
     }
 
-    @Test func mistakesAreExplained() async throws {
+    @Test func replicationMistakesAreExplained() async throws {
         let other = folder.path("other.db"), empty = folder.path("empty"), missing = folder.path("missing")
         try Tool.run(["create", other] + Tool.key).expectSuccess()
         try await Tool.runAside(["replicate", other, store, "--once"] + Tool.key).expectFailure(1, "sqlcipherkit query \(other) 'PRAGMA journal_mode")
@@ -74,14 +74,14 @@ import TestSupport
     }
 
     /// Not waited for without end and without a word.
-    @Test func storeThatFailsEndsOneReplication() async throws {
+    @Test func failingStoreEndsReplicateOnce() async throws {
         try FileManager.default.createDirectory(atPath: store + "/head", withIntermediateDirectories: true)
         let outcome = try await Tool.runAside(["replicate", database, store, "--once", "--timeout", "0"] + Tool.key)
         outcome.expectFailure(1, "head")
         #expect(!outcome.errors.contains("unavailable("))
     }
 
-    @Test func killedReplicationGoesOn() async throws {
+    @Test func killedReplicationResumes() async throws {
         for round in 0..<3 {
             let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
             try write("INSERT INTO t VALUES (\(round))")
@@ -113,7 +113,7 @@ import TestSupport
     }
 
     /// A database that lacks what another machine has stored is not replicated over it.
-    @Test func anotherHistoryHasItsOwnStatus() async throws {
+    @Test func divergedHistoryExitsWithStatus5() async throws {
         try await Tool.runAside(["replicate", database, store, "--once"] + Tool.key).expectSuccess()
         let other = folder.path("b.db")
         try await Tool.runAside(["restore", other, "--from", store] + Tool.key).expectSuccess()
@@ -126,13 +126,13 @@ import TestSupport
     }
 
     /// An interrupted restore goes on with a store that was put back from a copy of itself.
-    @Test func formerStateHasItsOwnStatus() async throws {
+    @Test func rolledBackStoreExitsWithStatus5() async throws {
         let target = folder.path("b.db"), files = FileManager.default, folderStore = try FolderStore(store)
         let bytes: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
-        let key = try Encryption.raw(bytes + bytes + bytes + bytes), pool = try DatabasePool(.file(database), key: key)
-        var options = Replica.Options()
+        let key = try DatabaseKey.raw(bytes + bytes + bytes + bytes), pool = try DatabasePool(.file(database), key: key)
+        var options = Replicator.Options()
         options.fanOut = 1
-        let replica = try await Replica(following: pool, in: folderStore, options: options)
+        let replica = try await Replicator(of: pool, in: folderStore, options: options)
         try await replica.waitUntilStored()
         try files.copyItem(atPath: store, toPath: folder.path("copy"))
         try write("INSERT INTO t VALUES (1)")
@@ -143,7 +143,7 @@ import TestSupport
             try await folderStore.delete(object.name)
         }
         await #expect(throws: DatabaseError.self) {
-            try await Replica.restore(to: target, from: folderStore, key: key, at: .newest, replacing: false, recordEvery: .zero)
+            try await Replicator.restore(to: target, from: folderStore, key: key, at: .newest, replacing: false, recordEvery: .zero)
         }
         try files.removeItem(atPath: store)
         try files.moveItem(atPath: folder.path("copy"), toPath: store)
@@ -153,7 +153,7 @@ import TestSupport
         #expect(try count("b.db") == "n\n0\n")
     }
 
-    @Test func replicateRunsUntilItIsInterrupted() async throws {
+    @Test func replicateInterruptedBySIGTERMEndsCleanly() async throws {
         let command = try Tool.start(["replicate", database, store, "--interval", "10"] + Tool.key)
         for number in 0..<5 { try write("INSERT INTO t VALUES (\(number))") }
         try TemporaryFolder.waitForFile(store + "/head")

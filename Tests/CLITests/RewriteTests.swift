@@ -30,7 +30,7 @@ import TestSupport
         return outcome.status == 0 ? outcome.output : "status \(outcome.status)"
     }
 
-    @Test func create() throws {
+    @Test func createMakesDatabaseFromScript() throws {
         try make()
         #expect(try answer(Tool.key) == "x\n42\n")
         #expect(try FileManager.default.attributesOfItem(atPath: database)[.posixPermissions] as? Int == 0o600)
@@ -43,7 +43,7 @@ import TestSupport
         #expect(try run(["query", folder.path("plain.db"), "SELECT 1 AS a", "--no-key", "--format", "csv"]).output == "a\n1\n")
     }
 
-    @Test func schemaAndInfo() throws {
+    @Test func schemaAndInfoDescribeDatabase() throws {
         try make()
         #expect(try run(["schema", database] + Tool.key).output == "CREATE TABLE t(x);\nCREATE VIEW v AS SELECT x FROM t;\n")
         #expect(try run(["schema", database, "V"] + Tool.key).output == "CREATE VIEW v AS SELECT x FROM t;\n")
@@ -59,7 +59,7 @@ import TestSupport
     }
 
     @Test(arguments: [[], ["--in-place"]])
-    func rekey(options: [String]) throws {
+    func rekeyReplacesTheKey(options: [String]) throws {
         try make()
         try run(["rekey", database, "--new-key", "raw:env:OTHER"] + options + Tool.key).expectSuccess()
         #expect(try answer(["--raw-key", "--key-env", "OTHER"]) == "x\n42\n")
@@ -77,7 +77,7 @@ import TestSupport
         #expect(try Connection(.file(database), key: .passphrase("tulip")).fetchOne(Int.self, "SELECT x FROM t") == 42)
     }
 
-    @Test func encryptAndDecrypt() throws {
+    @Test func encryptAndDecryptRoundTrip() throws {
         do {
             // A page size that SQLCipher would not expect.
             let db = try Connection(.file(database))
@@ -98,7 +98,7 @@ import TestSupport
         #expect(try folder.names() == ["a.db"])
     }
 
-    @Test func migrate() throws {
+    @Test func migrateConvertsSQLCipher3File() throws {
         do {
             let db = try Connection(.file(database), key: .passphrase("correct horse", cipher: .sqlCipher3))
             try db.execute("CREATE TABLE t(x)")
@@ -108,7 +108,7 @@ import TestSupport
         #expect(try answer(["--key-env", "PASS"]) == "x\n42\n")
     }
 
-    @Test func verify() throws {
+    @Test func verifyReportsDamagedPage() throws {
         try make()
         #expect(try run(["verify", database] + Tool.key).output == "no problems: 2 pages checked\n")
         #expect(try run(["verify", database, "--format", "csv"] + Tool.key).output == "database,problem\n")
@@ -121,7 +121,7 @@ import TestSupport
         #expect(outcome.errors.contains("1 problem found"))
     }
 
-    @Test func aCredentialOfSystemd() throws {
+    @Test func keyCredentialOptionReadsSystemdCredential() throws {
         let key = folder.path("notes-key")
         try Data(Tool.rawKey.utf8).write(to: URL(fileURLWithPath: key))
         try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: key)

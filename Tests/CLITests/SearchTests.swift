@@ -13,7 +13,7 @@ import TestSupport
 
     private func search(_ words: String...) throws -> Command.Outcome { try Tool.run(["search"] + Tool.key + [sample.database] + words) }
 
-    @Test func rankedHitsWithMarkedWords() throws {
+    @Test func searchPrintsRankedHitsWithMarkedWords() throws {
         let outcome = try search("bread")
         #expect(outcome.status == 0)
         let lines = outcome.output.split(separator: "\n")
@@ -25,7 +25,7 @@ import TestSupport
         #expect(lines.last == "2 hits")
     }
 
-    @Test func wordFormsAccentsAndOperators() throws {
+    @Test func searchFindsFormsAccentsAndOperators() throws {
         try search("xylophone").expectFailure(1, "nothing found")
         #expect(try search("baking", "loaf*").output.contains("plan.md"))
         let fewer = try search("baking", "xylophone").output
@@ -41,7 +41,7 @@ import TestSupport
         try search("--", "-", "\"").expectFailure(1, "nothing found")
     }
 
-    @Test func forPrograms() throws {
+    @Test func searchPrintsJSONLinesAndCSV() throws {
         let line = try search("bread", "--format", "jsonl", "--limit", "1").output
         let hit = try JSONValue(text: line.trimmingCharacters(in: .newlines))
         #expect(hit["path"] == "deep/er/note.txt")
@@ -54,13 +54,13 @@ import TestSupport
         #expect(csv.count >= 2 && csv[1].contains(",plan.md,The grand plan,"))
     }
 
-    @Test func onATerminalTheWordsAreHighlighted() throws {
+    @Test func searchHighlightsWordsOnTerminal() throws {
         let session = try Typist.run(["search", sample.database, "bread"] + Tool.key, conversation: [], environment: ["NO_COLOR": ""])
         #expect(session.screen.contains("\u{1b}[1;33mBread\u{1b}[0m"), "\(session.screen)")
         #expect(!session.screen.contains("[Bread]"))
     }
 
-    @Test func severalIndexes() throws {
+    @Test func searchSelectsIndexByName() throws {
         let file = sample.folder.path("cake.csv")
         try Data("name,note\nSponge,light as air\nBread pudding,not light\n".utf8).write(to: URL(fileURLWithPath: file))
         #expect(try Tool.run(["import", sample.database, file, "--search", "name,note"] + Tool.key).status == 0)
@@ -77,7 +77,7 @@ import TestSupport
         #expect(attached.output.contains("[Sponge]"), "\(attached.errors)")
     }
 
-    @Test func aDatabaseOfAnotherKind() throws {
+    @Test func searchWithoutIndexFails() throws {
         let path = sample.folder.path("other.db")
         do {
             let bytes = (0..<32).map { index in UInt8(index % 8 * 0x22 + 1) }
@@ -88,7 +88,7 @@ import TestSupport
         try Tool.run(["search", path, "x"] + Tool.key, environment: ["TEST_KEY": hex]).expectFailure(1, "no full-text index", "import")
     }
 
-    @Test func controlCharactersOfADocumentDoNotReachTheTerminal() throws {
+    @Test func searchOutputHasNoControlCharacters() throws {
         try sample.write("evil.txt", "evil \u{1b}[2Jclear \u{9b}31m here")
         try FileManager.default.removeItem(atPath: sample.database)
         try sample.index()

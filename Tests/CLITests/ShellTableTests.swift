@@ -68,7 +68,7 @@ import TestSupport
         text.split { $0 == " " || $0 == "," }.map(String.init).filter { $0.hasPrefix(".") || ["exit", "quit", "help"].contains($0) }
     }
 
-    @Test func eachRowIsAsItSays() throws {
+    @Test func shellCommandTableRowsWork() throws {
         for (theirs, ours) in try rows() {
             let words = Self.words(ours == "the same" ? theirs : ours)
             for word in words {
@@ -95,7 +95,7 @@ import TestSupport
     }
 
     /// What the table says is the same, SQLite's shell takes too; and it has no command that the table leaves out.
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3"))) func theirsIsTheirs() throws {
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3"))) func shellCommandTableMatchesSQLiteShell() throws {
         func sqlite(_ lines: String) throws -> Command.Outcome {
             try? FileManager.default.removeItem(atPath: folder.path("new"))
             try Data((fill(lines) + "\n").utf8).write(to: URL(fileURLWithPath: folder.path("typed")))

@@ -28,7 +28,7 @@ import TestSupport
             ["shell", database] + Self.key + options, conversation: conversation, environment: Self.environment.merging(environment) { $1 })
     }
 
-    @Test func aScript() throws {
+    @Test func shellRunsScriptFromStandardInput() throws {
         let outcome = try script("""
             .tables
             .mode csv
@@ -70,14 +70,14 @@ import TestSupport
         #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n3\n")
     }
 
-    @Test func attaching() throws {
+    @Test func shellAttachesAndDetachesDatabases() throws {
         let other = folder.path("other.db")
         do { try Connection(.file(other)).execute("CREATE TABLE u AS SELECT 7 AS x") }
         let outcome = try script(".attach o=\(other) none\n.tables\n.schema o.u\nSELECT x FROM o.u;\n.detach o\n.tables\n", "--format", "csv")
         #expect(outcome.output == "t\no.u\n-- in o\nCREATE TABLE u(x);\nx\n7\nt\n", "\(outcome.errors)")
     }
 
-    @Test func onATerminal() throws {
+    @Test func shellContinuesAfterErrorOnTerminal() throws {
         let session = try type([
             ("sqlcipherkit> ", "SELECT nope;\r"), ("error: no such column: nope", "SELECT name\r"), ("...> ", "FROM t WHERE id = 2;\r"),
             ("two\r\n", ".timer on\r"), ("\n", "UPDATE t SET name = 'x' WHERE id = 1;\r"), ("took ", ".quit\r"),
@@ -87,7 +87,7 @@ import TestSupport
         #expect(session.echoes)
     }
 
-    @Test func editingAndHistory() throws {
+    @Test func shellEditsLinesAndRecallsHistory() throws {
         let session = try type([
             // A letter is inserted behind the first, the end is cut off, and the word before that.
             ("sqlcipherkit> ", "SLECT 40 + 2 AS answer; garbage\u{01}\u{1b}[CE\u{05}\u{17}\r"),
@@ -133,7 +133,7 @@ import TestSupport
         #expect(try FileManager.default.attributesOfItem(atPath: history)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func withoutATerminalOfItsOwnNothingIsColoured() throws {
+    @Test func outputIsColoredOnlyInInteractiveShell() throws {
         let coloured = try type([("sqlcipherkit> ", "SELECT 1 AS a;\r"), ("\n1\r\n", "\u{04}")], environment: ["NO_COLOR": ""])
         #expect(coloured.screen.contains("\u{1b}[1ma"))
         let plain = try Typist.run(
@@ -152,20 +152,20 @@ import TestSupport
         #expect(outcome.status == 1 && outcome.errors.contains("line 2: \(part), line 2: no such column: nope"), "\(outcome.errors)")
     }
 
-    @Test func anOpenTransactionAtTheEndIsAnError() throws {
+    @Test func shellExitWithOpenTransactionFails() throws {
         try script("BEGIN;\nINSERT INTO t(name) VALUES ('x');\n").expectFailure(1, "the open transaction is rolled back")
         try script("BEGIN;\nINSERT INTO t(name) VALUES ('x');\n.quit\n").expectFailure(1, "the open transaction is rolled back")
         #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n2\n")
     }
 
     /// Each line is looked at once: 20,000 of them were most of a minute when each was looked at again with every other.
-    @Test(.timeLimit(.minutes(60))) func aStatementOfManyLines() throws {
+    @Test(.timeLimit(.minutes(60))) func shellReadsLongStatementInLinearTime() throws {
         let rows = (1...20_000).map { "(\($0 + 10), 'a; row')" }.joined(separator: ",\n")
         try script("INSERT INTO t(id, name) VALUES\n\(rows);\n").expectSuccess()
         #expect(try script("SELECT count(*) AS n FROM t;", "--format", "csv").output == "n\n20002\n")
     }
 
-    @Test func commandsOfTheShell() throws {
+    @Test func shellCommandsReadImportAndSetParameters() throws {
         let out = folder.path("out.txt"), part = folder.path("part.sql"), csv = folder.path("zip codes.csv")
         try Data(".headers off\nSELECT name FROM t;\n".utf8).write(to: URL(fileURLWithPath: part))
         try Data("zip\n01067\n10115\n".utf8).write(to: URL(fileURLWithPath: csv))
@@ -212,7 +212,7 @@ import TestSupport
     }
 
     /// What .dump and the command write is a database again, full-text index and all.
-    @Test func aDumpIsTheDatabase() throws {
+    @Test func dumpRecreatesTheDatabase() throws {
         try script("""
             CREATE TABLE child(t INTEGER REFERENCES t(id), b BLOB, r REAL);
             INSERT INTO child VALUES (2, x'00ff', 0.1);
@@ -231,7 +231,7 @@ import TestSupport
     }
 
     /// A dump as SQLite's own shell writes it, with a transaction, and tables in no order.
-    @Test func aScriptWithATransactionMakesADatabase() throws {
+    @Test func createAcceptsScriptWithTransaction() throws {
         let path = folder.path("dump.sql")
         func create(_ name: String, _ script: String) throws -> Command.Outcome {
             try Data(script.utf8).write(to: URL(fileURLWithPath: path))

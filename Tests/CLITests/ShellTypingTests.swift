@@ -64,11 +64,11 @@ import TestSupport
         (".ta\t", ".tables "), (".schema pu\t", ".schema purchase "), (".mode mark\t", ".mode markdown "), (".pa\t\t", ".pa"),
     ]
 
-    @Test func theTabKeyCompletes() throws {
+    @Test func tabCompletesCommandsTablesAndColumns() throws {
         #expect(try completed(Self.completions.map(\.0)) == Self.completions.map(\.1))
     }
 
-    @Test func theTabKeyCompletesFilesAndListsWhatThereIs() throws {
+    @Test func tabCompletesFilesAndListsChoices() throws {
         let path = folder.path("script one.sql"), other = folder.path("scripts.sql")
         for file in [path, other] { try Data().write(to: URL(fileURLWithPath: file)) }
         // The line is longer than the terminal, and so its end is what is seen.
@@ -77,7 +77,7 @@ import TestSupport
         #expect(session.screen.contains("\nperson    purchase\r\n"), "\(session.screen)")
     }
 
-    @Test func theHistoryIsSearched() throws {
+    @Test func shellSearchesHistory() throws {
         let session = try type(
             [
                 (Self.prompt, "SELECT 'first' AS a;\r"), ("first\r\n", "SELECT 'other' AS b;\r"), ("other\r\n", "SELECT 'third' AS a;\r"),
@@ -88,14 +88,14 @@ import TestSupport
         #expect(session.screen.components(separatedBy: "\r\na\r\nfirst\r\n").count == 3)
     }
 
-    @Test func whatIsTypedIsColoured() throws {
+    @Test func typedSQLIsHighlighted() throws {
         let session = try type([(Self.prompt, "SELECT 'text', 7 -- note\r"), ("...> ", "\u{03}"), ("^C", "\u{04}")], environment: ["NO_COLOR": ""])
         for part in ["\u{1b}[0;1;34mSELECT", "\u{1b}[0;32m'text'", "\u{1b}[0;33m7", "\u{1b}[0;2m-- note"] {
             #expect(session.screen.contains(part), "\(session.screen.debugDescription)")
         }
     }
 
-    @Test func aPlanIsATree() throws {
+    @Test func queryPlanIsPrintedAsTree() throws {
         let sql = "SELECT * FROM purchase p JOIN person ON person.id = p.person WHERE total IN (SELECT max(total) FROM purchase)"
         let session = try type([(Self.prompt, ".plan \(sql)\r"), ("└─ ", "EXPLAIN QUERY PLAN \(sql);\r"), ("└─ ", "\u{04}"), ("└─ ", "\u{04}")])
         #expect(session.status == 0, "\(session.screen)")

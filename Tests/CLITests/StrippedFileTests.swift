@@ -30,7 +30,7 @@ import TestSupport
     /// Every command with a raw key, and a sample with a passphrase, which costs a derivation each time.
     static let cases = names.map { ($0, true) } + LongTests.sample(6, of: names.map { ($0, false) }, for: "passphrases")
 
-    @Test(arguments: cases) func noCommandTakesIt(_ name: String, isRaw: Bool) async throws {
+    @Test(arguments: cases) func everyCommandRefusesUnauthenticatedFile(_ name: String, isRaw: Bool) async throws {
         let leaf = try #require(try JSONOutputTests.tree.get().leaves.first { $0.name == name })
         guard leaf.takesKey else { return }
         let item = try #require(JSONOutputTests.cases[name])
@@ -45,7 +45,7 @@ import TestSupport
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == forged)
     }
 
-    @Test(arguments: [true, false]) func itIsTakenWhereItIsAskedFor(isRaw: Bool) async throws {
+    @Test(arguments: [true, false]) func unauthenticatedFileIsAcceptedOnRequest(isRaw: Bool) async throws {
         try make(isRaw: isRaw)
         try folder.stripAuthentication("a.db")
         let query = ["query", "DB", "SELECT title FROM note", "--format", "list"] + Tool.key

@@ -29,7 +29,7 @@ import TestSupport
         try await Tool.runAside(["sync", folder.path(name), store] + options + Tool.key)
     }
 
-    @Test func copiesExchangeChanges() async throws {
+    @Test func syncExchangesChangesBetweenCopies() async throws {
         try make("a.db")
         try write("a.db", "INSERT INTO note VALUES ('a', 'fox')")
         try make("b.db")
@@ -47,7 +47,7 @@ import TestSupport
         #expect(try rows("b.db") == rows("a.db"))
     }
 
-    @Test func mistakesAreExplained() async throws {
+    @Test func syncMistakesAreExplained() async throws {
         try make("a.db")
         try await sync("a.db", "--peer", "laptop").expectSuccess()
         try await sync("a.db", "--peer", "other").expectFailure(64, "laptop")

@@ -94,7 +94,7 @@ import TestSupport
         }
     }
 
-    @Test func everyScriptIsReadByEveryReader() throws {
+    @Test func dumpedScriptsRoundTripThroughEveryReader() throws {
         let before = (try content(database), try content(database, "kind"))
         let pairs = Self.writers.flatMap { writer in Self.readers.map { (writer, $0) } }
         for (number, (writer, reader)) in LongTests.sample(12, of: pairs).enumerated() {
@@ -108,7 +108,7 @@ import TestSupport
     }
 
     /// Formats without types keep what a column of one type holds.
-    @Test(arguments: ["csv", "tsv", "json", "jsonl"]) func rowsAreReadAgain(format: String) throws {
+    @Test(arguments: ["csv", "tsv", "json", "jsonl"]) func printedRowsRoundTripThroughImport(format: String) throws {
         let file = folder.path("kind.\(format)")
         for way in ["query", ".output", ".once"] {
             let target = folder.path("\(way).db")
@@ -141,7 +141,7 @@ import TestSupport
     }
 
     /// Whatever is in the database, a terminal gets nothing of it that it would act on.
-    @Test func aTerminalIsNotSentTheDatasOwnCharacters() throws {
+    @Test func terminalOutputHasNoControlCharacters() throws {
         let commands = [["dump", database, "--no-key"], ["schema", database, "--no-key"]]
             + OutputFormatNames.all.map { ["query", database, "SELECT * FROM v", "--no-key", "--format", $0] }
         try Connection(.file(database)).execute("CREATE VIEW \"n\u{1b}[31m\r\" AS SELECT 1 AS \"c\u{1b}[5m\"")
@@ -157,7 +157,7 @@ import TestSupport
         }
     }
 
-    @Test func whatIsWrittenDependsOnWhereItGoes() throws {
+    @Test func outputFileIsNotTruncatedOrColored() throws {
         let long = String(repeating: "long ", count: 40)
         try Connection(.file(database)).execute("INSERT INTO v VALUES (5000, \(long))")
         let file = folder.path("out.txt")
@@ -171,7 +171,7 @@ import TestSupport
     }
 
     /// Pasted text arrives byte for byte, tabs and returns included.
-    @Test func whatIsPastedIsKept() throws {
+    @Test func pastedTextIsKeptByteForByte() throws {
         func paste(_ text: String) -> String { "\u{1b}[200~\(text)\u{1b}[201~\r" }
         let session = try Typist.run(
             ["shell", database, "--no-key"],
@@ -187,7 +187,7 @@ import TestSupport
         #expect(!session.screen.contains("\u{1b}[31m"))
     }
 
-    @Test func bytesThatAreNotUTF8AreRefused() throws {
+    @Test func scriptThatIsNotUTF8IsRefused() throws {
         let file = folder.path("bad.sql")
         try (Data("SELECT 1;\nSELECT '".utf8) + Data([0xff]) + Data("';\n".utf8)).write(to: URL(fileURLWithPath: file))
         let outcome = try Tool.run("shell", database, "--no-key", input: ".read \(file)\n")
@@ -196,7 +196,7 @@ import TestSupport
     }
 
     /// A member of JSON that occurs twice is an error, not a loss.
-    @Test func jsonOfAnyForm() throws {
+    @Test func importRefusesDuplicateJSONMembers() throws {
         func load(_ name: String, _ text: String, _ options: String...) throws -> Command.Outcome {
             try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path(name)))
             return try Tool.run(["import", folder.path("j.db"), folder.path(name), "--no-key"] + options)

@@ -4,7 +4,7 @@ import TestSupport
 
 /// The main job: from a folder to an encrypted, searchable database.
 @Suite struct TourTests {
-    @Test func theWholeTour() throws {
+    @Test func tourRunsAllSteps() throws {
         let sample = try SampleFolder()
         let into = sample.folder.path("the tour")
         let outcome = try Tool.run("tour", sample.path, "--into", into, "--words", "bread")
@@ -40,7 +40,7 @@ import TestSupport
         #expect(try Tool.run("tour", sample.path, "--into", into).status == 0)
     }
 
-    @Test func foldersWithNothingToShow() throws {
+    @Test func tourOfEmptyFolderFails() throws {
         let folder = try TemporaryFolder()
         let empty = folder.path("empty")
         try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
@@ -53,7 +53,7 @@ import TestSupport
         #expect(outcome.errors == "sqlcipherkit: there is no text file to import: 1 binary file left out\n")
     }
 
-    @Test func aDatabaseThatNoTourMadeStays() throws {
+    @Test func tourKeepsUnrelatedDatabase() throws {
         let sample = try SampleFolder()
         let path = sample.folder.path("tour.db")
         try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
@@ -61,7 +61,7 @@ import TestSupport
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
     }
 
-    @Test func quickstartSaysWhatIsWrongBeforeItBuilds() throws {
+    @Test func quickstartChecksArgumentsBeforeBuilding() throws {
         let folder = try TemporaryFolder()
         let file = folder.path("file")
         try Data().write(to: URL(fileURLWithPath: file))

@@ -30,7 +30,7 @@ import TestSupport
         try Tool.run(["query", database, "SELECT x FROM t", "--format", "csv"] + options)
     }
 
-    @Test func aKeptKeyOpensUntilItIsForgotten() throws {
+    @Test func unlockedDatabaseOpensUntilLocked() throws {
         guard try unlock("10m") else { return }
         #expect(try query().output == "x\n4242\n")
         // A key that is given counts, and not the one that is kept.
@@ -40,13 +40,13 @@ import TestSupport
         try Tool.run("lock", database).expectFailure(1, "is not unlocked")
     }
 
-    @Test func theKernelForgetsByItself() throws {
+    @Test func unlockExpiresByItself() throws {
         guard try unlock("1s") else { return }
         try waitUntil("the kernel has forgotten the key") { try query().status != 0 }
         try query().expectFailure(3, "no key")
     }
 
-    @Test func anotherFileInItsPlaceIsNotOpened() throws {
+    @Test func unlockDoesNotOpenReplacedFile() throws {
         guard try unlock("10m") else { return }
         try Tool.run("rekey", database, "--key-file", keyFile, "--new-key", "raw:env:TEST_KEY").expectSuccess()
         try query().expectFailure(3, "no key")
@@ -54,7 +54,7 @@ import TestSupport
     }
 
     /// What the kernel shows of it has no key in it, and another user has nothing at all.
-    @Test func anotherUserCannotReadIt() throws {
+    @Test func unlockedKeyIsHiddenFromOtherUsers() throws {
         guard geteuid() == 0, try unlock("10m") else { return }
         defer { _ = try? Tool.run("lock", database) }
         let copy = folder.path("copy.db")
@@ -68,14 +68,14 @@ import TestSupport
     }
 
     /// The environment names the file, and holds no key.
-    @Test func theKeyFileOfTheEnvironment() throws {
+    @Test func environmentNamesKeyFile() throws {
         let environment = ["SQLCIPHERKIT_KEY_FILE": keyFile]
         #expect(try Tool.run(["query", database, "SELECT x FROM t", "--format", "csv"], environment: environment).output == "x\n4242\n")
         try Tool.run(["query", database, "SELECT x FROM t", "--raw-key"], environment: environment).expectFailure(3)
         try Tool.run(["query", database, "SELECT x FROM t", "--key-env", "TEST_KEY"], environment: environment).expectFailure(3)
     }
 
-    @Test func wrongUse() throws {
+    @Test func invalidUnlockIsRefused() throws {
         try Tool.run("unlock", database, "--for", "8d", "--key-file", keyFile).expectFailure(64, "at most 7d")
         try Tool.run("unlock", database, "--for", "soon", "--key-file", keyFile).expectFailure(64)
         try Tool.run("unlock", database, "--no-key").expectFailure(64, "needs no unlocking")
@@ -84,7 +84,7 @@ import TestSupport
         try Tool.run("unlock", database, "--key-file", wrong).expectFailure(3, "key")
     }
 
-    @Test func aTypingErrorCanBeMended() throws {
+    @Test func mistypedPassphraseCanBeRetried() throws {
         let session = try Typist.run(["query", database, "SELECT x FROM t"], typing: ["house\n", "horse\n", "horse battery\n"])
         #expect(session.status == 0 && session.screen.contains("4242"), "\(session.screen)")
         #expect(session.screen.components(separatedBy: "try again").count == 3)

@@ -11,7 +11,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     /// Neither into a script that is to be run, nor into one's own database.
-    @Test func aHostileSchemaGoesNowhere() throws {
+    @Test func hostileSchemaIsNotCopiedOrDumped() throws {
         let own = folder.path("own.db"), theirs = folder.path("theirs.db")
         try Connection(.file(own)).execute("CREATE TABLE precious(a)")
         let db = try Connection(.file(theirs))
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// Unless its owner says so, a small file takes no more memory than a small file needs.
-    @Test func limits() throws {
+    @Test func untrustedFileStopsAtByteLimit() throws {
         let theirs = folder.path("theirs.db"), rescued = folder.path("rescued.db")
         let db = try Connection(.file(theirs))
         try db.execute(SQLScript("CREATE TABLE t(x INTEGER); INSERT INTO t VALUES (1); PRAGMA writable_schema = ON"))
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// What takes too long ends, too.
-    @Test(.enabled(if: LongTests.areOn)) func limitOfTime() throws {
+    @Test(.enabled(if: LongTests.areOn)) func untrustedFileStopsAtTimeLimit() throws {
         let theirs = folder.path("theirs.db"), db = try Connection(.file(theirs))
         try db.execute("CREATE TABLE t(x INTEGER)")
         try db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500000) INSERT INTO t SELECT i FROM n")
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// Large files that were made for nothing else than to hold rows meet no limit.
-    @Test func honestFilesMeetNoLimit() throws {
+    @Test func largeHonestFilesStayWithinToolLimits() throws {
         let path = folder.path("large.db"), rescued = folder.path("rescued.db"), part = LongTests.areOn ? 1 : 40
         try HonestFile.make(path, part: part)
         for arguments in [
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// Before anything is compared.
-    @Test func aDamagedFileIsNotCompared() throws {
+    @Test func diffRefusesDamagedFile() throws {
         let own = folder.path("own.db"), theirs = folder.path("theirs.db")
         try Connection(.file(own)).execute("CREATE TABLE t(a)")
         try Connection(.file(theirs)).execute(SQLScript("CREATE TABLE t(a); INSERT INTO t VALUES (1)"))

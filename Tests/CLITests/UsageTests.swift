@@ -11,7 +11,7 @@ import TestSupport
         "version",
     ]
 
-    @Test func unknownThings() throws {
+    @Test func unknownCommandsAndOptionsAreRefused() throws {
         try Tool.run("frobnicate").expectFailure(64, "no command 'frobnicate' (", "--help")
         try Tool.runProgram(["frobnicate"]).expectFailure(64, "no command 'frobnicate' (", "--help")
         try Tool.run("serch", "a.db", "words").expectFailure(64, "no command 'serch': did you mean 'search'?")
@@ -24,7 +24,7 @@ import TestSupport
         try Tool.run("query", "a.db", "SELECT 1", "--key-env", "A", "--key-fd", "3").expectFailure(64, "only one of")
     }
 
-    @Test func aKeyAsAnArgumentIsRefusedAndNotRepeated() throws {
+    @Test func keyAsArgumentIsRefusedWithoutEcho() throws {
         let outcome = try Tool.run("query", "a.db", "SELECT 1", "--key=topsecret")
         outcome.expectFailure(64, "--key")
         #expect(!outcome.errors.contains("topsecret"))
@@ -42,7 +42,7 @@ import TestSupport
         }
     }
 
-    @Test func helpNamesTheStatuses() throws {
+    @Test func helpListsExitStatuses() throws {
         let help = try Tool.output("--help")
         for part in ["0 success", "1 failure", "3 wrong", "4 verify", "64 wrong usage", "130 interrupted", "never an argument"] {
             #expect(help.replacingOccurrences(of: "  ", with: " ").replacingOccurrences(of: "\n", with: " ").contains(part), "\(part)")
@@ -50,7 +50,7 @@ import TestSupport
         for command in Self.commands { #expect(help.contains("  \(command) "), "\(command)") }
     }
 
-    @Test func aFullDiskBehindStandardOutputIsAnError() throws {
+    @Test func unwritableStandardOutputFails() throws {
         let outcome = try Command.run("bash", ["-c", "exec \"$0\" version > /dev/full", try Tool.path])
         #expect(outcome.status == 1)
         #expect(outcome.errors.contains("cannot be written"))

@@ -4,21 +4,21 @@ import TestSupport
 import Testing
 
 @Suite struct VersionTests {
-    @Test func theRunningEngineIsShown() throws {
+    @Test func versionShowsRunningEngine() throws {
         let text = try Tool.output("version")
         #expect(try Tool.runProgram(["version"]).output == text)
         #expect(text.contains("SQLCipher  4.19.0 community\n"))
         #expect(text.contains("SQLite     3.53.4\n"))
         #expect(text.contains(SQLCipherEngine.sourceID))
         #expect(text.contains("crypto     \(SQLCipherEngine.cryptoProvider), \(SQLCipherEngine.cryptoProviderVersion)\n"))
-        #expect(text.contains("AES: \(SQLCipherEngine.kernels.aes)") && !SQLCipherEngine.kernels.aes.isEmpty)
+        #expect(text.contains("AES: \(SQLCipherEngine.cryptoImplementations.aes)") && !SQLCipherEngine.cryptoImplementations.aes.isEmpty)
         #expect(text.contains("FTS5") && text.contains("JSON"))
         #expect(!text.contains("HAS_CODEC"))
         #expect(try Tool.output("version", "--verbose").contains("  HAS_CODEC\n"))
         #expect(try Tool.output("--version").contains("SQLCipher 4.19.0 community, SQLite 3.53.4"))
     }
 
-    @Test func asJSON() throws {
+    @Test func versionPrintsJSON() throws {
         let object = try JSONValue(text: try Tool.output("version", "--json").trimmingCharacters(in: .newlines))
         #expect(object["sqlcipher"] == "4.19.0 community")
         #expect(object["features"]?["fts5"] == true)
@@ -29,7 +29,7 @@ import Testing
 
     #if os(Linux)
         /// Read-only addresses, bound at the start; a place in memory of its own each time; no code on the stack.
-        @Test func theBinaryIsHardened() throws {
+        @Test func toolBinaryIsHardened() throws {
             let outcome = try Command.run("readelf", ["--file-header", "--dynamic", "--program-headers", "--wide", Tool.path])
             try #require(outcome.status == 0, "\(outcome.errors)")
             #expect(outcome.output.contains("GNU_RELRO") && outcome.output.contains(/BIND_NOW|Flags: NOW/))

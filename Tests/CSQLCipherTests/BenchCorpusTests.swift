@@ -40,7 +40,7 @@ import Testing
         try #require(outcome.status == 0, "\(outcome.errors)")
     }
 
-    @Test func targetsAreRightByEachRuleAndTheSameEachTime() throws {
+    @Test func benchCorpusTargetsAreCorrectAndReproducible() throws {
         let folder = try TemporaryFolder(), source = try TemporaryFolder()
         let packages = try Self.package(in: source)
         for name in ["one", "two"] { try make(name, folder, packages) }

@@ -10,7 +10,7 @@ import Testing
         return outcome.output
     }
 
-    @Test func theSwiftSuiteExplainsEachWorkload() throws {
+    @Test func swiftBenchListsEachWorkload() throws {
         let source = try String(contentsOf: Repository.file("Tests/Benchmarks/Sources/BenchOurs/BenchOurs.swift"), encoding: .utf8)
         let names = source.matches(of: #/\n +\("([a-z0-9-]+)", /#).map { String($0.1) }
         let explained = try run("swift", "--list").split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1) }
@@ -19,7 +19,7 @@ import Testing
         #expect(try run("swift", "--help").contains("open a database through its key slots"))
     }
 
-    @Test func theDiskSuiteExplainsEachWorkload() throws {
+    @Test func diskBenchListsEachWorkload() throws {
         for layer in ["BenchOurs", "BenchGRDB"] {
             let source = try String(contentsOf: Repository.file("Tests/Benchmarks/Sources/\(layer)/Disk.swift"), encoding: .utf8)
             let names = source.matches(of: #/\n +\("(disk-[a-z-]+)", /#).map { String($0.1) }
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// What `disk --article` writes takes the place of its paragraph and its table, and of nothing else, as often as it is run.
-    @Test func newFiguresReplaceTheirTableAlone() throws {
+    @Test func diskBenchReplacesOnlyItsTable() throws {
         let program = """
             import sys
             sys.path.insert(0, "scripts/lib")
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// What `changes --article` writes takes the place of its table and the sentence after it, and of nothing else.
-    @Test func newFiguresOfChangeLogsReplaceTheirTableAlone() throws {
+    @Test func changesBenchReplacesOnlyItsTable() throws {
         let program = """
             import sys
             sys.path.insert(0, "scripts/lib")
@@ -72,7 +72,7 @@ import Testing
         #expect(names.count == 6 && names.allSatisfy { help.contains("  \($0) ") })
     }
 
-    @Test func theEngineSuiteExplainsEachWorkload() throws {
+    @Test func engineBenchExplainsEachWorkload() throws {
         let help = try run("engine", "--help")
         let source = try String(contentsOf: Repository.file("scripts/lib/bench_engine.py"), encoding: .utf8)
         let table = try #require(source.components(separatedBy: "WORKLOADS = {").last?.components(separatedBy: "\n}").first)
@@ -80,7 +80,7 @@ import Testing
         #expect(rows.count > 8 && rows.allSatisfy { help.contains($0.1) && help.contains($0.2) })
     }
 
-    @Test func theReplicaSuiteExplainsEachWorkload() throws {
+    @Test func replicaBenchListsEachWorkload() throws {
         let source = try String(
             contentsOf: Repository.file("Tests/Benchmarks/Sources/BenchReplica/BenchReplica.swift"), encoding: .utf8)
         let names = source.matches(of: #/\("([a-z]+)", \{ try await \$0/#).map { String($0.1) }
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// What `--markdown` writes can be put into the article: it has the same tables with the same rows.
-    @Test func theReplicaSuiteWritesTheArticlesTables() throws {
+    @Test func replicaBenchWritesArticleTables() throws {
         let script = """
             import sys
             sys.path.insert(0, sys.argv[1])
@@ -111,7 +111,7 @@ import Testing
         #expect(written.subtracting(rows(page)).sorted() == [])
     }
 
-    @Test func theSearchSuiteExplainsEachWorkloadClassAndVariant() throws {
+    @Test func searchBenchListsWorkloadsClassesAndVariants() throws {
         let source = try String(contentsOf: Repository.file("scripts/lib/bench_search.py"), encoding: .utf8)
         let listed = try run("search", "--list")
         for table in ["VARIANTS", "WORKLOADS"] {

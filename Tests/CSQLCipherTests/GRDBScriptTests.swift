@@ -126,7 +126,7 @@ import Testing
         try String(contentsOf: target.appendingPathComponent("Package.swift"), encoding: .utf8)
     }
 
-    @Test func aForkIsWrittenForThisCheckout() throws {
+    @Test func grdbForkUsesThisCheckout() throws {
         let outcome = try run(folder.url.path)
         try #require(outcome.status == 0, "\(outcome)")
         let path = try #require(try written().firstMatch(of: #/path: "(\.\.[^"]*)"/#).map { String($0.1) })
@@ -138,13 +138,13 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["GRDB.swift", "origin"])
     }
 
-    @Test func aForkNamesTheEngineByURL() throws {
+    @Test func grdbForkNamesEngineByURL() throws {
         let outcome = try run("--url", "https://example.com/me/Kit.git", "--from", "1.2.0", folder.url.path)
         try #require(outcome.status == 0, "\(outcome)")
         #expect(try written() == Self.expected(#".package(url: "https://example.com/me/Kit.git", from: "1.2.0")"#, "Kit"))
     }
 
-    @Test func aForkIsReplacedUnlessItWasChanged() throws {
+    @Test func grdbForkIsReplacedOnlyIfUnchanged() throws {
         let elsewhere = Self.manifest.replacing("                providers: [.apt([\"libsqlite3-dev\"])]),\n", with: """
                             providers: [
                                 .apt(["libsqlite3-dev"]),
@@ -170,7 +170,7 @@ import Testing
         ("SQLCipher.swift", "Cipher.swift"),
         ("// GRDB+SQLCipher: ", "// "),
     ])
-    func aManifestThatIsNotTheExpectedOneIsRefused(old: String, new: String) throws {
+    func unexpectedGRDBManifestIsRefused(old: String, new: String) throws {
         try release("7.12.0", Self.manifest.replacing(old, with: new))
         let outcome = try run("--version", "7.12.0", folder.url.path)
         #expect(outcome.status == 1 && outcome.errors.hasPrefix("grdb: GRDB's manifest"), "\(outcome)")
@@ -180,7 +180,7 @@ import Testing
     }
 
     /// What the article tells to write is what the script says.
-    @Test func theArticleHasTheStepsOfTheScript() throws {
+    @Test func grdbArticleMatchesScriptOutput() throws {
         let page = "Sources/SQLCipherKit/Documentation.docc/EngineUnderGRDB.md"
         let article = try String(contentsOf: Repository.file(page), encoding: .utf8)
         let script = try String(contentsOf: Repository.file("scripts/lib/grdb.py"), encoding: .utf8)

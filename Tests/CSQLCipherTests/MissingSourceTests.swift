@@ -4,7 +4,7 @@ import Testing
 
 /// A checkout without the vendored source does not end in a riddle.
 @Suite struct MissingSourceTests {
-    @Test func theCompilerNamesTheCommandToRun() throws {
+    @Test func missingSourceErrorNamesSetupCommand() throws {
         let folder = try TemporaryFolder()
         let target = folder.url.appendingPathComponent("Sources/CSQLCipher")
         try FileManager.default.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)

@@ -4,7 +4,7 @@ import Testing
 
 /// The engine that runs is the engine that was pinned.
 @Suite struct PinsTests {
-    @Test func versionsAreThePinnedOnes() throws {
+    @Test func runningVersionsMatchPins() throws {
         let pins = try Pins.load()
         let connection = try RawConnection(":memory:", key: "key")
         let sqlcipher = try pins.upstream("SQLCipher"), sqlite = try pins.upstream("SQLite")
@@ -21,7 +21,7 @@ import Testing
         #expect(SQLITE_VERSION_NUMBER == sqlite3_libversion_number())
     }
 
-    @Test func providerIsTheLinkedLibrary() throws {
+    @Test func cipherProviderMatchesLinkedLibrary() throws {
         let connection = try RawConnection(":memory:", key: "key")
         #if OpenSSL
         let name = "openssl", pin = try Pins.load().upstream("OpenSSL")
@@ -37,7 +37,7 @@ import Testing
         #expect(!version.lexicographicallyPrecedes(minimum), "\(reported) is older than \(minimum)")
     }
 
-    @Test func everyPinHasASumAndALicence() throws {
+    @Test func everyPinHasChecksumAndLicense() throws {
         let pins = try Pins.load()
         let source = try pins.upstream("SQLCipher")
         let carriers = try #require(source.carriers)
@@ -56,13 +56,13 @@ import Testing
         "ENABLE_MATH_FUNCTIONS", "ENABLE_PERCENTILE", "SOUNDEX", "ENABLE_UPDATE_DELETE_LIMIT", "ENABLE_STAT4",
         "MAX_ATTACHED=125", "MAX_VARIABLE_NUMBER=250000",
     ])
-    func compileOption(_ option: String) throws {
+    func requiredCompileOptionIsSet(_ option: String) throws {
         #expect(try RawConnection(":memory:").query("PRAGMA compile_options").contains(option))
     }
 
     /// Options that would take something away, or that belong to SQLite's own tests.
     @Test(arguments: ["OMIT_JSON", "ENABLE_API_ARMOR", "DEBUG", "ENABLE_LOAD_EXTENSION"])
-    func absentOption(_ option: String) throws {
+    func unwantedCompileOptionIsAbsent(_ option: String) throws {
         let options = try RawConnection(":memory:").query("PRAGMA compile_options")
         #expect(!options.contains { $0 == option || $0.hasPrefix(option + "=") })
     }

@@ -10,7 +10,7 @@ import Testing
         try Probe.run(URL(fileURLWithPath: "/usr/bin/env"), [program] + arguments)
     }
 
-    @Test func `the table of platforms is what the script checks`() throws {
+    @Test func platformTableMatchesCheckScript() throws {
         let (status, table) = try run(root.appendingPathComponent("scripts/workshop/check-platforms").path, ["--table"])
         #expect(status == 0)
         #expect(table.split(separator: "\n").count > 10)
@@ -19,7 +19,7 @@ import Testing
         #expect(text.contains(table), "put the output of ./scripts/workshop/check-platforms --table into \(page)")
     }
 
-    @Test func `a platform that is not there is an error of its own`() throws {
+    @Test func unknownPlatformIsReported() throws {
         let script = root.appendingPathComponent("scripts/workshop/lib/platforms.py").path
         let (status, output) = try run("python3", ["-I", "-B", script, "Amiga"])
         #expect(status == 2 && output.contains("Amiga") && output.contains("macOS, arm64"))
@@ -55,7 +55,7 @@ import Testing
         ("_ = open(name)", "open: nothing is imported that has C's names with Musl"),
         ("import Foundation\n_ = Glibc.open(name)", "Glibc.: there is no such module with Darwin"),
     ])
-    func `a name that one C library lacks is found`(swift: String, expected: String) throws {
+    func missingCLibraryNameIsFound(swift: String, expected: String) throws {
         let (status, output) = try names(swift)
         #expect(status == 1)
         #expect(output.contains(expected), "\(output)")
@@ -69,7 +69,7 @@ import Testing
         "import Foundation\nfunc getrandom() {}\ngetrandom()",
         "import Foundation\nthing.getrandom()\nlet s = \"getrandom()\" // renamex_np()\n/* O_SYMLINK */",
     ])
-    func `what each library has, or a branch of #if keeps from it, is not`(swift: String) throws {
+    func availableOrGuardedCNamesAreAccepted(swift: String) throws {
         let (status, output) = try names(swift)
         #expect(status == 0, "\(output)")
     }

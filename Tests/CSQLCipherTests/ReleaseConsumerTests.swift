@@ -39,7 +39,7 @@ struct ReleaseConsumerTests {
                                environment: ReleaseScriptTests.Checkout.environment.merging(["HOME": home.path, "XDG_CACHE_HOME": home.path]) { $1 })
     }
 
-    @Test func archiveBesideAnEmptyPackage() throws {
+    @Test func releaseArchiveBuildsConsumerOffline() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try checkout.release()
         let folder = try TemporaryFolder()
@@ -66,7 +66,7 @@ struct ReleaseConsumerTests {
     }
 
     /// The blocks of the article for newcomers, pasted in their order into an empty folder, as a reader would do it.
-    @Test func theTutorialIsPastedIntoAnEmptyFolder() throws {
+    @Test func tutorialCommandsWorkInEmptyFolder() throws {
         let page = "Sources/SQLCipherKit/Documentation.docc/GettingStarted.md"
         let article = try String(contentsOf: Repository.file(page), encoding: .utf8)
         let blocks = article.components(separatedBy: "\n```sh\n").dropFirst().map { $0.components(separatedBy: "\n```")[0] }
@@ -87,7 +87,7 @@ struct ReleaseConsumerTests {
     }
 
     /// The blocks of the tool's first hour but for the set-up, pasted beside an unpacked release, with the tool of this build.
-    @Test func theToolsFirstHourIsPasted() throws {
+    @Test func toolArticleFirstHourCommandsWork() throws {
         let page = "Sources/SQLCipherKit/Documentation.docc/CommandLineTool.md"
         let article = try String(contentsOf: Repository.file(page), encoding: .utf8)
         let hour = try #require(article.components(separatedBy: "\n## A first hour\n").dropFirst().first?.components(separatedBy: "\n## ").first)
@@ -117,7 +117,7 @@ struct ReleaseConsumerTests {
 
     /// By URL and version, with nothing fetched but the release itself. Its files are those of the archive, which another test
     /// builds. The repository has a name of its own, by which SwiftPM knows the package.
-    @Test func tagByURLAndVersion() throws {
+    @Test func releaseTagResolvesByURLAndVersion() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try checkout.release()
         try ReleaseScriptTests.Checkout.require(try checkout.run("1.2.3", "--tag"))
@@ -148,7 +148,7 @@ struct ReleaseConsumerTests {
     }
 
     /// swift-syntax is in the graph with the trait that has the macro, and only there: without it nothing is asked for.
-    @Test func onlyTheTraitOfTheMacroFetches() throws {
+    @Test func onlyMacrosTraitFetchesSwiftSyntax() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try checkout.release()
         for (traits, isFetched) in [("", false), (", traits: []", false), (", traits: [\"Macros\", .defaults]", true)] {
@@ -163,7 +163,7 @@ struct ReleaseConsumerTests {
     }
 
     /// The guard of the guard: a package that has to fetch something does not build this way.
-    @Test func theNetworkIsReallyOff() throws {
+    @Test func consumerBuildHasNoNetwork() throws {
         let folder = try TemporaryFolder()
         let package = try consumer(in: folder.url, dependency: ".package(url: \"https://github.com/apple/swift-argument-parser\", from: \"1.8.2\")")
         #expect(try swift("package", "resolve", in: package).status != 0)

@@ -91,7 +91,7 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
     }
 
     /// Two folders, two time zones, two masks, two locales, two home folders: the same bytes.
-    @Test func theSameBytesEverywhere() throws {
+    @Test func releaseArchiveIsReproducible() throws {
         let first = try Checkout(), second = try Checkout(cloneOf: first, umask: "077")
         try "not committed".write(to: second.root.appendingPathComponent("stray.txt"), atomically: true, encoding: .utf8)
         let script = "umask $0; exec \"$@\""
@@ -111,7 +111,7 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
         #expect(check.status == 0 && check.output.split(separator: "\n").count == 2, "\(check)")
     }
 
-    @Test func contents() throws {
+    @Test func releaseHasExpectedFilesBillAndTag() throws {
         let checkout = try Checkout()
         try checkout.release()
         try checkFiles(of: checkout)
@@ -195,7 +195,7 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
         #expect(packages.sorted() == pinned.sorted())
     }
 
-    @Test func refusals() throws {
+    @Test func invalidReleaseIsRefused() throws {
         let checkout = try Checkout()
         for version in ["1.2", "v1.2.3", "1.2.3.4", "01.2.3", "../1.2.3", ""] {
             #expect(try checkout.run(version).status == 2, "\(version)")

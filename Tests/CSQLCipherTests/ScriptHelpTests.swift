@@ -12,7 +12,7 @@ import Testing
     }
 
     /// What is not for users of the package is in the workshop, whose page names each machine.
-    @Test func eachIsWhereItIsLookedFor() throws {
+    @Test func scriptsAreListedInTheirFolders() throws {
         #expect(Self.programs(in: "") == ["bench", "docs", "grdb", "quickstart", "release", "setup", "test", "try", "vendor"])
         let page = try String(contentsOf: Repository.file("scripts/workshop/README.md"), encoding: .utf8)
         let listed = page.matches(of: /\n\| `([a-z0-9-]+)/).map { String($0.output.1) }
@@ -20,7 +20,7 @@ import Testing
     }
 
     /// What only `scripts/test --long` does is told where it is looked for.
-    @Test func eachPartOfTheTestsIsInCONTRIBUTING() throws {
+    @Test func contributingListsEachTestPart() throws {
         let outcome = try Command.run(Repository.file("scripts/test").path, ["--list-parts"])
         let page = try String(contentsOf: Repository.file("CONTRIBUTING.md"), encoding: .utf8)
         let parts = outcome.output.matches(of: /(?m)^(\w+) +(\d+) min  (.+)\n +if you change (.+)$/)
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// It does nothing but say what the script is for.
-    @Test(arguments: scripts) func eachHasHelp(name: String) throws {
+    @Test(arguments: scripts) func eachScriptHasHelp(name: String) throws {
         let outcome = try Command.run(Repository.file("scripts/\(name)").path, ["--help"])
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome)")
         #expect(outcome.output.hasPrefix("usage: scripts/\(name)") || outcome.output.hasPrefix("usage: \(name)"), "\(outcome)")
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// An option that is misspelt starts nothing.
-    @Test(arguments: scripts) func eachRefusesWhatItDoesNotKnow(name: String) throws {
+    @Test(arguments: scripts) func eachScriptRefusesUnknownOptions(name: String) throws {
         let outcome = try Command.run(Repository.file("scripts/\(name)").path, ["--no-such-option"])
         #expect(outcome.status == 2 && !outcome.errors.isEmpty && outcome.output.isEmpty, "\(outcome)")
     }

@@ -35,7 +35,7 @@ struct StaticToolTests {
         }
     }
 
-    @Test func theToolOfARelease() throws {
+    @Test func staticToolOfReleaseRunsAlone() throws {
         let checkout = try ReleaseScriptTests.Checkout()
         try ReleaseScriptTests.Checkout.require(try checkout.run(releaseVersion, "--tool", "--output", checkout.output.path))
         let check = try Command.run("bash", ["-c", "cd \"$0\" && sha256sum --check --strict SHA256SUMS", checkout.output.path])
@@ -75,7 +75,7 @@ struct StaticToolTests {
     }
 
     /// What the article on adding the package says of a user's own program: the command, and what happens without /proc.
-    @Test func aProgramThatUsesTheLibrary() throws {
+    @Test func staticConsumerProgramRunsAlone() throws {
         let page = Repository.file("Sources/SQLCipherKit/Documentation.docc/AddingThePackage.md")
         #expect(try String(contentsOf: page, encoding: .utf8).contains("swift build -c release --static-swift-stdlib \\\n    -Xswiftc -static-executable\n"))
         let folder = try TemporaryFolder()

@@ -86,7 +86,7 @@ struct VendorScriptTests {
         }
     }
 
-    @Test func unpacksOfflineWhatThePinsSay() throws {
+    @Test func vendorUnpacksPinnedFilesOffline() throws {
         let copy = try Copy()
         try copy.unpack()
         for member in try #require(try Pins.load().upstream("SQLCipher").members) {
@@ -105,7 +105,7 @@ struct VendorScriptTests {
     }
 
     /// The engine that these tests were compiled with, and a fresh one, have the very same list of symbols.
-    @Test func generatesTheSameBytesEachTime() throws {
+    @Test func symbolListIsReproducible() throws {
         let copy = try Copy()
         try copy.unpack()
         let first = try Data(contentsOf: copy.engine.appendingPathComponent("symbols.h"))
@@ -115,7 +115,7 @@ struct VendorScriptTests {
         #expect(try Data(contentsOf: Repository.file("Vendor/sqlcipher/symbols.h")) == first)
     }
 
-    @Test func secondRunChangesNothing() throws {
+    @Test func secondVendorRunChangesNothing() throws {
         func times(_ copy: Copy) throws -> [String: Date] {
             var times: [String: Date] = [:]
             for name in try FileManager.default.contentsOfDirectory(atPath: copy.engine.path) + ["."] {
@@ -135,7 +135,7 @@ struct VendorScriptTests {
     }
 
     @Test(arguments: [10, 1_000_000, -1])
-    func changedByteInTheArchive(at offset: Int) throws {
+    func changedArchiveByteIsRefused(at offset: Int) throws {
         let copy = try Copy()
         let pinned = try Self.carrier()
         _ = try copy.changeByte(of: copy.archive, at: offset < 0 ? pinned.bytes - 1 : offset)
@@ -145,7 +145,7 @@ struct VendorScriptTests {
     }
 
     /// The archive in the cache is looked at again each time that it is used.
-    @Test func changedByteInTheCache() throws {
+    @Test func changedCacheByteIsRefused() throws {
         let copy = try Copy()
         try FileManager.default.createDirectory(at: copy.cache, withIntermediateDirectories: true)
         let cached = copy.cache.appendingPathComponent(copy.archive.lastPathComponent)
@@ -161,7 +161,7 @@ struct VendorScriptTests {
     }
 
     @Test(arguments: LongTests.sample(2, of: ["sqlite3.c", "sqlite3.h", "symbols.h", "LICENSE.SQLCipher", "LICENSE.LibTomCrypt"]))
-    func changedByteInAnUnpackedFile(_ name: String) throws {
+    func changedUnpackedByteIsReported(_ name: String) throws {
         let copy = try Copy()
         try copy.unpack()
         let file = copy.engine.appendingPathComponent(name)
@@ -177,7 +177,7 @@ struct VendorScriptTests {
     }
 
     /// A list of symbols that agrees with SHA256SUMS but not with the source is caught, and made again.
-    @Test func anotherListOfSymbols() throws {
+    @Test func forgedSymbolListIsRegenerated() throws {
         let copy = try Copy()
         try copy.unpack()
         let list = copy.engine.appendingPathComponent("symbols.h"), sums = copy.engine.appendingPathComponent("SHA256SUMS")
@@ -201,7 +201,7 @@ struct VendorScriptTests {
         #expect(try copy.leftovers() == ["sqlcipher"])
     }
 
-    @Test func nothingThereIsNoSuccess() throws {
+    @Test func missingEngineFailsVendorCheck() throws {
         let copy = try Copy()
         expectOneLine(try copy.run("--check"), saying: "Vendor/sqlcipher is missing", "./scripts/vendor")
         expectOneLine(try copy.run("--from", copy.folder.url.appendingPathComponent("nowhere").path),
@@ -209,7 +209,7 @@ struct VendorScriptTests {
         #expect(try copy.leftovers() == [])
     }
 
-    @Test func missingNetwork() throws {
+    @Test func vendorWithoutNetworkExplainsFrom() throws {
         let copy = try Copy()
         let outcome = try copy.run()
         expectOneLine(outcome, saying: try Self.carrier().file, "Connection refused", "--from")
@@ -217,7 +217,7 @@ struct VendorScriptTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: copy.cache.path) == [])
     }
 
-    @Test func everythingThatTheDownloadInstallsHasASum() throws {
+    @Test func downloadRequirementsHaveChecksums() throws {
         let lines = try String(contentsOf: Repository.file("scripts/lib/download-requirements.txt"), encoding: .utf8)
             .split(separator: "\n").filter { !$0.hasPrefix("#") }
         for line in lines { #expect(line.wholeMatch(of: /\w+==[\d.]+( ; .+)? --hash=sha256:[0-9a-f]{64}/) != nil, "\(line)") }
@@ -231,7 +231,7 @@ struct VendorScriptTests {
     }
 
     /// Another program under the downloader's name and version would run before the archive is verified.
-    @Test func aDownloaderWithAnotherSumIsNotRun() throws {
+    @Test func downloaderWithWrongChecksumIsNotRun() throws {
         let copy = try Copy(), shelf = try TemporaryFolder()
         let wheel = """
             import sys, zipfile
@@ -249,7 +249,7 @@ struct VendorScriptTests {
     }
 
     /// A place that pip's configuration still names, and that is gone, is passed over, as pip does.
-    @Test func aStaleFindLinksIsLeftOut() throws {
+    @Test func staleFindLinksIsSkipped() throws {
         let copy = try Copy(), shelf = try TemporaryFolder()
         let code = """
             import sys
@@ -270,7 +270,7 @@ struct VendorScriptTests {
         ])
     }
 
-    @Test func folderThatCannotBeWritten() throws {
+    @Test func unwritableCacheFailsVendor() throws {
         let copy = try Copy()
         // A file where a folder should be stops root as well, whom permissions do not.
         try Data().write(to: copy.cache)
@@ -279,7 +279,7 @@ struct VendorScriptTests {
     }
 
     /// The largest file does not fit under the limit: write(2) fails half-way.
-    @Test func writeThatFailsHalfWay() throws {
+    @Test func truncatedVendorWriteLeavesNoFiles() throws {
         let copy = try Copy()
         let shell = "ulimit -f 4000; exec \"$@\""
         let arguments = ["-c", shell, "bash", copy.script, "--from", copy.archive.deletingLastPathComponent().path]
@@ -293,7 +293,7 @@ struct VendorScriptTests {
     static let mountsAreAllowed = (try? Command.run("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).status) == 0
 
     /// A file system of 4 MB, seen by this one process, as the package's Vendor folder.
-    @Test(.enabled(if: mountsAreAllowed, "this machine gives no mount namespace")) func fullDisk() throws {
+    @Test(.enabled(if: mountsAreAllowed, "this machine gives no mount namespace")) func vendorOnFullDiskLeavesNoFiles() throws {
         let copy = try Copy()
         let shell = """
             set -e
@@ -312,7 +312,7 @@ struct VendorScriptTests {
     }
     #endif
 
-    @Test func killedInTheMiddle() throws {
+    @Test func killedVendorRunIsRepaired() throws {
         let copy = try Copy()
         let half = copy.vendor.appendingPathComponent(".sqlcipher.new/sqlite3.c")
         // The moment between the first byte and the rename is short: take aim until it is hit, looking without a longer pause.
@@ -331,7 +331,7 @@ struct VendorScriptTests {
         #expect(try copy.run("--check").status == 0)
     }
 
-    @Test func runsAtTheSameTime() throws {
+    @Test func concurrentVendorRunsSucceed() throws {
         let copy = try Copy()
         let shelf = copy.archive.deletingLastPathComponent().path
         let commands = try (0..<4).map { _ in try copy.start("--from", shelf) }
@@ -343,7 +343,7 @@ struct VendorScriptTests {
         #expect(try copy.leftovers() == ["sqlcipher"])
     }
 
-    @Test func argumentsAreChecked() throws {
+    @Test func vendorArgumentsAreChecked() throws {
         let copy = try Copy()
         #expect(try copy.run("--help").output.contains("--from"))
         #expect(try copy.run("--nonsense").status == 2)

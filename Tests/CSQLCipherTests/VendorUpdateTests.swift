@@ -38,7 +38,7 @@ struct VendorUpdateTests {
 
     private func pins(_ copy: Copy) throws -> Data { try Data(contentsOf: copy.vendor.appendingPathComponent("pins.json")) }
 
-    @Test func thereAndBack() throws {
+    @Test func vendorUpdateAndRevertRestorePins() throws {
         let copy = try Copy()
         try copy.unpack()
         let before = try pins(copy), shelf = copy.archive.deletingLastPathComponent().path
@@ -75,7 +75,7 @@ struct VendorUpdateTests {
     }
 
     /// Functions, macros, variables and fields that ENGINE.md lists are compared, and nothing else is.
-    @Test func privateSymbolsThatChanged() throws {
+    @Test func vendorUpdateReportsPrivateSymbolChanges() throws {
         let copy = try Copy()
         try copy.unpack()
         let shelf = copy.archive.deletingLastPathComponent().path
@@ -105,7 +105,7 @@ struct VendorUpdateTests {
     }
 
     /// What a patch was written for has changed: the difference is shown, and nothing is pinned.
-    @Test func patchesWhosePlaceHasChanged() throws {
+    @Test func vendorUpdateRefusesPatchWithChangedContext() throws {
         let copy = try Copy()
         try copy.unpack()
         let before = try pins(copy)
@@ -124,7 +124,7 @@ struct VendorUpdateTests {
     }
 
     /// The archive at another place: another package, upstream's own archive at an address, upstream's own tree.
-    @Test func otherCarriers() throws {
+    @Test func vendorUpdateAcceptsOtherCarriers() throws {
         let copy = try Copy()
         try copy.unpack()
         let shelf = copy.archive.deletingLastPathComponent(), before = try pins(copy)
@@ -169,7 +169,7 @@ struct VendorUpdateTests {
     }
 
     /// Real archives: the version before, from another package, and back. Its sums are added as a maintainer would.
-    @Test func theVersionBeforeAndBack() throws {
+    @Test func vendorDowngradeAndReturnRestorePins() throws {
         let copy = try Copy()
         try copy.unpack()
         // With the machine's own index and cache.
@@ -199,7 +199,7 @@ struct VendorUpdateTests {
     }
 
     /// The SQLite that the next SQLCipher will have, and the tree of the one that it has.
-    @Test func sqliteAlone() throws {
+    @Test func vendorUpdateChecksNextSQLite() throws {
         let copy = try Copy()
         try copy.unpack()
         let before = try pins(copy)
@@ -228,7 +228,7 @@ struct VendorUpdateTests {
     }
 
     /// A patch counts once its sum is pinned.
-    @Test func aChangedPatch() throws {
+    @Test func changedPatchRequiresPinning() throws {
         let copy = try Copy()
         try copy.unpack()
         let shelf = copy.archive.deletingLastPathComponent().path
@@ -251,7 +251,7 @@ struct VendorUpdateTests {
     }
 
     /// Whatever fails leaves pins and engine as they were.
-    @Test func failures() throws {
+    @Test func failedVendorUpdateChangesNothing() throws {
         let copy = try Copy()
         try copy.unpack()
         let before = try pins(copy), shelf = copy.archive.deletingLastPathComponent().path

@@ -94,10 +94,10 @@ final class Trial {
 
     var db: Connection { get throws { try subject.connection } }
     var schema: Schema { get throws { try subject.schema } }
-    var shared: SharedDatabase { get throws { try subject.shared } }
+    var shared: DatabaseWriter { get throws { try subject.shared } }
     /// The path of the database's file.
     var path: String { subject.path }
-    var key: Encryption { get throws { try subject.kind.key } }
+    var key: DatabaseKey { get throws { try subject.kind.key } }
     func inFolder(_ name: String) -> String { subject.folder + "/" + name }
 
     private var checks: [() throws -> Void] = []

@@ -9,7 +9,7 @@ final class Subject {
         /// Whether there is a file that another connection can open with the key.
         var hasFile: Bool { self != .memory }
 
-        var key: Encryption {
+        var key: DatabaseKey {
             get throws {
                 switch self {
                 case .raw: try .raw(Secrets.raw, cipher: Subject.quick)
@@ -37,7 +37,7 @@ final class Subject {
     /// The file with the contents.
     var path: String { folder + "/a.db" }
     private var opened: Connection?
-    private var lent: SharedDatabase?
+    private var lent: DatabaseWriter?
 
     /// The subject's files are those of a template, which is made once.
     init(_ kind: Kind, template: String, folder: String, sharing: Sharing = .queue) throws {
@@ -86,13 +86,13 @@ final class Subject {
     var schema: Schema { get throws { kind == .attached ? try connection.schema("side") : try connection.main } }
 
     /// The queue or the pool, which the first use opens.
-    var shared: SharedDatabase {
+    var shared: DatabaseWriter {
         get throws {
             if let lent { return lent }
             let location: DatabaseLocation = kind == .memory ? .memory : .file(path)
             var configuration = Self.configuration(kind)
             if kind == .memory { configuration.onCreate = { try Fixture.fill($0) } }
-            let database: SharedDatabase = sharing == .queue
+            let database: DatabaseWriter = sharing == .queue
                 ? try DatabaseQueue(location, key: kind.key, configuration: configuration)
                 : try DatabasePool(location, key: kind.key, configuration: configuration)
             lent = database
@@ -101,7 +101,7 @@ final class Subject {
     }
 
     var openConnection: Connection? { opened }
-    var openShared: SharedDatabase? { lent }
+    var openShared: DatabaseWriter? { lent }
 
     /// Closes all that is open.
     func close() {

@@ -14,7 +14,7 @@ import Testing
     func everyCallKeepsItsPromises(driver: String) throws { try run(driver) }
 
     /// By itself, since scripts/workshop/check-threads runs nothing else of these.
-    @Test func callsOfSeveralThreads() throws { try run("races") }
+    @Test func concurrentCallsKeepTheirContract() throws { try run("races") }
 
     private func run(_ driver: String) throws {
         let folder = try TemporaryFolder()

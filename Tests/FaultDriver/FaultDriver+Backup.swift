@@ -10,7 +10,7 @@ extension FaultDriver {
         var options = Schema.BackupOptions()
         options.pagesPerStep = 20
         options.replacesFile = true
-        let encryption = try Encryption.passphrase(arguments[2], cipher: quick)
+        let encryption = try DatabaseKey.passphrase(arguments[2], cipher: quick)
         ready()
         if action == "backup-write" {
             try db.main.backup(toFileAt: arguments[1], key: encryption, options: options)

@@ -19,7 +19,7 @@ extension FaultDriver {
         for pragma in pragmas {
             guard sqlite3_exec(raw, "PRAGMA " + pragma, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(message: pragma) }
         }
-        let key = try Encryption.passphrase("k", cipher: quick)
+        let key = try DatabaseKey.passphrase("k", cipher: quick)
         let db = try Connection(.file(path), key: key)
         try db.execute("CREATE TABLE t AS SELECT 42 AS x")
         try db.attach(.file(path + "-attached"), as: "attached", key: key)

@@ -25,7 +25,7 @@ extension FaultDriver {
         try pool.write { db in try db.execute("DELETE FROM t") }
         say("written")
         // It closes the readers.
-        try pool.barrier { _ in }
+        try pool.barrierWriteWithoutTransaction { _ in }
         allowNoFurtherFile()
         do { try pool.read { _ in } } catch { say((error as? DatabaseError)?.reason == .cannotOpen ? "cannot open" : "\(error)") }
     }

@@ -12,7 +12,7 @@ extension FaultDriver {
             let again = try KeySource.environment(name).key()
             say("after: getenv \(getenv(name) == nil ? "nil" : "set"), environ \(environmentShows("pass phrase") ? "with" : "without") it, again \(again == nil ? "nil" : "a key")")
         case "keys-credential":
-            _ = try Connection(.file(path), key: .provided(by: .credential(arguments[0]), cipher: quick))
+            _ = try Connection(.file(path), key: .provided(by: .systemdCredential(arguments[0]), cipher: quick))
         default:
             throw DatabaseError(message: "no action \(action)")
         }

@@ -109,7 +109,7 @@ extension FaultDriver {
             let written = withClear(masked) { write(ends[1], $0.baseAddress, $0.count) }
             close(ends[1])
             guard written == masked.count else { throw DatabaseError(message: "the pipe is full") }
-            let source = KeySource.descriptor(ends[0])
+            let source = KeySource.fileDescriptor(ends[0])
             let db = try Connection(location, key: .provided(by: source, cipher: quick))
             try work(db)
             db.close()

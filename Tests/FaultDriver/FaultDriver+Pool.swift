@@ -3,7 +3,7 @@ import SQLCipherKit
 
 /// Pools in a process that is killed, or that forks.
 extension FaultDriver {
-    private static func takeTurns(in database: some SharedDatabase, _ arguments: [String]) throws {
+    private static func takeTurns(in database: some DatabaseWriter, _ arguments: [String]) throws {
         let pause = UInt32(arguments[3]) ?? 0, clock = ContinuousClock()
         say("ready")
         let end = clock.now + .milliseconds(Int(arguments[2]) ?? 0)
@@ -30,7 +30,7 @@ extension FaultDriver {
         configuration.busyTimeout = .seconds(20)
         // A small value, so that a kill often comes during a checkpoint.
         configuration.pool.checkpointSize = 40_000
-        configuration.pool.largestLog = 200_000
+        configuration.pool.maximumWALSize = 200_000
         if action == "pool-turns-by-queue" {
             // The same in the journal mode that the file has.
             let queue = try DatabaseQueue(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
@@ -88,7 +88,7 @@ extension FaultDriver {
 
     /// Changes the key where that may fail, and prints what callers and observers are told.
     /// - Parameter path: a file that is unlinked meanwhile.
-    private static func runRekey(_ pool: DatabasePool, to key: Encryption, vanishing path: String?) throws {
+    private static func runRekey(_ pool: DatabasePool, to key: DatabaseKey, vanishing path: String?) throws {
         let begun = DispatchSemaphore(value: 0), ended = DispatchSemaphore(value: 0)
         Task {
             do {
@@ -156,7 +156,7 @@ extension FaultDriver {
                         try body()
                         wrong += 1
                         say("\(what): no error")
-                    } catch let error as DatabaseError where error.reason == .forked {} catch {
+                    } catch let error as DatabaseError where error.reason == .usedAfterFork {} catch {
                         wrong += 1
                         say("\(what): \(error)")
                     }

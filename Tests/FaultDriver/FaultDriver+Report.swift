@@ -10,7 +10,7 @@ extension FaultDriver {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(50)
         configuration.errorsShowArguments = true
-        let key = try Encryption.passphrase(passphrase, cipher: quick), rawKey = try Encryption.raw(raw)
+        let key = try DatabaseKey.passphrase(passphrase, cipher: quick), rawKey = try DatabaseKey.raw(raw)
         var other = quick
         other.pageSize = 8192
 
@@ -25,7 +25,7 @@ extension FaultDriver {
         attempt { _ = try Connection(.file(path), key: .passphrase(passphrase + "x", cipher: quick), configuration: configuration) }
         attempt { _ = try Connection(.file(path), key: key.with(cipher: other), configuration: configuration) }
         attempt { _ = try Connection(.file("/dev/null/" + path), key: key) }
-        attempt { _ = try Encryption.raw(raw + raw) }
+        attempt { _ = try DatabaseKey.raw(raw + raw) }
         // Errors of attaching and of changing the key.
         attempt { try db.attach(.file(path), as: "b", key: rawKey) }
         attempt { try db.attach(.file(path + ".2"), as: "c", key: key) }
@@ -47,7 +47,7 @@ extension FaultDriver {
         attempt { _ = try KeySlots.create(secret, label: "a", for: location, derivation: .quick) }
         let slots = try KeySlots.create(secret, label: "a", for: location, existingKey: rawKey, derivation: .quick)
         try slots.add(.recoveryKey(code), label: "b", derivation: .quick)
-        show(slots, secret, code, KeySlots.Secret.recoveryKey(code), try slots.list())
+        show(slots, secret, code, KeySlots.Secret.recoveryKey(code), try slots.slots())
         attempt { try slots.add(secret, label: "a", derivation: .quick) }
         attempt { try slots.changePassphrase("a", from: .recoveryKey(code), to: secret) }
         attempt { _ = try KeySlots.unlock(.passphrase(passphrase + "x"), of: location) }

@@ -7,7 +7,7 @@ extension FaultDriver {
     /// are searched as well.
     /// - Parameter masked: the passphrase, to change the key to another one and back; nil does not change the key.
     /// - Returns: the objects that were closed.
-    static func useShared(_ database: SharedDatabase, _ masked: [UInt8]?) throws -> [Any] {
+    static func useShared(_ database: DatabaseWriter, _ masked: [UInt8]?) throws -> [Any] {
         let store = try SharedKeyValueStore("settings", in: database)
         try work(database, store)
         if let masked {
@@ -19,7 +19,7 @@ extension FaultDriver {
         return [database, store]
     }
 
-    private static func work(_ database: SharedDatabase, _ store: SharedKeyValueStore) throws {
+    private static func work(_ database: DatabaseWriter, _ store: SharedKeyValueStore) throws {
         try database.write { db in try db.execute("INSERT INTO t VALUES (\(String(repeating: "x", count: 5000)))") }
         try store.set("x", to: 1)
         // As many at once as there are readers.

@@ -19,7 +19,7 @@ extension FaultDriver {
             return
         }
         let before = (status("VmRSS"), status("Threads"), try descriptors())
-        let databases = try (0..<count).map { number -> SharedDatabase in
+        let databases = try (0..<count).map { number -> DatabaseWriter in
             let location = DatabaseLocation.file("\(path)\(number)")
             var configuration = DatabaseConfiguration()
             configuration.pool.readerIdleTime = .seconds(1)

@@ -144,12 +144,12 @@ extension FaultDriver {
             for change in try diff.changeset().changes() where change.table == "t" { see(text(change.new[1])) }
         },
         Way("a change log") { db, see in
-            let log = try ChangeLog(db, tables: ["t"], peer: "here")
+            let log = try ChangeLog(db, tables: ["t"], localPeer: "here")
             try log.write { db in try db.execute("INSERT INTO t VALUES (2, \(value))") }
             let other = try Connection(.memory)
             defer { other.close() }
             try other.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT)")
-            try ChangeLog(other, tables: ["t"], peer: "there").receive(log.changes())
+            try ChangeLog(other, tables: ["t"], localPeer: "there").receive(log.changes())
             see(try other.fetchOne(String.self, "SELECT x FROM t WHERE id = 2"))
         },
         Way("a copy by rows") { db, see in

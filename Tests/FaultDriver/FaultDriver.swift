@@ -35,12 +35,12 @@ struct FaultDriver {
             ready()
             let mode = arguments.contains("newFile") ? Schema.KeyChangeMode.newFile : .inPlace
             let key = arguments.contains("salted")
-                ? try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
+                ? try DatabaseKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
                 : try .passphrase(arguments[1])
             // With a small cache, pages are written early, so that the file is half rewritten when the process ends itself.
             if arguments.contains("die") {
                 try db.execute("PRAGMA cache_size = 10")
-                try db.changeKey(to: key, mode: mode) { if $0.fraction == 1 { kill(getpid(), SIGKILL) } }
+                try db.changeKey(to: key, mode: mode) { if $0.fractionCompleted == 1 { kill(getpid(), SIGKILL) } }
             }
             do { try db.changeKey(to: key, mode: mode) } catch {
                 // A caller that ignores the error would do this next.
@@ -84,7 +84,7 @@ struct FaultDriver {
             print("limit", report.limit ?? -1)
         case "convert":
             // The keys before and after; a dash is no key.
-            func side(_ text: String) throws -> Encryption {
+            func side(_ text: String) throws -> DatabaseKey {
                 text == "-" ? .plaintext : try .passphrase(text, cipher: quick)
             }
             let source = try side(arguments[0]), target = try side(arguments[1])

@@ -86,8 +86,8 @@ extension FaultScenario {
             }
         },
         reading("vacuum") { folder in try using(folder + "/a.db") { try $0.main.vacuum() } },
-        reading("erase") { folder in try using(folder + "/a.db") { try $0.main.erase() } },
-        reading("residue") { folder in try using(folder + "/a.db") { _ = try $0.main.residue(of: ["word"]) } },
+        reading("erase") { folder in try using(folder + "/a.db") { try $0.main.eraseDeletedContent() } },
+        reading("residue") { folder in try using(folder + "/a.db") { _ = try $0.main.findRemnants(of: ["word"]) } },
         reading("pool") { folder in
             let pool = try DatabasePool(.file(folder + "/b.db"), key: key("two"))
             defer { try? pool.close() }

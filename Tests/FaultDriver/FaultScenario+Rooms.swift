@@ -130,10 +130,10 @@ extension FaultScenario {
         func twice<R>(_ body: () throws -> R) throws -> R { do { return try body() } catch { return try body() } }
         let (_, region) = try twice { try db.recordingReads { db in try db.fetchOne(Int.self, "SELECT count(x) FROM t") } }
         guard region.columns(of: DatabaseTable("t")) == ["x"] else { throw Untrue("it reads \(region)") }
-        defer { try? db.settings.setAccess(nil) }
-        try twice { try db.settings.setAccess(.readOnly) }
+        defer { try? db.settings.setPermissions(nil) }
+        try twice { try db.settings.setPermissions(.readOnly) }
         guard (try? db.execute("DELETE FROM t")) == nil else { throw Untrue("the access is not restricted") }
-        try db.settings.setAccess(nil)
+        try db.settings.setPermissions(nil)
         var changes = 0, rows = 0
         let tokens = [
             try twice { try db.addChangeHook { _ in changes += 1 } }, try twice { try db.addUpdateHook { _ in rows += 1 } },
@@ -159,7 +159,7 @@ extension FaultScenario {
         room(
             "full-text rows", after: 61,
             agree: { db, isDone in
-                try db.fullText("search").isIntact() && db.fullText("search").search(.phrase("new")).total.count == (isDone ? 30 : 0)
+                try db.fullText("search").passesIntegrityCheck() && db.fullText("search").search(.phrase("new")).total.count == (isDone ? 30 : 0)
             }
         ) { db in
             try db.transaction { db -> Void in
@@ -168,14 +168,14 @@ extension FaultScenario {
                 try db.execute("DELETE FROM search WHERE rowid < 10")
             }
         },
-        room("full-text upkeep", after: 60, agree: { db, _ in try db.fullText("search").isIntact() }) { db in
+        room("full-text upkeep", after: 60, agree: { db, _ in try db.fullText("search").passesIntegrityCheck() }) { db in
             try db.fullText("search").optimize()
             try db.fullText("search").rebuild()
         },
         room("search", after: 60) { db in
             let index = try db.fullText("search")
             var search = FullTextSearch("wrod 1")
-            search.highlights = ["x"]
+            search.highlightedColumns = ["x"]
             search.countsAll = true
             let found = try index.search(search)
             guard found.hits.count > 0 else { throw Untrue("no hits") }
@@ -199,30 +199,30 @@ extension FaultScenario {
         room(
             "change log", after: 63,
             prepare: { db in
-                let log = try ChangeLog(db, tables: ["t"], peer: "a")
+                let log = try ChangeLog(db, tables: ["t"], localPeer: "a")
                 try log.addExistingRows()
             },
             agree: { db, isDone in
                 // A copy that gets all changes has all rows.
                 let copy = try Connection(.memory)
                 try copy.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT)")
-                try ChangeLog(copy, tables: ["t"], peer: "c").receive(ChangeLog(db, tables: ["t"], peer: "a").changes())
+                try ChangeLog(copy, tables: ["t"], localPeer: "c").receive(ChangeLog(db, tables: ["t"], localPeer: "a").changes())
                 return try copy.fetchOne(Int.self, "SELECT count(*) FROM t") == (isDone ? 63 : 60)
             }
         ) { db in
-            let log = try ChangeLog(db, tables: ["t"], peer: "a")
+            let log = try ChangeLog(db, tables: ["t"], localPeer: "a")
             _ = try log.changes()
             try log.write { try insert(3, $0) }
         },
         room(
-            "change log, receiving", after: 63, prepare: { _ = try ChangeLog($0, tables: ["t"], peer: "a") }
+            "change log, receiving", after: 63, prepare: { _ = try ChangeLog($0, tables: ["t"], localPeer: "a") }
         ) { db in
             let other = try Connection(.memory)
             try other.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT)")
-            let sender = try ChangeLog(other, tables: ["t"], peer: "b")
+            let sender = try ChangeLog(other, tables: ["t"], localPeer: "b")
             try sender.write { db in for id in 101...103 { try db.execute("INSERT INTO t VALUES (\(id), 'sent')") } }
             let message = try sender.changes()
-            try ChangeLog(db, tables: ["t"], peer: "a").receive(message)
+            try ChangeLog(db, tables: ["t"], localPeer: "a").receive(message)
         },
     ]
 }

@@ -119,7 +119,7 @@ extension FaultScenario {
 
     private static func log(_ folder: String, _ peer: String) throws -> SharedChangeLog {
         let queue = try DatabaseQueue(.file(folder + "/\(peer).db"), key: key("two"), configuration: impatient)
-        return try SharedChangeLog(queue, tables: ["t"], peer: peer)
+        return try SharedChangeLog(queue, tables: ["t"], localPeer: peer)
     }
 
     private static func changes(_ folder: String) throws -> ChangeStore {
@@ -148,7 +148,7 @@ extension FaultScenario {
             try? FileManager.default.removeItem(atPath: folder + "/c.db")
             try FaultDriver.waiting {
                 await outcome.note {
-                    let replica = try await Replica(following: pool, in: FolderStore(folder + "/store"))
+                    let replica = try await Replicator(of: pool, in: FolderStore(folder + "/store"))
                     await outcome.note { try await pool.write { try $0.execute("UPDATE t SET x = x WHERE id = 3") } }
                     // A store that refuses is tried again.
                     _ = try? await replica.waitUntilStored(timeout: .milliseconds(500))
@@ -157,10 +157,10 @@ extension FaultScenario {
                 Fault.none()
                 // The next calls work.
                 try await pool.write { try $0.execute("UPDATE t SET x = x WHERE id = 4") }
-                let again = try await Replica(following: pool, in: FolderStore(folder + "/store"))
+                let again = try await Replicator(of: pool, in: FolderStore(folder + "/store"))
                 _ = try await again.waitUntilStored(timeout: .seconds(10))
                 await again.stop()
-                try await Replica.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                try await Replicator.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
                 let copy = try open(folder + "/c.db", "two")
                 defer { copy.close() }
                 guard try copy.fetchOne(Int.self, "SELECT count(*) FROM t") == 30 else { throw Untrue("other rows are restored") }
@@ -180,7 +180,7 @@ extension FaultScenario {
             made.close()
             let pool = try DatabasePool(.file(folder + "/b.db"), key: key("two"))
             try FaultDriver.waiting {
-                let replica = try await Replica(following: pool, in: FolderStore(folder + "/store"))
+                let replica = try await Replicator(of: pool, in: FolderStore(folder + "/store"))
                 _ = try await replica.waitUntilStored(timeout: .seconds(30))
                 await replica.stop()
             }
@@ -189,13 +189,13 @@ extension FaultScenario {
         run: { folder in
             do {
                 try FaultDriver.waiting {
-                    try await Replica.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                    try await Replicator.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
                 }
             } catch {
                 Fault.none()
                 try? FileManager.default.removeItem(atPath: folder + "/c.db")
                 try FaultDriver.waiting {
-                    try await Replica.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
+                    try await Replicator.restore(to: folder + "/c.db", from: FolderStore(folder + "/store"), key: key("two"))
                 }
                 throw error
             }

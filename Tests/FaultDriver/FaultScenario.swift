@@ -32,7 +32,7 @@ struct FaultScenario: Sendable {
         init(_ text: String) { self.text = text }
     }
 
-    static func key(_ name: String) throws -> Encryption {
+    static func key(_ name: String) throws -> DatabaseKey {
         var cipher = FaultDriver.quick
         if name == "old version" {
             cipher = .sqlCipher3

@@ -51,7 +51,7 @@ extension FuzzTarget {
         }
         let tables = (try? db.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') LIMIT 20")) ?? []
         for table in tables {
-            _ = try? db.fetchAll(RowCopy.self, "SELECT * FROM \(identifier: table) LIMIT 20")
+            _ = try? db.fetchAll(OwnedRow.self, "SELECT * FROM \(identifier: table) LIMIT 20")
             if let index = try? db.fullText(table) { _ = try? index.search("quikc fo", limit: 3) }
         }
         _ = try? db.fetchAll(String.self, "PRAGMA integrity_check(5)")

@@ -19,7 +19,7 @@ extension FuzzTarget {
         let old = try logged("old", columns: "title TEXT CHECK(title <> '')")
         try old.write { db in try db.execute("INSERT INTO note VALUES ('n3', NULL, 'three')") }
         return try [tablet, phone, old].flatMap { log in
-            try [log.changes(), log.wholeState()].map { [UInt8]($0.data) }
+            try [log.changes(), log.snapshot()].map { [UInt8]($0.data) }
         }
     } body: { input in
         guard let message = try? ChangeLog.Message(data: Data(input)) else { return }
@@ -41,7 +41,7 @@ extension FuzzTarget {
         let other = try logged("other")
         defer { other.connection.close() }
         // After a message with all rows the log lacks the entries that these come from.
-        let mine = try (try? log.changes(since: other.position)) ?? log.wholeState()
+        let mine = try (try? log.changes(since: other.position)) ?? log.snapshot()
         if (try? other.receive(mine)) != nil {
             let (here, there) = (try content(db), try content(other.connection))
             try require(here == there, "two copies differ: \(here) and \(there)")
@@ -53,11 +53,11 @@ extension FuzzTarget {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE folder(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, weight REAL)")
         try db.execute("CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, folder TEXT REFERENCES folder ON DELETE SET NULL, \(raw: columns))")
-        return try ChangeLog(db, tables: ["folder", "note"], peer: peer)
+        return try ChangeLog(db, tables: ["folder", "note"], localPeer: peer)
     }
 
     private static func content(_ db: Connection) throws -> [[SQLValue]] {
-        try db.fetchAll(RowCopy.self, "SELECT * FROM folder ORDER BY id").map(\.values)
-            + db.fetchAll(RowCopy.self, "SELECT * FROM note ORDER BY id").map(\.values)
+        try db.fetchAll(OwnedRow.self, "SELECT * FROM folder ORDER BY id").map(\.values)
+            + db.fetchAll(OwnedRow.self, "SELECT * FROM note ORDER BY id").map(\.values)
     }
 }

@@ -43,9 +43,9 @@ extension FuzzTarget {
                     try require((hit.snippet?.text.utf8.count ?? 0) <= 8 * (input.count + 100), "a snippet is longer than its text")
                 }
                 var typed = FullTextSearch(word)
-                typed.highlights = ["title", "body"]
+                typed.highlightedColumns = ["title", "body"]
                 _ = try index.search(typed)
-                try require(try index.isIntact(), "the index and its content differ")
+                try require(try index.passesIntegrityCheck(), "the index and its content differ")
                 try db.execute("DELETE FROM \(identifier: index.name) WHERE rowid = 99")
             }
         }

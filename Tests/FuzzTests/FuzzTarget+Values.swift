@@ -57,7 +57,7 @@ extension FuzzTarget {
         let changes = Changeset(data: Data(input))
         _ = try? changes.changes()
         _ = try? changes.inverted()
-        _ = try? changes.followed(by: changes)
+        _ = try? changes.concatenated(with: changes)
         _ = try? changes.rebased(by: [Changeset.Rebase(data: Data(input))])
         let db = try target()
         defer { db.close() }
@@ -81,8 +81,8 @@ extension FuzzTarget {
     }
 
     private static func content(_ db: Connection) throws -> [[SQLValue]] {
-        try db.fetchAll(RowCopy.self, "SELECT * FROM note ORDER BY id").map(\.values)
-            + db.fetchAll(RowCopy.self, "SELECT * FROM tag ORDER BY name, number").map(\.values)
+        try db.fetchAll(OwnedRow.self, "SELECT * FROM note ORDER BY id").map(\.values)
+            + db.fetchAll(OwnedRow.self, "SELECT * FROM tag ORDER BY name, number").map(\.values)
     }
 }
 

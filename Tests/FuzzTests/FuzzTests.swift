@@ -14,7 +14,7 @@ import Testing
     private static let inputs = LongTests.areOn ? 20_000 : 60
 
     @Test(arguments: FuzzTarget.all)
-    func anyInputIsAnswered(_ target: FuzzTarget) throws {
+    func fuzzInputsReturnOrThrow(_ target: FuzzTarget) throws {
         let known = try target.seeds() + Self.findings(of: target)
         for input in known + [[]] { try target.body(input) }
         var mutator = Mutator(seed: 20_261_123)
@@ -53,7 +53,7 @@ import Testing
     }
 
     #if DEBUG || SQLCIPHERKIT_TESTABLE
-        @Test func theScriptRunsEachTarget() throws {
+        @Test func fuzzScriptListsEachTarget() throws {
             let listed = try Command.run(Repository.file("scripts/workshop/fuzz").path, ["--list"])
             #expect(Set(listed.output.split(separator: "\n").map(String.init)) == Set(FuzzTarget.all.map(\.name)))
         }
@@ -61,7 +61,7 @@ import Testing
 
     /// What `scripts/workshop/fuzz` runs.
     @Test(.enabled(if: environment["SQLCIPHERKIT_FUZZ_TARGET"] != nil))
-    func forAsLongAsYouLetIt() throws {
+    func libFuzzerRunsChosenTarget() throws {
         let target = try #require(FuzzTarget.all.first { $0.name == Self.environment["SQLCIPHERKIT_FUZZ_TARGET"] })
         let corpus = try #require(Self.environment["SQLCIPHERKIT_FUZZ_CORPUS"])
         for (index, seed) in (try target.seeds() + Self.findings(of: target)).enumerated() {

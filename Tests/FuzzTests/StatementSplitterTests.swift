@@ -10,7 +10,7 @@ import Testing
 
     /// Every text of four tokens after each of these beginnings.
     @Test(arguments: ["", "EXPLAIN", "EXPLAIN QUERY PLAN", "CREATE", "CREATE TRIGGER t", "EXPLAIN x CREATE TEMP TRIGGER t; END"])
-    func statementsEndWhereSQLiteEndsThem(beginning: String) throws {
+    func splitterEndsStatementsLikeSQLite(beginning: String) throws {
         var wrong: [String] = []
         for number in 0..<Self.tokens.count * Self.tokens.count * Self.tokens.count * Self.tokens.count {
             var text = beginning, rest = number

@@ -5,7 +5,7 @@ import TestSupport
 package struct ExampleDesk {
     package let folder: TemporaryFolder
     package let path: String
-    package let key: Encryption
+    package let key: DatabaseKey
     package let db: Connection
 
     package init() throws {

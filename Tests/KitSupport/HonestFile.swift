@@ -4,7 +4,7 @@ import SQLCipherKitCore
 /// A large database of the usual kinds: long tables, wide ones, many of them, and words.
 package enum HonestFile {
     /// - Parameter part: how many times fewer rows, tables and words there are than in the whole one.
-    package static func make(_ path: String, part: Int = 1, key: Encryption = .plaintext) throws {
+    package static func make(_ path: String, part: Int = 1, key: DatabaseKey = .plaintext) throws {
         let db = try Connection(.file(path), key: key)
         try db.transaction { db in
             let numbers = { (count: Int) in "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count / part))" }

@@ -9,13 +9,13 @@ extension CipherConfiguration {
     }
 }
 
-extension Encryption {
+extension DatabaseKey {
     /// The same key with few rounds of key derivation.
-    package var quick: Encryption { with(cipher: .quick) }
+    package var quick: DatabaseKey { with(cipher: .quick) }
 }
 
-extension Encryption? {
-    package var quick: Encryption? { map(\.quick) }
+extension DatabaseKey? {
+    package var quick: DatabaseKey? { map(\.quick) }
 }
 
 extension DatabaseConfiguration {

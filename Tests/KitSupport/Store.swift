@@ -6,8 +6,8 @@ import TestSupport
 package enum Store: String, CaseIterable, Sendable {
     case memory, queue, pool
 
-    package func open(_ folder: TemporaryFolder) throws -> SharedDatabase {
-        let database: SharedDatabase =
+    package func open(_ folder: TemporaryFolder) throws -> DatabaseWriter {
+        let database: DatabaseWriter =
             switch self {
             case .memory: try DatabaseQueue(.memory)
             case .queue: try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("key").quick)

@@ -70,14 +70,14 @@ import TestSupport
     /// G2 a passphrase, and what each connection needs
     func g2() throws {
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { db in try db.register(.function("seven") { () in 7 }) }
+        configuration.prepareDatabase = { db in try db.register(.function("seven") { () in 7 }) }
         let pool = try DatabasePool(.file(desk.path), key: desk.key, configuration: configuration)
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT seven()") } == 7)
     }
 
     /// G3 another passphrase
     func g3() async throws {
-        let pool = try pool(), key = try Encryption.passphrase("battery staple").quick
+        let pool = try pool(), key = try DatabaseKey.passphrase("battery staple").quick
         try await pool.changeKey(to: key)
         #expect(try await pool.read { db in try db.count(Player.all) } == 3)
         #expect(try Connection(.file(desk.path), key: key).count(Player.all) == 3)
@@ -114,7 +114,7 @@ import TestSupport
         var scores: [Int] = []
         try db.forEach("SELECT * FROM player ORDER BY id") { row in scores.append(try row["score"]) }
         #expect(scores == [100, 300, 200])
-        #expect(try db.fetchAll(RowCopy.self, "SELECT name FROM team").map(\.dictionary) == [["name": "Red"], ["name": "Blue"]])
+        #expect(try db.fetchAll(OwnedRow.self, "SELECT name FROM team").map(\.dictionary) == [["name": "Red"], ["name": "Blue"]])
     }
 
     /// G8 values
@@ -197,7 +197,7 @@ import TestSupport
         let old = try #require(try db.fetchOne(Player.self, id: 1))
         var player = old
         player.name = "Art"
-        try db.update(player, from: old)
+        try db.updateChangesplayer, from: old)
         #expect(try db.fetchOne(Player.self, id: 1)?.name == "Art")
     }
 

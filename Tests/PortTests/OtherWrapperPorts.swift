@@ -8,7 +8,7 @@ import TestSupport
 @Suite struct OtherWrapperPorts {
     let folder: TemporaryFolder
     let path: String, copy: String
-    let key: Encryption, newKey: Encryption
+    let key: DatabaseKey, newKey: DatabaseKey
     let now = Date(timeIntervalSince1970: 1_795_249_800)
 
     init() throws {
@@ -59,7 +59,7 @@ import TestSupport
         }
 
         var configuration = DatabaseConfiguration()
-        configuration.values = .skipSQL
+        configuration.valueProfile = .skipSQL
         let context = try Connection(
             .file(path), key: key, configuration: configuration)
         var migrator = Migrator()
@@ -116,7 +116,7 @@ import TestSupport
         }
 
         var configuration = DatabaseConfiguration()
-        configuration.values = .sap
+        configuration.valueProfile = .sap
         configuration.createsFolders = true
         configuration.onCreate = { db in
             try db.execute(SQLScript(contentsOf: script))
@@ -152,7 +152,7 @@ import TestSupport
             try settings.setAll(["volume": 7, "window": [800, 600]])
         }
         let theme = try await settings.get("theme", default: "light")
-        try await store.changeKey(to: newKey) { print($0.fraction) }
+        try await store.changeKey(to: newKey) { print($0.fractionCompleted) }
         try await store.close()
         #expect(id == 1 && notes.map(\.title) == ["Mill"] && notes.map(\.stars) == [3] && notes.map(\.made) == [now])
         #expect(titles == ["Mill"] && theme == "dark")
@@ -177,7 +177,7 @@ import TestSupport
         }
 
         var configuration = DatabaseConfiguration()
-        configuration.values = .dataLiteCore
+        configuration.valueProfile = .dataLiteCore
         let connection = try Connection(
             .file(path), key: key, configuration: configuration)
         var migrator = Migrator()

@@ -285,7 +285,7 @@ import TestSupport
     /// B38 what an index does
     func b38() throws {
         try db.execute("CREATE INDEX by_stars ON note(stars)")
-        #expect("\(try db.fetchAll(RowCopy.self, "EXPLAIN QUERY PLAN SELECT * FROM note WHERE stars = 3"))".contains("by_stars"))
+        #expect("\(try db.fetchAll(OwnedRow.self, "EXPLAIN QUERY PLAN SELECT * FROM note WHERE stars = 3"))".contains("by_stars"))
     }
 
     /// B39 deleting what refers to a row
@@ -448,7 +448,7 @@ import TestSupport
         var options = Schema.BackupOptions()
         options.pagesPerStep = 1
         let seen = Seen<Double>()
-        try db.main.backup(toFileAt: desk.file("backup.db"), options: options) { progress in seen.add(progress.fraction) }
+        try db.main.backup(toFileAt: desk.file("backup.db"), options: options) { progress in seen.add(progress.fractionCompleted) }
         #expect(seen.all.last == 1)
     }
 

@@ -57,7 +57,7 @@ import TestSupport
 
     /// Q4 another key
     func q4() throws {
-        let key = try Encryption.passphrase("battery staple").quick
+        let key = try DatabaseKey.passphrase("battery staple").quick
         try db.changeKey(to: key)
         #expect(try Connection(.file(desk.path), key: key).isOpen)
     }

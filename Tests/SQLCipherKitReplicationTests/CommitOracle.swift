@@ -6,7 +6,7 @@ import TestSupport
 
 /// Makes commits at random, and knows the content after each of them.
 final class CommitOracle {
-    static var key: Encryption { get throws { try .raw([UInt8](repeating: 7, count: 32)) } }
+    static var key: DatabaseKey { get throws { try .raw([UInt8](repeating: 7, count: 32)) } }
     static let marker = "this must never be seen"
 
     private var random: SeededGenerator
@@ -73,13 +73,13 @@ final class CommitOracle {
     }
 }
 
-extension Replica.Options {
+extension Replicator.Options {
     /// Small objects and short times.
-    static var forTests: Replica.Options {
-        var options = Replica.Options()
+    static var forTests: Replicator.Options {
+        var options = Replicator.Options()
         options.interval = .milliseconds(20)
         options.objectSize = 1 << 16
-        options.logSize = 200_000
+        options.checkpointSize = 200_000
         options.fanOut = 4
         return options
     }

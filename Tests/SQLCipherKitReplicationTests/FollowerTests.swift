@@ -8,7 +8,7 @@ import TestSupport
 
 @Suite struct FollowerTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -21,11 +21,11 @@ import TestSupport
         try follower.reader.read { db in try oracle.check(db) }
     }
 
-    @Test func followerMovesFromCommitToCommit() async throws {
+    @Test func followerAppliesCommitsInOrder() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 11)
         try oracle.commit(pool)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .milliseconds(5))
         var last = 0
@@ -53,7 +53,7 @@ import TestSupport
 
     func empty(_ pool: DatabasePool) throws {
         try pool.write { db in try db.execute("DELETE FROM item") }
-        try pool.barrier { db in try db.execute("VACUUM") }
+        try pool.barrierWriteWithoutTransaction { db in try db.execute("VACUUM") }
     }
 
     func close(_ pool: DatabasePool) throws { try pool.close() }
@@ -64,11 +64,11 @@ import TestSupport
 
     func verify(_ pool: DatabasePool) throws -> Schema.IntegrityReport { try pool.read { db in try db.main.verify() } }
 
-    @Test func followerIsObserved() async throws {
+    @Test func followerDatabaseIsObservable() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 12)
         try oracle.commit(pool)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .milliseconds(5))
         var seen: [Int] = []
@@ -87,7 +87,7 @@ import TestSupport
         let store = MemoryStore(), oracle = CommitOracle(seed: 13)
         var pool = try DatabasePool(.file(path("a.db")), key: key)
         for round in 0..<6 {
-            let replica = try await Replica(following: pool, in: store, options: .forTests)
+            let replica = try await Replicator(of: pool, in: store, options: .forTests)
             for _ in 0..<10 { try oracle.commit(pool) }
             try await replica.waitUntilStored(timeout: .forTests)
             let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .milliseconds(5))
@@ -104,20 +104,20 @@ import TestSupport
     }
 
     /// Damages the log on its way to the follower.
-    final class DamagingStore: ReplicaStore {
+    final class DamagingStore: ObjectStore {
         let store = MemoryStore(), isOn = Atomic(false)
 
-        func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
+        func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
 
-        func get(_ name: String) async throws -> ReplicaObject? {
+        func get(_ name: String) async throws -> StoredObject? {
             guard let object = try await store.get(name) else { return nil }
             guard isOn.load(ordering: .relaxed), name.contains("/log-") else { return object }
             var bytes = object.bytes
             bytes[1000] ^= 1
-            return ReplicaObject(bytes: bytes, version: object.version)
+            return StoredObject(bytes: bytes, version: object.version)
         }
 
-        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+        func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
             try await store.put(name, bytes, if: condition)
         }
 
@@ -128,7 +128,7 @@ import TestSupport
         let store = DamagingStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 14)
         try oracle.commit(pool)
-        let replica = try await Replica(following: pool, in: store.store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store.store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .seconds(1000))
         try await follower.catchUp()

@@ -9,7 +9,7 @@ import TestSupport
 /// RP8: checkpoints of other programs, which wait for readers of the log and keep writers waiting meanwhile.
 @Suite(.timeLimit(.minutes(60))) struct ForeignCheckpointTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -35,11 +35,11 @@ import TestSupport
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 0), oracle = CommitOracle(seed: 61)
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
         try commit(oracle, pool)
-        var options = Replica.Options.forTests
-        (options.logSize, options.objectSize) = (1 << 30, 1 << 20)
+        var options = Replicator.Options.forTests
+        (options.checkpointSize, options.objectSize) = (1 << 30, 1 << 20)
         // However busy the machine is.
         options.patience = .seconds(3600)
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .forTests)
         if !isReachable {
             store.rate.store(100, ordering: .relaxed)
@@ -60,7 +60,7 @@ import TestSupport
         // The log was read before it was let go.
         #expect(position.generation == 1)
         await replica.stop()
-        try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
@@ -69,12 +69,12 @@ import TestSupport
         let memory = MemoryStore(), oracle = CommitOracle(seed: 63), gate = Gate()
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
         try commit(oracle, pool)
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         options.now = {
             gate.pass()
             return Date()
         }
-        let replica = try await Replica(following: pool, in: memory, options: options)
+        let replica = try await Replicator(of: pool, in: memory, options: options)
         let before = try await replica.waitUntilStored(timeout: .forTests)
         gate.close()
         try commit(oracle, pool)
@@ -85,21 +85,21 @@ import TestSupport
         gate.open()
         #expect(try await replica.waitUntilStored(timeout: .forTests).generation == before.generation + 1)
         await replica.stop()
-        try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
     /// A replica that has not reached its store yet keeps no one waiting either, and lets go of a log that is too large.
-    @Test func unreachableStoreAtTheStartKeepsNoOneWaiting() async throws {
+    @Test func unreachableStoreAtStartBlocksNoCheckpoint() async throws {
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 100), oracle = CommitOracle(seed: 64)
         let path = folder.path("a.db"), other = folder.path("b.db")
         var configuration = DatabaseConfiguration()
         configuration.pool.checkpointSize = 100_000
         let pool = try DatabasePool(.file(path), key: key, configuration: configuration)
         try commit(oracle, pool)
-        var options = Replica.Options.forTests
-        (options.patience, options.largestLog) = (.seconds(3600), 300_000)
-        let replica = try await Replica(following: pool, in: store, options: options)
+        var options = Replicator.Options.forTests
+        (options.patience, options.maximumWALSize) = (.seconds(3600), 300_000)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         for _ in 0..<5 { try commit(oracle, pool) }
         _ = try await Task.detached { try checkpoint(1, .truncate, path) }.value
         // Every few commits, the replica has time to look at the log.
@@ -113,18 +113,18 @@ import TestSupport
         store.rate.store(0, ordering: .relaxed)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
-        try await Replica.restore(to: other, from: memory, key: key)
+        try await Replicator.restore(to: other, from: memory, key: key)
         #expect(try oracle.check(fileAt: other) == oracle.commits)
     }
 
     /// What is too much for the memory is given up: a snapshot has it when the store is back.
-    @Test func muchIsGivenUp() async throws {
+    @Test func snapshotReplacesOversizedBacklog() async throws {
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 1, rate: 0), oracle = CommitOracle(seed: 62)
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
         try commit(oracle, pool)
-        var options = Replica.Options.forTests
-        options.logSize = 1 << 30
-        let replica = try await Replica(following: pool, in: store, options: options)
+        var options = Replicator.Options.forTests
+        options.checkpointSize = 1 << 30
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .forTests)
         store.rate.store(100, ordering: .relaxed)
         for _ in 0..<150 { try commit(oracle, pool) }
@@ -134,7 +134,7 @@ import TestSupport
         store.rate.store(0, ordering: .relaxed)
         #expect(try await replica.waitUntilStored(timeout: .forTests).generation == 2)
         await replica.stop()
-        try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 }

@@ -15,7 +15,7 @@ import TestSupport
     func path(_ name: String) -> String { folder.path(name) }
 
     /// Keys of each kind.
-    static func key(_ kind: String, _ number: UInt8) throws -> Encryption {
+    static func key(_ kind: String, _ number: UInt8) throws -> DatabaseKey {
         var cipher = CipherConfiguration()
         cipher.kdfIterations = 1000
         let bytes = [UInt8](repeating: number, count: 32)
@@ -26,11 +26,11 @@ import TestSupport
         }
     }
 
-    private func change(_ pool: DatabasePool, _ key: Encryption, _ mode: Schema.KeyChangeMode = .inPlace) throws {
+    private func change(_ pool: DatabasePool, _ key: DatabaseKey, _ mode: Schema.KeyChangeMode = .inPlace) throws {
         try pool.changeKey(to: key, mode: mode)
     }
 
-    private func number(_ path: String, _ key: Encryption) throws -> Int? {
+    private func number(_ path: String, _ key: DatabaseKey) throws -> Int? {
         try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT number FROM commits")
     }
 
@@ -39,7 +39,7 @@ import TestSupport
     }
 
     private func store(_ pool: DatabasePool, _ oracle: CommitOracle, commits: Int) async throws {
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         for _ in 0..<commits { try oracle.commit(pool) }
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
@@ -47,7 +47,7 @@ import TestSupport
 
     private func isKeyChanged(_ error: any Error) -> Bool { (error as? DatabaseError)?.reason == .replicaKeyChanged }
 
-    @Test(arguments: ["passphrase", "raw", "salted"]) func followerGoesOnWithTheNewKey(kind: String) async throws {
+    @Test(arguments: ["passphrase", "raw", "salted"]) func followerContinuesAfterKeyChange(kind: String) async throws {
         let old = try Self.key(kind, 1), new = try Self.key(kind, 2), oracle = CommitOracle(seed: 41)
         let pool = try DatabasePool(.file(path("a.db")), key: old)
         // The generations of the new key begin again from 1.
@@ -82,14 +82,14 @@ import TestSupport
         await next.stop()
     }
 
-    private func emptyLog(_ pool: DatabasePool) throws { _ = try pool.barrier { db in try db.main.checkpoint(.truncate) } }
+    private func emptyLog(_ pool: DatabasePool) throws { _ = try pool.barrierWriteWithoutTransaction { db in try db.main.checkpoint(.truncate) } }
 
     private func close(_ pool: DatabasePool) throws { try pool.close() }
 
     private func verify(_ pool: DatabasePool) throws -> Schema.IntegrityReport { try pool.read { db in try db.main.verify() } }
 
     /// A new file has a new salt, and so another section.
-    @Test(arguments: ["passphrase", "raw"]) func followerGoesOnAfterAConversion(kind: String) async throws {
+    @Test(arguments: ["passphrase", "raw"]) func followerContinuesAfterConversion(kind: String) async throws {
         let key = try Self.key(kind, 1), oracle = CommitOracle(seed: 42)
         let pool = try DatabasePool(.file(path("a.db")), key: key)
         try await store(pool, oracle, commits: 6)
@@ -112,7 +112,7 @@ import TestSupport
         await follower.stop()
     }
 
-    @Test func otherPageSizeNeedsANewCopy() async throws {
+    @Test func pageSizeChangeRequiresNewCopy() async throws {
         let key = try Self.key("raw", 1), oracle = CommitOracle(seed: 43)
         let pool = try DatabasePool(.file(path("a.db")), key: key)
         try await store(pool, oracle, commits: 6)
@@ -129,20 +129,20 @@ import TestSupport
         await follower.stop()
     }
 
-    @Test func formerKeyOpensNothingAfterItsRemoval() async throws {
+    @Test func removedFormerKeyOpensNothing() async throws {
         let old = try Self.key("raw", 1), new = try Self.key("raw", 2), oracle = CommitOracle(seed: 44)
         let pool = try DatabasePool(.file(path("a.db")), key: old)
         try await store(pool, oracle, commits: 6)
         let follower = try await ReplicaFollower(at: path("c.db"), following: store, key: old, every: .seconds(1000))
         try await follower.catchUp()
         let former = Set(store.objects.keys).subtracting(["head"])
-        #expect(try await Replica.removeFormerKeys(in: store, key: old) == 0)
+        #expect(try await Replicator.removeContentOfFormerKeys(in: store, key: old) == 0)
         try change(pool, new)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try oracle.commit(pool)
         try await replica.waitUntilStored(timeout: .forTests)
-        await #expect { try await Replica.removeFormerKeys(in: store, key: old) } throws: { isKeyChanged($0) }
-        try await Replica.restore(to: path("b.db"), from: store, key: old)
+        await #expect { try await Replicator.removeContentOfFormerKeys(in: store, key: old) } throws: { isKeyChanged($0) }
+        try await Replicator.restore(to: path("b.db"), from: store, key: old)
         // Files of others stay.
         _ = try await store.put("notes.txt", [1], if: .always)
         _ = try await store.put("0123456789abcdef/notes", [1], if: .always)
@@ -151,12 +151,12 @@ import TestSupport
         for round in 0..<20 {
             try oracle.commit(pool)
             faulty.rate.store(round == 3 ? 60 : 0, ordering: .relaxed)
-            _ = try? await Replica.removeFormerKeys(in: faulty, key: new)
+            _ = try? await Replicator.removeContentOfFormerKeys(in: faulty, key: new)
         }
         #expect(former.isDisjoint(with: store.objects.keys))
         #expect(store.objects["notes.txt"] != nil && store.objects["0123456789abcdef/notes"] != nil)
         #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 1)
-        await #expect { try await Replica.restore(to: path("d.db"), from: store, key: old) } throws: {
+        await #expect { try await Replicator.restore(to: path("d.db"), from: store, key: old) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         await #expect { try await follower.catchUp() } throws: { isKeyChanged($0) }
@@ -167,11 +167,11 @@ import TestSupport
         #expect(try check(oracle, follower) == oracle.commits)
         await follower.stop()
         await replica.stop()
-        try await Replica.restore(to: path("e.db"), from: store, key: new)
+        try await Replicator.restore(to: path("e.db"), from: store, key: new)
         #expect(try number(path("e.db"), new) == oracle.commits)
     }
 
-    @Test func formerKeysGoWithTheRetention() async throws {
+    @Test func retentionRemovesFormerKeys() async throws {
         let old = try Self.key("raw", 1), new = try Self.key("raw", 2), oracle = CommitOracle(seed: 45)
         let pool = try DatabasePool(.file(path("a.db")), key: old)
         try await store(pool, oracle, commits: 6)
@@ -179,20 +179,20 @@ import TestSupport
         try change(pool, new)
         try await store(pool, oracle, commits: 1)
         #expect(former.isSubset(of: store.objects.keys))
-        var options = Replica.Options.forTests
-        (options.retention, options.grace, options.sweepInterval) = (.milliseconds(1), .zero, .zero)
-        let replica = try await Replica(following: pool, in: store, options: options)
+        var options = Replicator.Options.forTests
+        (options.retention, options.gracePeriod, options.sweepInterval) = (.milliseconds(1), .zero, .zero)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         for _ in 0..<5 {
             try oracle.commit(pool)
             try await replica.waitUntilStored(timeout: .forTests)
         }
         await replica.stop()
         #expect(former.isDisjoint(with: store.objects.keys))
-        try await Replica.restore(to: path("b.db"), from: store, key: new)
+        try await Replicator.restore(to: path("b.db"), from: store, key: new)
         #expect(try number(path("b.db"), new) == oracle.commits)
     }
 
-    @Test func manyChangesOfTheKeyStayReadable() async throws {
+    @Test func replicaStaysReadableAfterManyKeyChanges() async throws {
         let oracle = CommitOracle(seed: 46), pool = try DatabasePool(.file(path("a.db")), key: try Self.key("raw", 0))
         for number in 0..<UInt8(18) {
             if number > 0 { try change(pool, try Self.key("raw", number)) }
@@ -200,7 +200,7 @@ import TestSupport
         }
         #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 16)
         for number in [UInt8(2), 10, 17] {
-            try await Replica.restore(to: path("r\(number).db"), from: store, key: try Self.key("raw", number))
+            try await Replicator.restore(to: path("r\(number).db"), from: store, key: try Self.key("raw", number))
             #expect(try self.number(path("r\(number).db"), try Self.key("raw", number)) == Int(number) + 1)
         }
     }

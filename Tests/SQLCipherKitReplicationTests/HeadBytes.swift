@@ -47,18 +47,18 @@ struct HeadBytes {
 }
 
 /// Lists many objects that earlier writers could have left, and long names.
-final class ListingStore: ReplicaStore {
+final class ListingStore: ObjectStore {
     let store = MemoryStore()
 
-    func list(prefix: String) async throws -> [ReplicaObject.Info] {
-        let long = ReplicaObject.Info(name: prefix + "log-0-" + String(repeating: "9", count: 5000), size: 1)
-        return try await store.list(prefix: prefix) + [ReplicaObject.Info](repeating: long, count: 1000)
-            + (0..<100_000).map { ReplicaObject.Info(name: prefix + "log-0-\($0)", size: .max) }
+    func list(prefix: String) async throws -> [StoredObject.Info] {
+        let long = StoredObject.Info(name: prefix + "log-0-" + String(repeating: "9", count: 5000), size: 1)
+        return try await store.list(prefix: prefix) + [StoredObject.Info](repeating: long, count: 1000)
+            + (0..<100_000).map { StoredObject.Info(name: prefix + "log-0-\($0)", size: .max) }
     }
 
-    func get(_ name: String) async throws -> ReplicaObject? { try await store.get(name) }
+    func get(_ name: String) async throws -> StoredObject? { try await store.get(name) }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try await store.put(name, bytes, if: condition)
     }
 

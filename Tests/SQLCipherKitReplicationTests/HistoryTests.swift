@@ -8,7 +8,7 @@ import TestSupport
 /// A copy, a restore and a replica go on only in the history that they have.
 @Suite(.timeLimit(.minutes(60))) struct HistoryTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     let store = MemoryStore()
 
     init() throws {
@@ -28,7 +28,7 @@ import TestSupport
 
     /// Commits numbers, and stores them.
     private func replicate(_ numbers: [Int], _ pool: DatabasePool) async throws {
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         for number in numbers {
             try insert(number, pool)
             try await replica.waitUntilStored(timeout: .forTests)
@@ -68,12 +68,12 @@ import TestSupport
     }
 
     /// The replica that runs while the store goes back stores again what the store has lost.
-    @Test func runningReplicaHealsAStoreThatWentBack() async throws {
+    @Test func replicaHealsStoreRolledBackWhileItRuns() async throws {
         let pool = try pool("a.db")
         try create(pool)
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         options.fanOut = 2
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try insert(0, pool)
         try await replica.waitUntilStored(timeout: .forTests)
         let old = store.objects
@@ -101,7 +101,7 @@ import TestSupport
     }
 
     /// Two machines have gone on from one state.
-    @Test func forkIsRefused() async throws {
+    @Test func followerRefusesForkedHistory() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([1, 2], first)
@@ -111,25 +111,25 @@ import TestSupport
         try await follower.catchUp()
         // Another machine restores from an old copy of the store, and goes on there.
         store.restore(old)
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         try await replicate([100, 101], pool("b.db"))
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         #expect(try numbers(follower.database) == [1, 2, 3, 4])
         #expect((await follower.currentStatus.position).commit > 0)
         await follower.stop()
         // A restore from scratch has the new history, and nothing of the other one.
-        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 2, 100, 101])
     }
 
-    @Test func takingOverIsFollowed() async throws {
+    @Test func followerContinuesAfterTakeover() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([1, 2], first)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
         for round in 0..<4 {
             let path = folder.path("m\(round).db")
-            try await Replica.restore(to: path, from: store, key: key)
+            try await Replicator.restore(to: path, from: store, key: key)
             try await replicate([10 * round + 10, 10 * round + 11], pool("m\(round).db"))
             if round != 1 { try await follower.catchUp() }
         }
@@ -138,48 +138,48 @@ import TestSupport
     }
 
     /// A machine that was superseded comes back: its database lacks what the other one has stored.
-    @Test func oldMachineThatComesBackIsRefused() async throws {
+    @Test func returningOldMachineIsRefused() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([1, 2], first)
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         try await replicate([10], pool("b.db"))
         try insert(3, first)
-        let replica = try await Replica(following: first, in: store, options: .forTests)
+        let replica = try await Replicator(of: first, in: store, options: .forTests)
         #expect(await reason { try await replica.waitUntilStored(timeout: .forTests) } == .replicaForked)
         #expect(await reason { try await replica.waitUntilEnded() } == .replicaForked)
         await replica.stop()
-        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 2, 10])
         // Told to, it begins a history of its own.
         let memory = try #require(try folder.names().first { $0.hasPrefix("a.db-replicated-") })
         unlink(folder.path(memory))
         try await replicate([4], first)
-        try await Replica.restore(to: folder.path("d.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("d.db"), from: store, key: key)
         #expect(try numbers(pool("d.db")) == [1, 2, 3, 4])
     }
 
     /// A machine is lost in a generation whose first snapshot was not complete. No one can restore that, and the next one goes on.
-    @Test func generationWithoutASnapshotIsNoObstacle() async throws {
+    @Test func generationWithoutSnapshotDoesNotBlockTakeover() async throws {
         let first = try pool("a.db"), withoutSnapshots = RefusingStore(store: store)
         try create(first)
         try await replicate([1], first)
         try restartLog(first)
         try insert(2, first)
-        let replica = try await Replica(following: first, in: withoutSnapshots, options: .forTests)
+        let replica = try await Replicator(of: first, in: withoutSnapshots, options: .forTests)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
         try insert(3, first)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
         await replica.stop()
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         try await replicate([10], pool("b.db"))
-        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 10])
     }
 
     /// What is left in a store that has gone back is no part of the history of the writer that heals it, until that has stored a
     /// snapshot: a machine that goes on from there begins another history.
-    @Test func whatIsLeftBeforeHealingBeginsAnotherHistory() async throws {
+    @Test func restoreAfterStoreRollbackStartsNewHistory() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([0], first)
@@ -189,10 +189,10 @@ import TestSupport
         try await follower.catchUp()
         store.restore(old)
         // It claims the store, and gets no further.
-        let replica = try await Replica(following: first, in: RefusingStore(store: store), options: .forTests)
+        let replica = try await Replicator(of: first, in: RefusingStore(store: store), options: .forTests)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .seconds(2)) }
         await replica.stop()
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         try await replicate([10], pool("b.db"))
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         #expect(try numbers(follower.database) == [0, 1, 2, 3])
@@ -201,21 +201,21 @@ import TestSupport
 
     /// Another database begins a history where there is one, and gets no further than its claim. What can be restored is of the
     /// former one, and no one goes on from it to the new one as if that were the same.
-    @Test func anotherDatabaseBeginsAnotherHistory() async throws {
+    @Test func anotherDatabaseStartsNewHistory() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([1], first)
-        let position = try #require(try await Replica.generations(in: store, key: key).last?.last)
+        let position = try #require(try await Replicator.generations(in: store, key: key).last?.last)
         try await replicate([2], first)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
         // It has the salt of the first, and so its objects are with those.
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
         let second = try pool("b.db")
         try insert(100, second)
-        let replica = try await Replica(following: second, in: RefusingStore(store: store), options: .forTests)
+        let replica = try await Replicator(of: second, in: RefusingStore(store: store), options: .forTests)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .seconds(2)) }
         await replica.stop()
-        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 2])
         let copy = folder.path("g.db")
         #expect(await reason { _ = try await ReplicaFollower(at: copy, following: store, key: key) } == .replicaDamaged)
@@ -227,63 +227,63 @@ import TestSupport
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         #expect(try numbers(follower.database) == [1, 2])
         await follower.stop()
-        let former = try await Replica(following: pool("c.db"), in: store, options: .forTests)
+        let former = try await Replicator(of: pool("c.db"), in: store, options: .forTests)
         #expect(await reason { try await former.waitUntilEnded() } == .replicaForked)
         await former.stop()
     }
 
     /// The machine is lost after a conversion of the database, before the first snapshot with the new salt was complete.
-    @Test func whatWasStoredBeforeAConversionCanBeRestored() async throws {
+    @Test func stateBeforeUnfinishedConversionIsRestorable() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([1, 2], first)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
         try convert(first)
-        let replica = try await Replica(following: first, in: RefusingStore(store: store), options: .forTests)
+        let replica = try await Replicator(of: first, in: RefusingStore(store: store), options: .forTests)
         try insert(3, first)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .seconds(2)) }
         await replica.stop()
         #expect(HeadBytes(store.objects["head"] ?? []).sections.count == 2)
-        #expect(try await Replica.generations(in: store, key: key).count == 1)
-        _ = try await Replica.restoreIfMissing(folder.path("b.db"), from: store, key: key)
+        #expect(try await Replicator.generations(in: store, key: key).count == 1)
+        _ = try await Replicator.restoreIfMissing(folder.path("b.db"), from: store, key: key)
         try await replicate([10], pool("b.db"))
-        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try numbers(pool("c.db")) == [1, 2, 10])
         try await follower.catchUp()
         #expect(try numbers(follower.database) == [1, 2, 10])
         await follower.stop()
         // The first one has gone on too, and comes back.
-        let former = try await Replica(following: first, in: store, options: .forTests)
+        let former = try await Replicator(of: first, in: store, options: .forTests)
         #expect(await reason { try await former.waitUntilEnded() } == .replicaForked)
         await former.stop()
     }
 
     /// The machine that goes on gives the database another key, or the one before it does, or converts it. That one comes back.
-    @Test(arguments: ["there", "removed", "here", "conversion"]) func formerMachineIsRefusedAfterAChangeOfTheKey(_ kind: String) async throws {
-        let first = try pool("a.db"), other = try Encryption.raw([UInt8](repeating: 8, count: 32))
+    @Test(arguments: ["there", "removed", "here", "conversion"]) func formerMachineIsRefusedAfterKeyChange(_ kind: String) async throws {
+        let first = try pool("a.db"), other = try DatabaseKey.raw([UInt8](repeating: 8, count: 32))
         try create(first)
         try await replicate([1, 2], first)
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         let second = try pool("b.db")
         try await replicate([10], second)
         let isThere = ["there", "removed"].contains(kind)
         if isThere {
             try change(second, other)
             try await replicate([11], second)
-            if kind == "removed" { try await Replica.removeFormerKeys(in: store, key: other) }
+            if kind == "removed" { try await Replicator.removeContentOfFormerKeys(in: store, key: other) }
         } else if kind == "here" { try change(first, other) } else { try convert(first) }
-        let replica = try await Replica(following: first, in: store, options: .forTests)
+        let replica = try await Replicator(of: first, in: store, options: .forTests)
         try insert(3, first)
         #expect(await reason { try await replica.waitUntilStored(timeout: .forTests) } == .replicaForked)
         await replica.stop()
         let newest = isThere ? other : key
-        try await Replica.restore(to: folder.path("c.db"), from: store, key: newest)
+        try await Replicator.restore(to: folder.path("c.db"), from: store, key: newest)
         let restored = try DatabasePool(.file(folder.path("c.db")), key: newest)
         #expect(try numbers(restored) == [1, 2, 10] + (isThere ? [11] : []))
     }
 
     /// Another database with the same key comes to the store of the first, by mistake. Copies stay with the first.
-    @Test func anotherDatabaseWithTheKeyIsNotFollowed() async throws {
+    @Test func followerRefusesAnotherDatabaseWithSameKey() async throws {
         let first = try pool("a.db"), second = try pool("b.db")
         try create(first)
         try create(second)
@@ -296,31 +296,31 @@ import TestSupport
         await follower.stop()
     }
 
-    private func restartLog(_ pool: DatabasePool) throws { _ = try pool.barrier { db in try db.main.checkpoint(.truncate) } }
+    private func restartLog(_ pool: DatabasePool) throws { _ = try pool.barrierWriteWithoutTransaction { db in try db.main.checkpoint(.truncate) } }
 
     /// Stores no snapshots.
-    private struct RefusingStore: ReplicaStore {
+    private struct RefusingStore: ObjectStore {
         let store: MemoryStore
 
-        func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
-        func get(_ name: String) async throws -> ReplicaObject? { try await store.get(name) }
+        func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
+        func get(_ name: String) async throws -> StoredObject? { try await store.get(name) }
         func delete(_ name: String) async throws { try await store.delete(name) }
 
-        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+        func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
             if name.contains("/snapshot-") { throw StoreFault("no snapshots") }
             return try await store.put(name, bytes, if: condition)
         }
     }
 
     /// An earlier state that was restored on purpose begins another history, of which copies are told.
-    @Test func earlierStateBeginsAnotherHistory() async throws {
+    @Test func restoreOfEarlierStateStartsNewHistory() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([1], first)
-        let position = try #require(try await Replica.generations(in: store, key: key).last?.last)
+        let position = try #require(try await Replicator.generations(in: store, key: key).last?.last)
         try await replicate([2, 3], first)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key, at: .position(position))
         try await replicate([100], pool("b.db"))
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         #expect(try numbers(follower.database) == [1, 2, 3])
@@ -328,7 +328,7 @@ import TestSupport
     }
 
     /// A server whose database is lost starts from a store that has gone back.
-    @Test func missingDatabaseIsNotRestoredFromAStoreThatWentBack() async throws {
+    @Test func restoreIfMissingRefusesRolledBackStore() async throws {
         let first = try pool("a.db"), path = folder.path("a.db")
         try create(first)
         try await replicate([1], first)
@@ -338,31 +338,31 @@ import TestSupport
         for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
         let new = store.objects
         store.restore(old)
-        #expect(await reason { _ = try await Replica.restoreIfMissing(path, from: store, key: key) } == .replicaRolledBack)
+        #expect(await reason { _ = try await Replicator.restoreIfMissing(path, from: store, key: key) } == .replicaRolledBack)
         #expect(!FileManager.default.fileExists(atPath: path))
         store.restore(new)
-        #expect(try await Replica.restoreIfMissing(path, from: store, key: key) != nil)
+        #expect(try await Replicator.restoreIfMissing(path, from: store, key: key) != nil)
         #expect(try numbers(pool("a.db")) == [1, 2, 3])
     }
 
     /// The answer to the head that a claim stores is lost, and the log is restarted before the next claim: it is this database's.
-    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func claimWithoutAnAnswerIsRecognized(seed: UInt64) async throws {
+    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64]) func unansweredClaimIsRecognized(seed: UInt64) async throws {
         let first = try pool("a.db"), faulty = FaultyStore(store, seed: seed, rate: 60)
         try create(first)
         for number in 0..<6 {
-            let replica = try await Replica(following: first, in: faulty, options: .forTests)
+            let replica = try await Replicator(of: first, in: faulty, options: .forTests)
             try insert(number, first)
             _ = try? await replica.waitUntilStored(timeout: .milliseconds(250))
             await replica.stop()
             try restartLog(first)
         }
         try await replicate([6], first)
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try numbers(pool("b.db")) == Array(0..<7))
     }
 
     /// RP3.
-    @Test func copyHasOneFollower() async throws {
+    @Test func secondFollowerOfCopyThrowsBusy() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([1], first)
@@ -375,11 +375,11 @@ import TestSupport
     }
 
     /// RP4: the usual restore by hand. The other file has the key and the salt, as a copy of the database has.
-    @Test func replacedFileBeginsAGeneration() async throws {
-        let path = folder.path("a.db"), salted = try Encryption.raw([UInt8](repeating: 7, count: 32), salt: [UInt8](repeating: 3, count: 16))
+    @Test func replacedFileStartsNewGeneration() async throws {
+        let path = folder.path("a.db"), salted = try DatabaseKey.raw([UInt8](repeating: 7, count: 32), salt: [UInt8](repeating: 3, count: 16))
         try makeFile("other.db", salted, [7, 8])
         try makeFile("a.db", salted, [1])
-        let replica = try await Replica(of: .file(path), key: salted, in: store, options: .forTests)
+        let replica = try await Replicator(of: .file(path), key: salted, in: store, options: .forTests)
         let before = try await replica.waitUntilStored(timeout: .forTests)
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: salted, every: .seconds(1000))
         for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
@@ -392,23 +392,23 @@ import TestSupport
         let position = try await replica.waitUntilStored(timeout: .forTests)
         #expect(position.generation == before.generation + 1)
         await replica.stop()
-        try await Replica.restore(to: folder.path("r.db"), from: store, key: salted)
+        try await Replicator.restore(to: folder.path("r.db"), from: store, key: salted)
         #expect(try numbers(fileAt: "r.db", salted) == [7, 8])
-        try await Replica.restore(to: folder.path("s.db"), from: store, key: salted, at: .position(before))
+        try await Replicator.restore(to: folder.path("s.db"), from: store, key: salted, at: .position(before))
         #expect(try numbers(fileAt: "s.db", salted) == [1])
         // What the other file has does not come after what the copy has.
         #expect(await reason { try await follower.catchUp() } == .replicaForked)
         await follower.stop()
     }
 
-    private func makeFile(_ name: String, _ key: Encryption, _ numbers: [Int]) throws {
+    private func makeFile(_ name: String, _ key: DatabaseKey, _ numbers: [Int]) throws {
         let pool = try DatabasePool(.file(folder.path(name)), key: key)
         try create(pool)
         for number in numbers { try insert(number, pool) }
         try close(pool)
     }
 
-    private func numbers(fileAt name: String, _ key: Encryption) throws -> [Int] {
+    private func numbers(fileAt name: String, _ key: DatabaseKey) throws -> [Int] {
         try Connection(.file(folder.path(name)), key: key).fetchAll(Int.self, "SELECT x FROM t ORDER BY x")
     }
 
@@ -416,11 +416,11 @@ import TestSupport
 
     /// RP2: a store that shows old heads, and lists late, does not make a replica remove what it needs.
     @Test(arguments: [1, 2, 3, 4]) func staleReadsRemoveNothing(seed: UInt64) async throws {
-        let store = HostileStore(seed: seed), first = try pool("a.db"), other = try Encryption.raw([UInt8](repeating: 9, count: 32))
-        var options = Replica.Options.forTests
-        (options.grace, options.sweepInterval, options.retention) = (.zero, .zero, .milliseconds(200))
+        let store = HostileStore(seed: seed), first = try pool("a.db"), other = try DatabaseKey.raw([UInt8](repeating: 9, count: 32))
+        var options = Replicator.Options.forTests
+        (options.gracePeriod, options.sweepInterval, options.retention) = (.zero, .zero, .milliseconds(200))
         try create(first)
-        var replica = try await Replica(following: first, in: store, options: options)
+        var replica = try await Replicator(of: first, in: store, options: options)
         for number in 0..<10 {
             try insert(number, first)
             try await replica.waitUntilStored(timeout: .forTests)
@@ -428,27 +428,27 @@ import TestSupport
         await replica.stop()
         try change(first, other)
         store.behave(stale: 50, failing: 0)
-        replica = try await Replica(following: first, in: store, options: options)
+        replica = try await Replicator(of: first, in: store, options: options)
         for number in 10..<60 {
             try insert(number, first)
             _ = try? await replica.waitUntilStored(timeout: .milliseconds(100))
-            if number % 20 == 0 { _ = try? await Replica.removeFormerKeys(in: store, key: other) }
+            if number % 20 == 0 { _ = try? await Replicator.removeContentOfFormerKeys(in: store, key: other) }
         }
         store.behave(stale: 0, failing: 0)
         try await replica.waitUntilStored(timeout: .forTests)
-        try await Replica.removeFormerKeys(in: store, key: other)
+        try await Replicator.removeContentOfFormerKeys(in: store, key: other)
         await replica.stop()
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: other)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: other)
         let restored = try DatabasePool(.file(folder.path("b.db")), key: other)
         #expect(try numbers(restored) == Array(0..<60))
     }
 
-    private func change(_ pool: DatabasePool, _ key: Encryption) throws { try pool.changeKey(to: key) }
+    private func change(_ pool: DatabasePool, _ key: DatabaseKey) throws { try pool.changeKey(to: key) }
 
     private func convert(_ pool: DatabasePool) throws { try pool.changeKey(to: key, mode: .newFile) }
 
     /// RP10: a flipped bit is no change of the key.
-    @Test func changedHeadIsNotTakenForAChangedKey() async throws {
+    @Test func damagedHeadIsNotReportedAsKeyChange() async throws {
         let first = try pool("a.db")
         try create(first)
         try await replicate([1], first)
@@ -463,16 +463,16 @@ import TestSupport
     }
 
     /// The form that was never released is refused in words.
-    @Test func formerFormIsRefused() async throws {
+    @Test func unreleasedStoreFormatIsRefused() async throws {
         _ = try await store.put("manifest", Array("SCKM".utf8) + [1, 0, 0], if: .always)
         let first = try pool("a.db")
-        await #expect { try await Replica.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
+        await #expect { try await Replicator.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
             "\($0)".contains("unreleased version")
         }
-        await #expect { try await Replica.restoreIfMissing(folder.path("b.db"), from: store, key: key) } throws: {
+        await #expect { try await Replicator.restoreIfMissing(folder.path("b.db"), from: store, key: key) } throws: {
             "\($0)".contains("unreleased version")
         }
-        let replica = try await Replica(following: first, in: store, options: .forTests)
+        let replica = try await Replicator(of: first, in: store, options: .forTests)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
         #expect("\(String(describing: await replica.currentStatus.error))".contains("unreleased version"))
         await replica.stop()

@@ -8,16 +8,16 @@ import TestSupport
 /// A store that means harm: it can withhold what it has, but not make a program work or wait without end.
 @Suite(.timeLimit(.minutes(60))) struct HostileStoreTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
         key = try CommitOracle.key
     }
 
-    private func stored(_ store: any ReplicaStore, _ key: Encryption, commits: Int = 3) async throws -> DatabasePool {
+    private func stored(_ store: any ObjectStore, _ key: DatabaseKey, commits: Int = 3) async throws -> DatabasePool {
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key), oracle = CommitOracle(seed: 31)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         for _ in 0..<commits {
             try oracle.commit(pool)
             try await replica.waitUntilStored(timeout: .forTests)
@@ -26,20 +26,20 @@ import TestSupport
         return pool
     }
 
-    private func expectDamage(_ store: any ReplicaStore, _ key: Encryption, _ text: String) async throws {
-        await #expect { try await Replica.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
+    private func expectDamage(_ store: any ObjectStore, _ key: DatabaseKey, _ text: String) async throws {
+        await #expect { try await Replicator.restore(to: folder.path("b.db"), from: store, key: key) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged && "\($0)".contains(text)
         }
         #expect(!FileManager.default.fileExists(atPath: folder.path("b.db")))
-        await #expect(throws: DatabaseError.self) { try await Replica.generations(in: store, key: key) }
+        await #expect(throws: DatabaseError.self) { try await Replicator.generations(in: store, key: key) }
         await #expect(throws: DatabaseError.self) {
             try await ReplicaFollower(at: folder.path("c.db"), following: store, key: key)
         }
     }
 
     /// A section costs a key derivation: a second, or what the database's settings say.
-    @Test(arguments: [17, 65535]) func manySectionsAreRefused(count: Int) async throws {
-        let store = MemoryStore(), key = try Encryption.passphrase("correct horse")
+    @Test(arguments: [17, 65535]) func headWithTooManySectionsIsRefused(count: Int) async throws {
+        let store = MemoryStore(), key = try DatabaseKey.passphrase("correct horse")
         _ = try await stored(store, CommitOracle.key)
         store.change("head") { bytes in
             var forged = HeadBytes(bytes)
@@ -57,7 +57,7 @@ import TestSupport
         let store = MemoryStore()
         var cipher = CipherConfiguration()
         cipher.kdfIterations = 1000
-        let key = try Encryption.passphrase("correct horse", cipher: cipher)
+        let key = try DatabaseKey.passphrase("correct horse", cipher: cipher)
         _ = try await stored(store, key)
         // Sections of other salts, and of the same: the key opens the oldest.
         store.change("head") { bytes in
@@ -70,7 +70,7 @@ import TestSupport
             }
             bytes = forged.bytes
         }
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
     }
 
     @Test func restoringCanBeCancelledBetweenSections() async throws {
@@ -88,18 +88,18 @@ import TestSupport
         // As many derivations as can be, of which none begins after the cancellation.
         var cipher = CipherConfiguration()
         cipher.kdfIterations = 100_000
-        let passphrase = try Encryption.passphrase("correct horse", cipher: cipher), path = folder.path("b.db")
-        let task = Task { try await Replica.restore(to: path, from: store, key: passphrase) }
+        let passphrase = try DatabaseKey.passphrase("correct horse", cipher: cipher), path = folder.path("b.db")
+        let task = Task { try await Replicator.restore(to: path, from: store, key: passphrase) }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
     /// Each of them would be asked for in a list.
-    @Test func removedSectionsWithoutEndAreRefused() async throws {
+    @Test func headWithTooManyRemovedSectionsIsRefused() async throws {
         let store = MemoryStore(), pool = try await stored(store, key)
         store.change("head") { bytes in bytes.insert(contentsOf: [UInt8](repeating: 1, count: 8 * 100), at: 6); bytes[5] = 100 }
         try await expectDamage(store, key, "removed sections")
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
         let error = await replica.currentStatus.error
         #expect(error?.reason == .replicaDamaged)
@@ -118,7 +118,7 @@ import TestSupport
     }
 
     /// Such as an authentic block again and again.
-    @Test func objectsThatGrowAreRefused() async throws {
+    @Test func oversizedObjectsAreRefused() async throws {
         let store = MemoryStore()
         _ = try await stored(store, key)
         var refused = 0
@@ -127,7 +127,7 @@ import TestSupport
             store.change(name) { $0 += $0 }
             do {
                 // Such as the opening's copy in link 1.
-                try await Replica.restore(to: folder.path("b.db"), from: store, key: key, replacing: true)
+                try await Replicator.restore(to: folder.path("b.db"), from: store, key: key, replacing: true)
                 #expect(name.contains("/log-"), "\(name)")
             } catch let error as DatabaseError {
                 #expect(error.reason == .replicaDamaged)
@@ -140,16 +140,16 @@ import TestSupport
     }
 
     /// What a store lists is not believed.
-    @Test func listsWithoutEndDoNotFillTheHead() async throws {
+    @Test func endlessListingsDoNotGrowTheHead() async throws {
         let store = ListingStore(), pool = try await stored(store, key)
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         options.sweepInterval = .zero
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         for _ in 0..<10 { try await replica.waitUntilStored(timeout: .forTests) }
         await replica.stop()
         let head = try #require(store.store.objects["head"])
         #expect(head.count < 10_000)
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
     }
 
     private func impatientStore() throws -> FolderStore {
@@ -158,7 +158,7 @@ import TestSupport
         return store
     }
 
-    @Test func lockThatIsNotReleasedIsAnError() async throws {
+    @Test func unreleasedStoreLockThrows() async throws {
         let store = try impatientStore()
         try await store.put("head", [1], if: .isAbsent)
         let other = open(folder.path("store/~lock"), O_RDWR | O_CLOEXEC)

@@ -12,7 +12,7 @@ import TestSupport
     private static let endings = ["/", "//", "/.", "\0", "\0.db"]
 
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     let store = MemoryStore()
 
     init() throws {
@@ -20,9 +20,9 @@ import TestSupport
         key = try CommitOracle.key
     }
 
-    @Test(arguments: Way.allCases) func pathsThatNoOpeningTakesAreRefused(way: Way) async throws {
+    @Test(arguments: Way.allCases) func unopenablePathsAreRefused(way: Way) async throws {
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path), key: key)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
@@ -41,8 +41,8 @@ import TestSupport
         case .backup: try Connection(.file(path), key: key).main.backup(toFileAt: new)
         case .salvage: _ = try DatabaseConverter.salvage(fileAt: path, key: key, to: new)
         case .recoveryCopy: try Connection(.file(path), key: key).main.writeRecoveryCopy(toFileAt: new)
-        case .restore: try await Replica.restore(to: new, from: store, key: key)
-        case .restoreIfMissing: try await Replica.restoreIfMissing(new, from: store, key: key)
+        case .restore: try await Replicator.restore(to: new, from: store, key: key)
+        case .restoreIfMissing: try await Replicator.restoreIfMissing(new, from: store, key: key)
         case .follow: await (try ReplicaFollower(at: new, following: store, key: key)).stop()
         }
     }

@@ -8,7 +8,7 @@ import TestSupport
 /// Arguments beyond all bounds, and stores in which there is something else.
 @Suite struct ReplicaArgumentTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -26,15 +26,15 @@ import TestSupport
     }
 
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(1)])
-    func anyDurationIsAccepted(duration: Duration) async throws {
+    func replicaAcceptsAnyDuration(duration: Duration) async throws {
         let store = MemoryStore(), (pool, oracle) = try source()
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         // An interval of centuries would be waited for.
         options.interval = min(duration, .milliseconds(20))
         options.snapshotInterval = duration
         options.retention = duration
-        options.grace = duration
-        let replica = try await Replica(following: pool, in: store, options: options)
+        options.gracePeriod = duration
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .seconds(Int64.max))
         async let first: Void = replica.stop()
         async let second: Void = replica.stop()
@@ -46,19 +46,19 @@ import TestSupport
         await follower.stop()
     }
 
-    @Test func anyTimeIsAccepted() async throws {
+    @Test func restoreAcceptsAnyTimeOrThrows() async throws {
         let store = MemoryStore(), (pool, oracle) = try source()
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         for seconds in [1e30, .infinity, .greatestFiniteMagnitude] {
-            try await Replica.restore(
+            try await Replicator.restore(
                 to: folder.path("b.db"), from: store, key: key, at: .time(Date(timeIntervalSince1970: seconds)), replacing: true)
             #expect(try oracle.check(fileAt: folder.path("b.db")) == 3)
         }
         for seconds in [-1e30, -.infinity, -1, .nan] {
             await #expect {
-                try await Replica.restore(
+                try await Replicator.restore(
                     to: folder.path("c.db"), from: store, key: key, at: .time(Date(timeIntervalSince1970: seconds)))
             } throws: { ($0 as? DatabaseError)?.reason == .invalidArgument }
             #expect(!FileManager.default.fileExists(atPath: folder.path("c.db")))
@@ -66,7 +66,7 @@ import TestSupport
     }
 
     /// Neither waited for nor read into memory.
-    @Test(arguments: ["pipe", "folder", "huge"]) func whatIsNoObjectIsRefused(kind: String) async throws {
+    @Test(arguments: ["pipe", "folder", "huge"]) func pipeFolderOrHugeFileAsHeadThrows(kind: String) async throws {
         let (pool, _) = try source()
         let store = try FolderStore(folder.path("store"))
         let path = folder.path("store/head")
@@ -78,20 +78,20 @@ import TestSupport
             #expect(truncate(path, 1 << 40) == 0)
         }
         await #expect(throws: (any Error).self) { try await store.get("head") }
-        await #expect(throws: (any Error).self) { try await Replica.restore(to: folder.path("b.db"), from: store, key: key) }
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        await #expect(throws: (any Error).self) { try await Replicator.restore(to: folder.path("b.db"), from: store, key: key) }
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         await #expect(throws: (any Error).self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
         #expect(await replica.currentStatus.error != nil)
         await replica.stop()
     }
 
     /// A follower's process that ends between restoring the copy and writing down how far it is leaves such a state.
-    @Test func copyWithoutKnownStateIsReplaced() async throws {
+    @Test func copyWithoutRecordedStateIsReplaced() async throws {
         let store = MemoryStore(), (pool, oracle) = try source()
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         let path = folder.path("b.db")
-        try await Replica.restore(to: path, from: store, key: key)
+        try await Replicator.restore(to: path, from: store, key: key)
         let none = #"{"term":[0,0,0,0,0,0,0,0],"link":0,"tag":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#
         try Data(#"{"generation":0,"place":{"frames":0,"commits":0,"predecessor":[]},"held":{"sections":[],"place":\#(none),"ancestry":[],"generation":0}}"#.utf8)
             .write(to: URL(fileURLWithPath: path + "-replica"))
@@ -104,7 +104,7 @@ import TestSupport
         await follower.stop()
     }
 
-    @Test func firstRestoreThatFailsLeavesNothing() async throws {
+    @Test func failedFirstRestoreLeavesNoFile() async throws {
         let path = folder.path("b.db")
         for _ in 0..<2 {
             await #expect(throws: DatabaseError.self) { try await ReplicaFollower(at: path, following: MemoryStore(), key: key) }
@@ -112,9 +112,9 @@ import TestSupport
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
     }
 
-    @Test func fileThatIsNoReplicaIsLeftAlone() async throws {
+    @Test func followerDoesNotReplaceForeignFile() async throws {
         let store = MemoryStore(), (pool, _) = try source()
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         let path = folder.path("b.db"), content = Data("another's".utf8)

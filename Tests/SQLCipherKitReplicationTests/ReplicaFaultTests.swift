@@ -10,17 +10,17 @@ import TestSupport
 @Suite struct ReplicaFaultTests {
     static let seeds: [UInt64] = LongTests.areOn ? Array(1...60) : [1, 2, 3]
 
-    @Test(arguments: seeds) func faultsLoseNothing(seed: UInt64) async throws {
+    @Test(arguments: seeds) func storeFaultsLoseNoCommit(seed: UInt64) async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
         let memory = MemoryStore(), store = FaultyStore(memory, seed: seed, rate: 30)
         var random = SeededGenerator(state: seed &+ 1000)
         let oracle = CommitOracle(seed: seed)
         let pool = try DatabasePool(.file(path("a.db")), key: key)
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         options.interval = .milliseconds(5)
         var stored = 0
-        var replica = try await Replica(following: pool, in: store, options: options), formers: [Replica] = []
+        var replica = try await Replicator(of: pool, in: store, options: options), formers: [Replicator] = []
         for round in 0..<40 {
             for _ in 0..<Int.random(in: 1..<8, using: &random) { try oracle.commit(pool) }
             switch Int.random(in: 0..<8, using: &random) {
@@ -30,15 +30,15 @@ import TestSupport
             case 4:
                 // Another replica takes over, while the first one still runs.
                 formers.append(replica)
-                replica = try await Replica(following: pool, in: store, options: options)
+                replica = try await Replicator(of: pool, in: store, options: options)
                 if Bool.random(using: &random) { await formers.last?.stop() }
             case 5:
                 await replica.stop()
-                replica = try await Replica(following: pool, in: store, options: options)
+                replica = try await Replicator(of: pool, in: store, options: options)
             case 6 where stored > 0:
                 let file = path("r\(round).db")
                 // The line is good for whoever restores.
-                try await Replica.restore(to: file, from: memory, key: key)
+                try await Replicator.restore(to: file, from: memory, key: key)
                 #expect(try oracle.check(fileAt: file) >= stored)
             default: try await Task.sleep(for: .milliseconds(10))
             }
@@ -46,10 +46,10 @@ import TestSupport
         store.rate.store(0, ordering: .relaxed)
         // One that began earlier may have taken over later.
         for former in formers + [replica] { await former.stop() }
-        replica = try await Replica(following: pool, in: store, options: options)
+        replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
-        try await Replica.restore(to: path("b.db"), from: memory, key: key)
+        try await Replicator.restore(to: path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
         #expect(store.faults.load(ordering: .relaxed) > 0)
     }
@@ -58,9 +58,9 @@ import TestSupport
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         let memory = MemoryStore(), store = FaultyStore(memory, seed: 99, rate: 0), oracle = CommitOracle(seed: 99)
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
-        var options = Replica.Options.forTests
-        options.largestLog = 300_000
-        let replica = try await Replica(following: pool, in: store, options: options)
+        var options = Replicator.Options.forTests
+        options.maximumWALSize = 300_000
+        let replica = try await Replicator(of: pool, in: store, options: options)
         for _ in 0..<5 { try oracle.commit(pool) }
         let before = try await replica.waitUntilStored(timeout: .forTests)
         // A short one: the log waits.
@@ -78,9 +78,9 @@ import TestSupport
         store.rate.store(0, ordering: .relaxed)
         #expect(try await replica.waitUntilStored(timeout: .forTests).generation == before.generation + 1)
         await replica.stop()
-        try await Replica.restore(to: folder.path("b.db"), from: memory, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: memory, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
-        try await Replica.restore(to: folder.path("c.db"), from: memory, key: key, at: .position(before))
+        try await Replicator.restore(to: folder.path("c.db"), from: memory, key: key, at: .position(before))
         #expect(try oracle.check(fileAt: folder.path("c.db")) == 5)
     }
 }

@@ -8,13 +8,13 @@ import TestSupport
 @Suite struct ReplicaFormatTests {
     /// A reader that was written after the article alone restores the newest state, with two terms, pages of the index, and links
     /// that no head knows yet.
-    @Test func anotherReaderRestoresIt() async throws {
+    @Test func independentReaderRestoresReplica() async throws {
         let folder = try TemporaryFolder(), store = try FolderStore(folder.path("store")), oracle = CommitOracle(seed: 91)
         let key = try CommitOracle.key, pool = try DatabasePool(.file(folder.path("a.db")), key: key)
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         (options.fanOut, options.snapshotInterval) = (2, .seconds(1000))
         for _ in 0..<2 {
-            let replica = try await Replica(following: pool, in: store, options: options)
+            let replica = try await Replicator(of: pool, in: store, options: options)
             for _ in 0..<45 {
                 try oracle.commit(pool)
                 try await replica.waitUntilStored(timeout: .forTests)

@@ -4,7 +4,7 @@ import TestSupport
 
 /// The machine in Tests/Proofs/ReplicaProof, for a short time.
 @Suite struct ReplicaKillTests {
-    @Test func killsLoseNothing() throws {
+    @Test func killedReplicaLosesNoCommit() throws {
         let outcome = try Command.run(
             BuildProducts.executable("ReplicaProof"), LongTests.areOn ? ["--minutes", "2"] : ["--cases", "1"])
         #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")

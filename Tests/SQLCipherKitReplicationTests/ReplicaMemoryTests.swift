@@ -9,7 +9,7 @@ import TestSupport
 /// What readers and writers keep in memory, however much comes after the head that a store shows.
 @Suite(.timeLimit(.minutes(60))) struct ReplicaMemoryTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     let store = OldHeadStore()
 
     init() throws {
@@ -32,10 +32,10 @@ import TestSupport
     private static let count = 8
 
     /// A replica and a follower; what is committed next is in an object for each commit.
-    private func begin() async throws -> (DatabasePool, Replica, ReplicaFollower) {
+    private func begin() async throws -> (DatabasePool, Replicator, ReplicaFollower) {
         let pool = try pool("a.db")
         try await pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)") }
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
         try await replica.waitUntilStored()
         let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .milliseconds(10))
         try await follower.catchUp()
@@ -54,21 +54,21 @@ import TestSupport
         await replica.stop()
         store.showKeptHead()
         let before = store.logBytes
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try rows("b.db") == Self.count)
         // Of 28 megabytes, fourteen are kept.
         let read = store.logBytes - before
         #expect(read > 40_000_000 && read < 45_000_000, "\(read)")
-        let next = try await Replica(following: try self.pool("b.db"), in: store)
+        let next = try await Replicator(of: try self.pool("b.db"), in: store)
         try await next.waitUntilStored()
         await next.stop()
-        try await Replica.restore(to: folder.path("c.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("c.db"), from: store, key: key)
         #expect(try rows("c.db") == Self.count)
         #expect(store.largestPut < 17 << 20, "\(store.largestPut)")
     }
 
     /// RP6: 10 GB of changes a day are two hundred objects an hour, and 7 days' retention keeps them for 8 days.
-    @Test func headOfWeeksOfMuchDoesNotGrow() throws {
+    @Test func headStaysSmallOverWeeksOfHeavyWriting() throws {
         var contents = ReplicaContents(), week = 0, largest = [Int](repeating: 0, count: 6)
         let term = [UInt8](repeating: 0xff, count: 8), tag = [UInt8](repeating: 1, count: 16)
         for hour in 0..<6 * 7 * 24 {
@@ -98,7 +98,7 @@ import TestSupport
     }
 
     /// A follower that was away, as on a machine that slept, reads the head before it has read everything since.
-    @Test func longSleepIsCaughtUpByTheIndex() async throws {
+    @Test func followerCatchesUpAfterSleepByIndex() async throws {
         let (pool, replica, follower) = try await begin()
         store.holdReads()
         for _ in 0..<Self.count {
@@ -117,7 +117,7 @@ import TestSupport
 }
 
 /// Shows an old head, or stops reads of links, when it is told to.
-final class OldHeadStore: ReplicaStore {
+final class OldHeadStore: ObjectStore {
     private struct State {
         var head: [UInt8]?
         var logBytes = 0, logBytesAtFirstHead: Int?, largestPut = 0
@@ -148,10 +148,10 @@ final class OldHeadStore: ReplicaStore {
         isHolding.store(false, ordering: .sequentiallyConsistent)
     }
 
-    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
+    func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
     func delete(_ name: String) async throws { try await store.delete(name) }
 
-    func get(_ name: String) async throws -> ReplicaObject? {
+    func get(_ name: String) async throws -> StoredObject? {
         while name.contains("/log-"), isHolding.load(ordering: .sequentiallyConsistent) { try await Task.sleep(for: .milliseconds(1)) }
         let object = try await store.get(name)
         state.withLock { state in
@@ -161,7 +161,7 @@ final class OldHeadStore: ReplicaStore {
         return object
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         state.withLock { $0.largestPut = max($0.largestPut, bytes.count) }
         return try await store.put(name, bytes, if: condition)
     }

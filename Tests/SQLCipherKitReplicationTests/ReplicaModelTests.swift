@@ -11,12 +11,12 @@ import TestSupport
 /// one committed state of one writer, and to come after what was there.
 @Suite(.timeLimit(.minutes(60))) struct ReplicaModelTests {
     /// The first seed is that of all tests, so that it can be chosen.
-    @Test(arguments: [Seed.value] + (2...6)) func everyStateIsCommittedAndNothingGoesBack(seed: UInt64) async throws {
+    @Test(arguments: [Seed.value] + (2...6)) func randomReplicationShowsOnlyCommittedStates(seed: UInt64) async throws {
         try await ReplicaModel(seed: seed).run(steps: 40)
     }
 
     /// Other seeds, four at a time, for ten minutes.
-    @Test(.enabled(if: LongTests.areOn)) func forTenMinutes() async throws {
+    @Test(.enabled(if: LongTests.areOn)) func randomReplicationRunsForTenMinutes() async throws {
         let end = ContinuousClock.now + .seconds(600)
         let count = await withTaskGroup(of: Int.self) { group in
             for worker in 0..<4 as Range<UInt64> { group.addTask { await Self.run(from: worker, until: end) } }
@@ -55,13 +55,13 @@ private struct StateTree {
 /// One run. Its databases have a row for each commit, and the identity of the last one.
 private final class ReplicaModel {
     private let folder: TemporaryFolder
-    private let key: Encryption
+    private let key: DatabaseKey
     private let store: HostileStore
     private let seed: UInt64
     private var random: SeededGenerator
     private var tree = StateTree()
     /// The machine that has taken over last, and the replicas before its own.
-    private var pool: DatabasePool, replica: Replica, formers: [(pool: DatabasePool, replica: Replica)] = []
+    private var pool: DatabasePool, replica: Replicator, formers: [(pool: DatabasePool, replica: Replicator)] = []
     private var follower: ReplicaFollower?, followed = 0
     /// What the present writer was told to be stored.
     private var acknowledged = 0
@@ -82,15 +82,15 @@ private final class ReplicaModel {
             try db.execute("INSERT INTO state VALUES (0)")
             try db.execute("CREATE TABLE t(x)")
         }
-        replica = try await Replica(following: pool, in: store, options: Self.options)
+        replica = try await Replicator(of: pool, in: store, options: Self.options)
         try await replica.waitUntilStored(timeout: .forTests)
     }
 
-    private static var options: Replica.Options {
-        var options = Replica.Options.forTests
+    private static var options: Replicator.Options {
+        var options = Replicator.Options.forTests
         options.interval = .milliseconds(5)
-        options.logSize = 60_000
-        (options.grace, options.retention, options.sweepInterval) = (.milliseconds(20), .seconds(3), .milliseconds(20))
+        options.checkpointSize = 60_000
+        (options.gracePeriod, options.retention, options.sweepInterval) = (.milliseconds(20), .seconds(3), .milliseconds(20))
         return options
     }
 
@@ -180,7 +180,7 @@ private final class ReplicaModel {
     private func convert() async throws {
         await replica.stop()
         try change(pool)
-        replica = try await Replica(following: pool, in: store, options: Self.options)
+        replica = try await Replicator(of: pool, in: store, options: Self.options)
         if isBack { (acknowledged, isBack) = (0, false) }
     }
 
@@ -192,7 +192,7 @@ private final class ReplicaModel {
     /// - Returns: the state and the file; nil if the restore has failed.
     private func restored() async throws -> (state: Int, path: String)? {
         let path = path()
-        do { try await Replica.restore(to: path, from: store, key: key) } catch {
+        do { try await Replicator.restore(to: path, from: store, key: key) } catch {
             failure = "\(error)"
             #expect(!FileManager.default.fileExists(atPath: path))
             return nil
@@ -220,7 +220,7 @@ private final class ReplicaModel {
         formers.append((pool, replica))
         if below(2) == 0 { await replica.stop() }
         pool = try DatabasePool(.file(path), key: key)
-        replica = try await Replica(following: pool, in: store, options: Self.options)
+        replica = try await Replicator(of: pool, in: store, options: Self.options)
         // What the former writer has is no longer promised.
         (acknowledged, isBack) = (0, false)
     }
@@ -232,7 +232,7 @@ private final class ReplicaModel {
             try close(pool)
             pool = try DatabasePool(.file(path), key: key)
         }
-        replica = try await Replica(following: pool, in: store, options: Self.options)
+        replica = try await Replicator(of: pool, in: store, options: Self.options)
         if isBack { (acknowledged, isBack) = (0, false) }
     }
 
@@ -265,7 +265,7 @@ private final class ReplicaModel {
         store.behave(stale: 0, failing: 0)
         for former in formers { await former.replica.stop() }
         for round in 0..<3 {
-            if await replica.currentStatus.isEnded { replica = try await Replica(following: pool, in: store, options: Self.options) }
+            if await replica.currentStatus.isEnded { replica = try await Replicator(of: pool, in: store, options: Self.options) }
             // A replica that runs finds out that the store has gone back when it replaces the head, and also that a former writer,
             // which has more than the store, has taken over since and ended.
             do { try await commitAndWait(5) } catch let error as DatabaseError {

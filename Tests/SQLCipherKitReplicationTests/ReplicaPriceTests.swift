@@ -9,7 +9,7 @@ import TestSupport
 /// What replication costs a store: requests, and bytes.
 @Suite(.timeLimit(.minutes(60))) struct ReplicaPriceTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     let store = CountingStore()
 
     init() throws {
@@ -31,11 +31,11 @@ import TestSupport
     }
 
     /// RP6: a steady trickle, in a sixtieth of the time. Nothing is read, and nothing is stored while nothing is committed.
-    @Test func trickleIsCheap() async throws {
+    @Test func steadyTrickleMakesFewRequests() async throws {
         let pool = try database()
-        var options = Replica.Options()
+        var options = Replicator.Options()
         options.interval = .milliseconds(10)
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored()
         let before = store.figures, status = await replica.currentStatus, start = ContinuousClock.now
         let count = LongTests.areOn ? 6000 : 600
@@ -59,11 +59,11 @@ import TestSupport
     }
 
     /// Replacing the head is a request as well: after every second link, here.
-    @Test func headsCountAsRequests() async throws {
+    @Test func headUpdatesCountTowardRequestRate() async throws {
         let pool = try database()
-        var options = Replica.Options()
+        var options = Replicator.Options()
         (options.interval, options.fanOut) = (.milliseconds(50), 2)
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored()
         let before = store.figures.puts, start = ContinuousClock.now
         while .now - start < .seconds(2) {
@@ -78,8 +78,8 @@ import TestSupport
     }
 
     /// Callers that wait are served at once, and leave no debt that commits after them would have to wait for.
-    @Test func afterManyCallsThatWaitCommitsAreStoredSoon() async throws {
-        let pool = try database(), replica = try await Replica(following: pool, in: store)
+    @Test func commitAfterManyWaitsIsStoredPromptly() async throws {
+        let pool = try database(), replica = try await Replicator(of: pool, in: store)
         for _ in 0..<30 {
             try commit(pool)
             try await replica.waitUntilStored()
@@ -101,9 +101,9 @@ import TestSupport
     /// The head does not grow, however much was stored.
     @Test func headDoesNotGrow() async throws {
         let pool = try database()
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         options.fanOut = 1
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored()
         var largest: [Int] = []
         let commits = LongTests.areOn ? 300 : 100
@@ -117,10 +117,10 @@ import TestSupport
         await replica.stop()
         print("largest heads: \(largest)")
         #expect(largest.allSatisfy { $0 < 6000 })
-        try await Replica.restore(to: folder.path("b.db"), from: store.store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store.store, key: key)
         #expect(try rows("b.db") == largest.count * commits)
         // By way of the pages of the index.
-        let range = try #require(try await Replica.generations(in: store.store, key: key).last)
+        let range = try #require(try await Replicator.generations(in: store.store, key: key).last)
         #expect(range.last.commit >= UInt64(largest.count * commits))
     }
 
@@ -130,13 +130,13 @@ import TestSupport
 
     /// 10 GB a day with a week's retention, in a millionth of the time: more and more is stored and removed, and neither the head
     /// nor the number of objects grows.
-    @Test func retentionKeepsHeadAndStoreSmall() async throws {
+    @Test func retentionBoundsHeadAndObjectCount() async throws {
         let pool = try database()
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         (options.interval, options.fanOut) = (.milliseconds(10), 1)
-        (options.retention, options.grace, options.sweepInterval) = (.milliseconds(500), .milliseconds(50), .milliseconds(20))
+        (options.retention, options.gracePeriod, options.sweepInterval) = (.milliseconds(500), .milliseconds(50), .milliseconds(20))
         options.snapshotInterval = .milliseconds(200)
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored()
         let text = String(repeating: "0123456789", count: 1000)
         var heads: [Int] = [], objects: [Int] = []
@@ -157,28 +157,28 @@ import TestSupport
         try await suspendUntil("what is old is removed") { store.store.objects.count < max(20, store.figures.puts / 4) }
         await replica.stop()
         let rows = try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try self.rows("b.db") == rows)
     }
 
     /// At most a fifth more than the snapshot and the log from there to the state, with objects of the default size.
-    @Test func restoreReadsAFifthMoreThanItNeeds() async throws {
+    @Test func restoreReadsAtMostFifthMoreThanNeeded() async throws {
         let pool = try database(), text = String(repeating: "0123456789", count: 20_000)
         for _ in 0..<40 { try await pool.write { db in try db.execute("INSERT INTO note(text) VALUES (\(text))") } }
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
         try await replica.waitUntilStored()
         let start = await replica.currentStatus
-        var states: [(position: Replica.Position, needed: Int)] = []
+        var states: [(position: Replicator.Position, needed: Int)] = []
         for _ in 0..<24 {
             try await pool.write { db in try db.execute("UPDATE note SET text = text || 'x' WHERE id = 1") }
             let position = try await replica.waitUntilStored()
-            states.append((position, start.snapshotBytes + (await replica.currentStatus.logBytes) - start.logBytes))
+            states.append((position, start.snapshotBytes + (await replica.currentStatus.walBytes) - start.walBytes))
         }
         await replica.stop()
         var ratios: [Double] = []
         for (index, (position, needed)) in states.enumerated() where index % 3 == 0 || index > 20 {
             let before = store.figures.read
-            try await Replica.restore(to: folder.path("r\(index).db"), from: store, key: key, at: .position(position))
+            try await Replicator.restore(to: folder.path("r\(index).db"), from: store, key: key, at: .position(position))
             ratios.append(Double(store.figures.read - before) / Double(needed))
         }
         print("bytes read for a byte that is needed: \(ratios)")
@@ -186,9 +186,9 @@ import TestSupport
     }
 
     /// A state is restored from what it needs: one snapshot, the log since, and little of the index.
-    @Test func restoreReadsWhatItNeeds() async throws {
-        let pool = try database(), replica = try await Replica(following: pool, in: store, options: .forTests)
-        var positions: [Replica.Position] = []
+    @Test func restoreReadsLittleOfTheIndex() async throws {
+        let pool = try database(), replica = try await Replicator(of: pool, in: store, options: .forTests)
+        var positions: [Replicator.Position] = []
         for number in 0..<600 {
             try commit(pool)
             let position = try await replica.waitUntilStored()
@@ -197,7 +197,7 @@ import TestSupport
         await replica.stop()
         for (index, position) in positions.enumerated() {
             let before = store.figures, path = "r\(index).db"
-            try await Replica.restore(to: folder.path(path), from: store, key: key, at: .position(position))
+            try await Replicator.restore(to: folder.path(path), from: store, key: key, at: .position(position))
             #expect(try rows(path) == index * 100 + 51)
             let after = store.figures
             print("restore of \(position): \(after.read - before.read) bytes, of which \(after.index - before.index) of the index")
@@ -207,7 +207,7 @@ import TestSupport
 }
 
 /// Counts what a store is asked for.
-final class CountingStore: ReplicaStore {
+final class CountingStore: ObjectStore {
     struct Figures: Equatable {
         var puts = 0, gets = 0, lists = 0
         /// Bytes that were stored, that were read, and that were read of heads, openings and pages of the index.
@@ -220,12 +220,12 @@ final class CountingStore: ReplicaStore {
     var figures: Figures { state.withLock { $0.figures } }
     var largestHead: Int { state.withLock { $0.head } }
 
-    func list(prefix: String) async throws -> [ReplicaObject.Info] {
+    func list(prefix: String) async throws -> [StoredObject.Info] {
         state.withLock { $0.figures.lists += 1 }
         return try await store.list(prefix: prefix)
     }
 
-    func get(_ name: String) async throws -> ReplicaObject? {
+    func get(_ name: String) async throws -> StoredObject? {
         let object = try await store.get(name)
         state.withLock { state in
             state.figures.gets += 1
@@ -237,7 +237,7 @@ final class CountingStore: ReplicaStore {
         return object
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         state.withLock { state in
             state.figures.puts += 1
             state.figures.bytes += bytes.count

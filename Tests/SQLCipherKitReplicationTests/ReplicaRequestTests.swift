@@ -8,8 +8,8 @@ import TestSupport
 
 /// What can happen between any two requests of a replica.
 @Suite(.timeLimit(.minutes(60))) struct ReplicaRequestTests {
-    private static var options: Replica.Options {
-        var options = Replica.Options.forTests
+    private static var options: Replicator.Options {
+        var options = Replicator.Options.forTests
         (options.interval, options.fanOut, options.partsPerStep) = (.milliseconds(10), 2, 2)
         return options
     }
@@ -34,7 +34,7 @@ import TestSupport
 
     /// The newest state can be restored, and it is the last one.
     private static func check(_ pool: DatabasePool, _ store: HostileStore, _ folder: TemporaryFolder, _ what: String) async throws {
-        do { try await Replica.restore(to: folder.path("b.db"), from: store, key: try CommitOracle.key) } catch {
+        do { try await Replicator.restore(to: folder.path("b.db"), from: store, key: try CommitOracle.key) } catch {
             Issue.record(error, "\(what)")
             return
         }
@@ -61,7 +61,7 @@ import TestSupport
     }
 
     /// A store that was restored from a copy of itself may have the head that its writer knows, and lack what was stored since.
-    @Test func storeThatGoesBackBetweenAnyTwoRequestsIsHealed() async throws {
+    @Test func storeRollbackBetweenAnyRequestsIsHealed() async throws {
         var all: [(copy: Int, back: Int)] = []
         for back in 2...Self.requests { for distance in 1...min(6, back - 1) { all.append((back - distance, back)) } }
         var random = SeededGenerator(state: Seed.value)
@@ -71,7 +71,7 @@ import TestSupport
             // Twice from the same copy, the second time while the first is healed; or an answer is lost after that.
             let again = back + 1 + copy % (back % 2 == 0 ? 20 : 4)
             store.plan([copy: .copy, back: .back, again: back % 2 == 0 ? .back : .lost])
-            let replica = try await Replica(following: pool, in: store, options: Self.options)
+            let replica = try await Replicator(of: pool, in: store, options: Self.options)
             while store.requests <= again {
                 try Self.commit(pool)
                 try await replica.waitUntilStored(timeout: .forTests)
@@ -89,7 +89,7 @@ import TestSupport
     /// The next replica goes on, and what it says is stored can be restored. That is also so if the process is killed and the log
     /// is moved into the database: then what is beside the database is that of the time of the request. There may have been a
     /// generation before.
-    @Test func replicaThatEndsAtAnyRequestIsContinued() async throws {
+    @Test func replicaEndedAtAnyRequestIsContinued() async throws {
         let all = (1...Self.requests).flatMap { request in
             (0..<8).map { (request, $0 & 1 == 0 ? HostileStore.Event.cut : .cutAfter, $0 & 2 == 0, $0 & 4 == 0) }
         }
@@ -98,7 +98,7 @@ import TestSupport
             let folder = try TemporaryFolder(), store = HostileStore(seed: 1), memory = Mutex<[URL: Data]>([:])
             var pool = try Self.pool(folder)
             if isSecond {
-                let former = try await Replica(following: pool, in: store, options: Self.options)
+                let former = try await Replicator(of: pool, in: store, options: Self.options)
                 try await former.waitUntilStored(timeout: .forTests)
                 await former.stop()
                 try await pool.close()
@@ -110,7 +110,7 @@ import TestSupport
                     memory.withLock { $0[url] = try? Data(contentsOf: url) }
                 }
             }
-            let first = try await Replica(following: pool, in: store, options: Self.options)
+            let first = try await Replicator(of: pool, in: store, options: Self.options)
             while !store.isCut {
                 try Self.commit(pool)
                 // The error is in the status a little later.
@@ -124,7 +124,7 @@ import TestSupport
                 for (url, data) in memory.withLock({ $0 }) { try data.write(to: url) }
                 pool = try DatabasePool(.file(folder.path("a.db")), key: try CommitOracle.key)
             }
-            let second = try await Replica(following: pool, in: store, options: Self.options)
+            let second = try await Replicator(of: pool, in: store, options: Self.options)
             for _ in 0..<2 {
                 try Self.commit(pool)
                 do { try await second.waitUntilStored(timeout: .forTests) } catch { Issue.record(error, "\(request) \(event) \(isKilled) \(isSecond)") }

@@ -8,7 +8,7 @@ import TestSupport
 /// What a server does when it starts, and when its replica ends.
 @Suite struct ReplicaStartTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -16,23 +16,23 @@ import TestSupport
     }
 
     /// A store that keeps no snapshots.
-    private struct WithoutSnapshots: ReplicaStore {
+    private struct WithoutSnapshots: ObjectStore {
         let store = MemoryStore()
 
-        func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
-        func get(_ name: String) async throws -> ReplicaObject? { try await store.get(name) }
+        func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
+        func get(_ name: String) async throws -> StoredObject? { try await store.get(name) }
         func delete(_ name: String) async throws { try await store.delete(name) }
 
-        func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+        func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
             if name.contains("/snapshot-") { throw StoreFault("no snapshots") }
             return try await store.put(name, bytes, if: condition)
         }
     }
 
-    private func replicate(_ oracle: CommitOracle, in store: any ReplicaStore, key: Encryption? = nil) async throws {
+    private func replicate(_ oracle: CommitOracle, in store: any ObjectStore, key: DatabaseKey? = nil) async throws {
         let pool = try DatabasePool(.file(folder.path("\(UUID().uuidString).db")), key: key ?? self.key)
         try oracle.commit(pool)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         try close(pool)
@@ -46,36 +46,36 @@ import TestSupport
 
     @Test func missingDatabaseIsRestored() async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 31), path = folder.path("b.db")
-        #expect(try await Replica.restoreIfMissing(path, from: store, key: key) == nil)
+        #expect(try await Replicator.restoreIfMissing(path, from: store, key: key) == nil)
         try expectNothing(at: path)
         try await replicate(oracle, in: store)
-        let position = try await Replica.restoreIfMissing(path, from: store, key: key)
+        let position = try await Replicator.restoreIfMissing(path, from: store, key: key)
         #expect(position?.generation == 1)
         #expect(try oracle.check(fileAt: path) == 1)
     }
 
-    @Test func presentDatabaseIsLeftAloneWithoutAskingTheStore() async throws {
+    @Test func restoreIfMissingKeepsPresentDatabase() async throws {
         let store = FaultyStore(MemoryStore(), seed: 1, rate: 100), path = folder.path("b.db"), content = Data("anything".utf8)
         try content.write(to: URL(fileURLWithPath: path))
-        #expect(try await Replica.restoreIfMissing(path, from: store, key: key) == nil)
+        #expect(try await Replicator.restoreIfMissing(path, from: store, key: key) == nil)
         #expect(store.faults.load(ordering: .relaxed) == 0)
         #expect(FileManager.default.contents(atPath: path) == content)
     }
 
     /// Otherwise an empty database would take the place of the one in the store.
-    @Test func storeThatCannotBeReadIsNotTakenForEmpty() async throws {
+    @Test func restoreIfMissingFromUnreadableStoreThrows() async throws {
         let store = MemoryStore(), path = folder.path("b.db")
         try await replicate(CommitOracle(seed: 32), in: store)
-        let wrong = try Encryption.raw([UInt8](repeating: 9, count: 32))
-        await #expect { try await Replica.restoreIfMissing(path, from: store, key: wrong) } throws: {
+        let wrong = try DatabaseKey.raw([UInt8](repeating: 9, count: 32))
+        await #expect { try await Replicator.restoreIfMissing(path, from: store, key: wrong) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         let unreachable = FaultyStore(store, seed: 1, rate: 100)
         await #expect {
-            try await Replica.restoreIfMissing(path, from: unreachable, key: key)
+            try await Replicator.restoreIfMissing(path, from: unreachable, key: key)
         } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         try await store.delete("head")
-        await #expect { try await Replica.restoreIfMissing(path, from: store, key: key) } throws: {
+        await #expect { try await Replicator.restoreIfMissing(path, from: store, key: key) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         try expectNothing(at: path)
@@ -84,41 +84,41 @@ import TestSupport
         for name in ["readme", "photos/log-1", "0123456789abcdef/notes", "0123456789ABCDEF/log-1-1", "a/0123456789abcdef/log-1"] {
             _ = try await other.put(name, [1], if: .always)
         }
-        #expect(try await Replica.restoreIfMissing(path, from: other, key: key) == nil)
+        #expect(try await Replicator.restoreIfMissing(path, from: other, key: key) == nil)
     }
 
-    @Test func firstSnapshotThatWasNeverCompletedIsNothingToRestore() async throws {
+    @Test func restoreIfMissingIgnoresUnfinishedFirstSnapshot() async throws {
         let store = WithoutSnapshots(), path = folder.path("b.db")
-        func begin(_ key: Encryption) async throws {
+        func begin(_ key: DatabaseKey) async throws {
             let pool = try DatabasePool(.file(folder.path("\(UUID().uuidString).db")), key: key)
             try CommitOracle(seed: 33).commit(pool)
-            let replica = try await Replica(following: pool, in: store, options: .forTests)
+            let replica = try await Replicator(of: pool, in: store, options: .forTests)
             await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
             await replica.stop()
             try close(pool)
         }
         try await begin(key)
         #expect(store.store.objects["head"] != nil)
-        #expect(try await Replica.restoreIfMissing(path, from: store, key: key) == nil)
+        #expect(try await Replicator.restoreIfMissing(path, from: store, key: key) == nil)
         // After a change of the key there may be something that the former one opens.
-        let new = try Encryption.raw([UInt8](repeating: 9, count: 32))
+        let new = try DatabaseKey.raw([UInt8](repeating: 9, count: 32))
         try await begin(new)
-        await #expect(throws: DatabaseError.self) { try await Replica.restoreIfMissing(path, from: store, key: new) }
+        await #expect(throws: DatabaseError.self) { try await Replicator.restoreIfMissing(path, from: store, key: new) }
         try expectNothing(at: path)
     }
 
     // MARK: Restarts
 
     /// With the option, a restart needs no snapshot. Either way the database's file has everything in the end.
-    @Test(arguments: [false, true]) func restart(keepsLog: Bool) async throws {
+    @Test(arguments: [false, true]) func restartedReplicaLosesNoCommit(keepsLog: Bool) async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 35), path = folder.path("a.db")
-        var options = Replica.Options.forTests
-        options.keepsLog = keepsLog
+        var options = Replicator.Options.forTests
+        options.persistsWAL = keepsLog
         for round in 1...4 {
             let pool = try DatabasePool(.file(path), key: key)
             // Commits before the replica starts and while it runs. One after its end may start the log from the beginning.
             for _ in 0..<5 { try oracle.commit(pool) }
-            let replica = try await Replica(following: pool, in: store, options: options)
+            let replica = try await Replicator(of: pool, in: store, options: options)
             for _ in 0..<5 { try oracle.commit(pool) }
             let position = try await replica.waitUntilStored(timeout: .forTests)
             #expect(position.generation == (keepsLog ? round < 4 ? 1 : 2 : UInt64(round)))
@@ -130,19 +130,19 @@ import TestSupport
         let copy = folder.path("copy.db")
         try FileManager.default.copyItem(atPath: path, toPath: copy)
         #expect(try oracle.check(fileAt: copy) == oracle.commits)
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
     /// The same for a replica with connections of its own, beside a program that opens and closes the database.
-    @Test func restartBesideAnotherProgram() async throws {
+    @Test func restartBesideAnotherProgramKeepsGeneration() async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 36), path = folder.path("a.db")
-        var options = Replica.Options.forTests
-        options.keepsLog = true
+        var options = Replicator.Options.forTests
+        options.persistsWAL = true
         let first = try DatabasePool(.file(path), key: key)
         try oracle.commit(first)
         for round in 0..<3 {
-            let replica = try await Replica(of: .file(path), key: key, in: store, options: options)
+            let replica = try await Replicator(of: .file(path), key: key, in: store, options: options)
             if round == 0 { try close(first) }
             let pool = try DatabasePool(.file(path), key: key)
             try oracle.commit(pool)
@@ -150,20 +150,20 @@ import TestSupport
             #expect(try await replica.waitUntilStored(timeout: .forTests).generation == 1)
             await replica.stop()
         }
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: folder.path("b.db")) == oracle.commits)
     }
 
     /// What remakes the file must not leave a log of the former one beside it.
     @Test(arguments: ["changeKey", "convert", "vacuum", "restore", "journalMode"])
-    func keptLogIsNotLeftBesideAnotherFile(kind: String) async throws {
+    func rewriteLeavesNoOldWALBesideTheFile(kind: String) async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 37), path = folder.path("a.db")
-        let new = try Encryption.raw([UInt8](repeating: 9, count: 32))
-        var options = Replica.Options.forTests
-        options.keepsLog = true
+        let new = try DatabaseKey.raw([UInt8](repeating: 9, count: 32))
+        var options = Replicator.Options.forTests
+        options.persistsWAL = true
         var pool = try DatabasePool(.file(path), key: key)
         for _ in 0..<5 { try oracle.commit(pool) }
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
         var last = key
@@ -171,7 +171,7 @@ import TestSupport
         case "changeKey":
             try await pool.changeKey(to: new)
             last = new
-        case "vacuum": try await pool.barrier { db in try db.main.vacuum() }
+        case "vacuum": try await pool.barrierWriteWithoutTransaction { db in try db.main.vacuum() }
         case "journalMode":
             try close(pool)
             let db = try Connection(.file(path), key: key)
@@ -187,12 +187,12 @@ import TestSupport
             try close(pool)
             // Refused as long as there is a log that could be taken for that of the restored file.
             await #expect(throws: DatabaseError.self) {
-                try await Replica.restore(to: path, from: store, key: key, replacing: true)
+                try await Replicator.restore(to: path, from: store, key: key, replacing: true)
             }
             pool = try DatabasePool(.file(path), key: key)
         }
         try oracle.commit(pool)
-        let next = try await Replica(following: pool, in: store, options: options)
+        let next = try await Replicator(of: pool, in: store, options: options)
         try await next.waitUntilStored(timeout: .forTests)
         await next.stop()
         try close(pool)
@@ -200,7 +200,7 @@ import TestSupport
         #expect(try oracle.check(db) == oracle.commits)
         #expect(try db.main.verify().isIntact)
         db.close()
-        try await Replica.restore(to: folder.path("b.db"), from: store, key: last)
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: last)
         let restored = try Connection(.file(folder.path("b.db")), key: last)
         #expect(try oracle.check(restored) == oracle.commits)
         restored.close()
@@ -208,11 +208,11 @@ import TestSupport
 
     // MARK: The end
 
-    @Test func endIsReported() async throws {
+    @Test func waitUntilEndedReportsTheEnd() async throws {
         let store = MemoryStore(), oracle = CommitOracle(seed: 34)
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
         try oracle.commit(pool)
-        let first = try await Replica(following: pool, in: store, options: .forTests)
+        let first = try await Replicator(of: pool, in: store, options: .forTests)
         try await first.waitUntilStored(timeout: .forTests)
 
         // A wait that is given up leaves the replica as it is.
@@ -223,7 +223,7 @@ import TestSupport
         try await first.waitUntilStored(timeout: .forTests)
 
         let watch = Task { try await first.waitUntilEnded() }
-        let second = try await Replica(following: pool, in: store, options: .forTests)
+        let second = try await Replicator(of: pool, in: store, options: .forTests)
         try await second.waitUntilStored(timeout: .forTests)
         try oracle.commit(pool)
         for call in [watch, Task { try await first.waitUntilEnded() }] {

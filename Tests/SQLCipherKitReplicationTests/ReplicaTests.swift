@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite struct ReplicaTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -18,14 +18,14 @@ import TestSupport
 
     func close(_ pool: DatabasePool) throws { try pool.close() }
 
-    @Test func whatIsStoredCanBeRestored() async throws {
+    @Test func storedCommitsAreRestorable() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 1)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         for round in 0..<6 {
             for _ in 0..<30 { try oracle.commit(pool) }
             try await replica.waitUntilStored(timeout: .forTests)
-            try await Replica.restore(to: path("b\(round).db"), from: store, key: key)
+            try await Replicator.restore(to: path("b\(round).db"), from: store, key: key)
             #expect(try oracle.check(fileAt: path("b\(round).db")) == oracle.commits)
         }
         let status = await replica.currentStatus
@@ -40,24 +40,24 @@ import TestSupport
         }
     }
 
-    @Test func foreignKeysThatCannotBeCheckedAreRestored() async throws {
+    @Test func databaseWithUncheckableForeignKeysIsRestored() async throws {
         var configuration = DatabaseConfiguration()
         configuration.enforcesForeignKeys = false
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key, configuration: configuration)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await pool.write { db in
             try db.execute(SQLScript("CREATE TABLE parent(x); CREATE TABLE t(y REFERENCES parent(x)); INSERT INTO t VALUES (7)"))
         }
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
-        try await Replica.restore(to: path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: path("b.db"), from: store, key: key)
         #expect(try Connection(.file(path("b.db")), key: key).fetchOne(Int.self, "SELECT y FROM t") == 7)
     }
 
     /// Between the commits of a busy writer, the write lock is free for microseconds.
-    @Test func logOfABusyWriterStartsAgain() async throws {
+    @Test func walOfBusyWriterRestarts() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
-        let replica = try await Replica(following: pool, in: store, options: .forTests), log = path("a.db-wal")
+        let replica = try await Replicator(of: pool, in: store, options: .forTests), log = path("a.db-wal")
         try await replica.waitUntilStored(timeout: .forTests)
         try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
         func salts() throws -> Data {
@@ -77,7 +77,7 @@ import TestSupport
         try await replica.waitUntilStored(timeout: .forTests)
         #expect(await replica.currentStatus.stored?.generation == 1)
         await replica.stop()
-        try await Replica.restore(to: path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: path("b.db"), from: store, key: key)
         #expect(try Connection(.file(path("b.db")), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == commits)
     }
 
@@ -85,8 +85,8 @@ import TestSupport
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 2)
         try oracle.commit(pool)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
-        var positions: [(Replica.Position, Int)] = [(try await replica.waitUntilStored(timeout: .forTests), 1)]
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
+        var positions: [(Replicator.Position, Int)] = [(try await replica.waitUntilStored(timeout: .forTests), 1)]
         for _ in 0..<40 {
             try oracle.commit(pool)
             if oracle.commits % 3 == 0 {
@@ -96,22 +96,22 @@ import TestSupport
         await replica.stop()
         for (index, (position, commit)) in positions.enumerated() {
             let file = path("r\(index).db")
-            try await Replica.restore(to: file, from: store, key: key, at: .position(position))
+            try await Replicator.restore(to: file, from: store, key: key, at: .position(position))
             #expect(try oracle.check(fileAt: file) == commit)
         }
         // Also those that were stored together.
         let first = try #require(positions.first)
         for (index, commit) in [first.1 + 1, first.1 + 2, 20, 31].enumerated() {
-            let position = Replica.Position(generation: first.0.generation, commit: first.0.commit + UInt64(commit - first.1))
-            try await Replica.restore(to: path("s\(index).db"), from: store, key: key, at: .position(position))
+            let position = Replicator.Position(generation: first.0.generation, commit: first.0.commit + UInt64(commit - first.1))
+            try await Replicator.restore(to: path("s\(index).db"), from: store, key: key, at: .position(position))
             #expect(try oracle.check(fileAt: path("s\(index).db")) == commit)
         }
     }
 
-    @Test func logStartsAgainAndNothingIsMissed() async throws {
+    @Test func walRestartsLoseNoCommit() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 3)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         // Another connection writes too, and tries to start the log from the beginning whenever it can.
         let other = try Connection(.file(path("a.db")), key: key)
         try other.execute("PRAGMA wal_autocheckpoint = 20")
@@ -128,7 +128,7 @@ import TestSupport
         let position = try await replica.waitUntilStored(timeout: .forTests)
         #expect(position.generation == 1)
         await replica.stop()
-        try await Replica.restore(to: path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
     }
 
@@ -136,10 +136,10 @@ import TestSupport
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 4)
         // The log must still have everything since the last stop.
-        var options = Replica.Options.forTests
-        options.logSize = 1 << 30
+        var options = Replicator.Options.forTests
+        options.checkpointSize = 1 << 30
         for round in 0..<5 {
-            let replica = try await Replica(following: pool, in: store, options: options)
+            let replica = try await Replicator(of: pool, in: store, options: options)
             for _ in 0..<20 { try oracle.commit(pool) }
             let position = try await replica.waitUntilStored(timeout: .forTests)
             #expect(position.generation == 1, "round \(round)")
@@ -147,20 +147,20 @@ import TestSupport
             // While there is no replica.
             for _ in 0..<3 { try oracle.commit(pool) }
         }
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
-        try await Replica.restore(to: path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
     }
 
-    @Test func logThatStartedAgainMeanwhileBeginsGeneration() async throws {
+    @Test func walRestartWhileStoppedStartsNewGeneration() async throws {
         let store = MemoryStore()
         let oracle = CommitOracle(seed: 5)
-        var second: Replica.Position?
+        var second: Replicator.Position?
         for round in 1...3 {
             let pool = try DatabasePool(.file(path("a.db")), key: key)
-            let replica = try await Replica(following: pool, in: store, options: .forTests)
+            let replica = try await Replicator(of: pool, in: store, options: .forTests)
             for _ in 0..<10 { try oracle.commit(pool) }
             let position = try await replica.waitUntilStored(timeout: .forTests)
             #expect(position.generation == UInt64(round))
@@ -169,9 +169,9 @@ import TestSupport
             try oracle.commit(pool)
             try close(pool)
         }
-        try await Replica.restore(to: path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits - 1)
-        try await Replica.restore(
+        try await Replicator.restore(
             to: path("c.db"), from: store, key: key, at: .position(try #require(second)))
         #expect(try oracle.check(fileAt: path("c.db")) == 21)
     }
@@ -179,10 +179,10 @@ import TestSupport
     @Test func secondWriterFencesFirst() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 6)
-        let first = try await Replica(following: pool, in: store, options: .forTests)
+        let first = try await Replicator(of: pool, in: store, options: .forTests)
         for _ in 0..<10 { try oracle.commit(pool) }
         try await first.waitUntilStored(timeout: .forTests)
-        let second = try await Replica(following: pool, in: store, options: .forTests)
+        let second = try await Replicator(of: pool, in: store, options: .forTests)
         try await second.waitUntilStored(timeout: .forTests)
         try oracle.commit(pool)
         await #expect { try await first.waitUntilStored(timeout: .forTests) } throws: {
@@ -190,23 +190,23 @@ import TestSupport
         }
         try await second.waitUntilStored(timeout: .forTests)
         await second.stop()
-        try await Replica.restore(to: path("b.db"), from: store, key: key)
+        try await Replicator.restore(to: path("b.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("b.db")) == oracle.commits)
     }
 
-    @Test func changedObjectIsFound() async throws {
+    @Test func changedObjectThrowsReplicaDamaged() async throws {
         let store = MemoryStore(), pool = try DatabasePool(.file(path("a.db")), key: key)
         let oracle = CommitOracle(seed: 7)
         // One snapshot: an older one is not read, and so no change to it is found.
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         options.objectSize = 1 << 20
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         for _ in 0..<20 { try oracle.commit(pool) }
         try await replica.waitUntilStored(timeout: .forTests)
         for _ in 0..<5 { try oracle.commit(pool) }
         await replica.stop()
         var random = SeededGenerator(state: 7)
-        try await Replica.restore(to: path("c.db"), from: store, key: key)
+        try await Replicator.restore(to: path("c.db"), from: store, key: key)
         #expect(try oracle.check(fileAt: path("c.db")) == oracle.commits)
         // Links of which a later one has all blocks, and the copy of the opening.
         let numbers = store.objects.keys.compactMap { $0.contains("/log-") ? $0.split(separator: "-").last.flatMap { Int($0) } : nil }
@@ -220,15 +220,15 @@ import TestSupport
                 let bit = Int.random(in: 0..<before.count * 8, using: &random)
                 store.change(name) { $0[bit / 8] ^= 1 << UInt8(bit % 8) }
                 do {
-                    try await Replica.restore(to: path("c.db"), from: store, key: key, replacing: true)
+                    try await Replicator.restore(to: path("c.db"), from: store, key: key, replacing: true)
                     #expect(try oracle.check(fileAt: path("c.db")) == oracle.commits)
                     #expect(unneeded.contains(name), "\(name), bit \(bit)")
                 } catch let error as DatabaseError { #expect(error.reason == .replicaDamaged, "\(name), bit \(bit): \(error)") }
                 store.change(name) { $0 = before }
             }
         }
-        let other = try Encryption.raw([UInt8](repeating: 8, count: 32))
-        await #expect { try await Replica.restore(to: path("d.db"), from: store, key: other) } throws: {
+        let other = try DatabaseKey.raw([UInt8](repeating: 8, count: 32))
+        await #expect { try await Replicator.restore(to: path("d.db"), from: store, key: other) } throws: {
             ($0 as? DatabaseError)?.reason == .replicaDamaged
         }
         #expect(!FileManager.default.fileExists(atPath: path("d.db")))

@@ -6,14 +6,14 @@ import TestSupport
 
 /// The examples of the article Replication.
 @Suite struct ReplicationArticleTests {
-    @Test func replication() async throws {
+    @Test func replicationArticleRestoresAndFollows() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         let path = folder.path("notes.db"), backup = folder.path("backup"), copy = folder.path("copy.db")
         try makeTable(path, key)
 
         let store = try FolderStore(backup)
         let pool = try DatabasePool(.file(path), key: key)
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
 
         try await pool.write { db in
             try db.execute("INSERT INTO note(title) VALUES ('Foxes')")
@@ -21,7 +21,7 @@ import TestSupport
         try await replica.waitUntilStored()
 
         let moment = Date() + 1
-        try await Replica.restore(
+        try await Replicator.restore(
             to: copy, from: store, key: key, at: .time(moment))
 
         #expect(try count(copy, key) == 1)
@@ -40,7 +40,7 @@ import TestSupport
 
     /// Each line of the table of faults names tests that there are, and the article names each test of the suites about faults and
     /// prices. So a promise whose test has gone is found, and what is tested and not promised.
-    @Test func eachFaultNamesItsTest() throws {
+    @Test func replicationArticleNamesTestForEachFault() throws {
         let page = "Sources/SQLCipherKitReplication/Documentation.docc/Replication.md"
         let article = try String(contentsOf: Repository.file(page), encoding: .utf8)
         let section = try #require(article.components(separatedBy: "### What is lost when").dropFirst().first)
@@ -69,14 +69,14 @@ import TestSupport
         }
     }
 
-    @Test func server() async throws {
+    @Test func replicationArticleServerStarts() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key, store = try FolderStore(folder.path("backup"))
         // Its first start, and one on another machine.
         for (start, path) in [folder.path("a.db"), folder.path("b.db")].enumerated() {
-            try await Replica.restoreIfMissing(
+            try await Replicator.restoreIfMissing(
                 path, from: store, key: key)
             let pool = try DatabasePool(.file(path), key: key)
-            let replica = try await Replica(following: pool, in: store)
+            let replica = try await Replicator(of: pool, in: store)
 
             try await pool.write { db in
                 try db.execute("CREATE TABLE IF NOT EXISTS note(title)")
@@ -90,11 +90,11 @@ import TestSupport
         }
     }
 
-    @Test func everyDayAndUnreachable() async throws {
+    @Test func replicationArticleReportsUnreachableStore() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db")
         try makeTable(path, key)
         let pool = try DatabasePool(.file(path), key: key)
-        let replica = try await Replica(following: pool, in: FolderStore(folder.path("backup")))
+        let replica = try await Replicator(of: pool, in: FolderStore(folder.path("backup")))
 
         let status = await replica.currentStatus
         if let error = status.error {
@@ -110,75 +110,75 @@ import TestSupport
         await replica.stop()
     }
 
-    @Test func damaged() async throws {
+    @Test func replicationArticleReplacesDamagedStore() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db")
         try makeTable(path, key)
         let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
-        let replica = try await Replica(following: pool, in: store), second = folder.path("second")
+        let replica = try await Replicator(of: pool, in: store), second = folder.path("second")
         try await replica.waitUntilStored()
 
-        for range in try await Replica.generations(in: store, key: key) {
+        for range in try await Replicator.generations(in: store, key: key) {
             print(range.first, range.last, range.lastTime)
         }
 
         await replica.stop()
         let fresh = try FolderStore(second)
-        let replacement = try await Replica(following: pool, in: fresh)
+        let replacement = try await Replicator(of: pool, in: fresh)
         try await replacement.waitUntilStored()
 
         await replacement.stop()
-        try await Replica.restore(to: folder.path("copy.db"), from: fresh, key: key)
+        try await Replicator.restore(to: folder.path("copy.db"), from: fresh, key: key)
         #expect(try count(folder.path("copy.db"), key) == 0)
     }
 
-    @Test func lostMachine() async throws {
+    @Test func replicationArticleRecoversLostMachine() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         let path = folder.path("notes.db"), copy = folder.path("copy.db")
         try makeTable(path, key)
         let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
         try await replica.waitUntilStored()
 
-        let position = try await Replica.restore(
+        let position = try await Replicator.restore(
             to: copy, from: store, key: key)
         let restored = try DatabasePool(.file(copy), key: key)
-        let successor = try await Replica(following: restored, in: store)
+        let successor = try await Replicator(of: restored, in: store)
 
         #expect(position.generation == 1)
         #expect(try await successor.waitUntilStored().generation == 2)
         await successor.stop()
     }
 
-    @Test func leakedKey() async throws {
+    @Test func replicationArticleReplacesLeakedKey() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key, path = folder.path("notes.db")
-        let newKey = try Encryption.raw([UInt8](repeating: 8, count: 32))
+        let newKey = try DatabaseKey.raw([UInt8](repeating: 8, count: 32))
         try makeTable(path, key)
         let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
         try await replica.waitUntilStored()
         let follower = try await ReplicaFollower(at: folder.path("copy.db"), following: store, key: key)
 
         await replica.stop()
         try await pool.changeKey(to: newKey)
-        let next = try await Replica(following: pool, in: store)
+        let next = try await Replicator(of: pool, in: store)
         try await next.waitUntilStored()
-        try await Replica.removeFormerKeys(in: store, key: newKey)
+        try await Replicator.removeContentOfFormerKeys(in: store, key: newKey)
         try await follower.changeKey(to: newKey)
 
-        await #expect(throws: DatabaseError.self) { try await Replica.generations(in: store, key: key) }
+        await #expect(throws: DatabaseError.self) { try await Replicator.generations(in: store, key: key) }
         await follower.stop()
         await next.stop()
     }
 
-    @Test func twoWriters() async throws {
+    @Test func replicationArticleDetectsSecondWriter() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key
         let path = folder.path("notes.db"), copy = folder.path("copy.db")
         try makeTable(path, key)
         let pool = try DatabasePool(.file(path), key: key), store = try FolderStore(folder.path("backup"))
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
         try await replica.waitUntilStored()
-        try await Replica.restore(to: copy, from: store, key: key)
-        let successor = try await Replica(following: DatabasePool(.file(copy), key: key), in: store)
+        try await Replicator.restore(to: copy, from: store, key: key)
+        let successor = try await Replicator(of: DatabasePool(.file(copy), key: key), in: store)
         try await successor.waitUntilStored()
         try await pool.write { db in try db.execute("INSERT INTO note(title) VALUES ('Foxes')") }
         await #expect(throws: DatabaseError.self) { try await replica.waitUntilStored() }
@@ -192,11 +192,11 @@ import TestSupport
         await successor.stop()
     }
 
-    private func makeTable(_ path: String, _ key: Encryption) throws {
+    private func makeTable(_ path: String, _ key: DatabaseKey) throws {
         try Connection(.file(path), key: key).execute("CREATE TABLE note(title)")
     }
 
-    private func count(_ path: String, _ key: Encryption) throws -> Int? {
+    private func count(_ path: String, _ key: DatabaseKey) throws -> Int? {
         try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM note")
     }
 }

@@ -14,7 +14,7 @@ import TestSupport
     enum Obstacle: CaseIterable { case memory, name }
 
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     let store = MemoryStore()
 
     init() throws {
@@ -23,9 +23,9 @@ import TestSupport
     }
 
     /// Two commits, and their positions.
-    private func makeReplica() async throws -> [Replica.Position] {
+    private func makeReplica() async throws -> [Replicator.Position] {
         let pool = try DatabasePool(.file(folder.path("a.db")), key: key)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await pool.write { db in try db.execute("CREATE TABLE t(x)") }
         let first = try await replica.waitUntilStored(timeout: .forTests)
         try await pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
@@ -34,13 +34,13 @@ import TestSupport
         return [first, second]
     }
 
-    private func run(_ way: Way, _ path: String, _ store: some ReplicaStore, _ first: Replica.Position) async throws {
+    private func run(_ way: Way, _ path: String, _ store: some ObjectStore, _ first: Replicator.Position) async throws {
         switch way {
-        case .restore: try await Replica.restore(to: path, from: store, key: key)
-        case .restoreEarlier: try await Replica.restore(to: path, from: store, key: key, at: .position(first))
-        case .replace: try await Replica.restore(to: path, from: store, key: key, replacing: true)
-        case .replaceByEarlier: try await Replica.restore(to: path, from: store, key: key, at: .position(first), replacing: true)
-        case .restoreIfMissing: try await Replica.restoreIfMissing(path, from: store, key: key)
+        case .restore: try await Replicator.restore(to: path, from: store, key: key)
+        case .restoreEarlier: try await Replicator.restore(to: path, from: store, key: key, at: .position(first))
+        case .replace: try await Replicator.restore(to: path, from: store, key: key, replacing: true)
+        case .replaceByEarlier: try await Replicator.restore(to: path, from: store, key: key, at: .position(first), replacing: true)
+        case .restoreIfMissing: try await Replicator.restoreIfMissing(path, from: store, key: key)
         case .follow: await (try ReplicaFollower(at: path, following: store, key: key)).stop()
         }
     }
@@ -51,11 +51,11 @@ import TestSupport
         return Dictionary(uniqueKeysWithValues: names.map { ($0, FileManager.default.contents(atPath: folder.path($0)).map(Array.init) ?? []) })
     }
 
-    @Test(arguments: Way.allCases, Obstacle.allCases) func failureOfTheLastStepsChangesNothing(way: Way, obstacle: Obstacle) async throws {
+    @Test(arguments: Way.allCases, Obstacle.allCases) func failedLastRestoreStepChangesNothing(way: Way, obstacle: Obstacle) async throws {
         let positions = try await makeReplica(), path = folder.path("b.db"), manager = FileManager.default
         // What a database that is there holds, or one that is missing has held.
         let isHeld = way != .follow
-        if isHeld { try await Replica.restore(to: path, from: store, key: key) }
+        if isHeld { try await Replicator.restore(to: path, from: store, key: key) }
         let memory = try #require(try folder.names().first { $0.hasPrefix("a.db-replicated-") }).replacing("a.db", with: "b.db")
         let isReplaced = way == .replace || way == .replaceByEarlier
         if !isReplaced { try? manager.removeItem(atPath: path) }
@@ -83,20 +83,20 @@ import TestSupport
 }
 
 /// A store that says when it is read.
-private final class WatchedStore: ReplicaStore {
+private final class WatchedStore: ObjectStore {
     private let store: MemoryStore
     private let willGet: @Sendable () throws -> Void
 
     init(_ store: MemoryStore, willGet: @escaping @Sendable () throws -> Void) { (self.store, self.willGet) = (store, willGet) }
 
-    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
+    func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
 
-    func get(_ name: String) async throws -> ReplicaObject? {
+    func get(_ name: String) async throws -> StoredObject? {
         try willGet()
         return try await store.get(name)
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try await store.put(name, bytes, if: condition)
     }
 

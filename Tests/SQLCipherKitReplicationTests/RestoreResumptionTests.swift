@@ -9,9 +9,9 @@ import TestSupport
 /// A restore that was interrupted goes on where it stopped, and ends with the same content as any other.
 @Suite struct RestoreResumptionTests {
     private func restore(
-        _ path: String, _ store: any ReplicaStore, _ moment: Replica.Moment = .newest, key: Encryption? = nil, replacing: Bool = false
-    ) async throws -> Replica.Position {
-        try await Replica.restore(
+        _ path: String, _ store: any ObjectStore, _ moment: Replicator.RestorePoint = .newest, key: DatabaseKey? = nil, replacing: Bool = false
+    ) async throws -> Replicator.Position {
+        try await Replicator.restore(
             to: path, from: store, key: key ?? CommitOracle.key, at: moment, replacing: replacing, recordEvery: .zero)
     }
 
@@ -22,16 +22,16 @@ import TestSupport
     /// A replica with a snapshot of many parts, and some commits after it.
     private func source(
         _ folder: TemporaryFolder, _ store: MemoryStore, _ oracle: CommitOracle, later: Int = 20
-    ) async throws -> (DatabasePool, Replica) {
+    ) async throws -> (DatabasePool, Replicator) {
         let pool = try DatabasePool(.file(folder.path("a.db")), key: CommitOracle.key)
         for _ in 0..<100 { try oracle.commit(pool) }
         try await pool.write { db in
             try db.execute("CREATE TABLE filling(x)")
             try db.execute("INSERT INTO filling WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT randomblob(5000) FROM n")
         }
-        var options = Replica.Options.forTests
+        var options = Replicator.Options.forTests
         options.fanOut = 16
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored(timeout: .forTests)
         for _ in 0..<later {
             try oracle.commit(pool)
@@ -40,7 +40,7 @@ import TestSupport
         return (pool, replica)
     }
 
-    @Test func eachObjectIsReadAboutOnce() async throws {
+    @Test func resumedRestoreReadsEachObjectAboutOnce() async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 1)
         let (_, replica) = try await source(folder, memory, oracle)
         await replica.stop()
@@ -71,7 +71,7 @@ import TestSupport
         #expect(try remains(folder) == [])
     }
 
-    @Test func shortRestoresLeaveNothing() async throws {
+    @Test func shortFailedRestoresLeaveNoFiles() async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 2)
         let (_, replica) = try await source(folder, memory, oracle)
         await replica.stop()
@@ -84,7 +84,7 @@ import TestSupport
         // It ends before the first record.
         store.left.store(12, ordering: .relaxed)
         await #expect {
-            try await Replica.restore(
+            try await Replicator.restore(
                 to: folder.path("b.db"), from: store, key: CommitOracle.key, at: .newest, replacing: false, recordEvery: .seconds(1000))
         } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
         #expect(try remains(folder) == [])
@@ -93,14 +93,14 @@ import TestSupport
     static let seeds: [UInt64] = LongTests.areOn ? Array(1...60) : [1, 2, 3]
 
     /// Restores to any state, interrupted anywhere, while commits go on and what waits is damaged.
-    @Test(arguments: seeds) func whateverHappensTheContentIsThatOfTheState(seed: UInt64) async throws {
+    @Test(arguments: seeds) func interruptedRestoresEndWithCorrectContent(seed: UInt64) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: seed)
         var random = SeededGenerator(state: seed)
         let (pool, replica) = try await source(folder, memory, oracle)
         let store = BreakingStore(memory), path = folder.path("b.db")
         // The commit that fills the database is not one of the oracle's.
         let first = 100, before = oracle.commits
-        var positions = [try await replica.waitUntilStored(timeout: .forTests): before], moment = Replica.Moment.newest
+        var positions = [try await replica.waitUntilStored(timeout: .forTests): before], moment = Replicator.RestorePoint.newest
         var successes = 0, rounds = 0
         while successes < 6, rounds < 300 {
             rounds += 1
@@ -149,14 +149,14 @@ import TestSupport
         try handle.close()
     }
 
-    @Test func filesOfAnotherReplicaAreReplaced() async throws {
-        let folder = try TemporaryFolder(), other = try TemporaryFolder(), key = try Encryption.raw([UInt8](repeating: 9, count: 32))
+    @Test func restoreReplacesUnfinishedFilesOfAnotherReplica() async throws {
+        let folder = try TemporaryFolder(), other = try TemporaryFolder(), key = try DatabaseKey.raw([UInt8](repeating: 9, count: 32))
         let memory = MemoryStore(), oracle = CommitOracle(seed: 4), second = MemoryStore()
         let (_, replica) = try await source(folder, memory, oracle)
         await replica.stop()
         let pool = try DatabasePool(.file(other.path("o.db")), key: key)
         try await pool.write { db in try db.execute("CREATE TABLE other(x)") }
-        let otherReplica = try await Replica(following: pool, in: second, options: .forTests)
+        let otherReplica = try await Replicator(of: pool, in: second, options: .forTests)
         try await otherReplica.waitUntilStored(timeout: .forTests)
         await otherReplica.stop()
         let store = BreakingStore(memory)
@@ -171,7 +171,7 @@ import TestSupport
         db.close()
     }
 
-    @Test func damageOfWhatWaitsIsFoundAndMended() async throws {
+    @Test func damagedUnfinishedRestoreIsRepaired() async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 6)
         let (_, replica) = try await source(folder, memory, oracle)
         await replica.stop()
@@ -198,13 +198,13 @@ import TestSupport
 
     /// What an interrupted restore has seen must be there when it goes on to the newest state. A state that is named is restored.
     @Test(arguments: [DatabaseError.Reason.replicaRolledBack, .replicaForked])
-    func interruptedRestoreKnowsWhatItHasSeen(reason: DatabaseError.Reason) async throws {
+    func interruptedRestoreRefusesRolledBackOrForkedStore(reason: DatabaseError.Reason) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 7)
         let (pool, first) = try await source(folder, memory, oracle)
         await first.stop()
         let old = memory.objects, commits = oracle.commits
-        let position = try #require(try await Replica.generations(in: memory, key: CommitOracle.key).last?.last)
-        let replica = try await Replica(following: pool, in: memory, options: .forTests)
+        let position = try #require(try await Replicator.generations(in: memory, key: CommitOracle.key).last?.last)
+        let replica = try await Replicator(of: pool, in: memory, options: .forTests)
         try oracle.commit(pool)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
@@ -216,7 +216,7 @@ import TestSupport
             // Another machine goes on from the earlier state.
             _ = try await restore(folder.path("c.db"), memory)
             let other = try DatabasePool(.file(folder.path("c.db")), key: CommitOracle.key)
-            let next = try await Replica(following: other, in: memory, options: .forTests)
+            let next = try await Replicator(of: other, in: memory, options: .forTests)
             try await next.waitUntilStored(timeout: .forTests)
             await next.stop()
         }
@@ -231,7 +231,7 @@ import TestSupport
     }
 
     /// Later pages must not be taken for those of an earlier state.
-    @Test(arguments: [false, true]) func earlierStateBeginsFromScratch(recordIsOlder: Bool) async throws {
+    @Test(arguments: [false, true]) func restoreOfEarlierStateStartsFromScratch(recordIsOlder: Bool) async throws {
         let folder = try TemporaryFolder(), memory = MemoryStore(), oracle = CommitOracle(seed: 5)
         let (pool, replica) = try await source(folder, memory, oracle, later: 5)
         let position = try await replica.waitUntilStored(timeout: .forTests), commits = oracle.commits
@@ -261,22 +261,22 @@ import TestSupport
 }
 
 /// Fails after a number of objects that were read.
-private final class BreakingStore: ReplicaStore {
-    let store: any ReplicaStore
+private final class BreakingStore: ObjectStore {
+    let store: any ObjectStore
     let left = Atomic<Int>(0), reads = Atomic<Int>(0)
 
-    init(_ store: any ReplicaStore) { self.store = store }
+    init(_ store: any ObjectStore) { self.store = store }
 
-    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
+    func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
     func delete(_ name: String) async throws { try await store.delete(name) }
 
-    func get(_ name: String) async throws -> ReplicaObject? {
+    func get(_ name: String) async throws -> StoredObject? {
         guard left.subtract(1, ordering: .relaxed).oldValue > 0 else { throw StoreFault("broken") }
         reads.add(1, ordering: .relaxed)
         return try await store.get(name)
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try await store.put(name, bytes, if: condition)
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 /// A restored file gets its name only when each of its pages is authentic.
 @Suite struct RestoredFileTests {
     /// A database with pages of every kind: of tables, indexes, overflow, the freelist, and pointers to pages.
-    private func source(_ folder: TemporaryFolder, _ autoVacuum: Int, _ key: Encryption) throws -> (bytes: [UInt8], pageSize: Int) {
+    private func source(_ folder: TemporaryFolder, _ autoVacuum: Int, _ key: DatabaseKey) throws -> (bytes: [UInt8], pageSize: Int) {
         let path = folder.path("source.db"), db = try Connection(.file(path), key: key)
         try db.execute(SQL(raw: "PRAGMA auto_vacuum = \(autoVacuum)"))
         try db.execute("VACUUM")
@@ -27,9 +27,9 @@ import TestSupport
         return file
     }
 
-    @Test(arguments: [0, 1, 2], [false, true]) func damageOfAnyPageIsFound(autoVacuum: Int, onOneThread: Bool) async throws {
+    @Test(arguments: [0, 1, 2], [false, true]) func restoredFileWithDamagedPageIsNotPublished(autoVacuum: Int, onOneThread: Bool) async throws {
         let folder = try TemporaryFolder(), path = folder.path("restored.db")
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         let (bytes, pageSize) = try source(folder, autoVacuum, key)
         func publish(_ bytes: [UInt8]) async throws {
             let file = try write(bytes, to: path)
@@ -54,5 +54,5 @@ import TestSupport
         #expect(try db.main.verify().isIntact)
     }
 
-    private static func publishHere(_ file: RestoredFile, _ key: Encryption) throws { try file.publish(key: key, replacing: false) }
+    private static func publishHere(_ file: RestoredFile, _ key: DatabaseKey) throws { try file.publish(key: key, replacing: false) }
 }

@@ -28,7 +28,7 @@ private func setfsuid(_ user: UInt32) -> Int32
         }
     }
 
-    let folder: TemporaryFolder, store = MemoryStore(), key: Encryption, pool: DatabasePool, oracle = CommitOracle(seed: 53)
+    let folder: TemporaryFolder, store = MemoryStore(), key: DatabaseKey, pool: DatabasePool, oracle = CommitOracle(seed: 53)
 
     init() throws {
         folder = try TemporaryFolder()
@@ -38,7 +38,7 @@ private func setfsuid(_ user: UInt32) -> Int32
     }
 
     private func replicate() async throws {
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         try await replica.waitUntilStored(timeout: .forTests)
         await replica.stop()
     }
@@ -52,7 +52,7 @@ private func setfsuid(_ user: UInt32) -> Int32
         return nil
     }
 
-    @Test(arguments: Obstacle.allCases) func stateOfACopyIsReadOrAnError(obstacle: Obstacle) async throws {
+    @Test(arguments: Obstacle.allCases) func unreadableFollowerStateThrows(obstacle: Obstacle) async throws {
         try await replicate()
         let path = folder.path("b.db"), state = path + "-replica"
         func follow() async throws {
@@ -72,11 +72,11 @@ private func setfsuid(_ user: UInt32) -> Int32
         try await follow()
     }
 
-    @Test(arguments: Obstacle.allCases) func whatADatabaseHoldsIsReadOrAnError(obstacle: Obstacle) async throws {
+    @Test(arguments: Obstacle.allCases) func unreadableReplicationRecordThrows(obstacle: Obstacle) async throws {
         try await replicate()
         let memory = try memory()
         try obstacle.replace(memory)
-        let replica = try await Replica(following: pool, in: store, options: .forTests)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
         let found = await error { try await replica.waitUntilStored(timeout: .milliseconds(300)) }
         let cause = found?.underlyingError as? DatabaseError
         #expect(found?.reason == .timeout && cause?.reason == .cannotOpen && cause?.path == memory, "\(String(describing: found))")
@@ -84,30 +84,30 @@ private func setfsuid(_ user: UInt32) -> Int32
         let other = folder.path("c.db")
         try FileManager.default.removeItem(atPath: memory)
         try obstacle.replace(other + memory.dropFirst(folder.path("a.db").count))
-        #expect(await error { try await Replica.restoreIfMissing(other, from: store, key: key) }?.reason == .cannotOpen)
+        #expect(await error { try await Replicator.restoreIfMissing(other, from: store, key: key) }?.reason == .cannotOpen)
         try await replicate()
     }
 
     /// What a power failure leaves of a file that was not flushed.
-    @Test(arguments: [0, 1000]) func aFileOfZeroesWasNotWritten(count: Int) async throws {
+    @Test(arguments: [0, 1000]) func zeroedReplicationRecordCountsAsMissing(count: Int) async throws {
         try await replicate()
         try Data(count: count).write(to: URL(fileURLWithPath: memory()))
         try await replicate()
     }
 
-    @Test(arguments: [Obstacle.folder, .link]) func recordOfARestoreIsReadOrAnError(obstacle: Obstacle) async throws {
+    @Test(arguments: [Obstacle.folder, .link]) func unreadableRestoreRecordThrows(obstacle: Obstacle) async throws {
         try await replicate()
         let path = folder.path("b.db"), record = path + "-restoring-state"
         try obstacle.replace(record)
-        let found = await error { try await Replica.restore(to: path, from: store, key: key) }
+        let found = await error { try await Replicator.restore(to: path, from: store, key: key) }
         #expect(found?.reason == .cannotOpen && found?.path == record, "\(String(describing: found))")
         try FileManager.default.removeItem(atPath: record)
-        try await Replica.restore(to: path, from: store, key: key)
+        try await Replicator.restore(to: path, from: store, key: key)
         #expect(try oracle.check(fileAt: path) == oracle.commits)
     }
 
     #if os(Linux)
-    @Test(.enabled(if: geteuid() == 0)) func folderThatCannotBeReadIsAnError() throws {
+    @Test(.enabled(if: geteuid() == 0)) func unreadableStoreFolderThrows() throws {
         let path = folder.path("store"), folders = try FolderStore(path)
         try FileManager.default.createDirectory(atPath: path + "/open/closed", withIntermediateDirectories: true)
         try Data([1]).write(to: URL(fileURLWithPath: path + "/open/closed/object"))

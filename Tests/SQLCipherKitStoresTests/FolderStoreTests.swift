@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["../x", "a/../../x", "/x", "a//b", "", ".", "a/.", "~x", "a/b~c", "a\0b"])
-    func namesStayInTheFolder(name: String) async throws {
+    func objectNamesCannotLeaveTheFolder(name: String) async throws {
         await #expect { try await store.put(name, [1], if: .always) } throws: { isUnavailable($0) }
         await #expect { try await store.get(name) } throws: { isUnavailable($0) }
         await #expect { try await store.delete(name) } throws: { isUnavailable($0) }
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// A folder that cannot be made leaves none of those above it.
-    @Test(arguments: ["file", "link", "long", "file in a link"]) func aFailureLeavesNoFolder(what: String) throws {
+    @Test(arguments: ["file", "link", "long", "file in a link"]) func failedFolderStoreLeavesNoFolder(what: String) throws {
         let outside = try TemporaryFolder()
         try Data().write(to: URL(fileURLWithPath: folder.path("file")))
         symlink(folder.path("nowhere"), folder.path("link"))
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Each kill once left a file as large as an object.
-    @Test func killedWriterLeavesOneFileThatTheNextReplaces() async throws {
+    @Test func killedWriterLeavesOneReplaceableFile() async throws {
         try Data(repeating: 1, count: 100_000).write(to: URL(fileURLWithPath: store.path + "/~new"))
         try await store.put("a/b", [1, 2], if: .isAbsent)
         #expect(try names() == ["a", "a/b"])
@@ -61,7 +61,7 @@ import Testing
         #expect(try names() == ["a", "a/b"])
     }
 
-    @Test(arguments: ["~lock", "~new", "object", "folder"]) func linksAreNotFollowed(kind: String) async throws {
+    @Test(arguments: ["~lock", "~new", "object", "folder"]) func folderStoreFollowsNoLinks(kind: String) async throws {
         let target = folder.path("target"), outside = folder.path("outside")
         try Data("another's".utf8).write(to: URL(fileURLWithPath: target))
         try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: false)
@@ -82,7 +82,7 @@ import Testing
 
     #if os(Linux)
         /// Each link that is stored only where there is none once cost reading what is there, and so did each proof of an object.
-        @Test func conditionsReadNoWholeObject() async throws {
+        @Test func conditionalPutReadsNoWholeObject() async throws {
             func bytesRead() throws -> Int {
                 let figures = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
                 return try #require(figures.firstMatch(of: /rchar: (\d+)/).flatMap { Int($0.1) })
@@ -91,7 +91,7 @@ import Testing
             try await store.put("a", [1], if: .isAbsent)
             #expect(truncate(store.path + "/a", off_t(size)) == 0)
             let before = try bytesRead()
-            for condition in [ReplicaObject.Condition.isAbsent, .isVersion("1-1")] {
+            for condition in [StoredObject.Condition.isAbsent, .isVersion("1-1")] {
                 for _ in 0..<5 {
                     #expect(try await store.put("a", [2], if: condition) == nil)
                 }
@@ -104,7 +104,7 @@ import Testing
         }
     #endif
 
-    @Test func conditionsHoldBetweenWriters() async throws {
+    @Test func conditionalPutsHoldBetweenWriters() async throws {
         try await store.put("head", [0], if: .isAbsent)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

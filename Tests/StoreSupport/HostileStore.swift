@@ -5,7 +5,7 @@ import TestSupport
 /// A store that may do what a store can do to a program: return any earlier version of any object at any call, lose a write that it
 /// did not acknowledge or perform it all the same, list late, and be restored from a copy of itself. Only conditions are checked
 /// against what is really there.
-package final class HostileStore: ReplicaStore {
+package final class HostileStore: ObjectStore {
     /// What happens before a request to store something: a copy is made, the store is restored from it, or the line is cut. That
     /// may also be after the request, so that its answer is lost, or for this answer alone.
     package enum Event { case copy, back, cut, cutAfter, lost }
@@ -16,8 +16,8 @@ package final class HostileStore: ReplicaStore {
         var requests = 0
         var isCut = false, whenCut: @Sendable () -> Void = {}
         /// All versions of each object; nil where it was not there.
-        var versions: [String: [ReplicaObject?]] = [:]
-        var copy: [String: ReplicaObject] = [:]
+        var versions: [String: [StoredObject?]] = [:]
+        var copy: [String: StoredObject] = [:]
         var count = 0
         var random: SeededGenerator
         /// How many calls in a hundred show something old, and how many fail.
@@ -25,9 +25,9 @@ package final class HostileStore: ReplicaStore {
 
         mutating func draw(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
-        func present(_ name: String) -> ReplicaObject? { versions[name]?.last ?? nil }
+        func present(_ name: String) -> StoredObject? { versions[name]?.last ?? nil }
 
-        mutating func set(_ name: String, _ object: ReplicaObject?) { versions[name, default: [nil]].append(object) }
+        mutating func set(_ name: String, _ object: StoredObject?) { versions[name, default: [nil]].append(object) }
 
         mutating func makeCopy() { copy = versions.compactMapValues { $0.last ?? nil } }
 
@@ -59,19 +59,19 @@ package final class HostileStore: ReplicaStore {
 
     package func restoreCopy() { state.withLock { $0.restoreCopy() } }
 
-    package func list(prefix: String) async throws -> [ReplicaObject.Info] {
+    package func list(prefix: String) async throws -> [StoredObject.Info] {
         try state.withLock { state in
             if state.isCut || state.draw(state.failing) { throw StoreFault("injected") }
             let isLate = state.draw(2 * state.stale)
             return state.versions.compactMap { name, versions in
                 guard name.hasPrefix(prefix) else { return nil }
                 let object = isLate ? versions.dropLast().last ?? nil : versions.last ?? nil
-                return object.map { ReplicaObject.Info(name: name, size: $0.bytes.count) }
+                return object.map { StoredObject.Info(name: name, size: $0.bytes.count) }
             }
         }
     }
 
-    package func get(_ name: String) async throws -> ReplicaObject? {
+    package func get(_ name: String) async throws -> StoredObject? {
         try state.withLock { state in
             if state.isCut || state.draw(state.failing) { throw StoreFault("injected") }
             guard state.draw(state.stale), let versions = state.versions[name] else { return state.present(name) }
@@ -79,7 +79,7 @@ package final class HostileStore: ReplicaStore {
         }
     }
 
-    package func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    package func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try state.withLock { state in
             state.requests += 1
             switch state.events[state.requests] {
@@ -99,7 +99,7 @@ package final class HostileStore: ReplicaStore {
             case .isVersion(let version): if state.present(name)?.version != version { return nil }
             }
             state.count += 1
-            state.set(name, ReplicaObject(bytes: bytes, version: "\(state.count)"))
+            state.set(name, StoredObject(bytes: bytes, version: "\(state.count)"))
             if fails { throw StoreFault("not acknowledged") }
             return "\(state.count)"
         }

@@ -10,24 +10,24 @@ package struct StoreFault: Error {
 }
 
 /// A store in memory.
-package final class MemoryStore: ReplicaStore {
+package final class MemoryStore: ObjectStore {
     private struct State {
-        var objects: [String: ReplicaObject] = [:]
+        var objects: [String: StoredObject] = [:]
         var version = 0
     }
     private let state = Mutex(State())
 
     package init() {}
 
-    package func list(prefix: String) async throws -> [ReplicaObject.Info] {
+    package func list(prefix: String) async throws -> [StoredObject.Info] {
         state.withLock { state in
-            state.objects.filter { $0.key.hasPrefix(prefix) }.map { ReplicaObject.Info(name: $0.key, size: $0.value.bytes.count) }
+            state.objects.filter { $0.key.hasPrefix(prefix) }.map { StoredObject.Info(name: $0.key, size: $0.value.bytes.count) }
         }
     }
 
-    package func get(_ name: String) async throws -> ReplicaObject? { state.withLock { $0.objects[name] } }
+    package func get(_ name: String) async throws -> StoredObject? { state.withLock { $0.objects[name] } }
 
-    package func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    package func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         state.withLock { state -> String? in
             switch condition {
             case .always: break
@@ -36,7 +36,7 @@ package final class MemoryStore: ReplicaStore {
                 if state.objects[name]?.version != version { return nil }
             }
             state.version += 1
-            state.objects[name] = ReplicaObject(bytes: bytes, version: "\(state.version)")
+            state.objects[name] = StoredObject(bytes: bytes, version: "\(state.version)")
             return "\(state.version)"
         }
     }
@@ -50,7 +50,7 @@ package final class MemoryStore: ReplicaStore {
     package func restore(_ objects: [String: [UInt8]]) {
         state.withLock { state in
             state.version += 1
-            state.objects = objects.mapValues { ReplicaObject(bytes: $0, version: "restored \(state.version)") }
+            state.objects = objects.mapValues { StoredObject(bytes: $0, version: "restored \(state.version)") }
         }
     }
 
@@ -59,21 +59,21 @@ package final class MemoryStore: ReplicaStore {
             guard let object = state.objects[name] else { return }
             var bytes = object.bytes
             body(&bytes)
-            state.objects[name] = ReplicaObject(bytes: bytes, version: object.version)
+            state.objects[name] = StoredObject(bytes: bytes, version: object.version)
         }
     }
 }
 
 /// A store that is reached over a bad line: calls fail before or after they take effect, take their time, take effect twice, or
 /// return part of an object.
-package final class FaultyStore: ReplicaStore {
-    package let store: any ReplicaStore
+package final class FaultyStore: ObjectStore {
+    package let store: any ObjectStore
     private let random: Mutex<SeededGenerator>
     /// Faults in a hundred calls.
     package let rate = Atomic<Int>(0)
     package let faults = Atomic<Int>(0)
 
-    package init(_ store: any ReplicaStore, seed: UInt64, rate: Int) {
+    package init(_ store: any ObjectStore, seed: UInt64, rate: Int) {
         self.store = store
         random = Mutex(SeededGenerator(state: seed))
         self.rate.store(rate, ordering: .relaxed)
@@ -91,12 +91,12 @@ package final class FaultyStore: ReplicaStore {
         return StoreFault("injected")
     }
 
-    package func list(prefix: String) async throws -> [ReplicaObject.Info] {
+    package func list(prefix: String) async throws -> [StoredObject.Info] {
         if draw().isFault { throw fault() }
         return try await store.list(prefix: prefix)
     }
 
-    package func get(_ name: String) async throws -> ReplicaObject? {
+    package func get(_ name: String) async throws -> StoredObject? {
         let draw = draw()
         guard draw.isFault else { return try await store.get(name) }
         if draw.kind == 0 { try await Task.sleep(for: .milliseconds(draw.delay)) }
@@ -105,7 +105,7 @@ package final class FaultyStore: ReplicaStore {
         throw fault()
     }
 
-    package func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    package func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         let draw = draw()
         guard draw.isFault else { return try await store.put(name, bytes, if: condition) }
         switch draw.kind {

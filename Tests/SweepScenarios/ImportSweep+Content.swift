@@ -38,7 +38,7 @@ extension ImportSweep {
             throw SweepScenario.Wrong(description: "there are \(documents.count) documents")
         }
         if place > 0 { try expectImported(1, db) }
-        for index in try db.main.fullTextIndexes() where try !db.fullText(index.name).isIntact() {
+        for index in try db.main.fullTextIndexes() where try !db.fullText(index.name).passesIntegrityCheck() {
             throw SweepScenario.Wrong(description: "\(index.name) does not match its table")
         }
     }
@@ -59,7 +59,7 @@ extension ImportSweep {
     private func isIndexed(_ index: String, _ count: Int, _ db: Connection) throws -> Bool {
         guard try db.main.fullTextIndexes().contains(where: { $0.name == index }) else { return false }
         let index = try db.fullText(index)
-        return try index.isIntact() && index.search(.prefix(SweepScenario.marker)).total.count == count
+        return try index.passesIntegrityCheck() && index.search(.prefix(SweepScenario.marker)).total.count == count
     }
 
     /// The schema and the rows, but for those that a full-text index keeps for itself.

@@ -23,7 +23,7 @@ struct ImportSweep {
     private var documents: String { base + "/documents" }
 
     /// A raw key costs no key derivation.
-    static func key() throws -> Encryption { try .raw([UInt8](repeating: 0x11, count: 32)) }
+    static func key() throws -> DatabaseKey { try .raw([UInt8](repeating: 0x11, count: 32)) }
 
     private static func sources(_ word: String, rows: [Int], documents: [Int]) -> Sources {
         func records(_ numbers: [Int], _ ending: String) -> Records {

@@ -29,7 +29,7 @@ extension SweepScenario {
             keys.new = keys.old
             change = { path in
                 let db = try Connection(.file(path), key: keys.old)
-                if action == "erase" { try db.main.erase() } else { try db.main.vacuum() }
+                if action == "erase" { try db.main.eraseDeletedContent() } else { try db.main.vacuum() }
                 returned()
             }
         case "encrypt": keys.old = .plaintext
@@ -111,7 +111,7 @@ extension SweepScenario {
     static func salvaging(_ action: String, _ mode: String) throws -> SweepScenario? {
         guard action == "open-salvaging" else { return nil }
         @Sendable func open(_ folder: String) throws {
-            let (db, _) = try DatabaseConverter.openSalvaging(fileAt: folder + "/a.db", key: one())
+            let (db, _) = try DatabaseConverter.openOrSalvage(fileAt: folder + "/a.db", key: one())
             db.close()
         }
         return SweepScenario(
@@ -154,7 +154,7 @@ extension SweepScenario {
             checkReturned: { folder, calls in if calls > 0 { try expect(folder + "/a.db", [one()], rows: count) } })
     }
 
-    private static func restoring(from key: Encryption, _ mode: String) throws -> SweepScenario {
+    private static func restoring(from key: DatabaseKey, _ mode: String) throws -> SweepScenario {
         SweepScenario(
             prepare: { folder in
                 try make(folder + "/a.db", one(), mode, rows: count)

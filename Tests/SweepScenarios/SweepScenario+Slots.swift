@@ -33,15 +33,15 @@ extension SweepScenario {
 
     private static let files = ["a.db", "a.db.keys", "a.db.keys.lock"]
 
-    private static func raw() throws -> Encryption { try .raw([UInt8](repeating: 7, count: 32), cipher: quick) }
+    private static func raw() throws -> DatabaseKey { try .raw([UInt8](repeating: 7, count: 32), cipher: quick) }
 
     @discardableResult
-    private static func create(_ folder: String, _ key: Encryption) throws -> KeySlots {
+    private static func create(_ folder: String, _ key: DatabaseKey) throws -> KeySlots {
         let location = DatabaseLocation.file(folder + "/a.db")
         return try KeySlots.create(.passphrase("one"), label: "first", for: location, existingKey: key, derivation: .quick)
     }
 
-    private static func createSeveral(_ folder: String, _ key: Encryption) throws {
+    private static func createSeveral(_ folder: String, _ key: DatabaseKey) throws {
         let slots = try create(folder, key)
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         try slots.add(.passphrase("gone"), label: "gone", derivation: .quick)
@@ -61,7 +61,7 @@ extension SweepScenario {
         try expect(folder + "/a.db", [.slots(secret: .passphrase("four"), cipher: quick)], rows: count)
     }
 
-    private static func creating(for key: Encryption, _ mode: String) -> SweepScenario {
+    private static func creating(for key: DatabaseKey, _ mode: String) -> SweepScenario {
         SweepScenario(
             prepare: { try make($0 + "/a.db", key, mode, rows: count) },
             act: { folder in

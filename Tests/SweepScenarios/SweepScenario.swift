@@ -37,13 +37,13 @@ package struct SweepScenario {
         return cipher
     }()
 
-    static func one() throws -> Encryption { try .passphrase("one", cipher: quick) }
-    static func two() throws -> Encryption { try .passphrase("two", cipher: quick) }
+    static func one() throws -> DatabaseKey { try .passphrase("one", cipher: quick) }
+    static func two() throws -> DatabaseKey { try .passphrase("two", cipher: quick) }
 
     /// Notes that a call has returned, and its effect must last.
     static func returned() { killpoints_mark() }
 
-    static func make(_ path: String, _ key: Encryption, _ mode: String, rows: Int) throws {
+    static func make(_ path: String, _ key: DatabaseKey, _ mode: String, rows: Int) throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode == "wal" ? .wal : .delete
         let db = try Connection(.file(path), key: key, configuration: configuration)
@@ -56,12 +56,12 @@ package struct SweepScenario {
     }
 
     /// The rows of an intact database.
-    static func rows(_ path: String, _ key: Encryption) throws -> Int {
+    static func rows(_ path: String, _ key: DatabaseKey) throws -> Int {
         try intact(path, key) { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x LIKE \(marker + "%")") ?? -1 }
     }
 
     /// Reads an existing database, and throws unless it is intact.
-    static func intact<R>(_ path: String, _ key: Encryption, _ read: (Connection) throws -> R) throws -> R {
+    static func intact<R>(_ path: String, _ key: DatabaseKey, _ read: (Connection) throws -> R) throws -> R {
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
         let db = try Connection(.file(path), key: key, configuration: configuration)
@@ -82,7 +82,7 @@ package struct SweepScenario {
     }
 
     /// Throws unless exactly one of the keys opens the database, which has so many rows.
-    static func expect(_ path: String, _ keys: [Encryption], rows expected: Int) throws {
+    static func expect(_ path: String, _ keys: [DatabaseKey], rows expected: Int) throws {
         var opened = 0
         for key in keys {
             do {
@@ -94,7 +94,7 @@ package struct SweepScenario {
         guard opened == 1 else { throw Wrong(description: "\(opened) of the keys open \(path)") }
     }
 
-    static func expect(_ path: String, _ keys: [Encryption], mode: String) throws {
+    static func expect(_ path: String, _ keys: [DatabaseKey], mode: String) throws {
         for key in keys {
             guard let db = try? Connection(.file(path), key: key) else { continue }
             let found = try db.fetchOne(String.self, "PRAGMA journal_mode")

@@ -38,7 +38,7 @@ struct AdoptCommand: FileCommand {
     var convert: [String] = []
 
     @Option(help: ArgumentHelp(
-        "The profile to convert to: \(ValueProfile.named.map(\.name).joined(separator: ", ")).", valueName: "profile"))
+        "The profile to convert to: \(ValueProfile.namedProfiles.map(\.name).joined(separator: ", ")).", valueName: "profile"))
     var to = "standard"
 
     @Option(help: ArgumentHelp(
@@ -82,8 +82,10 @@ struct AdoptCommand: FileCommand {
 
     private var profile: ValueProfile {
         get throws {
-            guard let found = ValueProfile.named.first(where: { $0.name.lowercased() == to.lowercased() }) else {
-                throw ValidationError("there is no profile '\(to)': \(ValueProfile.named.map(\.name).joined(separator: ", "))")
+            guard let found = ValueProfile.namedProfiles.first(where: { $0.name.lowercased() == to.lowercased() }) else {
+                throw ValidationError(
+                    "there is no profile '\(to)': \(ValueProfile.namedProfiles.map(\.name).joined(separator: ", "))"
+                )
             }
             return found.profile
         }

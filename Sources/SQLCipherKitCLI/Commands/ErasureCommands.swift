@@ -29,7 +29,7 @@ struct EraseCommand: FileCommand {
 
     func run() throws {
         let db = try file.open(.readWrite)
-        let erased = try db.main.erase(progress: ProgressBar.rewriting("Erasing"))
+        let erased = try db.main.eraseDeletedContent(progress: ProgressBar.rewriting("Erasing"))
         let indexes = erased.fullTextIndexes.count, trees = erased.trees.count, samples = erased.analyzedTables.count
         let unmatched = erased.unmatchedIndexes.map {
             "\n\($0.onOneLine): its words do not match its content; rebuild it, and erase again"
@@ -91,8 +91,8 @@ struct ResidueCommand: FileCommand {
         let progress = ProgressBar.rewriting("Searching")
         let report =
             hex
-            ? try db.main.residue(of: wanted.enumerated().map(Self.bytes), progress: progress)
-            : try db.main.residue(of: wanted, progress: progress)
+            ? try db.main.findRemnants(of: wanted.enumerated().map(Self.bytes), progress: progress)
+            : try db.main.findRemnants(of: wanted, progress: progress)
         let rows = report.places.map { place -> [SQLValue] in
             [
                 .integer(Int64(place.target + 1)), .text(place.isLive ? "live" : "deleted"), .text(place.kind.rawValue),

@@ -291,7 +291,7 @@ struct ImportCommand: FileCommand {
             FTS5Table(
                 name, columns: columns, content: .external(table: table), tokenizer: tokenizer.engine, prefixes: tokenizer.prefixes)
         ) { progress in
-            bar.show(progress.fraction, "\(progress.done.grouped) of \(progress.total.counted("row"))")
+            bar.show(progress.fractionCompleted, "\(progress.completed.grouped) of \(progress.total.counted("row"))")
         }
         if !report.json { Output.line("created the full-text index \(name.onOneLine)") }
         return name

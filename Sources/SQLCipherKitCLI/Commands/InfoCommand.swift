@@ -50,7 +50,7 @@ struct InfoCommand: FileCommand {
                 ("page_authentication", .null),
             ]
         }
-        let slots = try UnlockedKey.hasSlots(file.path) ? KeySlots.unverifiedList(of: .file(file.path)) : []
+        let slots = try UnlockedKey.hasSlots(file.path) ? KeySlots.unverifiedSlots(of: .file(file.path)) : []
         members.append(
             ("key_slots", .text(slots.isEmpty ? "none" : slots.map { "\($0.label) (\($0.kind))" }.joined(separator: ", "))))
         members += [

@@ -117,13 +117,13 @@ struct KeyList: ParsableCommand {
 
     func run() throws {
         try FileOptions.requireDatabase(path)
-        let slots = try KeySlots.unverifiedList(of: .file(path))
+        let slots = try KeySlots.unverifiedSlots(of: .file(path))
         try output.write(
             Self.form.keys,
             slots.map { slot in
                 [
-                    .text(slot.label), .text(slot.kind.description), .text(slot.derivation.description), .text(slot.created.minute),
-                    .text(slot.changed.minute),
+                    .text(slot.label), .text(slot.kind.description), .text(slot.derivation.description),
+                    .text(slot.createdAt.minute), .text(slot.changedAt.minute),
                 ]
             })
     }
@@ -247,7 +247,7 @@ struct KeyRotate: FileCommand {
 
     func run() throws {
         var (slots, secret) = try file.slots(first: label)
-        let others = try slots.list().filter { $0.label != label }
+        let others = try slots.slots().filter { $0.label != label }
         let db = try Connection(slots.location, key: .slots(slots))
         try slots.rotateKey(
             of: db, keeping: [label: secret], droppingOthers: true, progress: ProgressBar.rewriting("Encrypting again"))

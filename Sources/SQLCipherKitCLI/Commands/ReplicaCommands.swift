@@ -55,18 +55,18 @@ struct ReplicateCommand: FileCommand {
         }
         try requireLog(key)
         let store = try ReplicaStoreName.store(target, isNew: true)
-        var options = Replica.Options()
+        var options = Replicator.Options()
         options.interval = .milliseconds(interval)
         options.retention = .seconds(3600 * retention)
         let (path, isOnce, settings, patience) = (file.path, once, options, Duration.seconds(timeout))
         let note = report.json ? nil : "\(file.path.onOneLine) is in \(target.onOneLine); new commits follow until you interrupt"
         Interruption.catchSignals()
         let position = try waiting {
-            let replica = try await Replica(of: .file(path), key: key, in: store, options: settings)
+            let replica = try await Replicator(of: .file(path), key: key, in: store, options: settings)
             if isOnce {
                 let result = await Self.storeOnce(replica, patience)
                 await replica.stop()
-                return try result.get() as Replica.Position?
+                return try result.get() as Replicator.Position?
             }
             var known: String?, isNoted = note == nil
             while !Task.isCancelled, await !replica.currentStatus.isEnded {
@@ -92,7 +92,7 @@ struct ReplicateCommand: FileCommand {
     }
 
     /// Checked before the store is created.
-    private func requireLog(_ key: Encryption) throws {
+    private func requireLog(_ key: DatabaseKey) throws {
         var configuration = DatabaseConfiguration()
         configuration.access = .readOnly
         let db = try Connection(.file(file.path), key: key, configuration: configuration)
@@ -104,7 +104,7 @@ struct ReplicateCommand: FileCommand {
     }
 
     /// Waits as long as the replica makes progress, and for a time while the store fails.
-    private static func storeOnce(_ replica: Replica, _ patience: Duration) async -> Result<Replica.Position, any Error> {
+    private static func storeOnce(_ replica: Replicator, _ patience: Duration) async -> Result<Replicator.Position, any Error> {
         var failing: ContinuousClock.Instant?
         while true {
             do { return .success(try await replica.waitUntilStored(timeout: .milliseconds(500))) } catch {
@@ -154,10 +154,10 @@ struct ReplicasCommand: ParsableCommand {
         let store = try ReplicaStoreName.store(target), encryption = try key.reference.key(for: "the replica \(target)")
         if removeFormerKeys {
             Interruption.catchSignals()
-            let count = try waiting { try await Replica.removeFormerKeys(in: store, key: encryption) }
+            let count = try waiting { try await Replicator.removeContentOfFormerKeys(in: store, key: encryption) }
             if !report.json { Output.line("removed \(count.counted("object")) of former keys") }
         }
-        let ranges = try waiting { try await Replica.generations(in: store, key: encryption) }
+        let ranges = try waiting { try await Replicator.generations(in: store, key: encryption) }
         if report.json {
             let rows = ranges.map { range in
                 Self.object([
@@ -191,7 +191,7 @@ enum ReplicaStoreName {
     #endif
 
     /// - Parameter isNew: whether a missing folder is created.
-    static func store(_ name: String, isNew: Bool = false) throws -> any ReplicaStore {
+    static func store(_ name: String, isNew: Bool = false) throws -> any ObjectStore {
         if name.hasPrefix("s3://") {
             #if S3
                 do {

@@ -121,7 +121,7 @@ struct ReplicaRestoreOptions: ParsableArguments {
         _ = try moment
     }
 
-    private var moment: Replica.Moment {
+    private var moment: Replicator.RestorePoint {
         get throws {
             if time != nil, position != nil { throw ValidationError("only one of --time and --position can be given") }
             if let time {
@@ -131,19 +131,19 @@ struct ReplicaRestoreOptions: ParsableArguments {
                 return .time(date)
             }
             guard let position else { return .newest }
-            guard let place = Replica.Position(position) else { throw ValidationError("--position takes two numbers, as 1:512") }
+            guard let place = Replicator.Position(position) else { throw ValidationError("--position takes two numbers, as 1:512") }
             return .position(place)
         }
     }
 
-    func restore(_ file: FileOptions) throws -> Replica.Position {
+    func restore(_ file: FileOptions) throws -> Replicator.Position {
         let name = store ?? "", source = try ReplicaStoreName.store(name), moment = try moment
         if !replace { try FileOptions.requireNothing(at: file.path, advice: "give another name, or --replace") }
         let key = try file.key.reference.key(for: "the replica \(name)"), (path, replaces) = (file.path, replace)
         Interruption.catchSignals()
         let bar = RestoreBar()
         return try waiting {
-            try await Replica.restore(
+            try await Replicator.restore(
                 to: path, from: source, key: key, at: moment, replacing: replaces,
                 progress: bar.show)
         }
@@ -155,9 +155,9 @@ private final class RestoreBar: @unchecked Sendable {
     // Sendable: the calls come one after the other.
     private let bar = ProgressBar("Restoring")
 
-    func show(_ progress: RewriteProgress) {
-        let text = "\(progress.done.grouped) of \(progress.total.counted("byte"))"
-        bar.show(progress.total == 0 ? nil : progress.fraction, text)
-        if progress.done == progress.total { bar.clear() }
+    func show(_ progress: DatabaseProgress) {
+        let text = "\(progress.completed.grouped) of \(progress.total.counted("byte"))"
+        bar.show(progress.total == 0 ? nil : progress.fractionCompleted, text)
+        if progress.completed == progress.total { bar.clear() }
     }
 }

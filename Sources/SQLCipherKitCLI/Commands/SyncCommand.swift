@@ -76,7 +76,7 @@ struct SyncCommand: FileCommand {
         try report.write(
             Self.form,
             [
-                .string(file.path), .string(target), .string(log.peer), .integer(Int64(received.received)),
+                .string(file.path), .string(target), .string(log.localPeer), .integer(Int64(received.received)),
                 .integer(Int64(outcome.sent)), .integer(Int64(received.renewed)), .integer(Int64(outcome.pruned)),
                 .bool(outcome.isComplete),
             ],
@@ -87,10 +87,10 @@ struct SyncCommand: FileCommand {
     /// The log as it is, or a new one.
     private func log(_ queue: DatabaseQueue) throws -> SharedChangeLog {
         let known = try queue.read { db in try ChangeLog.settings(in: db) }
-        if let known, let peer, peer != known.peer {
-            throw Failure("the log of \(file.path) belongs to the peer \(known.peer)", status: .usage)
+        if let known, let peer, peer != known.localPeer {
+            throw Failure("the log of \(file.path) belongs to the peer \(known.localPeer)", status: .usage)
         }
-        var rules = known?.rules ?? [:]
+        var rules = known?.mergePolicies ?? [:]
         for name in wholeRow { rules[name] = .row }
         var tables = table.isEmpty ? known?.tables ?? [] : table
         if tables.isEmpty {
@@ -98,6 +98,8 @@ struct SyncCommand: FileCommand {
                 try db.main.tables().filter { $0.kind == .table && !$0.name.hasPrefix("kv_") }.map(\.name)
             }
         }
-        return try SharedChangeLog(queue, tables: tables, peer: known?.peer ?? peer ?? UUID().uuidString, rules: rules)
+        return try SharedChangeLog(
+            queue, tables: tables, localPeer: known?.localPeer ?? peer ?? UUID().uuidString, mergePolicies: rules
+        )
     }
 }

@@ -25,7 +25,7 @@ struct VersionCommand: ParsableCommand {
         Output.line("SQLite     \(SQLCipherEngine.sqliteVersion)")
         Output.line("source     \(SQLCipherEngine.sourceID)")
         Output.line("crypto     \(SQLCipherEngine.cryptoProvider), \(SQLCipherEngine.cryptoProviderVersion)")
-        let kernels = SQLCipherEngine.kernels
+        let kernels = SQLCipherEngine.cryptoImplementations
         Output.line(
             "           AES: \(kernels.aes); SHA-512: \(kernels.sha512); PBKDF2: \(kernels.pbkdf2); random: \(kernels.random)")
         let features = SQLCipherEngine.Feature.allCases
@@ -38,7 +38,7 @@ struct VersionCommand: ParsableCommand {
     }
 
     private var values: [JSONValue] {
-        let kernels = SQLCipherEngine.kernels
+        let kernels = SQLCipherEngine.cryptoImplementations
         let features = SQLCipherEngine.Feature.allCases.map {
             (name: $0.rawValue, value: JSONValue.bool(SQLCipherEngine.supports($0)))
         }

@@ -127,7 +127,7 @@ extension CipherConfiguration {
     }
 }
 
-extension Encryption {
+extension DatabaseKey {
     /// Runs `body`, which opens the file. The engine takes a file with a plaintext header for a plaintext database: the error says
     /// what it is.
     func opening<R>(_ path: String, _ body: () throws -> R) throws -> R {

@@ -8,7 +8,7 @@ struct DatabaseArgument: ParsableArguments {
     var path: String
 
     @Flag(
-        name: .customLong(String(WorkLimits.option.dropFirst(2))),
+        name: .customLong(String(ResourceLimits.option.dropFirst(2))),
         help: """
             Read, check and recover files without limits of time and memory, which else follow from their size. Statements of your \
             own have none.
@@ -63,7 +63,7 @@ struct FileOptions {
     }
 
     /// Gets the key of the existing file; nil for a plaintext one.
-    func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate) throws -> Encryption? {
+    func unlock(_ access: DatabaseConfiguration.Access = .readWriteCreate) throws -> DatabaseKey? {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
@@ -75,7 +75,7 @@ struct FileOptions {
 
     /// Opens the existing file, and returns its key as well.
     /// - Parameter asking: whether to ask for the key even if the database is unlocked.
-    func openWithKey(_ access: DatabaseConfiguration.Access, asking: Bool = false) throws -> (db: Connection, key: Encryption?) {
+    func openWithKey(_ access: DatabaseConfiguration.Access, asking: Bool = false) throws -> (db: Connection, key: DatabaseKey?) {
         try Self.requireDatabase(path)
         var configuration = DatabaseConfiguration()
         configuration.access = access
@@ -123,13 +123,13 @@ struct AttachOptions: ParsableArguments {
     /// Opens the existing file, attaches the others, and returns the main database's key as well.
     func openWithKey(
         _ file: FileOptions, _ access: DatabaseConfiguration.Access
-    ) throws -> (db: Connection, key: Encryption?) {
+    ) throws -> (db: Connection, key: DatabaseKey?) {
         let (db, key) = try file.openWithKey(access)
         try attach(to: db, key)
         return (db, key)
     }
 
-    func attach(to db: Connection, _ mainKey: Encryption?) throws {
+    func attach(to db: Connection, _ mainKey: DatabaseKey?) throws {
         for attachment in try list() { try attachment.attach(to: db, mainKey) }
     }
 
@@ -171,7 +171,7 @@ struct Attachment {
             }
     }
 
-    func attach(to db: Connection, _ mainKey: Encryption?, checksStructure: Bool = false) throws {
+    func attach(to db: Connection, _ mainKey: DatabaseKey?, checksStructure: Bool = false) throws {
         // For a mistyped name, SQLite would create a new file.
         try FileOptions.requireDatabase(path)
         var safeguards = DatabaseConfiguration.Safeguards.ofTheTool(for: path)
@@ -183,7 +183,7 @@ struct Attachment {
         _ = try key.opening(path) { try db.attach(.file(path), as: name, key: key, safeguards: safeguards) }
     }
 
-    private func encryption(_ mainKey: Encryption?) throws -> Encryption? {
+    private func encryption(_ mainKey: DatabaseKey?) throws -> DatabaseKey? {
         switch key {
         case .same: mainKey
         case .none: .plaintext
@@ -192,7 +192,7 @@ struct Attachment {
         }
     }
 
-    private func said(_ key: Encryption) -> Encryption {
+    private func said(_ key: DatabaseKey) -> DatabaseKey {
         Output.error("\(path.onOneLine) is not encrypted")
         return key
     }
@@ -219,12 +219,12 @@ extension DatabaseConfiguration.Safeguards {
         var safeguards = Self()
         (safeguards.checksStructure, safeguards.isDefensive) = (false, false)
         (safeguards.allowsViews, safeguards.allowsTriggers) = (true, true)
-        (safeguards.limits, safeguards.work) = ([:], .ofTheTool(for: path))
+        (safeguards.limits, safeguards.resourceLimits) = ([:], .ofTheTool(for: path))
         return safeguards
     }
 }
 
-extension WorkLimits {
+extension ResourceLimits {
     /// The option that lifts the tool's limits, also for files that are attached or opened later.
     static let option = "--no-limits"
 
@@ -232,7 +232,7 @@ extension WorkLimits {
     /// than its size, and 10 million rows more than it has bytes.
     static func ofTheTool(for path: String) -> Self {
         if Invocation.current.arguments.contains(option) { return .none }
-        var info = stat(), limits = WorkLimits()
+        var info = stat(), limits = ResourceLimits()
         let size = ["", "-wal"].reduce(0) { stat(path + $1, &info) == 0 ? $0 + Int(info.st_size) : $0 }
         (limits.time, limits.memory, limits.rows) = (.seconds(60 + size >> 20), 256 << 20 + size, 10_000_000 + size)
         return limits

@@ -108,7 +108,7 @@ struct KeyOptions: ParsableArguments {
     }
 
     /// The key for a new database; nil for a plaintext one.
-    func newKey(for path: String) throws -> Encryption? {
+    func newKey(for path: String) throws -> DatabaseKey? {
         if isRecoveryKey {
             throw Failure("a new database has no recovery key yet: sqlcipherkit key recovery creates one", status: .usage)
         }
@@ -150,7 +150,7 @@ struct NewKeyOptions: ParsableArguments {
 
 /// The key of an existing database, or the key slots that hold it.
 struct UnlockedKey {
-    let key: Encryption
+    let key: DatabaseKey
     let slots: KeySlots?
 
     /// Gets the key, and opens the database's key slots with it if there are any. A raw key bypasses the slots.
@@ -187,7 +187,7 @@ struct UnlockedKey {
         let slots: KeySlots
         do throws(DatabaseError) {
             slots = try KeySlots.unlock(
-                secret, of: .file(path), first: label, acceptingRollback: acceptingRollback, configuration: configuration)
+                secret, of: .file(path), preferredSlot: label, acceptingRollback: acceptingRollback, configuration: configuration)
         } catch {
             guard error.reason == .keySlotsRolledBack else { throw error }
             let what = (error.underlyingError as? KeySlots.Rollback)?.description ?? error.message
@@ -211,7 +211,7 @@ struct UnlockedKey {
     }
 
     static func hasSlots(_ path: String) throws -> Bool {
-        do throws(DatabaseError) { return try !KeySlots.unverifiedList(of: .file(path)).isEmpty } catch {
+        do throws(DatabaseError) { return try !KeySlots.unverifiedSlots(of: .file(path)).isEmpty } catch {
             guard error.reason == .cannotOpen else { throw error }
             return false
         }

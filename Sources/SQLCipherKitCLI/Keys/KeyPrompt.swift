@@ -92,7 +92,7 @@ extension KeySource {
             close(ends[0])
             throw Failure("the key cannot be passed on: \(systemMessage(errno))")
         }
-        return .descriptor(ends[0], as: encoding)
+        return .fileDescriptor(ends[0], as: encoding)
     }
 
     /// A variable of the current run, which can be read once.

@@ -82,7 +82,7 @@ struct KeyReference: Equatable {
     /// - Parameters:
     ///   - subject: what the prompt says the key is for.
     ///   - isNew: whether the key will be set. It is then asked for twice, as a typing mistake would lock the user out.
-    func key(for subject: String, isNew: Bool = false) throws -> Encryption {
+    func key(for subject: String, isNew: Bool = false) throws -> DatabaseKey {
         let (source, missing): (KeySource, String?) =
             switch place {
             case .prompt:
@@ -94,9 +94,11 @@ struct KeyReference: Equatable {
             case .file(let path): (.file(path, as: encoding), "there is no key file \(path)")
             case .variable(let name):
                 (try .variable(name, as: encoding), "the environment variable \(name), which should hold the key, is not set")
-            case .descriptor(let number): (.descriptor(number, as: encoding), nil)
+            case .descriptor(let number): (.fileDescriptor(number, as: encoding), nil)
             case .credential(let name):
-                (.credential(name, as: encoding), "there is no credential \(name): systemd's LoadCredential= gives it to a service")
+                (
+                .systemdCredential(name, as: encoding),
+                "there is no credential \(name): systemd's LoadCredential= gives it to a service")
             }
         guard let key = try source.key() else { throw Failure(missing ?? "there is no key", status: .key) }
         guard var cipher else { return key }

@@ -19,7 +19,7 @@ enum UnlockedFiles {
 
     #if os(Linux)
         /// The key of a database; nil if it is not unlocked, or if the kernel forbids the keyring.
-        static func key(of path: String) -> Encryption? {
+        static func key(of path: String) -> DatabaseKey? {
             guard let name = name(of: path) else { return nil }
             return try? KeySource.keyring(name, in: .user, as: .hexadecimal).key()
         }
@@ -45,7 +45,7 @@ enum UnlockedFiles {
             return names.count
         }
     #else
-        static func key(of path: String) -> Encryption? { nil }
+        static func key(of path: String) -> DatabaseKey? { nil }
 
         static func add(_ db: Connection, _ path: String, for time: Duration) throws {
             throw Failure("unlock needs the keyring of the Linux kernel, which this system does not have")

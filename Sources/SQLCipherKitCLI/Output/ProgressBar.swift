@@ -40,13 +40,13 @@ final class ProgressBar {
     deinit { clear() }
 
     /// A bar for rewriting a database. Control-C stops the rewrite and leaves the database unchanged.
-    static func rewriting(_ label: String) -> RewriteProgress.Handler {
+    static func rewriting(_ label: String) -> DatabaseProgress.Handler {
         Interruption.catchSignals()
         let bar = ProgressBar(label)
         return { progress in
             try Interruption.check()
-            bar.show(progress.fraction, "\(progress.done.grouped) of \(progress.total.counted("page"))")
-            if progress.done == progress.total { bar.clear() }
+            bar.show(progress.fractionCompleted, "\(progress.completed.grouped) of \(progress.total.counted("page"))")
+            if progress.completed == progress.total { bar.clear() }
         }
     }
 }

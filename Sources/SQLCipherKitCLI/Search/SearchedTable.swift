@@ -45,8 +45,8 @@ struct SearchedTable {
         var search = FullTextSearch(words.joined(separator: " ") + " ", limit: min(limit, 1_000))
         search.weights = isOfDocuments ? [5, 1, 3] : []
         search.snippet = isOfDocuments ? .column("body", words: 24) : .best(words: 24)
-        search.highlights = title.map { [$0] } ?? []
-        search.columns = isOfDocuments ? ["path"] : []
+        search.highlightedColumns = title.map { [$0] } ?? []
+        search.retrievedColumns = isOfDocuments ? ["path"] : []
         let found = try index.search(search)
         let hits = try found.hits.map { hit in
             let path: String? = isOfDocuments ? try hit["path"] : nil
@@ -67,14 +67,14 @@ struct SearchedTable {
         let note: String?
     }
 
-    private static func note(_ found: FullTextSearch.Found) -> String? {
+    private static func note(_ found: FullTextSearch.Results) -> String? {
         guard let best = found.hits.first else { return nil }
         var notes: [String] = []
-        for word in found.words where best.typos > 0 && word.kind == .typo {
+        for word in found.words where best.typoCount > 0 && word.kind == .typo {
             notes.append("\(word.typed.onOneLine): \(word.matches.prefix(3).map(\.text.onOneLine).joined(separator: ", "))")
         }
         let words = found.words.count { !$0.isExcluded && !$0.isLeftOut }
-        if found.hasFewerWords, found.hits.allSatisfy({ $0.words < words }) { notes.append("nothing has all words") }
+        if found.hasDroppedTokens, found.hits.allSatisfy({ $0.matchedWordCount < words }) { notes.append("nothing has all words") }
         return notes.isEmpty ? nil : notes.joined(separator: "; ")
     }
 

@@ -7,7 +7,7 @@ final class Shell {
     /// The path of the main database.
     private(set) var path: String
     /// The key of the main database, for databases that are attached with the same key.
-    private(set) var key: Encryption?
+    private(set) var key: DatabaseKey?
     var format: OutputFormat
     var layout = Layout()
     var showsTime = false
@@ -36,7 +36,7 @@ final class Shell {
     private var pending: [String] = []
     private var splitter = StatementSplitter()
 
-    init(_ db: Connection, _ path: String, _ key: Encryption?, _ lines: any LineSource, format: OutputFormat) throws {
+    init(_ db: Connection, _ path: String, _ key: DatabaseKey?, _ lines: any LineSource, format: OutputFormat) throws {
         (self.db, self.path, self.key, self.lines, self.format) = (db, path, key, lines, format)
         let editor = lines as? LineEditor
         history = editor?.history
@@ -57,7 +57,7 @@ final class Shell {
     }
 
     /// Works on another database from now on.
-    func open(_ db: Connection, _ path: String, _ key: Encryption?) throws {
+    func open(_ db: Connection, _ path: String, _ key: DatabaseKey?) throws {
         if self.db.isInTransaction { throw Failure("a transaction is open: use COMMIT or ROLLBACK before .open") }
         try db.register(.regularExpressions())
         self.db.close()

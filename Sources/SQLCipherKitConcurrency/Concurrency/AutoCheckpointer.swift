@@ -20,7 +20,7 @@ package final class AutoCheckpointer: Sendable {
 
     init(_ db: Connection) throws(DatabaseError) {
         let settings = db.configuration.pool
-        (checkpointSize, largest) = (max(0, settings.checkpointSize), max(0, settings.largestLog))
+        (checkpointSize, largest) = (max(0, settings.checkpointSize), max(0, settings.maximumWALSize))
         limit = Atomic(largest)
         try watch(db)
     }

@@ -79,7 +79,7 @@ final class CallExecutor: TaskExecutor, @unchecked Sendable {
     }
 }
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Waits for a slot, or for all of them, and runs `work` in the calling task, on a thread that may block.
     func withSlot<R>(
         of pool: ConnectionPool, _ wish: Waiter.Wish = .one, timeout: Duration?,

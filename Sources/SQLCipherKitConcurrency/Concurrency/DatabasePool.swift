@@ -8,11 +8,11 @@ import SQLCipherKitCore
 /// let count = try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
 /// ```
 /// The pool keeps the database in write-ahead logging mode. A read sees the database as it was when the read began, whatever is
-/// written in the meantime, and never waits for a write. ``SharedDatabase`` has the calls.
+/// written in the meantime, and never waits for a write. ``DatabaseWriter`` has the calls.
 ///
-/// Readers are opened when they are needed. They are read-only, and ``DatabaseConfiguration/prepare`` gives each of them its
-/// functions, collations and tokenizers. The key is derived from a passphrase once, for the first connection.
-public final class DatabasePool: SharedDatabase, @unchecked Sendable {
+/// Readers are opened when they are needed. They are read-only, and ``DatabaseConfiguration/prepareDatabase`` gives each of them
+/// its functions, collations and tokenizers. The key is derived from a passphrase once, for the first connection.
+public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
     /// Opens a database.
     /// - Parameters:
     ///   - location: the file of the database.
@@ -21,7 +21,7 @@ public final class DatabasePool: SharedDatabase, @unchecked Sendable {
     /// - Throws: as ``Connection/init(_:key:configuration:)``; ``DatabaseError/Reason/invalidArgument`` for settings out of range,
     ///   and for a database that is not in a file, which can have only one connection.
     public init(
-        _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
+        _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws(DatabaseError) {
         guard location.isOnDisk else {
             throw DatabaseError.invalidArgument(
@@ -111,9 +111,9 @@ extension Connection {
 /// let queue = try DatabaseQueue(.file("notes.db"), key: key)
 /// try await queue.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
 /// ```
-/// Use it for a database in memory, or if reads may wait for writes; a ``DatabasePool`` has several connections. ``SharedDatabase``
+/// Use it for a database in memory, or if reads may wait for writes; a ``DatabasePool`` has several connections. ``DatabaseWriter``
 /// has the calls.
-public final class DatabaseQueue: SharedDatabase, @unchecked Sendable {
+public final class DatabaseQueue: DatabaseWriter, @unchecked Sendable {
     /// Opens a database.
     /// - Parameters:
     ///   - location: where the database is.
@@ -121,7 +121,7 @@ public final class DatabaseQueue: SharedDatabase, @unchecked Sendable {
     ///   - configuration: how to open it.
     /// - Throws: as ``Connection/init(_:key:configuration:)``.
     public init(
-        _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
+        _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws(DatabaseError) {
         super.init(try Connection(location, key: key, configuration: configuration))
     }

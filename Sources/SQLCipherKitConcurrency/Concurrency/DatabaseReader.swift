@@ -12,12 +12,12 @@ import SQLCipherKitCore
 /// The reader does not give access to its source. A copy is the same reader.
 public struct DatabaseReader: Sendable {
     /// The connections that read.
-    private let core: SharedDatabase
+    private let core: DatabaseWriter
     /// Nil for the current state of a queue or a pool.
     private let snapshot: DatabaseSnapshot?
 
     /// Reads a queue or a pool, in its current state at each read.
-    public init(_ database: SharedDatabase) { (core, snapshot) = (database, nil) }
+    public init(_ database: DatabaseWriter) { (core, snapshot) = (database, nil) }
 
     /// Reads a snapshot.
     public init(_ snapshot: DatabaseSnapshot) { (core, self.snapshot) = (snapshot.core, snapshot) }
@@ -25,7 +25,7 @@ public struct DatabaseReader: Sendable {
     /// Whether the database, or the snapshot, can be read.
     public var isOpen: Bool { core.isOpen }
 
-    /// Reads, like `read(timeout:_:)` of ``SharedDatabase`` and ``DatabaseSnapshot``.
+    /// Reads, like `read(timeout:_:)` of ``DatabaseWriter`` and ``DatabaseSnapshot``.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try core.run(core.reading, timeout: timeout, body)
     }
@@ -58,7 +58,7 @@ extension DatabaseReader {
     }
 }
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Read-only access to the database, for a part of your program that must not write.
     public final var reader: DatabaseReader { DatabaseReader(self) }
 }

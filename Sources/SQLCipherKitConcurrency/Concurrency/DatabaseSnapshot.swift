@@ -25,14 +25,14 @@ public final class DatabaseSnapshot: Sendable {
     /// The pool that the snapshot was taken from.
     public let pool: DatabasePool
     /// One connection that holds the content and never reads, and those that read. It works like a pool.
-    let core: SharedDatabase
+    let core: DatabaseWriter
 
     /// - Parameters:
     ///   - holder: a connection with a transaction that reads the snapshot.
     ///   - state: the snapshot.
     init(of pool: DatabasePool, heldBy holder: Connection, _ state: WALSnapshot) throws(DatabaseError) {
         self.pool = pool
-        core = try SharedDatabase(reading: state, heldBy: holder, pool.additions)
+        core = try DatabaseWriter(reading: state, heldBy: holder, pool.additions)
     }
 
     deinit {

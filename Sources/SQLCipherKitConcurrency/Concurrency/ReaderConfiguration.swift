@@ -6,12 +6,12 @@ package struct ReaderConfiguration: Sendable {
     struct Attachment: Sendable {
         let name: String
         let path: String
-        let key: Encryption
+        let key: DatabaseKey
     }
 
     let location: DatabaseLocation
     private let configuration: DatabaseConfiguration
-    package let key: Encryption
+    package let key: DatabaseKey
     private let attachments: [Attachment]
 
     /// Takes the derived keys from an open connection, so that the next one does not derive them again.
@@ -41,9 +41,9 @@ package struct ReaderConfiguration: Sendable {
         return db
     }
 
-    package func openWriter(_ key: Encryption) throws -> Connection { try open(key, configuration) }
+    package func openWriter(_ key: DatabaseKey) throws -> Connection { try open(key, configuration) }
 
-    private func open(_ key: Encryption, _ configuration: DatabaseConfiguration) throws -> Connection {
+    private func open(_ key: DatabaseKey, _ configuration: DatabaseConfiguration) throws -> Connection {
         var configuration = configuration
         configuration.onCreate = nil
         let db = try Connection(location, key: key, configuration: configuration)

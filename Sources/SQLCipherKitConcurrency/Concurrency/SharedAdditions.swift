@@ -18,7 +18,7 @@ public final class SharedHookToken: Sendable {
 ///
 /// A hook is called on the thread that runs the call, and must not use the database: a call of the same queue or pool would wait
 /// for itself, and throws ``DatabaseError/Reason/misuse``. A hook takes effect with the next call that begins to run.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Calls `body` before each commit; if it throws, the transaction is rolled back instead. See ``Connection/addCommitHook(_:)``.
     ///
     /// ```swift
@@ -52,14 +52,14 @@ extension SharedDatabase {
 }
 
 /// Functions, collations and tokenizers on all connections.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Adds an extension to the SQL of all connections, including those opened later, or replaces the one with the same name.
     ///
     /// ```swift
     /// try await pool.register(.function("half") { (x: Double) in x / 2 })
     /// ```
     /// Running reads continue without it; every later call has it. If a schema needs an extension, such as the collation of an
-    /// index, register it in ``DatabaseConfiguration/prepare`` instead, before anything is read.
+    /// index, register it in ``DatabaseConfiguration/prepareDatabase`` instead, before anything is read.
     /// - Parameter item: the extension. It is made once for each connection.
     /// - Throws: as ``Connection/register(_:)``, and what `write(timeout:_:)` throws; nothing has changed then.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws(DatabaseError) {

@@ -13,12 +13,12 @@ import SQLCipherKitCore
 /// database on that connection. After the database was detached, every call throws ``DatabaseError/Reason/schemaName``.
 public struct SharedSchema: Sendable {
     /// The queue or the pool.
-    public let database: SharedDatabase
+    public let database: DatabaseWriter
     /// The name of the database in SQL.
     public let name: String
 }
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// The database that the queue or the pool was opened with.
     public var main: SharedSchema { SharedSchema(database: self, name: "main") }
 
@@ -44,7 +44,7 @@ extension SharedDatabase {
     /// - Throws: as ``Connection/attach(_:as:key:safeguards:)``; ``DatabaseError/Reason/timeout``. Nothing is attached then.
     @discardableResult
     public func attach(
-        _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
+        _ location: DatabaseLocation, as name: String, key: DatabaseKey?, timeout: Duration? = nil
     ) throws(DatabaseError) -> SharedSchema {
         try make(attaching(location, name, key), timeout: timeout)
     }
@@ -53,12 +53,12 @@ extension SharedDatabase {
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func attach(
-        _ location: DatabaseLocation, as name: String, key: Encryption?, timeout: Duration? = nil
+        _ location: DatabaseLocation, as name: String, key: DatabaseKey?, timeout: Duration? = nil
     ) async throws -> SharedSchema {
         try await make(attaching(location, name, key), timeout: timeout)
     }
 
-    private func attaching(_ location: DatabaseLocation, _ name: String, _ key: Encryption?) -> SharedCall<SharedSchema> {
+    private func attaching(_ location: DatabaseLocation, _ name: String, _ key: DatabaseKey?) -> SharedCall<SharedSchema> {
         SharedCall(.closedReaders) { [self] slot, _ in
             let isPool = readers != nil
             guard !isPool || location.isOnDisk else {
@@ -98,7 +98,8 @@ extension SharedSchema {
     /// Moves the write-ahead log into the database. Except for a passive checkpoint, it waits until no reader of the pool is
     /// running.
     ///
-    /// A pool does this by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and ``DatabaseConfiguration/Pool/largestLog``.
+    /// A pool does this by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and
+    /// ``DatabaseConfiguration/Pool/maximumWALSize``.
     /// - Parameters:
     ///   - mode: how much of the log to move. Default: as much as is possible without waiting.
     ///   - timeout: how long the call may take. Default: nil, no limit.

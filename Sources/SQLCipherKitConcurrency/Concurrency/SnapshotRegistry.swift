@@ -3,25 +3,25 @@ import Synchronization
 
 /// The open snapshots of a pool: their connections, until these are closed.
 package final class SnapshotRegistry: Sendable {
-    private let cores = Lock<[ObjectIdentifier: SharedDatabase]>([:])
+    private let cores = Lock<[ObjectIdentifier: DatabaseWriter]>([:])
     // Read in each call, without the lock.
     private let count = Atomic<Int>(0)
 
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    func add(_ core: SharedDatabase) { change { $0[ObjectIdentifier(core)] = core } }
+    func add(_ core: DatabaseWriter) { change { $0[ObjectIdentifier(core)] = core } }
 
     /// Must be called once the core is closed.
-    func remove(_ core: SharedDatabase) { change { $0[ObjectIdentifier(core)] = nil } }
+    func remove(_ core: DatabaseWriter) { change { $0[ObjectIdentifier(core)] = nil } }
 
-    private func change(_ body: (inout [ObjectIdentifier: SharedDatabase]) -> Void) {
+    private func change(_ body: (inout [ObjectIdentifier: DatabaseWriter]) -> Void) {
         cores.withLock { cores in
             body(&cores)
             count.store(cores.count, ordering: .relaxed)
         }
     }
 
-    private var all: [SharedDatabase] { cores.withLock { Array($0.values) } }
+    private var all: [DatabaseWriter] { cores.withLock { Array($0.values) } }
 
     /// Throws inside a closure that reads one of the snapshots: a call that waits for that closure could hold what this call would
     /// wait for.

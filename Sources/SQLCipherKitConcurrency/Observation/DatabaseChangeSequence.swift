@@ -14,7 +14,7 @@ import SQLCipherKitCore
 /// The sequence ends when its task is cancelled. It throws when the database, or the connection that writes, is closed. Each loop
 /// is independent, and so is each copy of an iterator that has not begun; copies of an iterator that has begun share the elements.
 public struct DatabaseChangeSequence: AsyncSequence, Sendable {
-    let database: SharedDatabase
+    let database: DatabaseWriter
     let region: DatabaseRegion
 
     public func makeAsyncIterator() -> some AsyncIteratorProtocol<DatabaseChanges, any Error> & Sendable {
@@ -53,10 +53,10 @@ public struct DatabaseChangeSequence: AsyncSequence, Sendable {
     }
 }
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// The changes of the commits that touch a region, without a read; see ``DatabaseChangeSequence``.
     /// - Parameter region: the region that a commit must touch. Default: every commit that writes. A schema change always counts.
-    public func changes(affecting region: DatabaseRegion = .everything) -> DatabaseChangeSequence {
+    public func changes(affecting region: DatabaseRegion = .fullDatabase) -> DatabaseChangeSequence {
         DatabaseChangeSequence(database: self, region: region)
     }
 }
@@ -64,9 +64,9 @@ extension SharedDatabase {
 /// Registers one loop for as long as it is allocated.
 private final class ChangeCollector: Sendable {
     private let listener = ChangeListener()
-    private let database: SharedDatabase
+    private let database: DatabaseWriter
 
-    init(_ database: SharedDatabase) { self.database = database }
+    init(_ database: DatabaseWriter) { self.database = database }
 
     deinit { database.observers.remove(listener) }
 

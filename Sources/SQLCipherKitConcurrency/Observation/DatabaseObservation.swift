@@ -153,7 +153,7 @@ extension DatabaseObservation {
     }
 }
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Observes the results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``.
     /// ```swift
     /// for try await count in pool.observe({ db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }) { show(count) }
@@ -189,7 +189,7 @@ public enum ObservationStart: Sendable {
     case later
 }
 
-/// Ends what `start` or ``SharedDatabase/observeSuspension(suspending:resuming:in:timeout:)`` has started, when the token is
+/// Ends what `start` or ``DatabaseWriter/observeSuspension(suspending:resuming:in:timeout:)`` has started, when the token is
 /// released or with ``cancel()``.
 public final class ObservationToken: Sendable {
     private let end: @Sendable () -> Void
@@ -209,7 +209,9 @@ extension DatabaseObservation {
     ///
     /// ```swift
     /// // In a view controller: the label has its text before the view is drawn for the first time.
-    /// token = counts.start { [label] count in label.text = "\(count)" }
+    /// @MainActor func observe(in label: Label) -> ObservationToken {
+    ///     counts.start { count in label.text = "\(count)" }
+    /// }
     /// ```
     /// Elements arrive in order, as in a loop. An error ends the observation.
     /// - Parameters:

@@ -19,7 +19,7 @@ import SQLCipherKitCore
 /// ``DatabaseObservation`` describes. `value` is set once for each change, and only if the new value differs, where it is
 /// `Equatable`. Rows that are `Identifiable` keep their identity, so that a list can animate what moved.
 ///
-/// Whatever is asked for last wins: `load`, a new ``text`` and ``loadMore()`` end the read before them, by interrupting its
+/// Whatever is asked for last wins: `load`, a new ``searchText`` and ``loadMore()`` end the read before them, by interrupting its
 /// statement, and nothing that it has read arrives later. Until there is a new value, the old one stays. When the object is
 /// released, the observation ends. It imports `Observation` alone, and is not tied to SwiftUI.
 @MainActor @Observable
@@ -52,7 +52,7 @@ public final class LiveQuery<Value: Sendable> {
     }
 
     /// Creates a query for what a user types, or for a list that grows, or both. It reads nothing before `load()`, or before
-    /// ``text`` is set.
+    /// ``searchText`` is set.
     /// - Parameters:
     ///   - database: the queue or pool that is read.
     ///   - pageSize: the number of rows that ``loadMore()`` adds, and that are read at first. Default: 50. A number below 1 is the
@@ -61,7 +61,7 @@ public final class LiveQuery<Value: Sendable> {
     ///   - fetch: reads the result for the text, and at most as many rows as the last parameter says, from the first. They are
     ///     of one snapshot, so that none is missing or there twice while rows come and go.
     public convenience init(
-        _ database: SharedDatabase, pageSize: Int = 50, pause: Duration = .milliseconds(150),
+        _ database: DatabaseWriter, pageSize: Int = 50, debounce pause: Duration = .milliseconds(150),
         _ fetch: @escaping @Sendable (_ db: Connection, _ text: String, _ limit: Int) throws -> Value
     ) {
         self.init(pageSize: pageSize, pause: pause) { text, limit in
@@ -74,7 +74,7 @@ public final class LiveQuery<Value: Sendable> {
 
     /// What the user has typed. When it changes, the older read ends at once; the new one begins, from its first page, when the
     /// text has not changed for the length of the pause. Bind a search field to it: `.searchable(text: $found.text)`.
-    public var text: String {
+    public var searchText: String {
         get { typed }
         set {
             if newValue == typed { return }

@@ -19,7 +19,7 @@ struct SnapshotID: Sendable {
 /// Decides whether a commit has touched what an observation read, and wakes the loops that wait for it.
 final class ObservationListener: CommitObserver {
     private struct State {
-        var region = DatabaseRegion.everything
+        var region = DatabaseRegion.fullDatabase
         var snapshot = SnapshotID()
         var isDirty = true
         /// The number of the running fetch, 0 for none.

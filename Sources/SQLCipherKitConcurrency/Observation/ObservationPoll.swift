@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// Polls for commits by connections other than the writer, for as long as it is allocated.
 final class ObservationPoll: Sendable {
-    private let database: SharedDatabase
+    private let database: DatabaseWriter
     private let listener: ObservationListener
     /// The databases' versions when the writer last checked them.
     private let known = Lock<[SQLName: Int]?>(nil)
@@ -10,7 +10,7 @@ final class ObservationPoll: Sendable {
     private let task = Lock<Task<Void, Never>?>(nil)
     private let alarm = ObservationAlarm()
 
-    init(_ database: SharedDatabase, every interval: Duration, _ listener: ObservationListener) {
+    init(_ database: DatabaseWriter, every interval: Duration, _ listener: ObservationListener) {
         (self.database, self.listener, self.interval) = (database, listener, interval.betweenPolls)
         wait()
     }

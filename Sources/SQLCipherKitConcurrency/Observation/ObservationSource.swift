@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// The database and the closure that an observation reads with.
 struct ObservationSource<Element: Sendable>: Sendable {
-    let database: SharedDatabase
+    let database: DatabaseWriter
     let fetch: @Sendable (Connection) throws -> Element
     /// The region that the fetch reads; nil to record it each time.
     var region: DatabaseRegion?

@@ -26,7 +26,7 @@ package final class ObserverRegistry: Sendable {
     /// Makes the writer report its commits: at once if it is free, otherwise as soon as it is. To make up for earlier commits, the
     /// observers are then told where the logs end, and can tell whether they have read that far.
     /// - Throws: if the writer is free, but closed.
-    func install(in database: SharedDatabase) throws {
+    func install(in database: DatabaseWriter) throws {
         let isDue = state.withLock { state in
             if state.isInstalled || state.isInstalling { return false }
             state.isInstalling = true

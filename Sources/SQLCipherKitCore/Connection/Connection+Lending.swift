@@ -123,7 +123,8 @@ extension Connection {
 
 extension DatabaseError {
     package static let forked = DatabaseError(
-        code: .misuse, reason: .forked, message: "the connection belongs to the parent process: open another one after a fork")
+        code: .misuse, reason: .usedAfterFork,
+                message: "the connection belongs to the parent process: open another one after a fork")
 
     package static let timeout = DatabaseError(
         code: .interrupted, reason: .timeout, message: "the call took longer than its timeout")

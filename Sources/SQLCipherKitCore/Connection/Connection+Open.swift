@@ -3,7 +3,7 @@ import Foundation
 
 /// Opening has one path: at its end the database has been read with the key, or an error is thrown.
 extension Connection {
-    func open(key: Encryption?) throws {
+    func open(key: DatabaseKey?) throws {
         try location.refuseKey()
         let resolved = try (key ?? .plaintext).resolved(for: location, configuration)
         let key = resolved.key
@@ -28,7 +28,7 @@ extension Connection {
             }
             try applyConfiguration()
             main.noteKey(key)
-            try configuration.prepare?(self)
+            try configuration.prepareDatabase?(self)
             try resolved.didOpen?(main)
         } catch {
             close()
@@ -70,7 +70,7 @@ extension Connection {
         }
     }
 
-    private func unlock(with key: Encryption) throws(DatabaseError) {
+    private func unlock(with key: DatabaseKey) throws(DatabaseError) {
         let handle = try live()
         let header = try DatabaseFile.header(handle)
         try key.refusePlaintext(header, location)
@@ -84,7 +84,7 @@ extension Connection {
 
     /// Reads the schema to show whether the key is right: if the first page fails its authentication, it is not. Any other error is
     /// thrown as it is.
-    private func verify(_ key: Encryption) throws(DatabaseError) {
+    private func verify(_ key: DatabaseKey) throws(DatabaseError) {
         let handle = try live()
         let rc = sqlite3_exec(handle, "SELECT count(*) FROM sqlite_schema", nil, nil, nil)
         guard rc != SQLITE_OK else { return }

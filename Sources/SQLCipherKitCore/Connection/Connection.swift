@@ -19,7 +19,7 @@ public final class Connection {
     public let configuration: DatabaseConfiguration
     /// Where the database is.
     public let location: DatabaseLocation
-    /// `configuration.values`, stored here for the fast paths that bind.
+    /// `configuration.valueProfile`, stored here for the fast paths that bind.
     @usableFromInline package let profile: ValueProfile
     @usableFromInline @exclusivity(unchecked) package var cache: CachedStatements
     private unowned(unsafe) var statements: Statement?
@@ -67,15 +67,15 @@ public final class Connection {
     /// - Throws: ``DatabaseError`` with the reason ``DatabaseError/Reason/wrongKeyOrNotADatabase``,
     ///   ``DatabaseError/Reason/notEncrypted``, ``DatabaseError/Reason/cannotOpen`` (with the path), ``DatabaseError/Reason/busy``
     ///   or ``DatabaseError/Reason/invalidKey``; any ``DatabaseError`` of the ``KeyProvider`` or the ``KeySlots`` that the key
-    ///   comes from, or of ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepare``. Another error of these is the
-    ///   ``DatabaseError/underlyingError``, with the reason ``DatabaseError/Reason/keyProvider`` or
+    ///   comes from, or of ``DatabaseConfiguration/onCreate`` and ``DatabaseConfiguration/prepareDatabase``. Another error of these
+    ///   is the ``DatabaseError/underlyingError``, with the reason ``DatabaseError/Reason/keyProvider`` or
     ///   ``DatabaseError/Reason/callback``.
     public init(
-        _ location: DatabaseLocation, key: Encryption? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
+        _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws(DatabaseError) {
         self.location = location
         self.configuration = configuration
-        profile = configuration.values
+        profile = configuration.valueProfile
         cache = CachedStatements(capacity: configuration.statementCacheCapacity)
         do { try open(key: key) } catch {
             close()
@@ -263,7 +263,7 @@ extension Connection {
     public var settings: Settings { Settings(connection: self) }
 
     /// The settings of an open connection. They last until it closes. Settings that a closure of a queue or a pool has changed last
-    /// until the closure has ended; make settings for all calls in ``DatabaseConfiguration/prepare``.
+    /// until the closure has ended; make settings for all calls in ``DatabaseConfiguration/prepareDatabase``.
     public struct Settings {
         let connection: Connection
     }

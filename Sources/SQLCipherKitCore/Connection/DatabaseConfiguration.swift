@@ -32,7 +32,7 @@ public struct DatabaseConfiguration: Sendable {
         /// (`NORMAL`). With a rollback journal, which needs more to keep the file whole, each commit still waits (`FULL`).
         case wholeFile
         /// Perhaps a damaged file: nothing waits for the disk (`OFF`). For data that can be made again.
-        case nothing
+        case off
     }
 
     /// How the file may be accessed. Default: read, write and create.
@@ -65,7 +65,7 @@ public struct DatabaseConfiguration: Sendable {
     public var durability: Durability = .everyCommit
     /// How dates, UUIDs and decimals are stored. Default: ``ValueProfile/standard``. Use another one for a database that another
     /// program has written.
-    public var values: ValueProfile = .standard
+    public var valueProfile: ValueProfile = .standard
     /// The number of prepared statements kept for reuse. Default: 64.
     public var statementCacheCapacity = 64
     /// Whether errors show the values bound to the failed statement. For debugging only. Default: false.
@@ -87,7 +87,7 @@ public struct DatabaseConfiguration: Sendable {
     public var onCreate: (@Sendable (Connection) throws -> Void)?
     /// Runs at the end of each opening, also for each connection of a pool, whose readers cannot write. If it throws, opening
     /// throws that error, or ``DatabaseError/Reason/callback`` with it in ``DatabaseError/underlyingError``.
-    public var prepare: (@Sendable (Connection) throws -> Void)?
+    public var prepareDatabase: (@Sendable (Connection) throws -> Void)?
 
     /// The defaults.
     public init() {}
@@ -103,7 +103,7 @@ public struct DatabaseConfiguration: Sendable {
         public var checkpointSize = 4 << 20
         /// The size of the write-ahead log, in bytes, from which a commit makes new reads wait, for at most 100 ms, so that the log
         /// can be emptied: with reads that always overlap it would grow without limit. Default: 64 MB.
-        public var largestLog = 64 << 20
+        public var maximumWALSize = 64 << 20
 
         public init() {}
     }

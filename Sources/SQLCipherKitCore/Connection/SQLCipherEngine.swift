@@ -25,7 +25,7 @@ public enum SQLCipherEngine {
     /// The code that does the cryptography in this process, chosen by the features of its CPU: AES-256-CBC and HMAC-SHA512 of a
     /// page, whether a page is encrypted and authenticated in one pass or in two, PBKDF2-HMAC-SHA512, and the source of salts and
     /// initialisation vectors.
-    public static var kernels: (aes: String, sha512: String, page: String, pbkdf2: String, random: String) {
+    public static var cryptoImplementations: (aes: String, sha512: String, page: String, pbkdf2: String, random: String) {
         let info = sqlcipherkit_provider_info()
         func text(_ name: UnsafePointer<CChar>?) -> String { name.map { String(cString: $0) } ?? "" }
         return (text(info.aes), text(info.sha512), text(info.page), text(info.pbkdf2), text(info.random))
@@ -41,7 +41,7 @@ public enum SQLCipherEngine {
 
     /// Features that an engine may have been compiled with or without.
     public enum Feature: String, Hashable, Sendable, CaseIterable {
-        /// Encryption by SQLCipher.
+        /// DatabaseKey by SQLCipher.
         case encryption
         /// Full-text search with FTS5 (<https://sqlite.org/fts5.html>).
         case fts5

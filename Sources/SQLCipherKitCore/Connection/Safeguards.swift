@@ -29,8 +29,8 @@ extension DatabaseConfiguration {
         /// Whether triggers run. Default: false.
         public var allowsTriggers = false
         /// How much reading the schema and checking the structure may use, and later calls that work on the whole file, such as
-        /// `verify()`. Default: ``WorkLimits/init()``.
-        public var work = WorkLimits()
+        /// `verify()`. Default: ``ResourceLimits/init()``.
+        public var resourceLimits = ResourceLimits()
         /// Upper limits for what the file can demand. Default: 100 MB for a value, 1 MB for a statement or an object of the schema,
         /// an expression 100 deep, 50 parts of a compound query, triggers 10 deep.
         public var limits: [Connection.Settings.Limit: Int] = [
@@ -63,7 +63,7 @@ extension Connection {
                 sqlite3_limit(handle, limit.rawValue, min(Int32(clamping: value), before))
                 limits.append((limit.rawValue, before))
             }
-            return try limited(to: safeguards.work, body)
+            return try limited(to: safeguards.resourceLimits, body)
         } catch {
             if let handle = usableHandle {
                 var now: Int32 = 0

@@ -55,8 +55,8 @@ extension Connection {
         if let hooks { hooks.installCommitHooks(handle) } else { sqlite3_commit_hook(handle, nil, nil) }
     }
 
-    /// - Throws: ``DatabaseError/Reason/aborted`` if SQLite has rolled the transaction back, or the reason why the connection
-    ///   cannot be used.
+    /// - Throws: ``DatabaseError/Reason/transactionAborted`` if SQLite has rolled the transaction back, or the reason why the
+    ///   connection cannot be used.
     package func requireTransaction() throws(DatabaseError) {
         guard isUsable, hasHandle else { throw refusal() }
         if let cause = closures.cause { throw .aborted(cause) }
@@ -125,7 +125,7 @@ extension DatabaseError {
     package static func aborted(_ cause: DatabaseError?, sql: String? = nil) -> DatabaseError {
         let why = cause.map { " (\($0.message))" } ?? ""
         return DatabaseError(
-            code: .abortRollback, reason: .aborted,
+            code: .abortRollback, reason: .transactionAborted,
             message: "SQLite has rolled the transaction back\(why): nothing of it is kept, and nothing runs until its closure ends",
             sql: sql, underlying: cause)
     }

@@ -9,120 +9,127 @@ import Foundation
 public struct DatabaseError: Error, Sendable {
     /// Conditions that this package distinguishes, beyond SQLite's result code.
     ///
-    /// New cases may be added in a minor version: switch over it with a `default`.
-    public enum Reason: Hashable, Sendable {
+    /// A minor version may add reasons.
+    public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// Its name, as in this page.
+        public let rawValue: String
+        /// Creates a reason from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        private init(_ name: String) { rawValue = name }
+        public var description: String { rawValue }
+
         /// SQLite itself reported the error; see ``DatabaseError/code``.
-        case engine
+        public static let engine = Reason("engine")
         /// The key is wrong, the file is not a database, or its cipher settings are different: encryption makes the three
         /// indistinguishable.
-        case wrongKeyOrNotADatabase
+        public static let wrongKeyOrNotADatabase = Reason("wrongKeyOrNotADatabase")
         /// A key was given for a file that is a plaintext SQLite database. The file has not been changed.
-        case notEncrypted
+        public static let notEncrypted = Reason("notEncrypted")
         /// The pages of an encrypted file have no authentication codes, so it could have been changed without the key, and the call
         /// does not accept that. The file has not been changed.
-        case notAuthenticated
+        public static let missingHMAC = Reason("missingHMAC")
         /// A key of zero bytes.
-        case emptyKey
+        public static let emptyKey = Reason("emptyKey")
         /// A key or a cipher setting that SQLCipher would ignore or misunderstand.
-        case invalidKey
+        public static let invalidKey = Reason("invalidKey")
         /// The connection, or an object that belongs to it, is closed.
-        case closed
+        public static let closed = Reason("closed")
         /// A change of key met an error; ``DatabaseError/workingKey-swift.property`` says which key opens the file. The connection
         /// is closed, because continuing with it could damage data.
-        case rekeyFailed
+        public static let rekeyFailed = Reason("rekeyFailed")
         /// The last step of a copy over a database failed, and the database could not be read to find out whether the step took
         /// effect. The database is intact: it has either the copy or its former content. Check again when the cause is gone.
-        case unknownOutcome
+        public static let unknownOutcome = Reason("unknownOutcome")
         /// A database could not be rewritten with another encryption: what was written differs from what was read, or another
         /// process replaced the file in the meantime. The message says what the file contains now.
-        case conversionFailed
+        public static let conversionFailed = Reason("conversionFailed")
         /// Another connection held a lock for longer than the busy timeout.
-        case busy
+        public static let busy = Reason("busy")
         /// A call of a queue or a pool took longer than its timeout, while it waited or while it ran; if it ran, it was rolled
-        /// back. Or the work on an untrusted file took longer than ``WorkLimits/time``.
-        case timeout
-        /// The work on an untrusted file needs more memory or rows than ``WorkLimits`` allow.
-        case limitExceeded
-        /// A queue or a pool is suspended (``SharedDatabase/suspend(timeout:)``): it takes no lock until it is resumed.
-        case suspended
+        /// back. Or the work on an untrusted file took longer than ``ResourceLimits/time``.
+        public static let timeout = Reason("timeout")
+        /// The work on an untrusted file needs more memory or rows than ``ResourceLimits`` allow.
+        public static let limitExceeded = Reason("limitExceeded")
+        /// A queue or a pool is suspended (``DatabaseWriter/suspend(timeout:)``): it takes no lock until it is resumed.
+        public static let suspended = Reason("suspended")
         /// A child process used what its parent had opened before `fork`. The parent is not affected.
-        case forked
+        public static let usedAfterFork = Reason("usedAfterFork")
         /// The system refuses random bytes, without which nothing can be encrypted. Usually a sandbox does not allow `getrandom`
         /// (<https://man7.org/linux/man-pages/man2/getrandom.2.html>). The message contains the system's error.
-        case noRandomBytes
+        public static let noRandomBytes = Reason("noRandomBytes")
         /// The system refuses another thread, as in a container with a limit of processes
         /// (<https://man7.org/linux/man-pages/man3/pthread_create.3.html>). Nothing was run, and the next call may succeed. The message
         /// contains the system's error.
-        case noThread
+        public static let noThread = Reason("noThread")
         /// The file could not be opened or created; the message contains its path.
-        case cannotOpen
+        public static let cannotOpen = Reason("cannotOpen")
         /// SQLite has rolled back the transaction that a closure runs in, after the error in ``DatabaseError/underlyingError``.
         /// Nothing of the transaction is kept, and no statement runs until the outermost closure has ended.
-        case aborted
+        public static let transactionAborted = Reason("transactionAborted")
         /// A ``DatabaseSnapshot`` has ended or could not be taken, or a read could not start from the end of its write; the message
         /// says why.
-        case snapshotLost
+        public static let snapshotLost = Reason("snapshotLost")
         /// A call at the wrong time, such as a commit without a transaction.
-        case misuse
+        public static let misuse = Reason("misuse")
         /// An argument outside its documented range.
-        case invalidArgument
+        public static let invalidArgument = Reason("invalidArgument")
         /// SQL tried to access a key, a cipher setting, a file or SQLCipher's log. The message names the call to use instead.
         /// Nothing was run.
-        case refusedSQL
+        public static let refusedSQL = Reason("refusedSQL")
         /// Too few, too many, missing or unknown SQL parameters.
-        case parameters
+        public static let parameters = Reason("parameters")
         /// The result has no column with that name or index.
-        case noSuchColumn
+        public static let noSuchColumn = Reason("noSuchColumn")
         /// NULL for a type that cannot be NULL.
-        case unexpectedNull
+        public static let unexpectedNull = Reason("unexpectedNull")
         /// A value that cannot be converted to the requested type without loss.
-        case typeMismatch
+        public static let typeMismatch = Reason("typeMismatch")
         /// No database is attached under that name, or the name is already in use.
-        case schemaName
+        public static let schemaName = Reason("schemaName")
         /// The schema contains a text that is not the single CREATE statement that it claims to be, as in a malicious file. It is
         /// not run. The message says which one and why.
-        case schemaText
+        public static let malformedSchema = Reason("malformedSchema")
         /// A closure that SQLite called has thrown ``DatabaseError/underlyingError``.
-        case callback
+        public static let callback = Reason("callback")
         /// No key slot opens with the given passphrase or recovery key.
-        case noSlotOpens
+        public static let noSlotOpens = Reason("noSlotOpens")
         /// The key slots are damaged, truncated, forged or of an unknown version.
-        case keySlotsDamaged
+        public static let keySlotsDamaged = Reason("keySlotsDamaged")
         /// The key slots or their database are not the latest: one of them was restored, or comes from a copy.
         /// ``DatabaseError/underlyingError`` is a ``KeySlots/Rollback``, which says what would become valid again. Unlocking can
         /// accept it.
-        case keySlotsRolledBack
+        public static let keySlotsRolledBack = Reason("keySlotsRolledBack")
         /// A change of the key of a database with key slots was interrupted, and the cause that prevents finishing it persists.
-        case keyRotationUnfinished
+        public static let keyRotationUnfinished = Reason("keyRotationUnfinished")
         /// A key provider has no key, or has one that it must not use; the message says which and why.
-        case keyProvider
+        public static let keyProvider = Reason("keyProvider")
         /// There is no row with the key of the record that was to be changed or read again.
-        case recordNotFound
+        public static let recordNotFound = Reason("recordNotFound")
         /// A migration failed, or the database has migrations that the program does not know; the message says which.
-        case migration
+        public static let migration = Reason("migration")
         /// A store of replicas or changes refuses a call or cannot be reached; the message says why, and
         /// ``DatabaseError/underlyingError`` is what the store has thrown. A later call may succeed.
-        case storeUnavailable
+        public static let storeUnavailable = Reason("storeUnavailable")
         /// A store lacks what replication needs, and no later call can succeed; the message says what. Nothing was stored.
-        case storeUnsupported
+        public static let storeUnsupported = Reason("storeUnsupported")
         /// Another writer has taken over the replica in a store; this one stores nothing more.
-        case replicaFenced
+        public static let replicaFenced = Reason("replicaFenced")
         /// What a store holds of a replica is damaged, incomplete, or sealed with another key; the message says which.
-        case replicaDamaged
+        public static let replicaDamaged = Reason("replicaDamaged")
         /// The key of a replicated database was changed; what is given opens only earlier states, or none any more.
-        case replicaKeyChanged
+        public static let replicaKeyChanged = Reason("replicaKeyChanged")
         /// A store shows an earlier state of a replica than what it has shown or stored before: it was restored from a backup, or
         /// answers with old versions. Nothing was changed on this side.
-        case replicaRolledBack
+        public static let replicaRolledBack = Reason("replicaRolledBack")
         /// A store has a history of a replica that branches off before what is here: two writers have gone on from one state.
         /// Nothing was changed on this side.
-        case replicaForked
+        public static let replicaForked = Reason("replicaForked")
         /// The file of an open database was replaced by another one, as by a change of key into a new file, or was moved away. What
         /// was open reads the former file, and cannot write.
-        case databaseReplaced
+        public static let databaseReplaced = Reason("databaseReplaced")
         /// A ``ChangeLog`` lacks entries that precede a message, or has pruned those that another peer lacks; the message says
         /// which, and what to do.
-        case changesMissing
+        public static let changesMissing = Reason("changesMissing")
     }
 
     // One reference, so that every call that may throw returns the error in a register.

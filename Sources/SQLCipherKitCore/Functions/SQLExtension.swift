@@ -8,8 +8,8 @@ import CSQLCipher
 /// try db.register(.unicodeCollationIgnoringCase)
 /// try db.unregister(.function("half", arguments: 1))
 /// ```
-/// An extension belongs to one connection. For a queue or a pool, register it in ``DatabaseConfiguration/prepare``, or with the
-/// method of the same name of the queue or the pool, so that every connection has it.
+/// An extension belongs to one connection. For a queue or a pool, register it in ``DatabaseConfiguration/prepareDatabase``, or with
+/// the method of the same name of the queue or the pool, so that every connection has it.
 public struct SQLExtension {
     let install: (Connection) throws(DatabaseError) -> Void
 

@@ -1,13 +1,13 @@
 import CSQLCipher
 
-/// Applies a ``SQLAccess`` for the authorizer: while a statement is compiled, and again for the tables that its program opens.
+/// Applies a ``SQLPermissions`` for the authorizer: while a statement is compiled, and again for the tables that its program opens.
 struct AccessPolicy {
     private let tables: [SQLName: Set<SQLName>?]?
     private let functions: Set<SQLName>?
     private let hidesColumns: Bool
     private let shadowTables: Set<SQLName>
 
-    init(_ access: SQLAccess, shadowTables: Set<SQLName>) {
+    init(_ access: SQLPermissions, shadowTables: Set<SQLName>) {
         tables = access.tables.map { tables in
             Dictionary(
                 tables.map { name, columns in

@@ -19,7 +19,7 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
     public func addChangeHook(
-        affecting region: DatabaseRegion = .everything, _ body: @escaping (DatabaseChanges) -> Void
+        affecting region: DatabaseRegion = .fullDatabase, _ body: @escaping (DatabaseChanges) -> Void
     ) throws(DatabaseError) -> HookToken {
         var resolved = try region.resolved(on: self)
         return try addChangeHook(
@@ -102,7 +102,7 @@ extension Connection {
             throw .misuse("changes cannot be reported on a connection that only reads")
         }
         let resolved = try region.resolved(on: self)
-        guard let tracker = hooks.tracker, resolved != .nothing else { return }
+        guard let tracker = hooks.tracker, resolved != .empty else { return }
         tracker.notice(resolved)
         if isInTransaction { awaitsCommit = true } else { inHook { tracker.ended(handle) } }
         dropIdleTracker()

@@ -65,10 +65,10 @@ public struct DatabaseRegion: Hashable, Sendable {
     init() {}
 
     /// The empty region.
-    public static let nothing = DatabaseRegion()
+    public static let empty = DatabaseRegion()
 
     /// All tables, and everything else in a database.
-    public static let everything = {
+    public static let fullDatabase = {
         var region = DatabaseRegion()
         region.isEverything = true
         return region

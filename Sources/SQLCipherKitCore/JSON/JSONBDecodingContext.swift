@@ -216,7 +216,7 @@ extension JSONBDecodingContext {
     }
 
     private func nonConforming(_ element: JSONB.Element, _ type: Any.Type, _ scope: Int) throws -> Double? {
-        guard case .strings(let positive, let negative, let nan) = scopes.floats(scope) else { return nil }
+        guard case .convertToString(let positive, let negative, let nan) = scopes.floats(scope) else { return nil }
         switch try string(element) {
         case positive: return .infinity
         case negative: return -.infinity

@@ -333,7 +333,7 @@ extension JSONBValueEncoder {
 
     @inline(never)
     private func writeNonConforming(_ value: Double, _ original: Any, _ key: (any CodingKey)?) throws {
-        guard case .strings(let positive, let negative, let nan) = sink.context.scopes.floats(scope) else {
+        guard case .convertToString(let positive, let negative, let nan) = sink.context.scopes.floats(scope) else {
             throw refused(original, "JSON has neither infinity nor NaN", key)
         }
         sink.writer.append(value.isNaN ? nan : value < 0 ? negative : positive)

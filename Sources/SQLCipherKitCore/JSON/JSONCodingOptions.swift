@@ -33,17 +33,17 @@ public struct JSONCodingOptions: Sendable {
     /// What happens to infinities and NaN, which JSON does not have.
     public enum NonConformingFloats: Sendable {
         /// They are refused.
-        case refuse
+        case `throw`
         /// They are written as these texts.
-        case strings(positiveInfinity: String, negativeInfinity: String, nan: String)
+        case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
     /// How a `Date` is written. Default: ``Dates/iso8601``, with milliseconds.
     public var dates: Dates = .iso8601
     /// How `Data` is written. Default: ``Bytes/base64``.
     public var data: Bytes = .base64
-    /// What happens to infinities and NaN. Default: ``NonConformingFloats/refuse``.
-    public var nonConformingFloats: NonConformingFloats = .refuse
+    /// What happens to infinities and NaN. Default: ``NonConformingFloats/throw``.
+    public var nonConformingFloats: NonConformingFloats = .throw
     /// How many containers may be nested in each other; at most 1,000, which is SQLite's own limit. Default: 512, the limit of
     /// `JSONDecoder`. Each level uses some hundred bytes to a few kilobytes of the thread's stack, depending on the types; if the
     /// stack has no more room, the coder throws too. The options of the coder or of the column's type set this limit for the whole

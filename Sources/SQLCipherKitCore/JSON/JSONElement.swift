@@ -4,7 +4,7 @@
 /// let elements = try db.fetchAll(JSONElement.self, "SELECT e.* FROM note, \(meta.tree(as: "e")) WHERE e.atom = \("Roma")")
 /// for element in elements { print(try element.fullKey, try element.value) }
 /// ```
-public struct JSONElement: SQLRow, Hashable, Sendable {
+public struct JSONElement: SQLRowConvertible, Hashable, Sendable {
     /// The key of an object's member, or the index of an array's element; nil for the document itself.
     public let key: JSONPath.Component?
     /// The type.

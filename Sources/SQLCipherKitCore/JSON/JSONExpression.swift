@@ -37,10 +37,10 @@ public struct JSONExpression: Sendable {
 
     /// Returns the same document, with values coded as in this type; a date, for instance, gets the form that the type uses.
     /// ```swift
-    /// let meta = JSONExpression(column: "meta").coded(like: Meta.self)
+    /// let meta = JSONExpression(column: "meta").withCodingOptions(of: Meta.self)
     /// try db.execute("UPDATE note SET meta = \(meta.changed(by: .set("seen", to: Date()), as: .jsonb))")
     /// ```
-    public func coded(like type: any JSONCodingCustomizable.Type) -> JSONExpression {
+    public func withCodingOptions(of type: any JSONCodingCustomizable.Type) -> JSONExpression {
         var copy = self
         copy.options = type.jsonCodingOptions
         return copy
@@ -127,8 +127,8 @@ extension SQL.StringInterpolation {
 ///
 /// A value is any `Codable` value, and is bound as JSON: `true` as true and not as 1, an array as an array. It is coded with the
 /// options of its own type if that is ``JSONCodingCustomizable``, or else with those of the document's type: set these with
-/// ``JSONExpression/coded(like:)``. For JSON's null write ``JSONValue/null``. A value that SQL computes is a ``JSONExpression``, by
-/// ``JSONExpression/quote(_:)`` if it is no document: then its text is a string.
+/// ``JSONExpression/withCodingOptions(of:)``. For JSON's null write ``JSONValue/null``. A value that SQL computes is a
+/// ``JSONExpression``, by ``JSONExpression/quote(_:)`` if it is no document: then its text is a string.
 public struct JSONChange: Sendable {
     /// Changes a document into one of a form.
     fileprivate let apply: @Sendable (JSONExpression, JSONFormat) -> JSONExpression

@@ -33,7 +33,7 @@ extension Schema {
     public func updateJSON(
         _ column: String, in table: String, of type: any JSONCodingCustomizable.Type, where condition: SQL, _ changes: JSONChange...
     ) throws(DatabaseError) -> Int {
-        try update(JSONExpression(column: column).coded(like: type), column, table, condition, changes)
+        try update(JSONExpression(column: column).withCodingOptions(of: type), column, table, condition, changes)
     }
 
     private func update(

@@ -6,7 +6,7 @@ extension Schema {
     /// ```swift
     /// try archive.changeKey(to: newKey) { progress in
     ///     try Task.checkCancellation()
-    ///     print("\(progress.done) of \(progress.total)")
+    ///     print("\(progress.completed) of \(progress.total)")
     /// }
     /// ```
     /// All pages of the file are written again in one transaction, and the connection continues with the new key. The journal is as
@@ -28,12 +28,12 @@ extension Schema {
     ///   ``DatabaseError/Reason/rekeyFailed`` if the change itself failed: the connection is then closed, and
     ///   ``DatabaseError/workingKey-swift.property`` tells which key opens the file; it is the new one if the error occurred after
     ///   the change was complete.
-    public func changeKey(to key: Encryption, progress: RewriteProgress.Handler? = nil) throws {
+    public func changeKey(to key: DatabaseKey, progress: DatabaseProgress.Handler? = nil) throws {
         try replaceKey(by: resolvedForKeyChange(key), progress)
     }
 
     /// Resolves a new key, and refuses one that the database's key slots would not hold.
-    package func resolvedForKeyChange(_ key: Encryption) throws -> Encryption {
+    package func resolvedForKeyChange(_ key: DatabaseKey) throws -> DatabaseKey {
         try requireEncrypted()
         let key = try connection.refusingUse { try key.resolvedForNewKey() }
         try requireNoKeySlots(against: key)
@@ -41,7 +41,7 @@ extension Schema {
     }
 
     /// Like `changeKey(to:progress:)`, but also for key slots, which get the new key at the same time.
-    package func replaceKey(by key: Encryption, _ progress: RewriteProgress.Handler?) throws {
+    package func replaceKey(by key: DatabaseKey, _ progress: DatabaseProgress.Handler?) throws {
         try changingKey(to: key) { key, settings in
             guard key.settings.isSameFormat(as: settings) else {
                 throw CipherConfiguration.invalid("other cipher settings need a new file: KeyChangeMode.newFile")
@@ -52,7 +52,7 @@ extension Schema {
 
     /// Runs a change of the key while nothing else can use the connection.
     /// - Parameter change: receives the new key with the settings that the database keeps, and the present settings.
-    package func changingKey(to key: Encryption, _ change: (Encryption, CipherConfiguration) throws -> Void) throws {
+    package func changingKey(to key: DatabaseKey, _ change: (DatabaseKey, CipherConfiguration) throws -> Void) throws {
         try connection.usingExclusively {
             if connection.loan.pool.isBesideReaders {
                 throw DatabaseError.misuse("changeKey(to:) would change one connection of the pool only: use that of the pool")
@@ -87,7 +87,7 @@ extension Connection {
     ///   - progress: called every few pages, and once with all pages done before the change takes effect; if it throws, the key is
     ///     not changed.
     /// - Throws: the same errors as ``Schema/changeKey(to:progress:)``.
-    public func changeKey(to key: Encryption, progress: RewriteProgress.Handler? = nil) throws {
+    public func changeKey(to key: DatabaseKey, progress: DatabaseProgress.Handler? = nil) throws {
         try main.changeKey(to: key, progress: progress)
     }
 }
@@ -95,13 +95,13 @@ extension Connection {
 /// Rewrites all pages of a database with a new key in one transaction.
 private struct InPlaceKeyChange {
     private let schema: Schema
-    private let key: Encryption
-    private let old: Encryption
+    private let key: DatabaseKey
+    private let old: DatabaseKey
     private let path: String?
     /// The journal mode to restore after the change, if it had to be replaced.
     private let journal: String?
 
-    init(of schema: Schema, to key: Encryption) throws(DatabaseError) {
+    init(of schema: Schema, to key: DatabaseKey) throws(DatabaseError) {
         self.schema = schema
         self.key = key
         old = try schema.encryptionOrPlaintext
@@ -109,7 +109,7 @@ private struct InPlaceKeyChange {
         journal = try schema.unfitJournal
     }
 
-    func run(_ progress: RewriteProgress.Handler?) throws {
+    func run(_ progress: DatabaseProgress.Handler?) throws {
         let connection = schema.connection
         let handle = try schema.live()
         // Callers may forget the old key when this returns, whatever a power failure does then.
@@ -174,7 +174,7 @@ private struct InPlaceKeyChange {
     }
 
     /// Whether the file opens with a key; nil if that could not be determined.
-    private func opens(with key: Encryption, restoringLog: Bool = false) -> Bool? {
+    private func opens(with key: DatabaseKey, restoringLog: Bool = false) -> Bool? {
         // An in-memory or temporary database cannot be opened a second time.
         guard let path else { return nil }
         var configuration = DatabaseConfiguration()
@@ -194,7 +194,7 @@ private struct InPlaceKeyChange {
 extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` if the database has key slots that do not hold `key`, its new one: the slots could
     ///   no longer open it.
-    package func requireNoKeySlots(against key: Encryption) throws(DatabaseError) {
+    package func requireNoKeySlots(against key: DatabaseKey) throws(DatabaseError) {
         let path = try self.path, current = try encryptionOrPlaintext
         // Without encryption no one is locked out.
         if key.isPlaintext || current.isPlaintext || key.isRaw(of: current) { return }
@@ -216,9 +216,9 @@ extension DatabaseFile {
     package static func keySlots(beside path: String) -> String { realPath(path) + ".keys" }
 }
 
-extension Encryption {
+extension DatabaseKey {
     /// Whether this is the same raw key as `whole`, which includes its salt; this key may omit it.
-    fileprivate func isRaw(of whole: Encryption) -> Bool {
+    fileprivate func isRaw(of whole: DatabaseKey) -> Bool {
         guard isRaw else { return false }
         return withUnsafeBytes { bytes in whole.withUnsafeBytes { $0.starts(with: bytes) } }
     }

@@ -4,7 +4,7 @@ package final class KeyOrigins: ConnectionState {
     enum Origin {
         /// Kept because SQLCipher forgets it once the key is derived, and a backup with another salt needs it again. Its bytes are
         /// in locked memory, and wiped when the connection closes.
-        case passphrase(Encryption)
+        case passphrase(DatabaseKey)
         /// From something that holds the key itself, and would not hold a new one.
         case holder
     }
@@ -25,10 +25,10 @@ extension Schema {
     private var keyOrigin: KeyOrigins.Origin? { connection.state(KeyOrigins.self)[name] }
 
     /// The passphrase that the database was opened with, or that it has received since.
-    package var passphrase: Encryption? { if case .passphrase(let key)? = keyOrigin { key } else { nil } }
+    package var passphrase: DatabaseKey? { if case .passphrase(let key)? = keyOrigin { key } else { nil } }
 
     /// Remembers the key that the database was opened with, or a new one.
-    package func noteKey(_ key: Encryption) {
+    package func noteKey(_ key: DatabaseKey) {
         if case .passphrase = key.form {
             connection.state(KeyOrigins.self)[name] = .passphrase(key)
         } else {

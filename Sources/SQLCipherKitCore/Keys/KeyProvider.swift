@@ -4,14 +4,15 @@ import Foundation
 ///
 /// ``KeySource`` has the usual providers; for any other, conform your own type:
 /// ```swift
-/// let db = try Connection(.file("notes.db"), key: .provided(by: .first([.credential("notes-key"), .file("/etc/notes/key")])))
+/// let sources: [KeySource] = [.systemdCredential("notes-key"), .file("/etc/notes/key")]
+/// let db = try Connection(.file("notes.db"), key: .provided(by: .first(sources)))
 /// ```
 public protocol KeyProvider: Sendable {
     /// Returns a passphrase or a raw key, or nil if this provider has none and the next one may be asked.
     ///
     /// Throw an error for a key that exists but must not be used, such as a file that anyone can read: going on to the next
     /// provider would hide it.
-    func key() throws -> Encryption?
+    func key() throws -> DatabaseKey?
 }
 
 /// The format of the bytes that a ``KeySource`` finds.
@@ -24,7 +25,7 @@ public enum KeyEncoding: Hashable, Sendable {
     case raw
 
     /// Reads a key from bytes.
-    package func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
+    package func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> DatabaseKey {
         switch self {
         case .passphrase: return try .passphrase(bytes: Self.line(bytes))
         case .raw: return try .raw(bytes: bytes)
@@ -61,20 +62,20 @@ public struct KeySource: KeyProvider, CustomStringConvertible {
 
     /// A description of the source, without the key.
     public let description: String
-    private let read: @Sendable () throws -> Encryption?
+    private let read: @Sendable () throws -> DatabaseKey?
 
     /// A source that calls your closure, which returns the key or nil.
     /// ```swift
     /// let db = try Connection(location, key: .provided(by: KeySource { try askTheServer() }))
     /// ```
-    public init(_ body: @escaping @Sendable () throws -> Encryption?) { self.init("a closure", body) }
+    public init(_ body: @escaping @Sendable () throws -> DatabaseKey?) { self.init("a closure", body) }
 
-    package init(_ description: String, _ read: @escaping @Sendable () throws -> Encryption?) {
+    package init(_ description: String, _ read: @escaping @Sendable () throws -> DatabaseKey?) {
         self.description = description
         self.read = read
     }
 
-    public func key() throws -> Encryption? { try read() }
+    public func key() throws -> DatabaseKey? { try read() }
 }
 
 extension KeyProvider where Self == KeySource {
@@ -122,7 +123,7 @@ extension KeyProvider where Self == KeySource {
     }
 }
 
-extension Encryption {
+extension DatabaseKey {
     /// A key that a provider gives when a database is opened; it is not asked at any other time.
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .provided(by: .environment("NOTES_PASSPHRASE")))
@@ -132,8 +133,8 @@ extension Encryption {
     /// - Parameters:
     ///   - provider: the provider to ask.
     ///   - cipher: the cipher settings. Default: nil, for those of the provider's key.
-    public static func provided(by provider: some KeyProvider, cipher: CipherConfiguration? = nil) -> Encryption {
-        Encryption(.deferred(ProvidedKey(provider: provider)), cipher: cipher)
+    public static func provided(by provider: some KeyProvider, cipher: CipherConfiguration? = nil) -> DatabaseKey {
+        DatabaseKey(.deferred(ProvidedKey(provider: provider)), cipher: cipher)
     }
 }
 
@@ -150,9 +151,9 @@ private struct ProvidedKey: DeferredKey {
         return ResolvedKey(key: key.with(cipher: cipher ?? key.cipher))
     }
 
-    func resolveForNewFile() throws -> Encryption {
+    func resolveForNewFile() throws -> DatabaseKey {
         let name = (provider as? KeySource)?.description ?? "\(type(of: provider))"
-        let answer: Encryption?
+        let answer: DatabaseKey?
         do { answer = try provider.key() } catch let error as DatabaseError { throw error } catch {
             let message = DatabaseError(thrownBy: name, error).message
             throw DatabaseError(code: .authorization, reason: .keyProvider, message: message, underlying: error)

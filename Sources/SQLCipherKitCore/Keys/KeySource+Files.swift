@@ -21,7 +21,7 @@ extension KeyProvider where Self == KeySource {
     /// It never gives nil: a descriptor that you name is expected to have a key.
     /// - Throws: ``DatabaseError/Reason/keyProvider`` if it cannot be read or gives more than 64 KiB,
     ///   ``DatabaseError/Reason/emptyKey`` if it is empty.
-    public static func descriptor(_ descriptor: Int32, as encoding: KeyEncoding = .passphrase) -> KeySource {
+    public static func fileDescriptor(_ descriptor: Int32, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the file descriptor \(descriptor)") {
             defer { close(descriptor) }
             return try KeyFile.read(descriptor, encoding, "the file descriptor \(descriptor)")
@@ -34,7 +34,7 @@ extension KeyProvider where Self == KeySource {
     /// - Parameters:
     ///   - name: the credential's name.
     ///   - encoding: the format of its bytes. Default: a passphrase.
-    public static func credential(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
+    public static func systemdCredential(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the credential \(name)") {
             guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
                 throw DatabaseError.keyProvider("a credential cannot have the name \(name)")
@@ -49,7 +49,7 @@ extension KeyProvider where Self == KeySource {
 
 /// Files that hold keys.
 private enum KeyFile {
-    static func read(_ path: String, _ encoding: KeyEncoding, forbidden: mode_t) throws(DatabaseError) -> Encryption? {
+    static func read(_ path: String, _ encoding: KeyEncoding, forbidden: mode_t) throws(DatabaseError) -> DatabaseKey? {
         if path.isEmpty || path.utf8.contains(0) {
             throw .keyProvider("the path of a key file is empty or contains a NUL character")
         }
@@ -72,7 +72,7 @@ private enum KeyFile {
         return try read(file, encoding, "the key file \(path)")
     }
 
-    static func read(_ file: Int32, _ encoding: KeyEncoding, _ name: String) throws(DatabaseError) -> Encryption {
+    static func read(_ file: Int32, _ encoding: KeyEncoding, _ name: String) throws(DatabaseError) -> DatabaseKey {
         // Room for one byte more than allowed, to detect contents that are too large.
         let bytes = try SecureBytes(upTo: KeySource.maximumBytes + 1) { memory throws(DatabaseError) in
             var count = 0

@@ -7,7 +7,7 @@ package struct Keyspec: ~Copyable {
     /// - Parameters:
     ///   - key: a key with the settings that the database is opened with.
     ///   - salt: the first 16 bytes of the database's file, if it has any.
-    package init(_ key: Encryption, salt: [UInt8]?) throws(DatabaseError) {
+    package init(_ key: DatabaseKey, salt: [UInt8]?) throws(DatabaseError) {
         let cipher = key.settings
         if salt == nil { try key.requireFitForNewFile() }
         let external = try Self.externalSalt(key, cipher)
@@ -27,7 +27,7 @@ package struct Keyspec: ~Copyable {
     }
 
     /// The salt that is kept outside the file, for a key that does not include one.
-    private static func externalSalt(_ key: Encryption, _ cipher: CipherConfiguration) throws(DatabaseError) -> [UInt8]? {
+    private static func externalSalt(_ key: DatabaseKey, _ cipher: CipherConfiguration) throws(DatabaseError) -> [UInt8]? {
         guard cipher.plaintextHeaderSize > 0 else { return nil }
         if case .derived = key.form { return nil }
         if case .raw(_, salted: true) = key.form {

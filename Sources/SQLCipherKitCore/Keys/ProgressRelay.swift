@@ -1,13 +1,13 @@
 /// Passes a progress handler through a C callback, and its error back.
 package final class ProgressRelay {
-    private let handler: RewriteProgress.Handler
+    private let handler: DatabaseProgress.Handler
     private let connection: Connection?
     /// The error that the handler has thrown.
     package private(set) var error: (any Error)?
     private var lastTotal = 1
 
     /// - Parameter connection: a connection that the handler cannot use; nil if no caller has access to one.
-    package init(_ handler: @escaping RewriteProgress.Handler, on connection: Connection?) {
+    package init(_ handler: @escaping DatabaseProgress.Handler, on connection: Connection?) {
         self.handler = handler
         self.connection = connection
     }
@@ -16,7 +16,7 @@ package final class ProgressRelay {
     package func report(done: Int, total: Int) -> Bool {
         lastTotal = max(1, total)
         do {
-            let progress = RewriteProgress(done: min(done, total), total: total)
+            let progress = DatabaseProgress(done: min(done, total), total: total)
             if let connection { try connection.refusingUse { try handler(progress) } } else { try handler(progress) }
             return true
         } catch {

@@ -87,7 +87,7 @@ extension Schema {
 /// Checks before a whole database is written. If one of these throws, nothing has changed.
 extension Schema {
     /// The objects of the database. Every call that runs their texts gets them here, or has called this before.
-    /// - Throws: ``DatabaseError/Reason/schemaText`` if the text of any of them does not match its type and name.
+    /// - Throws: ``DatabaseError/Reason/malformedSchema`` if the text of any of them does not match its type and name.
     @discardableResult
     package func entriesToRun() throws(DatabaseError) -> [SchemaEntry] {
         let entries = try entries()

@@ -57,7 +57,7 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
 }
 
 extension SecureBytes {
-    /// Random bytes from the system's generator, for a key: 32 bytes are a raw key (``Encryption``).
+    /// Random bytes from the system's generator, for a key: 32 bytes are a raw key (``DatabaseKey``).
     /// - Parameter count: the number of bytes, from 0 on. Default: 32.
     /// - Throws: ``DatabaseError/Reason/noRandomBytes``, or ``DatabaseError/Reason/invalidArgument`` for a negative number.
     public static func random(count: Int = 32) throws(DatabaseError) -> SecureBytes {

@@ -14,7 +14,7 @@ extension Connection {
     ///   - location: the database to attach.
     ///   - name: its name in SQL, any text. Where SQL needs quotes, write `\(identifier: name)`.
     ///   - key: how it is encrypted; nil if it is not. To use the same key, salt and settings as another database, pass its
-    ///     ``Schema/encryption``. There is no default, as any default would be wrong for some databases.
+    ///     ``Schema/key``. There is no default, as any default would be wrong for some databases.
     ///   - safeguards: safeguards for an untrusted file. They apply to the whole connection from now on, even after the database is
     ///     detached. Default: nil, for those that the connection was opened with.
     /// - Returns: a handle to the database.
@@ -25,7 +25,7 @@ extension Connection {
     ///   each case nothing is attached.
     @discardableResult
     public func attach(
-        _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil
+        _ location: DatabaseLocation, as name: String, key: DatabaseKey?, safeguards: DatabaseConfiguration.Safeguards? = nil
     ) throws(DatabaseError) -> Schema {
         do { return try attachAny(location, name, key, safeguards) } catch {
             throw DatabaseError(thrownBy: "attaching \(name)", error)
@@ -33,7 +33,7 @@ extension Connection {
     }
 
     private func attachAny(
-        _ location: DatabaseLocation, _ name: String, _ key: Encryption?, _ safeguards: DatabaseConfiguration.Safeguards?
+        _ location: DatabaseLocation, _ name: String, _ key: DatabaseKey?, _ safeguards: DatabaseConfiguration.Safeguards?
     ) throws -> Schema {
         let handle = try liveForUse()
         if !loan.pool.attachesForAll { try refuseIfOneOfMany("attach(_:as:key:)", "attach(_:as:key:) of the pool") }
@@ -80,7 +80,7 @@ extension Connection {
     ///   transaction that has used it; any error from attaching or from `body`; or, if `body` did not throw, any error from
     ///   detaching, such as ``DatabaseError/Reason/misuse`` if it left a transaction open.
     public func withAttached<R>(
-        _ location: DatabaseLocation, as name: String, key: Encryption?, safeguards: DatabaseConfiguration.Safeguards? = nil,
+        _ location: DatabaseLocation, as name: String, key: DatabaseKey?, safeguards: DatabaseConfiguration.Safeguards? = nil,
         _ body: (Schema) throws -> R
     ) throws -> R {
         if isInTransaction {
@@ -119,7 +119,7 @@ extension Connection {
 
     /// Attaches the database without reading it, so that a new file is still empty.
     private func attachUnread(
-        _ handle: OpaquePointer, _ location: DatabaseLocation, _ name: String, _ key: Encryption, _ header: [UInt8]?
+        _ handle: OpaquePointer, _ location: DatabaseLocation, _ name: String, _ key: DatabaseKey, _ header: [UInt8]?
     ) throws(DatabaseError) {
         let rc: Int32
         if key.isPlaintext {
@@ -136,7 +136,7 @@ extension Connection {
     }
 
     private func attachFailure(
-        _ location: DatabaseLocation, _ key: Encryption, _ header: [UInt8]?, _ error: DatabaseError
+        _ location: DatabaseLocation, _ key: DatabaseKey, _ header: [UInt8]?, _ error: DatabaseError
     ) -> DatabaseError {
         let path = location.path ?? location.name
         if .notADatabase ~= error.code { return key.refusal(by: path, header: header, code: error.code) }

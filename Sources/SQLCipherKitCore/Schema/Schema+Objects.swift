@@ -242,7 +242,7 @@ package struct SchemaEntry {
     }
 
     /// The text, verified to be exactly one CREATE statement of this kind and name. Nil for an index that belongs to a constraint.
-    /// - Throws: ``DatabaseError/Reason/schemaText``.
+    /// - Throws: ``DatabaseError/Reason/malformedSchema``.
     package func text() throws(DatabaseError) -> SchemaText? {
         guard let sql else {
             if type == "index" { return nil }
@@ -274,7 +274,7 @@ package struct SchemaEntry {
 
     package func refusal(_ what: String) -> DatabaseError {
         DatabaseError(
-            code: .corrupt, reason: .schemaText, message: "the schema's text for the \(type) \(name) cannot be used: \(what)")
+            code: .corrupt, reason: .malformedSchema, message: "the schema's text for the \(type) \(name) cannot be used: \(what)")
     }
 }
 

@@ -60,7 +60,7 @@ extension Schema {
         switch connection.configuration.durability {
         case .everyCommit: break
         case .wholeFile: try setSynchronous(.wholeFile)
-        case .nothing: if !connection.isInTransaction { try setSynchronous(.off) }
+        case .off: if !connection.isInTransaction { try setSynchronous(.off) }
         }
     }
 

@@ -36,7 +36,7 @@ package struct SchemaText {
     package let entry: SchemaEntry
     var tokens: SQLTokens
 
-    /// - Throws: ``DatabaseError/Reason/schemaText`` with a message that explains the problem.
+    /// - Throws: ``DatabaseError/Reason/malformedSchema`` with a message that explains the problem.
     init(_ sql: String, _ kind: Kind, _ entry: SchemaEntry) throws(DatabaseError) {
         self.sql = sql
         self.kind = kind

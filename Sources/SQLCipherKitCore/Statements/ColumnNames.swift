@@ -13,7 +13,7 @@ package final class ColumnNames {
     /// The columns that can be found by name.
     @usableFromInline package let range: Range<Int>
     private let utf8: UnsafeMutablePointer<UnsafeMutableBufferPointer<UInt8>>
-    /// The parts of the row that were asked for; see ``Row/part(_:as:)``.
+    /// The parts of the row that were asked for; see ``Row/scope(_:as:)``.
     var parts: [(name: String, names: ColumnNames)] = []
     /// How the rows were read so far; see RowReading.
     var readings: [RowReading] = []

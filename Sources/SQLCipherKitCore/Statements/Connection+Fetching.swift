@@ -48,25 +48,25 @@ extension Connection {
 
     /// Returns each row as a record.
     @inlinable
-    public func fetchAll<T: SQLRow>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
+    public func fetchAll<T: SQLRowConvertible>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
         try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(type, arguments) }
     }
 
     /// Returns each row as a record.
     @inlinable
-    public func fetchAll<T: SQLRow>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
+    public func fetchAll<T: SQLRowConvertible>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
         try fetchAll(T.self, sql, arguments)
     }
 
     /// Returns the first row as a record, or nil if there is no row.
     @inlinable
-    public func fetchOne<T: SQLRow>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
+    public func fetchOne<T: SQLRowConvertible>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
         try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(type, arguments) }
     }
 
     /// Returns the first row as a record, or nil if there is no row.
     @inlinable
-    public func fetchOne<T: SQLRow>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
+    public func fetchOne<T: SQLRowConvertible>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
         try fetchOne(T.self, sql, arguments)
     }
 
@@ -120,8 +120,8 @@ extension Connection {
         RowCursor(try openCursor(sql, arguments)) { row throws(DatabaseError) in try row[0] }
     }
 
-    /// A cursor over rows as records; ``RowCopy`` for rows of any shape.
-    public func cursor<T: SQLRow>(
+    /// A cursor over rows as records; ``OwnedRow`` for rows of any shape.
+    public func cursor<T: SQLRowConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws(DatabaseError) -> RowCursor<T> {
         RowCursor(try openCursor(sql, arguments)) { row in try T(row: row) }
@@ -130,8 +130,8 @@ extension Connection {
 
 /// Reading rows as `Decodable` types, which need nothing else: their coding keys are the columns' names. See ``Row/decode(_:)``.
 ///
-/// A type that is also an ``SQLRow``, such as every record, is read as that, and one that is an ``SQLValueConvertible`` from the
-/// first column.
+/// A type that is also an ``SQLRowConvertible``, such as every record, is read as that, and one that is an ``SQLValueConvertible``
+/// from the first column.
 extension Connection {
     /// Returns each row as a `Decodable` type.
     /// ```swift

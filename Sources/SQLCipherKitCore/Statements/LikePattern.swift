@@ -13,10 +13,10 @@ public struct LikePattern: Hashable, Sendable {
     public static func contains(_ text: String) -> LikePattern { LikePattern(pattern: "%" + escape(text) + "%") }
 
     /// Text that the column begins with.
-    public static func begins(with text: String) -> LikePattern { LikePattern(pattern: escape(text) + "%") }
+    public static func hasPrefix(_ text: String) -> LikePattern { LikePattern(pattern: escape(text) + "%") }
 
     /// Text that the column ends with.
-    public static func ends(with text: String) -> LikePattern { LikePattern(pattern: "%" + escape(text)) }
+    public static func hasSuffix(_ text: String) -> LikePattern { LikePattern(pattern: "%" + escape(text)) }
 
     /// Returns the condition that a column matches the pattern, to be interpolated into a query.
     ///

@@ -3,7 +3,7 @@ import CSQLCipher
 /// A statement's current row.
 ///
 /// A row is lent to a closure or an initialiser and cannot be stored; the compiler prevents it. Read the values that you need, or
-/// make a ``RowCopy``.
+/// make a ``OwnedRow``.
 /// ```swift
 /// try db.forEach("SELECT id, title FROM note") { row in
 ///     let id: Int = try row[0]
@@ -119,7 +119,7 @@ public struct Row: ~Copyable {
 /// A record (``SQLRecord``, `@Record`) is one without writing anything, and a plain `Decodable` type needs no conformance. Write
 /// ``init(row:)`` for the fastest reading, or for a type that is not made of its columns:
 /// ```swift
-/// struct Note: SQLRow {
+/// struct Note: SQLRowConvertible {
 ///     var id: Int
 ///     var title: String
 ///     init(row: borrowing Row) throws {
@@ -129,13 +129,13 @@ public struct Row: ~Copyable {
 /// }
 /// let notes = try db.fetchAll(Note.self, "SELECT id, title FROM note")
 /// ```
-public protocol SQLRow {
+public protocol SQLRowConvertible {
     /// Creates the value from the row's columns.
     init(row: borrowing Row) throws
 }
 
 /// Nil is a row whose columns are all NULL, as an outer join gives for a table without a match.
-extension Optional: SQLRow where Wrapped: SQLRow {
+extension Optional: SQLRowConvertible where Wrapped: SQLRowConvertible {
     /// Reads the value; nil if all columns are NULL.
     @inlinable
     public init(row: borrowing Row) throws { self = row.isAllNull ? nil : try Wrapped(row: row) }
@@ -143,8 +143,8 @@ extension Optional: SQLRow where Wrapped: SQLRow {
 
 /// A row's values, copied out of the statement, for rows of unknown shape.
 ///
-/// It creates a ``SQLValue`` for each column, which a ``SQLRow`` type, a tuple or a single value avoids.
-public struct RowCopy: SQLRow, Hashable, Sendable {
+/// It creates a ``SQLValue`` for each column, which a ``SQLRowConvertible`` type, a tuple or a single value avoids.
+public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     /// The columns' names, in order.
     public let columnNames: [String]
     /// The columns' values, in order.
@@ -172,7 +172,7 @@ public struct RowCopy: SQLRow, Hashable, Sendable {
     public var dictionary: [String: SQLValue] { Dictionary(zip(columnNames, values), uniquingKeysWith: { first, _ in first }) }
 
     /// Whether column names and values are the same. Names and texts are compared byte for byte.
-    public static func == (a: RowCopy, b: RowCopy) -> Bool {
+    public static func == (a: OwnedRow, b: OwnedRow) -> Bool {
         a.values == b.values && a.columnNames.elementsEqual(b.columnNames) { $0.isSameText(as: $1) }
     }
 

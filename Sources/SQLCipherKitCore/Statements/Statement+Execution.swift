@@ -134,13 +134,13 @@ extension Statement {
 
     /// Returns each row as a record.
     @inlinable
-    public func fetchAll<T: SQLRow>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
+    public func fetchAll<T: SQLRowConvertible>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
         try rows(arguments) { row in try T(row: row) }
     }
 
     /// Returns the first row as a record, or nil if there is no row.
     @inlinable
-    public func fetchOne<T: SQLRow>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
+    public func fetchOne<T: SQLRowConvertible>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
         try row { handle throws(DatabaseError) in try bindAll(arguments, handle) } _: { row in try T(row: row) }
     }
 
@@ -345,7 +345,7 @@ extension Statement {
     /// because nothing is boxed.
     @inlinable
     @_disfavoredOverload
-    public func fetchOne<T: SQLRow, each Value: SQLValueConvertible>(
+    public func fetchOne<T: SQLRowConvertible, each Value: SQLValueConvertible>(
         _ type: T.Type = T.self, binding values: repeat each Value
     ) throws -> T? {
         try row { handle throws(DatabaseError) in try bindEach(handle, repeat each values) } _: { row in try T(row: row) }
@@ -412,7 +412,7 @@ extension Statement {
     /// Returns the first row as a record, with this value for the parameter; nil if there is no row.
     @inlinable
     @_documentation(visibility: private)
-    public func fetchOne<T: SQLRow, A: SQLValueConvertible>(_ type: T.Type = T.self, binding a: A) throws -> T? {
+    public func fetchOne<T: SQLRowConvertible, A: SQLValueConvertible>(_ type: T.Type = T.self, binding a: A) throws -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }
         try _Parameter(handle, 1, connection.profile).put(a)

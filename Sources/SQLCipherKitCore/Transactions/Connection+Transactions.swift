@@ -85,8 +85,8 @@ extension Connection {
     ///
     /// Inside another transaction it is a savepoint. SQL in `body` cannot begin or end a transaction: such a statement throws
     /// ``DatabaseError/Reason/misuse``. If SQLite itself rolls back, because of `ON CONFLICT ROLLBACK`, `RAISE(ROLLBACK)`, an
-    /// interrupted write or a full disk, each further statement throws ``DatabaseError/Reason/aborted`` until the outermost closure
-    /// has ended. So does this call, even if `body` itself ends without an error.
+    /// interrupted write or a full disk, each further statement throws ``DatabaseError/Reason/transactionAborted`` until the
+    /// outermost closure has ended. So does this call, even if `body` itself ends without an error.
     /// ```swift
     /// try db.transaction { db in
     ///     try db.execute("UPDATE account SET balance = balance - \(amount) WHERE id = \(from)")
@@ -182,7 +182,7 @@ extension Connection {
         let reason = kind == .exclusive ? "lets others read" : "has only read"
         throw .misuse(
             "no \(kind) transaction can begin inside a transaction that \(reason): begin the outermost one with .\(kind); "
-                + "in a queue or pool, in the closure of withWriter(timeout:_:)")
+                + "in a queue or pool, in the closure of writeWithoutTransaction(timeout:_:)")
     }
 
     /// Runs `body`, which only reads on this connection, in one snapshot. Ending it cannot fail, so that no error follows after

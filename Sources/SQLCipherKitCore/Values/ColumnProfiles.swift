@@ -2,10 +2,10 @@ import CSQLCipher
 
 /// A `Codable` type that says more of its columns: their names, and forms of their own for dates, UUIDs and decimals. Each
 /// ``SQLRecord`` is one.
-public protocol ColumnProfiled {
+public protocol ColumnCodingCustomizable {
     /// How individual columns, by name, store dates, UUIDs and decimals, if they differ from the connection's
-    /// ``DatabaseConfiguration/values``. It applies whenever the type is read and written, and in a record's queries; values in
-    /// your own SQL have the connection's profile. If a name does not match a column exactly, writing a record throws. Default:
+    /// ``DatabaseConfiguration/valueProfile``. It applies whenever the type is read and written, and in a record's queries; values
+    /// in your own SQL have the connection's profile. If a name does not match a column exactly, writing a record throws. Default:
     /// empty.
     /// ```swift
     /// static let columnProfiles: [String: ValueProfile] = ["created": .sap]
@@ -20,17 +20,21 @@ public protocol ColumnProfiled {
     static var columnNaming: ColumnNaming { get }
 }
 
-extension ColumnProfiled {
+extension ColumnCodingCustomizable {
     public static var columnProfiles: [String: ValueProfile] { [:] }
 
     public static var columnNaming: ColumnNaming { .codingKeys }
 }
 
 /// The profiles that a type has for columns.
-func columnProfiles(of type: any Any.Type) -> [String: ValueProfile] { (type as? any ColumnProfiled.Type)?.columnProfiles ?? [:] }
+func columnProfiles(of type: any Any.Type) -> [String: ValueProfile] {
+    (type as? any ColumnCodingCustomizable.Type)?.columnProfiles ?? [:]
+}
 
 /// The naming of a type's columns.
-package func columnNaming(of type: any Any.Type) -> ColumnNaming { (type as? any ColumnProfiled.Type)?.columnNaming ?? .codingKeys }
+package func columnNaming(of type: any Any.Type) -> ColumnNaming {
+    (type as? any ColumnCodingCustomizable.Type)?.columnNaming ?? .codingKeys
+}
 
 /// The profiles of those columns of a result that have their own, in memory that does not move: a column that is lent to be read
 /// points to it.

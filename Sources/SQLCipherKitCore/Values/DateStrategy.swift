@@ -19,7 +19,7 @@ public enum DateStrategy: Sendable {
     /// (<https://sqlite.org/lang_datefunc.html>). Years -4713 to 9999; others throw.
     case julianDays
     /// A form of your own.
-    case custom(any DateForm.Type)
+    case custom(any CustomDateStrategy.Type)
 
     /// TEXT in UTC with milliseconds, such as `2026-11-21 08:30:00.250`: the form of SQLite's own date functions, with which it
     /// compares. Times are rounded to milliseconds.
@@ -100,7 +100,7 @@ extension DateStrategy: Hashable {
 
 /// A form of your own in which dates are stored: see ``DateStrategy/custom(_:)``.
 /// ```swift
-/// enum DaysSince1970: DateForm {
+/// enum DaysSince1970: CustomDateStrategy {
 ///     static func stored(_ date: Date) throws(DatabaseError) -> SQLValue {
 ///         .integer(Int64((date.timeIntervalSince1970 / 86400).rounded(.down)))
 ///     }
@@ -109,9 +109,9 @@ extension DateStrategy: Hashable {
 ///         return Date(timeIntervalSince1970: Double(days) * 86400)
 ///     }
 /// }
-/// configuration.values.dates = .custom(DaysSince1970.self)
+/// configuration.valueProfile.dates = .custom(DaysSince1970.self)
 /// ```
-public protocol DateForm: Sendable {
+public protocol CustomDateStrategy: Sendable {
     /// The value that is stored for a date. Values should sort as their dates do, because SQLite compares them.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the form cannot hold.
     static func stored(_ date: Date) throws(DatabaseError) -> SQLValue
@@ -120,8 +120,8 @@ public protocol DateForm: Sendable {
     static func date(_ value: SQLValue) -> Date?
 }
 
-/// Stored according to the connection's ``ValueProfile/dates``, or those of a record's column (``ColumnProfiled/columnProfiles``).
-/// Without a connection, ``sqlValue`` gives ``DateStrategy/timestamp``.
+/// Stored according to the connection's ``ValueProfile/dates``, or those of a record's column
+/// (``ColumnCodingCustomizable/columnProfiles``). Without a connection, ``sqlValue`` gives ``DateStrategy/timestamp``.
 ///
 /// Read from TEXT in the ISO 8601 forms that SQLite knows (<https://sqlite.org/lang_datefunc.html>: date alone, `T` or a
 /// space, seconds with a fraction, `Z` or an offset), and from a number as the strategy counts; without a connection, as seconds

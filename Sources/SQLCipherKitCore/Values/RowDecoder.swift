@@ -65,7 +65,7 @@ extension Row {
     /// If a property's type is ``SQLValueConvertible``, or codes a single such value as enumerations do, it is read from its column
     /// directly. Any other property, such as a nested structure or an array, is read from JSON in its column, as text or JSONB like
     /// a ``JSONColumn``. An optional property is nil if its column is missing or NULL. Decoding takes two to three times as long
-    /// as reading a ``SQLRow``.
+    /// as reading a ``SQLRowConvertible``.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull``,
     ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON, or any error that the type's own decoding
     ///   throws. A `DecodingError` becomes a ``DatabaseError/Reason/typeMismatch``.
@@ -189,7 +189,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
         return index(key, handle) >= 0 || part(key, handle) != nil
     }
 
-    /// The columns of a part of the row; see ``Row/part(_:as:)``.
+    /// The columns of a part of the row; see ``Row/scope(_:as:)``.
     @inline(never)
     private func part(_ key: Key, _ handle: OpaquePointer) -> ColumnNames? { state(handle).names.part(key.stringValue, handle) }
 
@@ -199,7 +199,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
         guard let part = part(key, handle) else { throw noColumn(key, handle) }
         let row = Row(handle, Unmanaged.passUnretained(part))
         // A record reads itself in its own way.
-        if let own = type as? any SQLRow.Type, let value = try own.init(row: row) as? T { return value }
+        if let own = type as? any SQLRowConvertible.Type, let value = try own.init(row: row) as? T { return value }
         return try row.decode(type)
     }
 

@@ -5,12 +5,12 @@
 /// values, not their meaning: for a database that another program wrote, use the profile that it was written with.
 /// ```swift
 /// var configuration = DatabaseConfiguration()
-/// configuration.values = .grdb
-/// configuration.values.decimals = .number
+/// configuration.valueProfile = .grdb
+/// configuration.valueProfile.decimals = .number
 /// ```
 /// ``Schema/valueReport(sampling:limits:)`` reports which profile fits a database, and
 /// ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column. For a single column of a record, see
-/// ``ColumnProfiled/columnProfiles``.
+/// ``ColumnCodingCustomizable/columnProfiles``.
 public struct ValueProfile: Hashable, Sendable {
     /// How a `Date` is stored. Default: ``DateStrategy/timestamp``, text in UTC with milliseconds as SQLite writes it.
     public var dates: DateStrategy
@@ -59,7 +59,7 @@ public struct ValueProfile: Hashable, Sendable {
     public static let room = ValueProfile(dates: .milliseconds, uuids: .lowercaseText, decimals: .text)
 
     /// The profiles above and their names, such as `grdb`.
-    public static let named: [(name: String, profile: ValueProfile)] = [
+    public static let namedProfiles: [(name: String, profile: ValueProfile)] = [
         ("standard", .standard), ("iso8601", .iso8601), ("sqlite", .sqlite), ("grdb", .grdb), ("sqliteSwift", .sqliteSwift),
         ("dataLiteCore", .dataLiteCore), ("skipSQL", .skipSQL), ("sap", .sap), ("coreData", .coreData),
         ("room", .room),

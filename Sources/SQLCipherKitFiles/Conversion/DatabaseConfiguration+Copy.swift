@@ -7,12 +7,12 @@ extension DatabaseConfiguration {
         configuration.access = .readWrite
         configuration.enforcesForeignKeys = false
         configuration.busyTimeout = connection.configuration.busyTimeout
-        configuration.values = connection.configuration.values
+        configuration.valueProfile = connection.configuration.valueProfile
         configuration.allowsDoubleQuotedStrings = connection.configuration.allowsDoubleQuotedStrings
         let prepare = connection.configuration.preparingOnly
         // Only used on the connection's own thread, during the rewrite.
         nonisolated(unsafe) let rewrite = connection.exclusiveUse
-        configuration.prepare = { copy in
+        configuration.prepareDatabase = { copy in
             guard let rewrite else { return try prepare?(copy) ?? () }
             rewrite.add(copy)
             try rewrite.call(allowing: copy) { try prepare?(copy) }
@@ -26,8 +26,8 @@ extension DatabaseConfiguration {
         var configuration = forCopy(of: connection)
         configuration.access = .readOnly
         configuration.needsContent = true
-        if let prepare = configuration.prepare {
-            configuration.prepare = { db in
+        if let prepare = configuration.prepareDatabase {
+            configuration.prepareDatabase = { db in
                 // It registers functions before it writes, and its writes would be undone anyway.
                 do { try prepare(db) } catch let error as DatabaseError where error.code.primary == .readOnly {}
             }
@@ -38,10 +38,10 @@ extension DatabaseConfiguration {
     /// `prepare` for the functions and collations that it registers. Anything that it writes is undone, because a copy must stay
     /// identical.
     var preparingOnly: (@Sendable (Connection) throws -> Void)? {
-        guard let prepare else { return nil }
+        guard let prepareDatabase else { return nil }
         return { db in
             try db.savepoint { db in
-                try prepare(db)
+                try prepareDatabase(db)
                 return TransactionEnd.rollback(())
             }
         }
@@ -59,9 +59,9 @@ extension DatabaseConfiguration.Safeguards {
     }
 
     /// Safeguards that refuse nothing of the file, but limit the work on it.
-    static func limited(to work: WorkLimits) -> Self {
+    static func limited(to work: ResourceLimits) -> Self {
         var safeguards = Self()
-        (safeguards.checksStructure, safeguards.isDefensive, safeguards.work) = (false, false, work)
+        (safeguards.checksStructure, safeguards.isDefensive, safeguards.resourceLimits) = (false, false, work)
         (safeguards.allowsViews, safeguards.allowsTriggers, safeguards.limits) = (true, true, [:])
         return safeguards
     }

@@ -4,7 +4,7 @@ import SQLCipherKitCore
 
 extension DatabaseConverter {
     /// The kind of a file, as determined with a key; see ``DatabaseConverter/identify(fileAt:key:limits:)``.
-    public enum Identity: Hashable, Sendable {
+    public enum FileKind: Hashable, Sendable {
         /// An empty file, in which a database could be created.
         case empty
         /// A SQLite database that is not encrypted.
@@ -43,24 +43,24 @@ extension DatabaseConverter {
     /// - Parameters:
     ///   - path: the file.
     ///   - key: the key to try; nil to only tell plaintext databases from other files.
-    ///   - limits: how much it may use; it ends between two key derivations. Default: nil, for those of ``WorkLimits``, but a
+    ///   - limits: how much it may use; it ends between two key derivations. Default: nil, for those of ``ResourceLimits``, but a
     ///     minute.
     /// - Returns: what the file is.
     /// - Throws: ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``,
     ///   ``ResultCode/interrupted`` in a cancelled task, or the error that prevents the file from being read.
     public static func identify(
-        fileAt path: String, key: Encryption?, limits: WorkLimits? = nil
-    ) throws(DatabaseError) -> Identity {
+        fileAt path: String, key: DatabaseKey?, limits: ResourceLimits? = nil
+    ) throws(DatabaseError) -> FileKind {
         try identify(path, key, limits, versionsOnly: false)
     }
 
     /// - Parameter versionsOnly: whether to try only the versions' own ways to derive a key, each with the version's own page
     ///   authentication or with none, and no plaintext header.
     static func identify(
-        _ path: String, _ key: Encryption?, _ limits: WorkLimits?, versionsOnly: Bool
-    ) throws(DatabaseError) -> Identity {
+        _ path: String, _ key: DatabaseKey?, _ limits: ResourceLimits?, versionsOnly: Bool
+    ) throws(DatabaseError) -> FileKind {
         try DatabaseError.typed {
-            var usual = WorkLimits()
+            var usual = ResourceLimits()
             usual.time = .seconds(60)
             let meter = WorkMeter(limits ?? usual)
             return try meter.run { try identify(path, key, meter, versionsOnly) }
@@ -68,8 +68,8 @@ extension DatabaseConverter {
     }
 
     private static func identify(
-        _ path: String, _ key: Encryption?, _ meter: WorkMeter, _ versionsOnly: Bool
-    ) throws -> Identity {
+        _ path: String, _ key: DatabaseKey?, _ meter: WorkMeter, _ versionsOnly: Bool
+    ) throws -> FileKind {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         _ = try DatabaseFile.prepare(.file(path), reading)
@@ -99,11 +99,11 @@ extension DatabaseConverter {
     }
 
     private static func identity(
-        _ path: String, _ key: Encryption, _ meter: WorkMeter, salt: [UInt8], _ versionsOnly: Bool,
+        _ path: String, _ key: DatabaseKey, _ meter: WorkMeter, salt: [UInt8], _ versionsOnly: Bool,
         _ layouts: (CipherConfiguration) -> [CipherConfiguration]
-    ) throws -> Identity {
-        var keys: [[Int]: Encryption] = [:]
-        func identity(_ cipher: CipherConfiguration, _ isWanted: (CipherConfiguration) -> Bool) throws -> Identity? {
+    ) throws -> FileKind {
+        var keys: [[Int]: DatabaseKey] = [:]
+        func identity(_ cipher: CipherConfiguration, _ isWanted: (CipherConfiguration) -> Bool) throws -> FileKind? {
             try meter.use()
             let derivation = [Int(cipher.kdfAlgorithm.number), cipher.kdfIterations]
             let derived = try keys[derivation] ?? key.derived(cipher, salt: salt)
@@ -219,7 +219,7 @@ extension DatabaseConverter {
     }
 
     /// Whether the first page is that of a database with this key.
-    private static func fits(_ path: String, _ key: Encryption) throws -> Bool {
+    private static func fits(_ path: String, _ key: DatabaseKey) throws -> Bool {
         let pages: PageReader
         do { pages = try PageReader(immutable(path), key: key, access: .readOnly) } catch let error as DatabaseError
             where error.reason == .notEncrypted
@@ -244,7 +244,7 @@ extension DatabaseConverter {
     }
 }
 
-extension Encryption {
+extension DatabaseKey {
     /// The salt of a raw key that includes it.
     fileprivate var ownSalt: [UInt8]? {
         guard case .raw(let bytes, salted: true) = form else { return nil }
@@ -252,7 +252,7 @@ extension Encryption {
     }
 
     /// The raw key and salt derived from a passphrase, so that several settings can be tried with a single derivation.
-    fileprivate func derived(_ cipher: CipherConfiguration, salt: [UInt8]) throws(DatabaseError) -> Encryption {
+    fileprivate func derived(_ cipher: CipherConfiguration, salt: [UInt8]) throws(DatabaseError) -> DatabaseKey {
         guard case .passphrase = form else { return with(cipher: nil) }
         let bytes = try withUnsafeBytes { passphrase throws(DatabaseError) in
             try SecureBytes(count: 48) { raw throws(DatabaseError) in
@@ -263,6 +263,6 @@ extension Encryption {
                 UnsafeMutableRawBufferPointer(rebasing: raw[32...]).copyBytes(from: salt)
             }
         }
-        return try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try Encryption.raw(bytes: bytes) }
+        return try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try DatabaseKey.raw(bytes: bytes) }
     }
 }

@@ -7,7 +7,7 @@ import SQLCipherKitCore
 /// ```swift
 /// try DatabaseConverter.encrypt(fileAt: "notes.db", key: key)
 /// try DatabaseConverter.convert(fileAt: "notes.db", from: key, to: key.with(cipher: settings)) { progress in
-///     print(Int(progress.fraction * 100), "%")
+///     print(Int(progress.fractionCompleted * 100), "%")
 /// }
 /// ```
 /// All methods work the same way: the file is locked and copied to a new file in the same folder; the copy is opened, compared with
@@ -37,19 +37,19 @@ public enum DatabaseConverter {
     ///     the old file's.
     ///   - configuration: its ``DatabaseConfiguration/busyTimeout``, ``DatabaseConfiguration/followsSymbolicLinks``,
     ///     ``DatabaseConfiguration/allowsDoubleQuotedStrings`` and ``DatabaseConfiguration/safeguards`` apply, and its
-    ///     ``DatabaseConfiguration/prepare`` runs on the connections that read the old and the new file, for a schema that needs
-    ///     your own functions or collations; it runs in a transaction, and anything that it writes is undone.
+    ///     ``DatabaseConfiguration/prepareDatabase`` runs on the connections that read the old and the new file, for a schema that
+    ///     needs your own functions or collations; it runs in a transaction, and anything that it writes is undone.
     ///   - progress: called repeatedly, and once with all pages done before the change takes effect. If it throws, nothing is
     ///     changed, and the call throws the same error.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/busy``, ``DatabaseError/Reason/invalidKey``,
     ///   ``DatabaseError/Reason/misuse`` for a read-only file, or for another key if there are ``KeySlots`` beside the file,
-    ///   ``DatabaseError/Reason/schemaText`` if the schema uses double-quoted text as a string and the configuration does not allow
-    ///   that, ``DatabaseError/Reason/conversionFailed`` if the copy is not equal to the original, or an error from SQLite such as
-    ///   ``ResultCode/full``. In each case the file is unchanged.
+    ///   ``DatabaseError/Reason/malformedSchema`` if the schema uses double-quoted text as a string and the configuration does not
+    ///   allow that, ``DatabaseError/Reason/conversionFailed`` if the copy is not equal to the original, or an error from SQLite
+    ///   such as ``ResultCode/full``. In each case the file is unchanged.
     public static func convert(
-        fileAt path: String, from source: Encryption, to target: Encryption, pageSize: Int? = nil,
-        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgress.Handler? = nil
+        fileAt path: String, from source: DatabaseKey, to target: DatabaseKey, pageSize: Int? = nil,
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: DatabaseProgress.Handler? = nil
     ) throws {
         let target = try target.resolvedForNewFile()
         if let pageSize {
@@ -68,7 +68,7 @@ public enum DatabaseConverter {
         try DatabaseReplacement(of: db.main, key: target, pageSize: pageSize, progress: progress).run()
     }
 
-    static func open(_ path: String, _ source: Encryption, _ configuration: DatabaseConfiguration) throws -> Connection {
+    static func open(_ path: String, _ source: DatabaseKey, _ configuration: DatabaseConfiguration) throws -> Connection {
         var plain = DatabaseConfiguration()
         plain.access = .readWrite
         plain.needsContent = true
@@ -77,7 +77,7 @@ public enum DatabaseConverter {
         plain.allowsDoubleQuotedStrings = configuration.allowsDoubleQuotedStrings
         plain.followsSymbolicLinks = configuration.followsSymbolicLinks
         plain.safeguards = configuration.safeguards
-        plain.prepare = configuration.preparingOnly
+        plain.prepareDatabase = configuration.preparingOnly
         return try Connection(.file(path), key: source, configuration: plain)
     }
 }
@@ -94,11 +94,11 @@ extension DatabaseConverter {
     ///   not 4,096, SQLite's default.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the file is already encrypted; ``DatabaseError/Reason/invalidKey`` if
-    ///   `key` is ``Encryption/plaintext``.
+    ///   `key` is ``DatabaseKey/plaintext``.
     @discardableResult
     public static func encrypt(
-        fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
-        progress: RewriteProgress.Handler? = nil
+        fileAt path: String, key: DatabaseKey, configuration: DatabaseConfiguration = DatabaseConfiguration(),
+        progress: DatabaseProgress.Handler? = nil
     ) throws -> CipherConfiguration {
         let key = try key.resolvedForNewKey()
         var settings = key.settings
@@ -119,8 +119,8 @@ extension DatabaseConverter {
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     public static func decrypt(
-        fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
-        progress: RewriteProgress.Handler? = nil
+        fileAt path: String, key: DatabaseKey, configuration: DatabaseConfiguration = DatabaseConfiguration(),
+        progress: DatabaseProgress.Handler? = nil
     ) throws {
         try convert(fileAt: path, from: key, to: .plaintext, configuration: configuration, progress: progress)
     }
@@ -141,11 +141,11 @@ extension DatabaseConverter {
     ///   settings were those of no version, or without page authentication.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if none of these settings open the file with the key;
-    ///   ``DatabaseError/Reason/notAuthenticated`` if only settings without page authentication do.
+    ///   ``DatabaseError/Reason/missingHMAC`` if only settings without page authentication do.
     @discardableResult
     public static func migrate(
-        fileAt path: String, key: Encryption, acceptingUnauthenticated: Bool = false,
-        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgress.Handler? = nil
+        fileAt path: String, key: DatabaseKey, acceptingUnauthenticated: Bool = false,
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: DatabaseProgress.Handler? = nil
     ) throws -> Int? {
         let key = try key.resolvedForNewKey()
         switch try identify(path, key, nil, versionsOnly: true) {
@@ -153,7 +153,7 @@ extension DatabaseConverter {
         case .encrypted(let version, let settings):
             guard settings.usesHMAC || acceptingUnauthenticated || settings == key.cipher else {
                 throw DatabaseError(
-                    code: .notADatabase, reason: .notAuthenticated,
+                    code: .notADatabase, reason: .missingHMAC,
                     message: "\(path) has no page authentication, so it could have been changed without the key: "
                         + "DatabaseConverter.migrate takes it only with acceptingUnauthenticated",
                     path: path)

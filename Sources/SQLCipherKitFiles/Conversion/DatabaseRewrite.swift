@@ -6,12 +6,12 @@ struct DatabaseRewrite {
     let source: Schema
     /// The final path of the file, for errors.
     let path: String
-    let encryption: Encryption
+    let encryption: DatabaseKey
     /// The new file's page size; nil for the settings' own, or the source's if it will be plaintext.
     let pageSize: Int?
     private let relay: ProgressRelay?
 
-    init(of source: Schema, path: String, key: Encryption, pageSize: Int?, _ progress: RewriteProgress.Handler?) {
+    init(of source: Schema, path: String, key: DatabaseKey, pageSize: Int?, _ progress: DatabaseProgress.Handler?) {
         self.source = source
         self.path = path
         self.pageSize = pageSize
@@ -76,7 +76,7 @@ struct DatabaseReplacement {
 
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file, or a file without write permission.
     init(
-        of source: Schema, key: Encryption, pageSize: Int? = nil, progress: RewriteProgress.Handler?
+        of source: Schema, key: DatabaseKey, pageSize: Int? = nil, progress: DatabaseProgress.Handler?
     ) throws {
         // SQLite's own path of the file: absolute and without symbolic links.
         guard let path = try source.path else {

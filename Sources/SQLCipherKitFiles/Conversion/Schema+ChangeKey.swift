@@ -27,12 +27,12 @@ extension Schema {
     ///   ``KeySlots/rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)`` changes both keys. With a new file, errors
     ///   such as a full disk are thrown unchanged, and nothing has changed; ``DatabaseError/Reason/conversionFailed`` means that
     ///   the copy was not equal to the original, which is kept.
-    public func changeKey(to key: Encryption, mode: KeyChangeMode, progress: RewriteProgress.Handler? = nil) throws {
+    public func changeKey(to key: DatabaseKey, mode: KeyChangeMode, progress: DatabaseProgress.Handler? = nil) throws {
         try replaceKey(by: resolvedForKeyChange(key), mode, progress)
     }
 
     /// Like `changeKey(to:mode:progress:)`, but also for key slots, which get the new key at the same time.
-    func replaceKey(by key: Encryption, _ mode: KeyChangeMode, _ progress: RewriteProgress.Handler?) throws {
+    func replaceKey(by key: DatabaseKey, _ mode: KeyChangeMode, _ progress: DatabaseProgress.Handler?) throws {
         guard mode == .newFile else { return try replaceKey(by: key, progress) }
         try changingKey(to: key) { key, _ in
             let path = try self.path
@@ -62,7 +62,7 @@ extension Connection {
     ///   - progress: called every few pages, and once with all pages done before the change takes effect; if it throws, the key is
     ///     not changed.
     /// - Throws: the same errors as ``Schema/changeKey(to:mode:progress:)``.
-    public func changeKey(to key: Encryption, mode: Schema.KeyChangeMode, progress: RewriteProgress.Handler? = nil) throws {
+    public func changeKey(to key: DatabaseKey, mode: Schema.KeyChangeMode, progress: DatabaseProgress.Handler? = nil) throws {
         try main.changeKey(to: key, mode: mode, progress: progress)
     }
 }

@@ -12,10 +12,10 @@ extension Schema {
     ///
     /// Every row keeps its row id, even in a table without an `INTEGER PRIMARY KEY`, where `VACUUM` in SQL assigns new ones.
     /// Deleted content in full-text indexes and in the samples of `ANALYZE` is copied along: to remove it, see
-    /// ``erase(progress:)``.
+    /// ``eraseDeletedContent(progress:)``.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,
-    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/schemaText``, ``DatabaseError/Reason/busy``, or an error from
-    ///   SQLite.
+    ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/malformedSchema``, ``DatabaseError/Reason/busy``, or an error
+    ///   from SQLite.
     public func vacuum() throws(DatabaseError) {
         let rewrite = try connection.beginExclusiveUse()
         defer { rewrite?.end() }

@@ -13,7 +13,7 @@ struct RecoveryCopy {
     let objects: [Salvage.Object]
 
     /// Reads a recovery copy, which also shows that the key is right.
-    init(atPath path: String, key: Encryption) throws {
+    init(atPath path: String, key: DatabaseKey) throws {
         var reading = DatabaseConfiguration.untrusted
         reading.access = .readOnly
         let file = try Connection(.file(path), key: key, configuration: reading)
@@ -32,7 +32,7 @@ struct RecoveryCopy {
     }
 
     /// The recovery copy to use for a damaged file: the given one, or the one beside the file, if there is one that the key opens.
-    static func find(_ path: String?, for database: String, key: Encryption) throws -> RecoveryCopy? {
+    static func find(_ path: String?, for database: String, key: DatabaseKey) throws -> RecoveryCopy? {
         if let path { return try RecoveryCopy(atPath: path, key: key) }
         return try? RecoveryCopy(atPath: database + suffix, key: key)
     }
@@ -47,9 +47,9 @@ extension Schema {
     /// The file has the salt, the header and the definitions of all tables with the places where they begin. It is encrypted like
     /// the database, and contains no rows.
     /// ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` uses it where the database's own
-    /// are lost. Write it again after each change of the schema or the key, and after ``vacuum()``, ``erase(progress:)`` and other
-    /// rewrites of the file. ``Schema/BackupOptions/writesRecoveryCopy`` writes one with each backup, and
-    /// ``SharedSchema/keepRecoveryCopy(toFileAt:)`` one after each change of the schema.
+    /// are lost. Write it again after each change of the schema or the key, and after ``vacuum()``,
+    /// ``eraseDeletedContent(progress:)`` and other rewrites of the file. ``Schema/BackupOptions/writesRecoveryCopy`` writes one
+    /// with each backup, and ``SharedSchema/keepRecoveryCopy(toFileAt:)`` one after each change of the schema.
     ///
     /// An existing recovery copy is replaced when the new one is complete, which has the permissions and, as far as the system
     /// allows, the owner and the group of the database.

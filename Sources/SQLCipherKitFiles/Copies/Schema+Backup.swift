@@ -10,7 +10,7 @@ extension Schema {
     /// try db.main.backup(toFileAt: "compact.db", options: .compact)
     /// try db.main.backup(toFileAt: "handover.db", key: otherKey) { progress in
     ///     try Task.checkCancellation()
-    ///     print(Int(progress.fraction * 100), "%")
+    ///     print(Int(progress.fractionCompleted * 100), "%")
     /// }
     /// ```
     /// The copy is written under a temporary name, checked page by page, flushed to disk and only then renamed. An unfinished
@@ -35,8 +35,8 @@ extension Schema {
     ///   `CancellationError` in a cancelled task, ``ResultCode/interrupted`` after an interrupt, or an error from SQLite such as
     ///   ``ResultCode/full``. In each case a file that was to be replaced is unchanged.
     public func backup(
-        toFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(),
-        progress: RewriteProgress.Handler? = nil
+        toFileAt path: String, key: DatabaseKey? = nil, options: BackupOptions = BackupOptions(),
+        progress: DatabaseProgress.Handler? = nil
     ) throws {
         let key = try key ?? encryptionOrPlaintext
         try connection.usingExclusively {
@@ -64,7 +64,7 @@ extension Schema {
     ///   is in a transaction, is being read or is read-only, or has tables and keeps its text in another encoding. In all cases
     ///   nothing has changed, unless the reason is ``DatabaseError/Reason/unknownOutcome``.
     public func backup(
-        to target: Schema, options: BackupOptions = BackupOptions(), progress: RewriteProgress.Handler? = nil
+        to target: Schema, options: BackupOptions = BackupOptions(), progress: DatabaseProgress.Handler? = nil
     ) throws {
         try live()
         try target.requireRewritable()
@@ -93,7 +93,7 @@ extension Schema {
         }
     }
 
-    private func copy(to target: Schema, _ options: BackupOptions, _ progress: RewriteProgress.Handler?) throws {
+    private func copy(to target: Schema, _ options: BackupOptions, _ progress: DatabaseProgress.Handler?) throws {
         if try !options.isCompact && PageLayout(self) == PageLayout(target) {
             return try PageCopy(from: self, to: target, options, progress.map { ProgressRelay($0, on: connection) }).run()
         }
@@ -126,12 +126,12 @@ extension Schema {
 struct FileBackup {
     private let source: Schema
     private let path: String
-    private let encryption: Encryption
+    private let encryption: DatabaseKey
     private let options: Schema.BackupOptions
-    private let progress: RewriteProgress.Handler?
+    private let progress: DatabaseProgress.Handler?
 
     init(
-        of source: Schema, to path: String, key: Encryption, _ options: Schema.BackupOptions, _ progress: RewriteProgress.Handler?
+        of source: Schema, to path: String, key: DatabaseKey, _ options: Schema.BackupOptions, _ progress: DatabaseProgress.Handler?
     ) throws {
         try source.live()
         self.source = source
@@ -263,8 +263,8 @@ extension SharedSchema {
     ///   - progress: as in ``Schema/backup(toFileAt:key:options:progress:)``.
     /// - Throws: as ``Schema/backup(toFileAt:key:options:progress:)``; ``DatabaseError/Reason/timeout``. There is no backup then.
     public func backup(
-        toFileAt path: String, key: Encryption? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
-        progress: RewriteProgress.Handler? = nil
+        toFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
+        progress: DatabaseProgress.Handler? = nil
     ) throws {
         try database.read(timeout: timeout) { db in
             try db.schema(name).backup(toFileAt: path, key: key, options: options, progress: progress)
@@ -274,8 +274,8 @@ extension SharedSchema {
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func backup(
-        toFileAt path: String, key: Encryption? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
-        progress: sending RewriteProgress.Handler? = nil
+        toFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
+        progress: sending DatabaseProgress.Handler? = nil
     ) async throws {
         // Sent on.
         nonisolated(unsafe) let progress = progress
@@ -294,8 +294,8 @@ extension SharedSchema {
     ///   - progress: as in ``Schema/restore(fromFileAt:key:options:progress:)``.
     /// - Throws: as ``Schema/restore(fromFileAt:key:options:progress:)``; ``DatabaseError/Reason/timeout``.
     public func restore(
-        fromFileAt path: String, key: Encryption? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
-        progress: RewriteProgress.Handler? = nil
+        fromFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
+        progress: DatabaseProgress.Handler? = nil
     ) throws {
         try database.rewrite(.writer, timeout, progress, restoring(path, key, options))
     }
@@ -303,13 +303,13 @@ extension SharedSchema {
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func restore(
-        fromFileAt path: String, key: Encryption? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
-        progress: sending RewriteProgress.Handler? = nil
+        fromFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
+        progress: sending DatabaseProgress.Handler? = nil
     ) async throws {
         try await database.rewrite(.writer, timeout, progress, restoring(path, key, options))
     }
 
-    private func restoring(_ path: String, _ key: Encryption?, _ options: Schema.BackupOptions) -> RewriteStep<Void> {
+    private func restoring(_ path: String, _ key: DatabaseKey?, _ options: Schema.BackupOptions) -> RewriteStep<Void> {
         { slot, _, progress in
             try slot.run(.unrestricted) { db in
                 try db.schema(name).restore(fromFileAt: path, key: key, options: options, progress: progress)

@@ -6,7 +6,7 @@ extension Schema {
     ///
     /// ```swift
     /// let export = try db.attach(.file("export.db"), as: "export", key: key)
-    /// try db.main.copyTables(["note", "tag"], to: export) { print("\($0.done) of \($0.total) rows") }
+    /// try db.main.copyTables(["note", "tag"], to: export) { print("\($0.completed) of \($0.total) rows") }
     /// ```
     /// A table that does not exist in the target is created with the same definition. An existing one must have all columns of the
     /// source's table, by name; its own triggers run, and its additional columns get their defaults. Row ids that are no column of
@@ -24,13 +24,13 @@ extension Schema {
     /// - Returns: the number of copied rows, without those skipped because of a conflict.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if a database is no longer attached or both are the same,
     ///   ``DatabaseError/Reason/misuse`` if they belong to different connections, ``DatabaseError/Reason/invalidArgument`` for a
-    ///   table that does not exist, is virtual, or has a column that the target's table lacks, ``DatabaseError/Reason/schemaText``
-    ///   for a definition that is not the single statement that it should be, or an error from SQLite. In each case nothing has
-    ///   changed.
+    ///   table that does not exist, is virtual, or has a column that the target's table lacks,
+    ///   ``DatabaseError/Reason/malformedSchema`` for a definition that is not the single statement that it should be, or an error
+    ///   from SQLite. In each case nothing has changed.
     @discardableResult
     public func copyTables(
         _ tables: [String]? = nil, to target: Schema, options: CopyOptions = CopyOptions(),
-        progress: RewriteProgress.Handler? = nil
+        progress: DatabaseProgress.Handler? = nil
     ) throws -> Int {
         try live()
         try target.live()
@@ -81,7 +81,7 @@ extension Schema {
 private struct TableCopyRun {
     let source: Schema, target: Schema
     let options: Schema.CopyOptions
-    let progress: RewriteProgress.Handler?
+    let progress: DatabaseProgress.Handler?
     let total: Int
     var done = 0
     var changed = 0
@@ -123,7 +123,7 @@ private struct TableCopyRun {
 
     private func report(_ table: String) throws {
         guard let progress else { return }
-        try db.refusingUse { try progress(RewriteProgress(done: done, total: total, table: table)) }
+        try db.refusingUse { try progress(DatabaseProgress(done: done, total: total, table: table)) }
     }
 
     /// Creates objects of the source in the target, from their own SQL text.

@@ -59,7 +59,7 @@ private struct RowMover {
     /// The column that has the row ids of rows under way.
     private static let rowID = "sqlcipherkit_row_id"
 
-    private struct Move: SQLRow {
+    private struct Move: SQLRowConvertible {
         let number: Int64, table: String
 
         init(number: Int64, table: String) { (self.number, self.table) = (number, table) }

@@ -25,12 +25,12 @@ extension Schema {
     ///   empty file, ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/conversionFailed`` if the backup is damaged. In
     ///   all cases nothing has changed, unless the reason is ``DatabaseError/Reason/unknownOutcome``.
     public func restore(
-        fromFileAt path: String, key: Encryption? = nil, options: BackupOptions = BackupOptions(),
-        progress: RewriteProgress.Handler? = nil
+        fromFileAt path: String, key: DatabaseKey? = nil, options: BackupOptions = BackupOptions(),
+        progress: DatabaseProgress.Handler? = nil
     ) throws { try connection.usingExclusively { try restore(fromFileAt: path, encryptedBy: key, options, progress) } }
 
     private func restore(
-        fromFileAt path: String, encryptedBy key: Encryption?, _ options: BackupOptions, _ progress: RewriteProgress.Handler?
+        fromFileAt path: String, encryptedBy key: DatabaseKey?, _ options: BackupOptions, _ progress: DatabaseProgress.Handler?
     ) throws {
         try requireRewritable()
         let backup = try openBackup(path, key)
@@ -43,7 +43,7 @@ extension Schema {
     }
 
     /// Opens a backup. If `key` is nil, it should have this database's key.
-    private func openBackup(_ path: String, _ key: Encryption?) throws -> Connection {
+    private func openBackup(_ path: String, _ key: DatabaseKey?) throws -> Connection {
         var configuration = DatabaseConfiguration.forReading(with: connection)
         configuration.safeguards = try .forCopy(of: connection)
         let key = try key ?? ownKey(forBackupAt: path)
@@ -51,14 +51,14 @@ extension Schema {
     }
 
     /// This database's key for a file that may have a different salt, for instance because this database is new.
-    private func ownKey(forBackupAt path: String) throws -> Encryption {
+    private func ownKey(forBackupAt path: String) throws -> DatabaseKey {
         let own = try encryptionOrPlaintext
         guard let info = try cipher, info.settings.plaintextHeaderSize == 0, let salt = try DatabaseFile.header(at: .file(path)),
             salt != info.salt
         else { return own }
         // With a different salt, the passphrase gives another key; a raw key stays the same.
         let key = try passphrase ?? own.withUnsafeBytes { bytes throws(DatabaseError) in
-            try Encryption.raw(bytes: UnsafeRawBufferPointer(rebasing: bytes.prefix(32)))
+            try DatabaseKey.raw(bytes: UnsafeRawBufferPointer(rebasing: bytes.prefix(32)))
         }
         return key.with(cipher: info.settings)
     }

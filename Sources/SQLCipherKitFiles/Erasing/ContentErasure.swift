@@ -191,7 +191,7 @@ struct FullTextErasure {
     }
 
     private func matchesContent() throws -> Bool {
-        do throws(DatabaseError) { return try index.isIntact() } catch {
+        do throws(DatabaseError) { return try index.passesIntegrityCheck() } catch {
             // The content is missing.
             if error.code.primary == .error { return false }
             throw error

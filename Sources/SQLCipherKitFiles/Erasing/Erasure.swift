@@ -5,10 +5,10 @@ import SQLCipherKitCore
 /// Erases deleted content from a database: first inside stored values, then on the pages, then in the log or the journal.
 struct Erasure {
     private let schema: Schema
-    private let progress: RewriteProgress.Handler?
+    private let progress: DatabaseProgress.Handler?
     private var connection: Connection { schema.connection }
 
-    init(of schema: Schema, _ progress: RewriteProgress.Handler?) {
+    init(of schema: Schema, _ progress: DatabaseProgress.Handler?) {
         self.schema = schema
         self.progress = progress
     }
@@ -109,7 +109,7 @@ extension Schema {
     ///
     /// ```swift
     /// try db.execute("DELETE FROM note WHERE id = \(id)")
-    /// let report = try db.main.erase()
+    /// let report = try db.main.eraseDeletedContent()
     /// print(report.pages, report.fullTextIndexes, report.isComplete)
     /// ```
     /// `DELETE` leaves a row's bytes in its page, in the indexes of full-text search, in the samples of `ANALYZE`, and in the log
@@ -119,7 +119,7 @@ extension Schema {
     ///
     /// The new pages are flushed to disk. Other copies are not erased: earlier backups, exports and changesets, snapshots of the
     /// file system, and blocks that the file system or the drive has freed without wiping them. To protect against these, change
-    /// the key. ``residue(of:progress:)`` tells whether given content is still in the files.
+    /// the key. ``findRemnants(of:progress:)`` tells whether given content is still in the files.
     ///
     /// It takes as long as rebuilding the full-text indexes plus a vacuum. The indexes and the pages are rewritten in two
     /// transactions: after an error, or if the process ends, the content is unchanged, but the indexes may have been rewritten.
@@ -129,16 +129,16 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read, on a read-only database and for
     ///   `temp`, which is never in a file; ``DatabaseError/Reason/busy`` if another connection reads or writes for longer than the
     ///   busy timeout; the message then says whether the pages have already been rewritten; ``DatabaseError/Reason/schemaName``;
-    ///   ``DatabaseError/Reason/schemaText`` before anything is changed; or an error from SQLite, for instance for an unknown
+    ///   ``DatabaseError/Reason/malformedSchema`` before anything is changed; or an error from SQLite, for instance for an unknown
     ///   tokenizer.
     @discardableResult
-    public func erase(progress: RewriteProgress.Handler? = nil) throws -> ErasureReport {
+    public func eraseDeletedContent(progress: DatabaseProgress.Handler? = nil) throws -> ErasureReport {
         try connection.usingExclusively { try Erasure(of: self, progress).run() }
     }
 }
 
 extension Schema {
-    /// A report of what ``Schema/erase(progress:)`` has rewritten.
+    /// A report of what ``Schema/eraseDeletedContent(progress:)`` has rewritten.
     public struct ErasureReport: Hashable, Sendable {
         /// The number of pages that the database has now, all of which were written.
         public internal(set) var pages = 0
@@ -169,20 +169,22 @@ extension SharedSchema {
     /// the queue or the pool. Calls made in the meantime wait.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - progress: as in ``Schema/erase(progress:)``.
+    ///   - progress: as in ``Schema/eraseDeletedContent(progress:)``.
     /// - Returns: what was rewritten, and what could not be.
-    /// - Throws: as ``Schema/erase(progress:)``; ``DatabaseError/Reason/busy`` only because of connections outside the queue or the
-    ///   pool; ``DatabaseError/Reason/timeout``.
+    /// - Throws: as ``Schema/eraseDeletedContent(progress:)``; ``DatabaseError/Reason/busy`` only because of connections outside
+    ///   the queue or the pool; ``DatabaseError/Reason/timeout``.
     @discardableResult
-    public func erase(timeout: Duration? = nil, progress: RewriteProgress.Handler? = nil) throws -> Schema.ErasureReport {
+    public func eraseDeletedContent(
+        timeout: Duration? = nil, progress: DatabaseProgress.Handler? = nil
+    ) throws -> Schema.ErasureReport {
         try database.rewrite(.idleReaders, timeout, progress, erasing)
     }
 
     /// The asynchronous form. If the task is cancelled, the call ends as if `progress` had thrown.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
-    public func erase(
-        timeout: Duration? = nil, progress: sending RewriteProgress.Handler? = nil
+    public func eraseDeletedContent(
+        timeout: Duration? = nil, progress: sending DatabaseProgress.Handler? = nil
     ) async throws -> Schema.ErasureReport { try await database.rewrite(.idleReaders, timeout, progress, erasing) }
 
     private var erasing: RewriteStep<Schema.ErasureReport> {
@@ -190,35 +192,35 @@ extension SharedSchema {
             try database.snapshots.endAll(because: "the database was erased", limits)
             return try slot.run(.unrestricted) { db in
                 defer { database.observers.logsWereReset(db) }
-                return try db.schema(name).erase(progress: progress)
+                return try db.schema(name).eraseDeletedContent(progress: progress)
             }
         }
     }
 
     /// Reports where texts or bytes are still present in the files of the database.
     /// - Parameters:
-    ///   - values: as in ``Schema/residue(of:progress:)``.
+    ///   - values: as in ``Schema/findRemnants(of:progress:)``.
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - progress: as in ``Schema/residue(of:progress:)``.
-    /// - Throws: as ``Schema/residue(of:progress:)``; ``DatabaseError/Reason/timeout``.
-    public func residue<Value: SQLValueConvertible>(
-        of values: [Value], timeout: Duration? = nil, progress: RewriteProgress.Handler? = nil
-    ) throws -> Schema.ResidueReport { try database.rewrite(.writer, timeout, progress, searching(for: values)) }
+    ///   - progress: as in ``Schema/findRemnants(of:progress:)``.
+    /// - Throws: as ``Schema/findRemnants(of:progress:)``; ``DatabaseError/Reason/timeout``.
+    public func findRemnants<Value: SQLValueConvertible>(
+        of values: [Value], timeout: Duration? = nil, progress: DatabaseProgress.Handler? = nil
+    ) throws -> Schema.RemnantReport { try database.rewrite(.writer, timeout, progress, searching(for: values)) }
 
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
-    public func residue<Value: SQLValueConvertible>(
-        of values: [Value], timeout: Duration? = nil, progress: sending RewriteProgress.Handler? = nil
-    ) async throws -> Schema.ResidueReport {
+    public func findRemnants<Value: SQLValueConvertible>(
+        of values: [Value], timeout: Duration? = nil, progress: sending DatabaseProgress.Handler? = nil
+    ) async throws -> Schema.RemnantReport {
         try await database.rewrite(.writer, timeout, progress, searching(for: values))
     }
 
     /// Uses the writer, so that the log does not grow in the meantime.
-    private func searching(for values: [some SQLValueConvertible]) throws(DatabaseError) -> RewriteStep<Schema.ResidueReport> {
+    private func searching(for values: [some SQLValueConvertible]) throws(DatabaseError) -> RewriteStep<Schema.RemnantReport> {
         var wanted: [SQLValue] = []
         for value in values { wanted.append(try value.sqlValue) }
         return { [wanted] slot, _, progress in
-            try slot.run(.unrestricted) { db in try db.schema(name).residue(of: wanted, progress: progress) }
+            try slot.run(.unrestricted) { db in try db.schema(name).findRemnants(of: wanted, progress: progress) }
         }
     }
 }

@@ -11,7 +11,7 @@ extension KeySlots {
     /// ```
     /// While the database is rewritten, the slots hold the new key, with the old one wrapped under it: if the process dies at any
     /// time, the kept slots still open the database. All other connections must be closed. With ``Schema/KeyChangeMode/newFile``,
-    /// `db` is closed afterwards, and ``Encryption/slots(_:cipher:)`` opens the database with these slots; with
+    /// `db` is closed afterwards, and ``DatabaseKey/slots(_:cipher:)`` opens the database with these slots; with
     /// ``Schema/KeyChangeMode/inPlace`` `db` stays open.
     /// - Parameters:
     ///   - db: a connection to the database.
@@ -25,7 +25,7 @@ extension KeySlots {
     ///   ``Connection/changeKey(to:mode:progress:)`` throws. The slots are then as before.
     public mutating func rotateKey(
         of db: Connection, keeping kept: [String: Secret], droppingOthers: Bool = false, derivation: Derivation? = nil,
-        mode: Schema.KeyChangeMode = .newFile, progress: RewriteProgress.Handler? = nil
+        mode: Schema.KeyChangeMode = .newFile, progress: DatabaseProgress.Handler? = nil
     ) throws {
         try derivation?.validate()
         guard !kept.isEmpty else { throw DatabaseError.misuse("a database without a key slot could not be opened any more") }
@@ -79,8 +79,8 @@ extension KeySlots {
 
     /// Gives the database the key that the slots, already written, hold; then removes the old key from them.
     func replaceKey(
-        of db: Connection, by new: Encryption, _ table: inout SlotTable, _ mode: Schema.KeyChangeMode,
-        _ progress: RewriteProgress.Handler?, _ write: ([UInt8]) throws -> Void
+        of db: Connection, by new: DatabaseKey, _ table: inout SlotTable, _ mode: Schema.KeyChangeMode,
+        _ progress: DatabaseProgress.Handler?, _ write: ([UInt8]) throws -> Void
     ) throws {
         try db.main.replaceKey(by: new, mode, progress)
         // The database has the new key, and the slots hold it. If removing the old one fails, the next opening does it.

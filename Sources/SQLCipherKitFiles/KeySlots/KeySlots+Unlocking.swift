@@ -28,7 +28,7 @@ extension KeySlots {
     ///   ``KeySlots/Rollback`` that says what would become valid again; ``DatabaseError/Reason/cannotOpen`` if there are no slots;
     ///   and any error of opening the database.
     public static func unlock(
-        _ secret: Secret, of location: DatabaseLocation, at place: Place = .beside, first label: String? = nil,
+        _ secret: Secret, of location: DatabaseLocation, at place: Place = .beside, preferredSlot label: String? = nil,
         costLimit: Int = defaultCostLimit, memoryLimit: Int = defaultMemoryLimit, acceptingRollback acceptsRollback: Bool = false,
         cipher: CipherConfiguration? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws(DatabaseError) -> KeySlots {
@@ -52,7 +52,7 @@ extension KeySlots {
     /// Returns the database key in the first slot that opens. An expensive or damaged slot does not keep others from being tried.
     private static func open(
         _ table: SlotTable, _ bytes: [UInt8], _ secret: Secret, first label: String?, _ limit: Int, _ memoryLimit: Int
-    ) throws(DatabaseError) -> Encryption {
+    ) throws(DatabaseError) -> DatabaseKey {
         let own = table.slots.filter { $0.kind == secret.kind }.sorted { $0.derivation.cost < $1.derivation.cost }
         let named = own.filter { slot in label.map { slot.label.isSameText(as: $0) } ?? false }
         var left = limit
@@ -67,7 +67,7 @@ extension KeySlots {
                 continue
             }
             left -= slot.derivation.cost
-            let key: Encryption?
+            let key: DatabaseKey?
             do throws(DatabaseError) { key = try slot.open(with: secret, file: table.id) } catch {
                 guard error.code.primary == .outOfMemory else { throw error }
                 passed.append("\(slot.label) needs more memory than there is")
@@ -169,7 +169,7 @@ extension KeySlots {
     }
 
     /// Opens a connection for this type's own use; returns nil if there is no database yet.
-    func connect(_ key: Encryption? = nil) throws -> Connection? {
+    func connect(_ key: DatabaseKey? = nil) throws -> Connection? {
         let path = try Self.path(of: location)
         guard DatabaseFile.exists(path), !DatabaseFile.isEmpty(path) else { return nil }
         var configuration = DatabaseConfiguration()

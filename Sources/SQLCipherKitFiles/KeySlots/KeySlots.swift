@@ -43,7 +43,7 @@ public struct KeySlots: Sendable {
     /// The database that the slots belong to.
     public let location: DatabaseLocation
     /// The key that opens the database, with its cipher settings.
-    public internal(set) var key: Encryption
+    public internal(set) var key: DatabaseKey
     /// Whether a change of the database key was interrupted and unlocking could not finish it, for instance because another
     /// connection uses the database. The slots still open the database, with the old key; a later opening, or
     /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new one.
@@ -52,7 +52,7 @@ public struct KeySlots: Sendable {
     public internal(set) var acceptedRollback: Rollback?
 
     /// The key that the slots hold and that authenticates them: `key`, or the new key of an interrupted rotation.
-    var slotKey: Encryption
+    var slotKey: DatabaseKey
     let id: [UInt8]
     let storage: any Storage
     let settings: Settings
@@ -95,7 +95,7 @@ public struct KeySlots: Sendable {
     ///   ``DatabaseError/Reason/cannotOpen``.
     public static func create(
         _ secret: Secret, label: String, for location: DatabaseLocation, at place: Place = .beside,
-        existingKey: Encryption? = nil, derivation: Derivation = .standard, cipher: CipherConfiguration? = nil,
+        existingKey: DatabaseKey? = nil, derivation: Derivation = .standard, cipher: CipherConfiguration? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws(DatabaseError) -> KeySlots {
         try DatabaseError.typed {
@@ -117,7 +117,7 @@ public struct KeySlots: Sendable {
             var table = try SlotTable()
             table.isForNewDatabase = isMissing
             // The database's own key if it can be wrapped unchanged, otherwise a new one.
-            let slotKey: Encryption
+            let slotKey: DatabaseKey
             if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
             let changesKey = existingKey.map { !$0.isRaw } ?? false
             if let existingKey, changesKey { try table.setPrevious(existingKey, under: slotKey) }
@@ -150,13 +150,13 @@ public struct KeySlots: Sendable {
     }
 
     init(
-        _ location: DatabaseLocation, _ slotKey: Encryption, _ table: SlotTable, _ storage: any Storage, _ settings: Settings
+        _ location: DatabaseLocation, _ slotKey: DatabaseKey, _ table: SlotTable, _ storage: any Storage, _ settings: Settings
     ) {
         (self.location, key, self.slotKey, id) = (location, slotKey.with(cipher: settings.cipher), slotKey, table.id)
         (self.storage, self.settings) = (storage, settings)
     }
 
-    static func randomKey() throws(DatabaseError) -> Encryption {
+    static func randomKey() throws(DatabaseError) -> DatabaseKey {
         try SecureBytes.random(count: 32).withUnsafeBytes { bytes throws(DatabaseError) in try .raw(bytes: bytes) }
     }
 
@@ -164,14 +164,14 @@ public struct KeySlots: Sendable {
 
     /// Returns the slots, which are authenticated: a holder of the database's key has written them.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``, ``DatabaseError/Reason/cannotOpen``.
-    public func list() throws(DatabaseError) -> [Slot] {
+    public func slots() throws(DatabaseError) -> [Slot] {
         try DatabaseError.typed { try verified(try storage.read()).slots.map(\.slot) }
     }
 
     /// Returns what the slots of a database claim to be, without a key and so without authentication, for example to ask for the
     /// right passphrase.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
-    public static func unverifiedList(of location: DatabaseLocation, at place: Place = .beside) throws(DatabaseError) -> [Slot] {
+    public static func unverifiedSlots(of location: DatabaseLocation, at place: Place = .beside) throws(DatabaseError) -> [Slot] {
         try DatabaseError.typed {
             guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
             return try SlotTable(parsing: bytes).slots.map(\.slot)
@@ -374,8 +374,8 @@ extension KeySlots {
         /// How the slot's key is derived, which determines the cost of an attempt.
         public let derivation: Derivation
         /// When it was added, to the second.
-        public let created: Date
+        public let createdAt: Date
         /// When it was last wrapped: when it was added, its secret was changed, or the database's key was rotated.
-        public let changed: Date
+        public let changedAt: Date
     }
 }

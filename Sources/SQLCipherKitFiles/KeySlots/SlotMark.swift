@@ -68,7 +68,7 @@ extension Schema {
         guard try connection.fetchOne(Int.self, exists) == 1 else { return nil }
         let rows = SQL(raw: "SELECT * FROM \(qualified(Self.markTable)) WHERE one = 1")
         do {
-            let row = try connection.fetchOne(RowCopy.self, rows)
+            let row = try connection.fetchOne(OwnedRow.self, rows)
             guard let row, let id: [UInt8] = try row["id"], id.count == SlotTable.idCount,
                 let generation: Int = try row["generation"], generation > 0
             else { return nil }

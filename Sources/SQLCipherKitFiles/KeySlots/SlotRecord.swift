@@ -28,13 +28,13 @@ struct SlotRecord: Hashable, Sendable {
 
     var slot: KeySlots.Slot {
         KeySlots.Slot(
-            label: label, kind: kind, derivation: derivation, created: Date(timeIntervalSince1970: Double(created)),
-            changed: Date(timeIntervalSince1970: Double(changed)))
+            label: label, kind: kind, derivation: derivation, createdAt: Date(timeIntervalSince1970: Double(created)),
+            changedAt: Date(timeIntervalSince1970: Double(changed)))
     }
 
     /// Wraps the database key for a secret, with a new salt.
     init(
-        wrapping key: Encryption, for secret: KeySlots.Secret, label: String, derivation: KeySlots.Derivation, file: [UInt8],
+        wrapping key: DatabaseKey, for secret: KeySlots.Secret, label: String, derivation: KeySlots.Derivation, file: [UInt8],
         id: [UInt8]? = nil, created: Int? = nil, changed: Int? = nil
     ) throws(DatabaseError) {
         let now = Int(max(0, Date().timeIntervalSince1970))
@@ -91,7 +91,7 @@ struct SlotRecord: Hashable, Sendable {
 
     /// Returns the database key, or nil if the secret is not this slot's. Only one derived key opens a committed slot, even a
     /// malicious one, so whether it opens reveals nothing else about the secret.
-    func open(with secret: KeySlots.Secret, file: [UInt8]) throws(DatabaseError) -> Encryption? {
+    func open(with secret: KeySlots.Secret, file: [UInt8]) throws(DatabaseError) -> DatabaseKey? {
         if form == .uncommitted {
             return try wrapped.open(under: secret.deriveUncommitted(salt, derivation), associated: associated(file))
         }

@@ -33,18 +33,18 @@ extension KeySlots {
         /// The passphrase that a ``KeySource`` has returned as a key, so that a slot's passphrase can come from the same sources as
         /// a key.
         /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key.
-        public static func passphrase(of key: Encryption) throws(DatabaseError) -> Secret {
+        public static func passphrase(of key: DatabaseKey) throws(DatabaseError) -> Secret {
             try bytes(of: key) { bytes throws(DatabaseError) in try passphrase(copying: bytes) }
         }
 
         /// The recovery key whose text a ``KeySource`` has returned as a passphrase.
         /// - Throws: ``DatabaseError/Reason/invalidKey`` for a raw key or a text that is not a recovery key.
-        public static func recoveryKey(of key: Encryption) throws(DatabaseError) -> Secret {
+        public static func recoveryKey(of key: DatabaseKey) throws(DatabaseError) -> Secret {
             try bytes(of: key) { bytes throws(DatabaseError) in recoveryKey(try RecoveryKey(utf8: bytes)) }
         }
 
         private static func bytes(
-            of key: Encryption, _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> Secret
+            of key: DatabaseKey, _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> Secret
         ) throws(DatabaseError) -> Secret {
             guard case .passphrase = key.form else {
                 let given = key.isRaw ? "a raw key" : "\(key)"

@@ -67,7 +67,7 @@ struct SlotTable: Hashable, Sendable {
     }
 
     /// Increases the generation, beyond `seen` too, and writes the current version from now on.
-    mutating func advance(beyond seen: Int = 0, under key: Encryption) throws(DatabaseError) {
+    mutating func advance(beyond seen: Int = 0, under key: DatabaseKey) throws(DatabaseError) {
         let last = max(generation, seen)
         guard last < Int.max else { throw .damagedSlots("they cannot be changed again") }
         // If there is a gap, the changes before it do not belong to these slots.
@@ -88,7 +88,7 @@ struct SlotTable: Hashable, Sendable {
     }
 
     /// Returns the bytes to store, authenticated under the database key.
-    func bytes(under key: Encryption) throws(DatabaseError) -> [UInt8] {
+    func bytes(under key: DatabaseKey) throws(DatabaseError) -> [UInt8] {
         var writer = Self.magic
         writer.append(number: Self.version, bytes: 2)
         writer.append(number: (previous == nil ? 0 : 1) | (isForNewDatabase ? 2 : 0), bytes: 2)
@@ -107,7 +107,7 @@ struct SlotTable: Hashable, Sendable {
     }
 
     /// Throws unless a holder of the database key has written these bytes, which this table was parsed from.
-    func authenticate(_ bytes: [UInt8], under key: Encryption) throws(DatabaseError) {
+    func authenticate(_ bytes: [UInt8], under key: DatabaseKey) throws(DatabaseError) {
         guard bytes.count > Self.macCount else { throw .damagedSlots("they are truncated") }
         let mac = try Self.mac(bytes[..<(bytes.count - Self.macCount)], key, version)
         let stored = Array(bytes[(bytes.count - Self.macCount)...])
@@ -116,7 +116,7 @@ struct SlotTable: Hashable, Sendable {
         }
     }
 
-    private static func mac(_ body: ArraySlice<UInt8>, _ key: Encryption, _ version: Int) throws(DatabaseError) -> [UInt8] {
+    private static func mac(_ body: ArraySlice<UInt8>, _ key: DatabaseKey, _ version: Int) throws(DatabaseError) -> [UInt8] {
         var mac = [UInt8](repeating: 0, count: macCount)
         let rc = try key.derived(for: "the whole file", version: version, count: 64).withUnsafeBytes { key in
             body.withUnsafeBytes { body in sqlcipherkit_mac(key.baseAddress, key.count, body.baseAddress, body.count, &mac) }
@@ -129,16 +129,16 @@ struct SlotTable: Hashable, Sendable {
 
     private var associated: [UInt8] { Self.magic + [UInt8(version)] + id }
 
-    private func wrapping(under key: Encryption) throws(DatabaseError) -> SecureBytes {
+    private func wrapping(under key: DatabaseKey) throws(DatabaseError) -> SecureBytes {
         try key.derived(for: "the key before", version: version, count: 32)
     }
 
-    mutating func setPrevious(_ previous: Encryption, under key: Encryption) throws(DatabaseError) {
+    mutating func setPrevious(_ previous: DatabaseKey, under key: DatabaseKey) throws(DatabaseError) {
         version = Self.version
         self.previous = try WrappedKey(previous, under: wrapping(under: key), associated: associated)
     }
 
-    func previousKey(under key: Encryption) throws(DatabaseError) -> Encryption? {
+    func previousKey(under key: DatabaseKey) throws(DatabaseError) -> DatabaseKey? {
         guard let previous else { return nil }
         guard let key = try previous.open(under: wrapping(under: key), associated: associated) else {
             throw .damagedSlots("the key from before the last change of key does not open")

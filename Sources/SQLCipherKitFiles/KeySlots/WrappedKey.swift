@@ -20,7 +20,7 @@ struct WrappedKey: Hashable, Sendable {
     /// Creates an empty placeholder, to be replaced.
     init() { (form, nonce, bytes, tag) = (.raw, [], [], []) }
 
-    init(_ key: Encryption, under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) {
+    init(_ key: DatabaseKey, under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) {
         if case .passphrase = key.form { form = .passphrase } else { form = .raw }
         let nonce = try randomBytes(Int(SQLCIPHERKIT_SEAL_NONCE))
         let associated = associated + [UInt8(form.rawValue)]
@@ -57,7 +57,7 @@ struct WrappedKey: Hashable, Sendable {
     }
 
     /// Returns the key, or nil if it was wrapped under another one or has been changed since.
-    func open(under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) -> Encryption? {
+    func open(under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) -> DatabaseKey? {
         let associated = associated + [UInt8(form.rawValue)]
         var rc = SQLITE_OK
         let plain = try SecureBytes(count: bytes.count) { plain throws(DatabaseError) in
@@ -74,7 +74,7 @@ struct WrappedKey: Hashable, Sendable {
     }
 }
 
-extension Encryption {
+extension DatabaseKey {
     /// Derives a key for one purpose from this one: the first `count` bytes of HMAC-SHA-512 over the name of the purpose. SQLCipher
     /// derives its own second key with the same function from 20 bytes; a name is longer, so the two never coincide.
     func derived(for purpose: String, version: Int, count: Int) throws(DatabaseError) -> SecureBytes {

@@ -9,7 +9,7 @@
     /// let item = try KeychainItem(
     ///     service: "com.example.notes", account: "notes.db",
     ///     enclaveKey: EnclaveKey(tag: "com.example.notes.wrapping", requires: .userPresence))
-    /// let db = try DatabasePool(.file(path), key: item.keyOrNewOne())
+    /// let db = try DatabasePool(.file(path), key: item.loadOrCreateKey())
     /// ```
     /// The Enclave only holds elliptic-curve keys, and SQLCipher needs 32 bytes in memory. Those bytes are therefore encrypted for
     /// a key in the Enclave (ECIES on P-256 with AES-GCM), and only this device can decrypt them, after asking its user if
@@ -17,13 +17,13 @@
     public struct EnclaveKey: Hashable, Sendable {
         /// What the user must do before the Enclave decrypts
         /// (<https://developer.apple.com/documentation/security/secaccesscontrolcreateflags>).
-        public enum Demand: Hashable, Sendable, CaseIterable {
+        public enum AccessControl: Hashable, Sendable, CaseIterable {
             /// Nothing.
             case nothing
             /// Face ID, Touch ID or the passcode.
             case userPresence
             /// Face ID or Touch ID as enrolled when the key was created: enrolling another face or finger makes the key unusable.
-            case currentBiometry
+            case biometryCurrentSet
             /// The passcode.
             case passcode
         }
@@ -35,7 +35,7 @@
         /// When a new key can be used. A key of the Enclave never leaves its device.
         public let accessibility: KeychainAccessibility
         /// What the user must do to use a new key.
-        public let demand: Demand
+        public let demand: AccessControl
 
         /// Describes a key. It is created the first time that it is needed to encrypt.
         /// - Parameters:
@@ -47,7 +47,7 @@
         ///   ``KeychainAccessibility/isThisDeviceOnly``.
         public init(
             tag: String, accessGroup: String? = nil, accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly,
-            requires demand: Demand = .nothing
+            requires demand: AccessControl = .nothing
         ) throws(DatabaseError) {
             if tag.isEmpty { throw .invalidArgument("a key of the Secure Enclave needs a tag") }
             if !accessibility.isThisDeviceOnly { throw .invalidArgument("a key of the Secure Enclave is for this device only") }
@@ -118,7 +118,7 @@
                 switch demand {
                 case .nothing: .privateKeyUsage
                 case .userPresence: [.privateKeyUsage, .userPresence]
-                case .currentBiometry: [.privateKeyUsage, .biometryCurrentSet]
+                case .biometryCurrentSet: [.privateKeyUsage, .biometryCurrentSet]
                 case .passcode: [.privateKeyUsage, .devicePasscode]
                 }
             var error: Unmanaged<CFError>?

@@ -167,7 +167,7 @@
         ///   - expiration: the time after which the kernel discards the key, rounded up to whole seconds. Default: nil, never.
         /// - Throws: ``DatabaseError/Reason/keyProvider``; ``DatabaseError/Reason/notEncrypted`` for a plaintext database.
         public func addKey(of schema: Schema, as name: String, expiresAfter expiration: Duration? = nil) throws(DatabaseError) {
-            let key = try Encryption.derived(of: schema)
+            let key = try DatabaseKey.derived(of: schema)
             if key.isPlaintext {
                 throw DatabaseError(code: .misuse, reason: .notEncrypted, message: "the database is not encrypted")
             }

@@ -7,7 +7,7 @@
     /// (<https://developer.apple.com/documentation/security/keychain-items>): stored, read and deleted.
     /// ```swift
     /// let item = try KeychainItem(service: "com.example.notes", account: "notes.db")
-    /// let db = try DatabasePool(.file(path), key: item.keyOrNewOne())
+    /// let db = try DatabasePool(.file(path), key: item.loadOrCreateKey())
     /// ```
     /// Every call accesses the Keychain, which is slow and can prompt the user: do not call it on the main thread. Errors are
     /// ``DatabaseError/Reason/keyProvider`` with the Keychain's reason, unless a call says otherwise.
@@ -74,7 +74,7 @@
         }
 
         /// The item's key; nil if there is no item.
-        public func key() throws -> Encryption? {
+        public func key() throws -> DatabaseKey? {
             var query = attributes
             query[kSecMatchLimit as String] = kSecMatchLimitOne
             query[kSecReturnData as String] = true
@@ -123,7 +123,7 @@
         /// - Parameter withSalt: whether a new key includes 16 random bytes for the file's salt, which a file with a plaintext
         ///   header needs (``CipherConfiguration/plaintextHeaderSize``).
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the item holds a passphrase.
-        public func keyOrNewOne(withSalt: Bool = false) throws -> Encryption {
+        public func loadOrCreateKey(withSalt: Bool = false) throws -> DatabaseKey {
             if let key = try key() { return key }
             if encoding == .passphrase {
                 throw DatabaseError.invalidArgument("a new key is made of random bytes, and the item is for a passphrase")

@@ -17,7 +17,7 @@ struct PageReader {
     var lockPage: Int { 0x4000_0000 / pageSize + 1 }
 
     /// Opens a file without reading its schema.
-    init(_ location: DatabaseLocation, key: Encryption, access: DatabaseConfiguration.Access) throws {
+    init(_ location: DatabaseLocation, key: DatabaseKey, access: DatabaseConfiguration.Access) throws {
         var configuration = DatabaseConfiguration()
         configuration.access = access
         configuration.readsPagesOnly = true

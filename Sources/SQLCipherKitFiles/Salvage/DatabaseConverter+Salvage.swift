@@ -29,9 +29,9 @@ extension DatabaseConverter {
     ///   - newKey: how the new file is encrypted. Default: nil, as the damaged file.
     ///   - recoveryCopy: the recovery copy. Default: nil, the one beside the damaged file, `path` with `-recovery` appended, if
     ///     there is one that the key opens.
-    ///   - configuration: its ``DatabaseConfiguration/prepare`` runs on the connections to the new file, for a schema that needs
-    ///     your own functions or collations. For a file from elsewhere, the limits of its ``DatabaseConfiguration/safeguards``
-    ///     apply: pages may share rows, so that a small file becomes a large one.
+    ///   - configuration: its ``DatabaseConfiguration/prepareDatabase`` runs on the connections to the new file, for a schema that
+    ///     needs your own functions or collations. For a file from elsewhere, the limits of its
+    ///     ``DatabaseConfiguration/safeguards`` apply: pages may share rows, so that a small file becomes a large one.
     ///   - progress: called repeatedly, and once with all work done before the file gets its name. If it throws, no new file is
     ///     created, and the call throws the same error.
     /// - Returns: a report of what was copied and what was lost.
@@ -40,8 +40,8 @@ extension DatabaseConverter {
     ///   from SQLite. In each case no new file is created.
     @discardableResult
     public static func salvage(
-        fileAt path: String, key: Encryption, to newPath: String, newKey: Encryption? = nil, recoveryCopy: String? = nil,
-        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: RewriteProgress.Handler? = nil
+        fileAt path: String, key: DatabaseKey, to newPath: String, newKey: DatabaseKey? = nil, recoveryCopy: String? = nil,
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: DatabaseProgress.Handler? = nil
     ) throws -> SalvageReport {
         let newPath = try DatabaseFile.newPath(newPath, of: "the new file")
         for suffix in ["", "-journal", "-wal"] where DatabaseFile.exists(newPath + suffix) {
@@ -58,9 +58,9 @@ extension DatabaseConverter {
     ///   - original: the file whose permissions and owner the new one gets.
     ///   - publish: gives the finished file its name.
     static func salvage(
-        fileAt path: String, beside database: String, key: Encryption, to file: AtomicFile, like original: stat? = nil,
-        newKey: Encryption?, _ recoveryCopy: String?, _ configuration: DatabaseConfiguration, _ progress: RewriteProgress.Handler?,
-        publish: () throws -> Void
+        fileAt path: String, beside database: String, key: DatabaseKey, to file: AtomicFile, like original: stat? = nil,
+        newKey: DatabaseKey?, _ recoveryCopy: String?, _ configuration: DatabaseConfiguration,
+        _ progress: DatabaseProgress.Handler?, publish: () throws -> Void
     ) throws -> SalvageReport {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
@@ -68,7 +68,7 @@ extension DatabaseConverter {
         let resolved = try key.resolved(for: .file(database), reading).key
         let target = try newKey?.resolvedForNewFile() ?? resolved
         let relay = progress.map { ProgressRelay($0, on: nil) }
-        let meter = WorkMeter(configuration.safeguards?.work ?? .none)
+        let meter = WorkMeter(configuration.safeguards?.resourceLimits ?? .none)
         let report = try meter.run {
             let damaged = try DamagedFileCopy(of: path, at: AtomicFile.workingPath(for: file.path)) { try meter.use() }
             let recovery = try RecoveryCopy.find(recoveryCopy, for: database, key: resolved)

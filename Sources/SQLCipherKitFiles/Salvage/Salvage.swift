@@ -6,7 +6,7 @@ struct Salvage {
     private let source: PageReader
     /// The damaged file's own name, for errors.
     private let path: String
-    private let key: Encryption
+    private let key: DatabaseKey
     private let recovery: RecoveryCopy?
     private let configuration: DatabaseConfiguration
     private let meter: WorkMeter
@@ -19,7 +19,7 @@ struct Salvage {
     }
 
     init(
-        of source: PageReader, path: String, key: Encryption, _ recovery: RecoveryCopy?, _ configuration: DatabaseConfiguration,
+        of source: PageReader, path: String, key: DatabaseKey, _ recovery: RecoveryCopy?, _ configuration: DatabaseConfiguration,
         _ meter: WorkMeter, _ relay: ProgressRelay?
     ) {
         self.source = source
@@ -31,7 +31,7 @@ struct Salvage {
         self.relay = relay
     }
 
-    func run(to newPath: String, key newKey: Encryption) throws -> DatabaseConverter.SalvageReport {
+    func run(to newPath: String, key newKey: DatabaseKey) throws -> DatabaseConverter.SalvageReport {
         let first = try firstPage(), header = first ?? recovery?.header
         let map = try PageMap(source, header: header, isFirstPageLost: first == nil, meter, report)
         var encoding = StoredRecord.Encoding(rawValue: header?.bigEndian(at: 56, bytes: 4) ?? 1) ?? .utf8
@@ -103,7 +103,7 @@ struct Salvage {
     }
 
     private func open(
-        _ newPath: String, _ newKey: Encryption, _ header: [UInt8]?, _ encoding: StoredRecord.Encoding
+        _ newPath: String, _ newKey: DatabaseKey, _ header: [UInt8]?, _ encoding: StoredRecord.Encoding
     ) throws -> Connection {
         var opening = copying
         let pageSize = newKey.isPlaintext ? source.pageSize : nil
@@ -126,7 +126,7 @@ struct Salvage {
     }
 
     /// Rebuilds the full-text indexes that have lost content, on a new connection, which knows the virtual tables.
-    private func finish(_ newPath: String, _ newKey: Encryption, _ objects: [Object], _ damaged: Set<String>) throws -> [String] {
+    private func finish(_ newPath: String, _ newKey: DatabaseKey, _ objects: [Object], _ damaged: Set<String>) throws -> [String] {
         let copy = try Connection(.file(newPath), key: newKey, configuration: copying)
         defer { copy.close() }
         return try meter.watch(copy) { try finish(copy, newPath, objects, damaged) }
@@ -157,7 +157,7 @@ struct Salvage {
         var copying = DatabaseConfiguration()
         copying.access = .readWrite
         copying.enforcesForeignKeys = false
-        copying.prepare = configuration.preparingOnly
+        copying.prepareDatabase = configuration.preparingOnly
         // The new file has the old one's schema.
         copying.safeguards = configuration.safeguards.map { _ in .limited(to: meter.remaining) }
         return copying
@@ -196,7 +196,7 @@ extension PageReader {
     }
 
     /// Whether a page other than the first has the right authentication code.
-    func hasAuthenticPage(_ key: Encryption) throws(DatabaseError) -> Bool {
+    func hasAuthenticPage(_ key: DatabaseKey) throws(DatabaseError) -> Bool {
         if key.isPlaintext || !key.settings.usesHMAC { return false }
         for number in stride(from: 2, through: pageCount, by: 1) where try page(number) != nil { return true }
         return false

@@ -5,7 +5,7 @@ extension DatabaseConverter {
     /// Opens a database; if it is damaged, salvages it first and says what was lost.
     ///
     /// ```swift
-    /// let (db, report) = try DatabaseConverter.openSalvaging(fileAt: "notes.db", key: key)
+    /// let (db, report) = try DatabaseConverter.openOrSalvage(fileAt: "notes.db", key: key)
     /// if let report, !report.isComplete { warnUser(about: report) }
     /// ```
     /// A file that opens, and whose pages all match their authentication codes, is left alone, and the report is nil. Otherwise
@@ -25,9 +25,9 @@ extension DatabaseConverter {
     /// - Returns: the connection, and what was saved and lost; nil if nothing was damaged.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if no page matches the key, ``DatabaseError/Reason/cannotOpen``,
     ///   or an error from SQLite. The file is then unchanged.
-    public static func openSalvaging(
-        fileAt path: String, key: Encryption, configuration: DatabaseConfiguration = DatabaseConfiguration(),
-        progress: RewriteProgress.Handler? = nil
+    public static func openOrSalvage(
+        fileAt path: String, key: DatabaseKey, configuration: DatabaseConfiguration = DatabaseConfiguration(),
+        progress: DatabaseProgress.Handler? = nil
     ) throws -> (connection: Connection, report: SalvageReport?) {
         guard DatabaseFile.exists(path) else { throw DatabaseFile.cannotOpen(path, "there is no such file") }
         // A symbolic link goes on to lead to the database.
@@ -44,7 +44,7 @@ extension DatabaseConverter {
         var original = stat()
         guard stat(path, &original) == 0 else { throw AtomicFile.failure(.cannotOpen, "the file cannot be read", path) }
         let file = try AtomicFile(for: path), logs = DamagedFileCopy.logs
-        let (damaged, isNew) = try keep(path, WorkMeter(configuration.safeguards?.work ?? .none))
+        let (damaged, isNew) = try keep(path, WorkMeter(configuration.safeguards?.resourceLimits ?? .none))
         let report: SalvageReport
         do {
             report = try salvage(

@@ -39,14 +39,14 @@ extension Schema {
             /// The size of the largest entry in bytes.
             package let largestPayload: Int
             /// The number of unused bytes on its pages.
-            public let unused: Int
+            public let unusedBytes: Int
             /// The size of its pages on disk in bytes.
             public let bytes: Int
             /// The size of its pages without the bytes reserved for encryption, which cannot hold content.
             let usableBytes: Int
 
             /// How full the pages are, from 0 to 1. This includes content and bookkeeping.
-            public var fill: Double { usableBytes == 0 ? 0 : 1 - Double(unused) / Double(usableBytes) }
+            public var fill: Double { usableBytes == 0 ? 0 : 1 - Double(unusedBytes) / Double(usableBytes) }
             /// The mean size of an entry in bytes.
             package var meanPayload: Double { entries == 0 ? 0 : Double(payload) / Double(entries) }
         }
@@ -71,7 +71,7 @@ extension Schema {
         /// The size of all content in bytes.
         package var payload: Int { objects.reduce(0) { $0 + $1.payload } }
         /// The number of unused bytes on pages in use.
-        public var unused: Int { objects.reduce(0) { $0 + $1.unused } }
+        public var unusedBytes: Int { objects.reduce(0) { $0 + $1.unusedBytes } }
         /// The number of bytes that encryption takes.
         public var reservedBytes: Int { pageCount * reservedBytesPerPage }
 
@@ -120,7 +120,7 @@ extension Schema {
 }
 
 /// A row of the statement above.
-private struct SpaceRow: SQLRow {
+private struct SpaceRow: SQLRowConvertible {
     let object: Schema.SpaceReport.Object
 
     init(row: borrowing Row) throws { object = try Schema.SpaceReport.Object(row) }
@@ -130,7 +130,7 @@ extension Schema.SpaceReport.Object {
     fileprivate init(_ row: borrowing Row) throws {
         let type: String, reserved: Int
         (
-            name, type, table, pages, internalPages, leafPages, overflowPages, entries, depth, payload, largestPayload, unused,
+            name, type, table, pages, internalPages, leafPages, overflowPages, entries, depth, payload, largestPayload, unusedBytes,
             bytes, reserved
         ) = try row.values()
         kind = Kind(rawValue: type) ?? .table

@@ -101,7 +101,7 @@ extension Schema {
 
         /// The names of this package's profiles that have these forms, such as `grdb`; empty if none has.
         public var profileNames: [String] {
-            ValueProfile.named.filter {
+            ValueProfile.namedProfiles.filter {
                 (dates ?? $0.profile.dates) == $0.profile.dates && (uuids ?? $0.profile.uuids) == $0.profile.uuids
                     && (decimals ?? $0.profile.decimals) == $0.profile.decimals
             }.map(\.name)
@@ -179,11 +179,12 @@ extension Schema {
     ///     was opened with any.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, ``DatabaseError/Reason/timeout``,
     ///   ``DatabaseError/Reason/limitExceeded``, or any error from reading the tables.
-    public func valueReport(sampling rows: Int? = 10_000, limits: WorkLimits? = nil) throws(DatabaseError) -> ValueReport {
+    public func valueReport(sampling rows: Int? = 10_000, limits: ResourceLimits? = nil) throws(DatabaseError) -> ValueReport {
         try DatabaseError.typed {
             try live()
             if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
-            return try connection.limited(to: limits ?? connection.configuration.safeguards?.work) { try valueReport(rows) }
+            let limits = limits ?? connection.configuration.safeguards?.resourceLimits
+            return try connection.limited(to: limits) { try valueReport(rows) }
         }
     }
 

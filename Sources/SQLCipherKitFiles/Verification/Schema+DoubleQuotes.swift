@@ -3,7 +3,7 @@ import SQLCipherKitCore
 extension Schema {
     /// Compiles views, and statements that fire triggers, without running them, and creates tables and indexes in memory. SQLite
     /// itself only parses their text when they are used, so that problems in a new file would only be found then.
-    /// - Throws: ``DatabaseError/Reason/schemaText`` if one uses text in double quotes as a string and the connection does not
+    /// - Throws: ``DatabaseError/Reason/malformedSchema`` if one uses text in double quotes as a string and the connection does not
     ///   allow that.
     func requireNoDoubleQuotedStrings() throws {
         if connection.configuration.allowsDoubleQuotedStrings { return }

@@ -27,8 +27,8 @@ extension Schema {
     ///   an error here. See
     ///   <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_integrity_check> and
     ///   <https://sqlite.org/pragma.html#pragma_integrity_check>.
-    public func verify(quick: Bool = false, limits: WorkLimits? = nil) throws(DatabaseError) -> IntegrityReport {
-        try connection.limitedWork(to: limits ?? connection.configuration.safeguards?.work) { () throws(DatabaseError) in
+    public func verify(quick: Bool = false, limits: ResourceLimits? = nil) throws(DatabaseError) -> IntegrityReport {
+        try connection.limitedWork(to: limits ?? connection.configuration.safeguards?.resourceLimits) { () throws(DatabaseError) in
             let found = try verify(quick: quick, foreignKeys: true)
             guard !found.isAuthenticated, try cipher != nil else { return found }
             return IntegrityReport(

@@ -35,7 +35,7 @@ extension SQLQuery {
     /// ```swift
     /// let rows = try db.fetchAll(Folder.all.annotated { folder in
     ///     let notes = Folder.notes.of(folder)
-    ///     return (notes.count, notes.select { $0.date.max() }.value())
+    ///     return (notes.count, notes.select { $0.date.max() }.scalarSubquery())
     /// })
     /// // [(Folder, Int, Date?)]
     /// ```

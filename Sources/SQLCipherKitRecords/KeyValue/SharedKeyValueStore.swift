@@ -37,10 +37,10 @@ public struct SharedKeyValueStore: Sendable {
 
     /// Creates a store in the main database of a queue or a pool, without reading or writing anything yet.
     /// - Throws: the same errors as ``init(_:in:)-(_,SharedSchema)``.
-    public init(_ name: String, in database: SharedDatabase) throws(DatabaseError) { try self.init(name, in: database.main) }
+    public init(_ name: String, in database: DatabaseWriter) throws(DatabaseError) { try self.init(name, in: database.main) }
 
     /// The queue or the pool.
-    public var database: SharedDatabase { schema.database }
+    public var database: DatabaseWriter { schema.database }
 
     /// The store's name.
     public var name: String { table.name }
@@ -48,7 +48,7 @@ public struct SharedKeyValueStore: Sendable {
     // MARK: Several calls at once
 
     /// Runs `body` with one snapshot of the store.
-    /// - Throws: the same errors as ``SharedDatabase/read(timeout:_:)-3n0y5``.
+    /// - Throws: the same errors as ``DatabaseWriter/read(timeout:_:)-35mpe``.
     public func read<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
         try database.read { db in try body(table.store(db)) }
     }
@@ -59,7 +59,7 @@ public struct SharedKeyValueStore: Sendable {
     }
 
     /// Runs `body` in a transaction.
-    /// - Throws: the same errors as ``SharedDatabase/write(timeout:_:)-7g9pr``.
+    /// - Throws: the same errors as ``DatabaseWriter/write(timeout:_:)-4fc77``.
     @discardableResult
     public func write<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
         try database.write { db in try body(table.store(db)) }

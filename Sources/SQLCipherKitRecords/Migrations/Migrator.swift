@@ -248,14 +248,14 @@ extension Migrator {
 extension Migrator {
     /// Runs all pending migrations, as for a connection.
     @discardableResult
-    public func migrate(_ database: SharedDatabase, through last: String? = nil) throws -> [String] {
-        try database.barrier { db in try migrate(db, through: last) }
+    public func migrate(_ database: DatabaseWriter, through last: String? = nil) throws -> [String] {
+        try database.barrierWriteWithoutTransaction { db in try migrate(db, through: last) }
     }
 
     /// Runs all pending migrations, as for a connection, and suspends the task instead of blocking a thread.
     @discardableResult
-    public func migrate(_ database: SharedDatabase, through last: String? = nil) async throws -> [String] {
-        try await database.barrier { db in try migrate(db, through: last) }
+    public func migrate(_ database: DatabaseWriter, through last: String? = nil) async throws -> [String] {
+        try await database.barrierWriteWithoutTransaction { db in try migrate(db, through: last) }
     }
 }
 

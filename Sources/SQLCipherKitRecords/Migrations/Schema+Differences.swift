@@ -68,7 +68,7 @@ extension Schema {
         for table in tables {
             var described = table
             described.schema = nil
-            for statement in try described.creation(on: connection) { try model.execute(statement) }
+            for statement in try described.createStatements(on: connection) { try model.execute(statement) }
             guard let wanted = try model.main.table(table.name) else { continue }
             guard let found = try self.table(table.name) else {
                 differences.append(.missingTable(table.name))

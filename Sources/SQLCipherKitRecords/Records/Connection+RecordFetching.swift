@@ -193,11 +193,11 @@ extension Connection {
     /// Returns how SQLite runs a query: a line for each step, indented below the step that it is part of
     /// (<https://sqlite.org/eqp.html>).
     /// ```swift
-    /// let plan = try db.plan(of: Note.filter { $0.title == "Plan" })
+    /// let plan = try db.queryPlan(of: Note.filter { $0.title == "Plan" })
     /// // ["SEARCH note USING INDEX note_title (title=?)"]
     /// ```
     /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
-    public func plan<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> [String] {
+    public func queryPlan<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> [String] {
         let sql = try sql(of: request)
         var depths: [Int: Int] = [:]
         let steps: [(Int, Int, Int, String)] = try fetchAll(SQL(raw: "EXPLAIN QUERY PLAN \(sql.text)", sql.arguments))

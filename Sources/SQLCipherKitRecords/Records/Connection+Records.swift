@@ -155,13 +155,15 @@ extension Connection {
     /// ```swift
     /// let before = note
     /// note.stars = 5
-    /// try db.update(note, from: before)                   // UPDATE "note" SET "stars" = ? WHERE "id" = ?
+    /// try db.updateChanges(note, from: before)                   // UPDATE "note" SET "stars" = ? WHERE "id" = ?
     /// ```
     /// - Returns: the names of the updated columns.
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own encoding
     ///   throws.
     @discardableResult
-    public func update<Record: SQLRecord>(_ record: Record, from before: Record, in schema: Schema? = nil) throws -> [String] {
+    public func updateChanges<Record: SQLRecord>(
+        _ record: Record, from before: Record, in schema: Schema? = nil
+    ) throws -> [String] {
         let statements = try statements(schema)
         if let columns = Record._recordColumns { return try statements.change(record, from: before, columns.positions, self) }
         let table = statements.table(Record.self)

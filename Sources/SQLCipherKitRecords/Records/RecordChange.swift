@@ -49,7 +49,7 @@ final class RecordChange {
 }
 
 extension RecordStatements {
-    /// Changes the columns in which two records differ; see ``Connection/update(_:from:in:)``.
+    /// Changes the columns in which two records differ; see ``Connection/updateChanges(_:from:in:)``.
     func change<Record: SQLRecord>(
         _ record: Record, from before: Record, _ positions: RecordPositions, _ db: Connection
     ) throws -> [String] {

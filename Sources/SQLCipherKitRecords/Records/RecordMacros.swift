@@ -80,7 +80,7 @@ public macro References(
 public macro Generated(as expression: SQL, _ generation: SQLColumn.Generation = .virtual) =
     #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 
-/// A column that stores its values by a profile of its own; see ``ColumnProfiled/columnProfiles``.
+/// A column that stores its values by a profile of its own; see ``ColumnCodingCustomizable/columnProfiles``.
 @attached(peer)
 public macro Stored(_ profile: ValueProfile) = #externalMacro(module: "SQLCipherKitMacros", type: "RecordMarker")
 

@@ -13,25 +13,25 @@ import SQLCipherKitCore
 ///     FROM note AS n LEFT JOIN author AS a ON a.id = n.author
 ///     """)
 /// ```
-/// A `Decodable` type finds a part by the key of a property. An ``SQLRow`` reads it by `part(_:as:)`. Columns before the first
-/// part belong to the row itself. A part ends where the next one begins.
+/// A `Decodable` type finds a part by the key of a property. An ``SQLRowConvertible`` reads it by `part(_:as:)`. Columns before the
+/// first part belong to the row itself. A part ends where the next one begins.
 extension Row {
     /// Reads the columns of one part of the row as a record.
     /// ```swift
     /// init(row: borrowing Row) throws {
-    ///     note = try row.part("note")
-    ///     author = try row.part("author")                     // nil where the join has found none
+    ///     note = try row.scope("note")
+    ///     author = try row.scope("author")                     // nil where the join has found none
     /// }
     /// ```
     /// - Throws: ``DatabaseError/Reason/noSuchColumn`` if the row has no part of this name, or any error from reading it.
-    public func part<T: SQLRow>(_ name: String, as type: T.Type = T.self) throws -> T {
+    public func scope<T: SQLRowConvertible>(_ name: String, as type: T.Type = T.self) throws -> T {
         guard let part = names.part(name, handle) else { throw noColumn(name) }
         return try T(row: Row(handle, Unmanaged.passUnretained(part)))
     }
 
     /// Reads the columns of one part of the row as a `Decodable` type; nil if all of them are NULL.
     @_disfavoredOverload
-    public func part<T: Decodable>(_ name: String, as type: T?.Type = T?.self) throws -> T? {
+    public func scope<T: Decodable>(_ name: String, as type: T?.Type = T?.self) throws -> T? {
         guard let part = names.part(name, handle) else { throw noColumn(name) }
         let row = Row(handle, Unmanaged.passUnretained(part))
         return row.isAllNull ? nil : try row.decode(T.self)
@@ -39,7 +39,7 @@ extension Row {
 
     /// Reads the columns of one part of the row as a `Decodable` type.
     @_disfavoredOverload
-    public func part<T: Decodable>(_ name: String, as type: T.Type = T.self) throws -> T {
+    public func scope<T: Decodable>(_ name: String, as type: T.Type = T.self) throws -> T {
         guard let part = names.part(name, handle) else { throw noColumn(name) }
         return try Row(handle, Unmanaged.passUnretained(part)).decode(type)
     }

@@ -7,7 +7,8 @@ import SQLCipherKitCore
 /// }
 /// // CASE WHEN "book"."pages" > ? THEN ? WHEN "book"."pages" > ? THEN ? ELSE ? END
 /// ```
-/// All values have the form of the first expression among them, or the connection's; see ``ColumnProfiled/columnProfiles``.
+/// All values have the form of the first expression among them, or the connection's; see
+/// ``ColumnCodingCustomizable/columnProfiles``.
 public struct SQLCase<Value>: Sendable {
     /// One of the values, which is not written until the form of all is known.
     private enum Part: Sendable {

@@ -29,10 +29,10 @@ extension SQLExpression {
     public func sum() -> SQLExpression<Value._Plain?> where Value: SQLNumber { function("sum") }
 
     /// The sum as a floating-point number; 0 if there are no values.
-    public var total: SQLExpression<Double> { function("total") }
+    public func total() -> SQLExpression<Double> { function("total") }
 
     /// The average; nil if there are no values.
-    public var average: SQLExpression<Double?> { function("avg") }
+    public func average() -> SQLExpression<Double?> { function("avg") }
 
     private func extreme<T>(_ name: String) -> SQLExpression<T> {
         guard let check = orderCheck else { return function(name) }
@@ -112,11 +112,11 @@ extension _SQLListBuilder {
 /// case, as always in SQLite. A NUL character ends the text for `length` and `prefix`.
 extension SQLExpression where Value: SQLValueConvertible, Value._Plain == String {
     /// In small letters.
-    public var lowercased: Self { call("lower", sql) }
+    public func lowercased() -> Self { call("lower", sql) }
     /// In capitals.
-    public var uppercased: Self { call("upper", sql) }
+    public func uppercased() -> Self { call("upper", sql) }
     /// Without spaces at both ends.
-    public var trimmed: Self { call("trim", sql) }
+    public func trimmed() -> Self { call("trim", sql) }
 
     /// The first characters. A negative count is an error when the query runs.
     public func prefix(_ count: Int) -> Self {

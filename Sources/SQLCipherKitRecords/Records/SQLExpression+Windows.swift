@@ -16,7 +16,7 @@ extension SQLExpression {
     /// // Each book with its place among its author's, the longest first.
     /// Book.all.select { book in
     ///     let window = SQLWindow(partition: book.author, order: book.pages.descending)
-    ///     return (book.title, .rowNumber.over(window))
+    ///     return (book.title, .rowNumber().over(window))
     /// }
     /// ```
     public func over(_ window: SQLWindow = SQLWindow()) -> Self { call { "\($0) OVER (\(window.sql))" } }
@@ -32,7 +32,7 @@ extension SQLExpression {
     /// - Parameters:
     ///   - separator: what stands between two values.
     ///   - order: the order. Default: any.
-    public func joined(separator: String = ",", order: SQLOrdering...) -> SQLExpression<String?> {
+    public func groupConcat(separator: String = ",", orderedBy order: SQLOrdering...) -> SQLExpression<String?> {
         let list: SQL =
             order.isEmpty ? "\(sql), \(separator)" : "\(sql), \(separator) ORDER BY \(list: order.map(\.sql))"
         return SQLExpression<String?>("group_concat(\(list))", .function)
@@ -77,11 +77,11 @@ public struct SQLWindowValue<Value>: Sendable {
 
 extension SQLExpression {
     /// The row's number, from 1.
-    public static var rowNumber: SQLWindowValue<Int> { SQLWindowValue("row_number()") }
+    public static func rowNumber() -> SQLWindowValue<Int> { SQLWindowValue("row_number()") }
     /// The row's rank, from 1. Equal rows have the same rank, and as many ranks are left out after them.
-    public static var rank: SQLWindowValue<Int> { SQLWindowValue("rank()") }
+    public static func rank() -> SQLWindowValue<Int> { SQLWindowValue("rank()") }
     /// The row's rank, from 1. Equal rows have the same rank, and none is left out.
-    public static var denseRank: SQLWindowValue<Int> { SQLWindowValue("dense_rank()") }
+    public static func denseRank() -> SQLWindowValue<Int> { SQLWindowValue("dense_rank()") }
 
     /// The number of the row's part, from 1, if the rows are divided into parts of about the same size.
     public static func ntile(_ parts: Int) -> SQLWindowValue<Int> { SQLWindowValue("ntile(\(parts))") }
@@ -95,9 +95,9 @@ extension SQLExpression {
     @_documentation(visibility: private)
     public func lead<T>(_ rows: Int = 1) -> SQLWindowValue<Value> where Value == T? { neighbour("lead", rows) }
     /// Its value in the first of the rows.
-    public var firstValue: SQLWindowValue<Value> { SQLWindowValue("first_value(\(sql))", form) }
+    public func firstValue() -> SQLWindowValue<Value> { SQLWindowValue("first_value(\(sql))", form) }
     /// Its value in the last of the rows.
-    public var lastValue: SQLWindowValue<Value> { SQLWindowValue("last_value(\(sql))", form) }
+    public func lastValue() -> SQLWindowValue<Value> { SQLWindowValue("last_value(\(sql))", form) }
 
     private func neighbour<T>(_ name: String, _ rows: Int) -> SQLWindowValue<T> {
         SQLWindowValue("\(raw: name)(\(sql), \(rows))", form)

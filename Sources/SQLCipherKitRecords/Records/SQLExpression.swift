@@ -13,7 +13,8 @@ import SQLCipherKitCore
 /// are `between`, `like` and your own SQL where they are NULL. Their negation is true there.
 ///
 /// An expression also knows how its values are stored, if that is not how the connection's ``ValueProfile`` says; see
-/// ``ColumnProfiled/columnProfiles``. Values that it meets are bound in that form, and expressions of another form are converted.
+/// ``ColumnCodingCustomizable/columnProfiles``. Values that it meets are bound in that form, and expressions of another form are
+/// converted.
 public struct SQLExpression<Value>: Sendable {
     let fragment: SQLFragment
     private let ownPrecedence: SQLPrecedence

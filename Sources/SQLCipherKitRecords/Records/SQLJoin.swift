@@ -199,7 +199,7 @@ struct SQLSide {
     }
 
     /// Reads a record from the columns of this side.
-    func read<T: SQLRow>(_ row: borrowing Row, as type: T.Type) throws -> T { try withRow(row) { try T(row: $0) } }
+    func read<T: SQLRowConvertible>(_ row: borrowing Row, as type: T.Type) throws -> T { try withRow(row) { try T(row: $0) } }
 
     /// Lends the row with only the columns of this side.
     func withRow<R>(_ row: borrowing Row, _ body: (borrowing Row) throws -> R) rethrows -> R {

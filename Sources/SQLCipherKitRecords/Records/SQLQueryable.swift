@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// A query for the records of a table, or of joined tables, as a value. Nothing is run until it is passed to a connection.
 /// ```swift
-/// let query = Note.filter { $0.title.like(.begins(with: "P")) && $0.stars > 3 }.order { $0.stars.descending; $0.id }.limit(10)
+/// let query = Note.filter { $0.title.like(.hasPrefix("P")) && $0.stars > 3 }.order { $0.stars.descending; $0.id }.limit(10)
 /// let notes = try db.fetchAll(query)
 /// // SELECT "note".* FROM "note" WHERE "note"."title" LIKE ? ESCAPE '\' AND "note"."stars" > ?
 /// // ORDER BY "note"."stars" DESC, "note"."id" LIMIT ?
@@ -118,10 +118,10 @@ extension SQLQueryable {
     /// Gives the last table another name, for your own SQL that refers to it. Call this before its columns are used.
     /// ```swift
     /// Folder.filter { folder in
-    ///     Folder.all.named("child").filter { $0.parent == folder.id && SQLPredicate("child.size > 5") }.exists
+    ///     Folder.all.aliased("child").filter { $0.parent == folder.id && SQLPredicate("child.size > 5") }.exists
     /// }
     /// ```
-    public func named(_ alias: String) -> Self { changed { $0.sides[$0.sides.count - 1].alias = alias } }
+    public func aliased(_ alias: String) -> Self { changed { $0.sides[$0.sides.count - 1].alias = alias } }
 
     /// Takes the query's last table from one database of the connection. Otherwise SQL uses the first database that has the table.
     /// ```swift
@@ -241,7 +241,7 @@ extension SQLSelection {
         let table = Row.source, profiles = Row.columnProfiles
         let name: SQL = "\(identifier: table.name)"
         guard list != nil else {
-            let own = (Request.Element.self as? any ColumnProfiled.Type)?.columnProfiles
+            let own = (Request.Element.self as? any ColumnCodingCustomizable.Type)?.columnProfiles
             guard let own, clauses.sides.count == 1 else { throw .misuse("a join as the table \(table.name): select values first") }
             if own != profiles {
                 throw .misuse("\(Request.Element.self) stores values otherwise than \(Row.self): select values first")

@@ -26,9 +26,9 @@ import SQLCipherKitCore
 /// }
 /// try db.create(Note.table)
 /// ```
-/// It is read wherever rows are (``SQLRow``), by SQL too: `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values are read
-/// and written as by ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)``.
-public protocol SQLRecord: Codable, _SQLSource, ColumnProfiled {
+/// It is read wherever rows are (``SQLRowConvertible``), by SQL too: `db.fetchAll(Note.self, "SELECT * FROM note WHERE …")`. Values
+/// are read and written as by ``Row/decode(_:)`` and ``Connection/insert(_:into:onConflict:in:)``.
+public protocol SQLRecord: Codable, _SQLSource, ColumnCodingCustomizable {
     /// The table's name. Default: the type's name with its first letter or initials in lowercase: `note` for `Note`, `httpRequest`
     /// for `HTTPRequest`.
     static var tableName: String { get }
@@ -78,7 +78,7 @@ extension String {
 /// What a query reads from one of its tables: a record, or an optional record where an outer join may find none.
 ///
 /// ``SQLRecord`` and optionals of such types conform to it; you need not.
-public protocol _SQLSource: SQLRow, Sendable {
+public protocol _SQLSource: SQLRowConvertible, Sendable {
     /// The type to read where an outer join may find no row.
     associatedtype _SQLOptional = Self?
 }

@@ -10,7 +10,8 @@ public struct SQLRecordColumns: Sendable {
     /// The columns of a record.
     /// - Parameters:
     ///   - type: the record's type.
-    ///   - columns: the names of the columns, in order, each with its property. ``ColumnProfiled/columnNaming`` applies to them.
+    ///   - columns: the names of the columns, in order, each with its property. ``ColumnCodingCustomizable/columnNaming`` applies
+    ///     to them.
     public init<Record: SQLRecord>(of type: Record.Type, _ columns: KeyValuePairs<String, PartialKeyPath<Record> & Sendable>) {
         let names = RecordNames(Record.tableName, columns.map { Record.columnNaming($0.key) })
         positions = RecordPositions(

@@ -159,14 +159,16 @@ extension SQLSelection {
 
     /// The first row's value as an expression of another query (<https://sqlite.org/lang_expr.html#subq>); NULL if there is no row.
     /// ```swift
-    /// Author.all.select { author in (author.name, Book.filter { $0.author == author.id }.select { $0.pages.max() }.value()) }
+    /// Author.all.select { author in
+    ///     (author.name, Book.filter { $0.author == author.id }.select { $0.pages.max() }.scalarSubquery())
+    /// }
     /// ```
     @_disfavoredOverload
-    public func value() -> SQLExpression<Element?> where Element: SQLValueConvertible { single() }
+    public func scalarSubquery() -> SQLExpression<Element?> where Element: SQLValueConvertible { single() }
 
     /// The first row's value, which may be NULL.
     @_documentation(visibility: private)
-    public func value<T: SQLValueConvertible>() -> SQLExpression<Element> where Element == T? { single() }
+    public func scalarSubquery<T: SQLValueConvertible>() -> SQLExpression<Element> where Element == T? { single() }
 
     private func single<T>() -> SQLExpression<T> { SQLExpression("(\(subquery))", .atom, forms?.first?.profile) }
 }
@@ -187,9 +189,9 @@ extension SQLQuery {
     /// The query as a table of its own: for a condition on what its limit, its groups or its order have left.
     /// ```swift
     /// // Of the ten longest books those that Lem wrote.
-    /// Book.order { $0.pages.descending }.limit(10).nested.filter { $0.author == lem.id }
+    /// Book.order { $0.pages.descending }.limit(10).subquery.filter { $0.author == lem.id }
     /// ```
-    public var nested: Self { SQLQuery(SQLClauses(table, query: selection.subquery)) }
+    public var subquery: Self { SQLQuery(SQLClauses(table, query: selection.subquery)) }
 
     /// The records of this query, those that belong to one of them, those that belong to one of these, and so on
     /// (<https://sqlite.org/lang_with.html#recursive_common_table_expressions>). Each is found once, so a circle ends.
@@ -207,7 +209,7 @@ extension SQLQuery {
             SQLClauses(
                 table,
                 query: """
-                    WITH RECURSIVE \(name) AS (\(nested.selection.subquery) UNION \
+                    WITH RECURSIVE \(name) AS (\(subquery.selection.subquery) UNION \
                     SELECT \(next.columns) FROM \(next.source) JOIN \(name) ON \(condition.condition)) SELECT * FROM \(name)
                     """))
     }

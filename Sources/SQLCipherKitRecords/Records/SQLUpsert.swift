@@ -6,7 +6,7 @@ import SQLCipherKitCore
 /// // Only the stars of the note with this title, and only if there are more of them.
 /// let best = SQLUpsert<Note>(on: \.title, where: "deleted IS NULL")
 ///     .updating(\.stars)
-///     .only { note, new in new.stars > note.stars }
+///     .where { note, new in new.stars > note.stars }
 /// let isWritten = try db.upsert(&note, best)
 ///
 /// // A counter.
@@ -57,7 +57,7 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
     }
 
     /// Updates the existing row only if it meets a condition. After several calls, it must meet all conditions.
-    public func only(_ condition: (_ row: SQLColumns<Record>, _ new: SQLColumns<Record>) -> SQLPredicate) -> Self {
+    public func `where`(_ condition: (_ row: SQLColumns<Record>, _ new: SQLColumns<Record>) -> SQLPredicate) -> Self {
         var copy = self
         let condition = SQLScope.within(SQLClauses(Record.source)) { condition(Self.existing, Self.new) }
         copy.filter = filter.map { $0 && condition } ?? condition

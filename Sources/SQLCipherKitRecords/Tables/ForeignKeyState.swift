@@ -54,7 +54,7 @@ package struct ForeignKeyState {
         let rowID = try schema.rowIDName(of: table).map { "c.\($0)" } ?? "NULL"
         let list = ([rowID] + names).joined(separator: ", ")
         let rows = try schema.connection.fetchAll(
-            RowCopy.self, SQL(raw: "SELECT \(list) FROM \(schema.qualified(table)) AS c WHERE \(condition) ORDER BY 1"))
+            OwnedRow.self, SQL(raw: "SELECT \(list) FROM \(schema.qualified(table)) AS c WHERE \(condition) ORDER BY 1"))
         for row in rows {
             var id: Int64?
             if case .integer(let value) = row.values[0] { id = value }

@@ -242,8 +242,8 @@ extension SQLValue {
 
 extension SQLTable {
     /// The statements that create the table, whose defaults have been tried.
-    func creation(ifNotExists: Bool = false, on db: Connection) throws(DatabaseError) -> [SQL] {
-        let statements = try creation(ifNotExists: ifNotExists, values: db.profile)
+    func createStatements(ifNotExists: Bool = false, on db: Connection) throws(DatabaseError) -> [SQL] {
+        let statements = try createStatements(ifNotExists: ifNotExists, valueProfile: db.profile)
         for column in columns { try column.checkDateDefault(in: profiles[column.name] ?? db.profile, of: name, db) }
         return statements
     }

@@ -158,7 +158,9 @@ public struct SQLTable: Sendable {
     ///   - ifNotExists: whether to leave an existing table or index unchanged. Default: false, so that running the statements
     ///     fails.
     ///   - values: how dates, UUIDs and decimals are stored in default values.
-    public func creation(ifNotExists: Bool = false, values: ValueProfile = .standard) throws(DatabaseError) -> [SQL] {
+    public func createStatements(ifNotExists: Bool = false, valueProfile values: ValueProfile = .standard)
+        throws(DatabaseError) -> [SQL]
+    {
         guard !columns.isEmpty else { throw .invalidArgument("the table \(name) has no columns") }
         if columns.contains(where: \.name.isEmpty) { throw SQLColumn.nameless }
         var seen: Set<SQLName> = []

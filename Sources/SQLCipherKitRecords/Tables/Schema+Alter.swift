@@ -94,7 +94,7 @@ extension Connection {
     /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws(DatabaseError) {
         try DatabaseError.only("the creation of a table") {
-            let statements = try table.creation(ifNotExists: ifNotExists, on: self)
+            let statements = try table.createStatements(ifNotExists: ifNotExists, on: self)
             try savepoint { db in for sql in statements { try db.execute(sql) } }
         }
     }

@@ -166,14 +166,14 @@ struct TableRebuild {
     }
 
     /// The results of ANALYZE, which are dropped with the table.
-    private func statistics() throws -> [(String, [RowCopy])] {
+    private func statistics() throws -> [(String, [OwnedRow])] {
         try ["sqlite_stat1", "sqlite_stat4"].filter { try schema.has($0) }.map { name in
             let sql = "SELECT rowid AS rowid, * FROM \(schema.qualified(name)) WHERE tbl = ?"
-            return (name, try db.fetchAll(RowCopy.self, SQL(raw: sql, [table])))
+            return (name, try db.fetchAll(OwnedRow.self, SQL(raw: sql, [table])))
         }
     }
 
-    private func put(_ rows: [RowCopy], into table: String) throws {
+    private func put(_ rows: [OwnedRow], into table: String) throws {
         for row in rows {
             let marks = row.values.map { _ in "?" }.joined(separator: ", ")
             let names = row.columnNames.map(\.quotedSQLIdentifier).joined(separator: ", ")
@@ -287,7 +287,7 @@ extension Schema {
         table.schema = name
         let described = table
         try DatabaseError.only("the rebuild of a table") {
-            let statements = try described.creation(on: connection)
+            let statements = try described.createStatements(on: connection)
             try rebuild(described.name, statements[0], indexes: Array(statements.dropFirst()), values)
         }
     }
@@ -300,7 +300,7 @@ extension Schema {
     ///   - table: the table's name.
     ///   - sql: a single CREATE TABLE statement for this name, without a database name and without bound values.
     ///   - values: expressions over the old columns, by the names of the new ones.
-    /// - Throws: the same errors as with a description; ``DatabaseError/Reason/schemaText`` for any other SQL.
+    /// - Throws: the same errors as with a description; ``DatabaseError/Reason/malformedSchema`` for any other SQL.
     public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws(DatabaseError) {
         // A definition has no parameters, so that what is interpolated cannot be meant as a value.
         guard sql.arguments.isEmpty else {

@@ -21,9 +21,9 @@ public actor ReplicaFollower {
     /// What a follower is doing.
     public struct Status: Sendable {
         /// The state of the copy.
-        public var position: Replica.Position
+        public var position: Replicator.Position
         /// The newest state that was seen in the store.
-        public var newest: Replica.Position
+        public var newest: Replicator.Position
         /// When the newest state that the copy has was stored, by the clock of the machine that stored it.
         public var storedAt: Date
         /// When the copy last had the newest state that was in the store.
@@ -44,7 +44,7 @@ public actor ReplicaFollower {
 
     private let path: String
     /// The key that was given last.
-    private var encryption: Encryption
+    private var encryption: DatabaseKey
     private var replica: ReplicaReader
     private var state: FollowerState
     private var status: Status
@@ -64,13 +64,13 @@ public actor ReplicaFollower {
     ///   - key: how the database is encrypted.
     ///   - interval: how often the store is asked, at least every 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
-    /// - Throws: as ``Replica/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
+    /// - Throws: as ``Replicator/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
     ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made;
     ///   ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if the store lacks what it has;
     ///   ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
     ///   ``changeKey(to:)``, or remove the copy; any error of opening the copy.
     public init(
-        at path: String, following store: any ReplicaStore, key: Encryption, every interval: Duration = .seconds(1),
+        at path: String, following store: any ObjectStore, key: DatabaseKey, every interval: Duration = .seconds(1),
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) async throws {
         let path = try DatabaseFile.newPath(path, of: "the copy")
@@ -117,9 +117,9 @@ public actor ReplicaFollower {
     ///   newest states need another key; ``DatabaseError/Reason/replicaRolledBack`` if the store lacks what the copy has;
     ///   ``DatabaseError/Reason/replicaForked`` if its history is another one; any error of writing to the copy.
     @discardableResult
-    public func catchUp() async throws -> Replica.Position { try await catchUp(lookingAtHead: true) }
+    public func catchUp() async throws -> Replicator.Position { try await catchUp(lookingAtHead: true) }
 
-    private func catchUp(lookingAtHead: Bool) async throws -> Replica.Position {
+    private func catchUp(lookingAtHead: Bool) async throws -> Replicator.Position {
         while isBusy { try await Task.sleep(for: .milliseconds(2)) }
         isBusy = true
         defer { isBusy = false }
@@ -179,7 +179,7 @@ public actor ReplicaFollower {
         guard try await followSection() else { return false }
         let log = state.generation == 0 ? nil : try await replica.log(from: state.place, of: state.generation)
         guard let log, state.intent.map({ $0.generation == UInt64(state.generation) }) ?? true else { return try await replace() }
-        status.newest = Replica.Position(generation: UInt64(state.generation), commit: log.commit)
+        status.newest = Replicator.Position(generation: UInt64(state.generation), commit: log.commit)
         guard log.commit >= max(state.intent?.commit ?? 0, state.place.commits) else {
             throw DatabaseError.rolledBackReplica("it lacks the last commits that are here")
         }
@@ -235,7 +235,7 @@ public actor ReplicaFollower {
         _ spool: PageSpool, _ generation: UInt32, _ place: ReplicaReader.Place, _ held: HeldPlace
     ) async throws {
         // Whether the transaction is committed is known only afterwards.
-        state.intent = Replica.Position(generation: UInt64(generation), commit: place.commits)
+        state.intent = Replicator.Position(generation: UInt64(generation), commit: place.commits)
         // From now on the copy may have what was seen, and follows nothing else.
         state.held = held
         try state.write(for: path)
@@ -269,7 +269,7 @@ extension ReplicaFollower {
     /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if
     ///   it opens nothing in the store, or if the first snapshot with it is not complete; ``DatabaseError/Reason/busy`` if another
     ///   process reads the copy; errors of the store.
-    public func changeKey(to key: Encryption) async throws {
+    public func changeKey(to key: DatabaseKey) async throws {
         while isBusy { try await Task.sleep(for: .milliseconds(2)) }
         isBusy = true
         defer { isBusy = false }
@@ -299,7 +299,7 @@ extension ReplicaFollower {
     }
 
     /// Encrypts the copy as the pages of a section are. If the process ends in the middle, the next follower replaces its content.
-    private func giveCopy(_ key: Encryption, _ salt: [UInt8], _ held: HeldPlace) async throws {
+    private func giveCopy(_ key: DatabaseKey, _ salt: [UInt8], _ held: HeldPlace) async throws {
         let new = try await BlockingExecutor.run { try ReplicaKey.encryption(key, salt: salt) }
         state = .unknown(holding: held)
         try state.write(for: path)
@@ -380,7 +380,7 @@ private struct FollowerState: Codable {
     var generation: UInt32
     var place: ReplicaReader.Place
     /// A state that the database may have already: nothing before it may become visible any more.
-    var intent: Replica.Position?
+    var intent: Replicator.Position?
     var held: HeldPlace
 
     /// A copy of which nothing is known: its content is replaced.
@@ -388,7 +388,7 @@ private struct FollowerState: Codable {
         FollowerState(generation: 0, place: ReplicaReader.Place(frames: 0, commits: 0, predecessor: []), held: held)
     }
 
-    var position: Replica.Position { Replica.Position(generation: UInt64(generation), commit: place.commits) }
+    var position: Replicator.Position { Replicator.Position(generation: UInt64(generation), commit: place.commits) }
 
     static func path(for database: String) -> String { database + "-replica" }
 
@@ -413,7 +413,7 @@ private struct FollowerState: Codable {
 
     /// Restores the newest state to a new copy.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is a file that no follower has made.
-    static func restore(_ path: String, from store: CheckedStore, _ key: Encryption) async throws -> FollowerState {
+    static func restore(_ path: String, from store: CheckedStore, _ key: DatabaseKey) async throws -> FollowerState {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw DatabaseError(
                 code: .cannotOpen, reason: .cannotOpen, message: "there is a file \(path) already, which no follower has made",
@@ -423,7 +423,7 @@ private struct FollowerState: Codable {
         let former = try OwnFile.contents(of: Self.path(for: path))
         do {
             var state = unknown()
-            try await Replica.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5)) { held, place, reader in
+            try await Replicator.start(path, store, key, .newest, false, nil, recordEvery: .seconds(5)) { held, place, reader in
                 // A copy of a history that has ended could not go on to the one that has begun.
                 if (try? held.require(in: reader.tail.end, reader.opening)) == nil {
                     throw DatabaseError.damagedReplica("the first snapshot of the history that has begun is not complete")

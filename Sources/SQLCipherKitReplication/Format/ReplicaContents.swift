@@ -84,7 +84,7 @@ extension LogMark {
     }
 }
 
-extension Replica {
+extension Replicator {
     /// A state of a replicated database: a number of commits since the start of a generation. A generation begins with the first
     /// snapshot, and when the log in the store cannot be continued, as after a restart of both the replica and the database's log.
     public struct Position: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {

@@ -84,7 +84,7 @@ struct ReplicaHead {
     /// Reads the head.
     /// - Returns: nil if there is none, and the version.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged``, also for a replica of the form that came before this one.
-    static func read(_ store: CheckedStore) async throws -> (head: ReplicaHead, object: ReplicaObject)? {
+    static func read(_ store: CheckedStore) async throws -> (head: ReplicaHead, object: StoredObject)? {
         guard let object = try await store.get(name) else {
             if try await store.get(formerName) != nil {
                 throw DatabaseError.damagedReplica(

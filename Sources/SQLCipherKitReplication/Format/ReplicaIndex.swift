@@ -272,7 +272,7 @@ extension ReplicaIndex.Entry {
                 ReplicaIndex.LogEntry(
                     term: term, link: link, generation: generation, first: first, end: end, commitsBefore: before, commits: commits,
                     earliest: try reader.signed(), latest: try reader.signed(), age: try reader.position(),
-                    size: try reader.count(atMost: ReplicaObject.largestSize), tag: Array(try reader.take(ReplicaKey.tagCount))))
+                    size: try reader.count(atMost: StoredObject.largestSize), tag: Array(try reader.take(ReplicaKey.tagCount))))
         case 2:
             var entry = ReplicaIndex.SnapshotEntry(
                 term: term, number: try reader.position(), parts: try reader.count(atMost: 1 << 32),

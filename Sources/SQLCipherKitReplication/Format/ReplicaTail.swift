@@ -49,7 +49,7 @@ struct ReplicaTail {
             try Task.checkCancellation()
             let name = names.link(end.link, of: end.term)
             guard let object = try await store.get(name) else { return }
-            guard object.bytes.count <= ReplicaObject.largestSize else {
+            guard object.bytes.count <= StoredObject.largestSize else {
                 throw DatabaseError.damagedReplica("the object \(name) is too large")
             }
             try add(object.bytes, name, key)

@@ -8,7 +8,7 @@ import SQLCipherKitFiles
 /// It goes only forward: what it has seen is in the history of everything that it sees later.
 struct ReplicaReader {
     let store: CheckedStore
-    private let encryption: Encryption
+    private let encryption: DatabaseKey
     private(set) var key: ReplicaKey?
     /// The keys that were derived for the salts in the head.
     private var keys: [ReplicaKey] = []
@@ -37,7 +37,7 @@ struct ReplicaReader {
     ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if what is held is not in its
     ///   history.
     init(
-        _ store: CheckedStore, key encryption: Encryption, holding held: HeldPlace? = nil, needsState: Bool = false
+        _ store: CheckedStore, key encryption: DatabaseKey, holding held: HeldPlace? = nil, needsState: Bool = false
     ) async throws {
         (self.store, self.encryption, self.needsState) = (store, encryption, needsState)
         if let held {
@@ -225,7 +225,7 @@ struct ReplicaReader {
         guard let key else { return }
         var place = place ?? SnapshotPlace(tag: snapshot.predecessor)
         let entries = names.names(.snapshot(snapshot)).dropFirst(place.parts)
-            .map { Wanted(name: $0, size: min(ReplicaObject.largestSize, snapshot.size - place.bytes)) }
+            .map { Wanted(name: $0, size: min(StoredObject.largestSize, snapshot.size - place.bytes)) }
         try await eachObject(of: entries, with: key) { number, object in
             let name = entries[number].name
             guard object.blocks.count == 1, let (block, range, _, next) = object.blocks.first, block.kind == .snapshot,
@@ -325,7 +325,7 @@ extension ReplicaReader {
 
         var generation: UInt32 { snapshot.generation }
         var pageSize: Int { snapshot.pageSize }
-        var position: Replica.Position { Replica.Position(generation: UInt64(generation), commit: commit) }
+        var position: Replicator.Position { Replicator.Position(generation: UInt64(generation), commit: commit) }
         var start: Place { Place(frames: snapshot.first, commits: snapshot.commitsBefore, predecessor: snapshot.predecessor) }
     }
 
@@ -367,7 +367,7 @@ extension ReplicaReader {
         }
     }
 
-    func plan(for moment: Replica.Moment) async throws -> Plan {
+    func plan(for moment: Replicator.RestorePoint) async throws -> Plan {
         switch moment {
         case .newest:
             guard let plan = try await newestPlan() else {
@@ -458,7 +458,7 @@ extension ReplicaReader {
         return isFound ? (parts.reversed(), commit, contents.pageSize) : nil
     }
 
-    private func noSuch(_ moment: Replica.Moment) -> DatabaseError {
+    private func noSuch(_ moment: Replicator.RestorePoint) -> DatabaseError {
         .invalidArgument("the store has no state for \(moment): it is beyond the retention, or not there yet")
     }
 
@@ -473,17 +473,18 @@ extension ReplicaReader {
     }
 
     /// What can be restored, from the oldest generation to the newest.
-    func generations() async throws -> [Replica.Generation] {
-        var generations: [Replica.Generation] = [], logs: [ReplicaIndex.LogEntry] = [], snapshots: [ReplicaIndex.SnapshotEntry] = []
+    func generations() async throws -> [Replicator.Generation] {
+        var generations: [Replicator.Generation] = [], logs: [ReplicaIndex.LogEntry] = []
+        var snapshots: [ReplicaIndex.SnapshotEntry] = []
         func finish() {
             defer { (logs, snapshots) = ([], []) }
             guard let first = snapshots.last else { return }
             let latest = logs.reduce(first.time) { max($0, $1.latest) }, generation = UInt64(first.generation)
             let last = logs.reduce(snapshots[0].commits) { max($0, $1.commits) }
             generations.append(
-                Replica.Generation(
-                    first: Replica.Position(generation: generation, commit: first.commits),
-                    last: Replica.Position(generation: generation, commit: last),
+                Replicator.Generation(
+                    first: Replicator.Position(generation: generation, commit: first.commits),
+                    last: Replicator.Position(generation: generation, commit: last),
                     firstTime: Date(timeIntervalSince1970: Double(first.time) / 1000),
                     lastTime: Date(timeIntervalSince1970: Double(latest) / 1000),
                     size: snapshots.reduce(0) { $0 + $1.size } + logs.reduce(0) { $0 + $1.size }))
@@ -502,9 +503,9 @@ extension ReplicaReader {
     }
 }
 
-extension Replica {
+extension Replicator {
     /// A state to restore.
-    public enum Moment: Hashable, Sendable, CustomStringConvertible {
+    public enum RestorePoint: Hashable, Sendable, CustomStringConvertible {
         /// The newest in the store.
         case newest
         /// The last one that was stored at or before this time, by the clock of the machine that stored it.

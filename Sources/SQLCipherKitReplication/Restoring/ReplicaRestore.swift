@@ -3,7 +3,7 @@ import SQLCipherKitConcurrency
 import SQLCipherKitCore
 import SQLCipherKitFiles
 
-extension Replica {
+extension Replicator {
     /// Restores a state to a new file, which gets its name when every page is authentic and the structure is intact.
     ///
     /// If that is interrupted, what was read stays in files beside it, encrypted, with the suffixes `-restoring` and
@@ -12,7 +12,7 @@ extension Replica {
     /// longer has what was seen there, it throws.
     ///
     /// ```swift
-    /// let position = try await Replica.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
+    /// let position = try await Replicator.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
     /// ```
     /// - Parameters:
     ///   - path: the file's path.
@@ -30,15 +30,15 @@ extension Replica {
     ///   then, and a file that was to be replaced is unchanged.
     @discardableResult
     public static func restore(
-        to path: String, from store: any ReplicaStore, key: Encryption, at moment: Moment = .newest, replacing: Bool = false,
-        progress: (@Sendable (RewriteProgress) throws -> Void)? = nil
+        to path: String, from store: any ObjectStore, key: DatabaseKey, at moment: RestorePoint = .newest, replacing: Bool = false,
+        progress: (@Sendable (DatabaseProgress) throws -> Void)? = nil
     ) async throws -> Position {
         try await restored(path, CheckedStore(store), key, moment, replacing, progress)
     }
 
     private static func restored(
-        _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
-        _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
+        _ path: String, _ store: CheckedStore, _ key: DatabaseKey, _ moment: RestorePoint, _ replacing: Bool,
+        _ progress: (@Sendable (DatabaseProgress) throws -> Void)?, recordEvery interval: Duration = .seconds(5)
     ) async throws -> Position {
         try await withTaskExecutorPreference(BlockingExecutor.shared) {
             try await start(path, store, key, moment, replacing, progress, recordEvery: interval) { _, _, _ in }
@@ -48,7 +48,7 @@ extension Replica {
     /// The same, with the time after which progress is recorded. Tests set it.
     @discardableResult
     package static func restore(
-        to path: String, from store: any ReplicaStore, key: Encryption, at moment: Moment, replacing: Bool,
+        to path: String, from store: any ObjectStore, key: DatabaseKey, at moment: RestorePoint, replacing: Bool,
         recordEvery interval: Duration
     ) async throws -> Position {
         try await restored(path, CheckedStore(store), key, moment, replacing, nil, recordEvery: interval)
@@ -57,8 +57,8 @@ extension Replica {
     /// - Parameter announce: is told what the file holds before it has its name, and from where.
     @discardableResult
     static func start(
-        _ path: String, _ store: CheckedStore, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
-        _ progress: (@Sendable (RewriteProgress) throws -> Void)?, recordEvery interval: Duration,
+        _ path: String, _ store: CheckedStore, _ key: DatabaseKey, _ moment: RestorePoint, _ replacing: Bool,
+        _ progress: (@Sendable (DatabaseProgress) throws -> Void)?, recordEvery interval: Duration,
         _ announce: (HeldPlace, ReplicaReader.Place, ReplicaReader) throws -> Void
     ) async throws -> Position {
         let path = try DatabaseFile.newPath(path, of: "the restored database")
@@ -80,8 +80,8 @@ extension Replica {
     }
 
     private static func run(
-        _ path: String, _ reader: ReplicaReader, _ key: Encryption, _ moment: Moment, _ replacing: Bool,
-        _ report: (@Sendable (RewriteProgress) throws -> Void)?, _ recordInterval: Duration,
+        _ path: String, _ reader: ReplicaReader, _ key: DatabaseKey, _ moment: RestorePoint, _ replacing: Bool,
+        _ report: (@Sendable (DatabaseProgress) throws -> Void)?, _ recordInterval: Duration,
         _ announce: (HeldPlace, ReplicaReader.Place, ReplicaReader) throws -> Void, _ goesOn: inout Bool
     ) async throws -> Position {
         guard let sealKey = reader.key else { throw DatabaseError.damagedReplica("there is no key") }
@@ -107,7 +107,7 @@ extension Replica {
             guard done - reported >= 1 << 20 else { return }
             reported = done
             try Task.checkCancellation()
-            try report?(RewriteProgress(done: min(done, total), total: total))
+            try report?(DatabaseProgress(done: min(done, total), total: total))
         }
         func record() throws {
             guard .now - recorded >= recordInterval else { return }
@@ -137,7 +137,7 @@ extension Replica {
             try record()
         }
         try file.truncate(to: Int(progress.pages) * pageSize)
-        try report?(RewriteProgress(done: total, total: total))
+        try report?(DatabaseProgress(done: total, total: total))
         let held = reader.held(by: plan)
         try announce(held, progress.place, reader)
         // An earlier state begins another history, should a replica go on with it. So does what is left in a store that has gone
@@ -151,7 +151,7 @@ extension Replica {
     }
 }
 
-extension Replica {
+extension Replicator {
     /// The states of one generation that can be restored.
     public struct Generation: Hashable, Sendable {
         /// The first and the last state. Each commit between them can be restored.
@@ -163,22 +163,22 @@ extension Replica {
     }
 }
 
-extension Replica {
+extension Replicator {
     /// What can be restored from a store, from the oldest generation to the newest.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
-    public static func generations(in store: any ReplicaStore, key: Encryption) async throws -> [Generation] {
+    public static func generations(in store: any ObjectStore, key: DatabaseKey) async throws -> [Generation] {
         try await ReplicaReader(CheckedStore(store), key: key, needsState: true).generations()
     }
 }
 
-extension Replica {
+extension Replicator {
     /// Restores the newest state if there is no database at `path` and the store has one: the first step of a server, which then
     /// starts on a new machine as it does on its own.
     ///
     /// ```swift
-    /// try await Replica.restoreIfMissing("notes.db", from: store, key: key)
+    /// try await Replicator.restoreIfMissing("notes.db", from: store, key: key)
     /// let pool = try DatabasePool(.file("notes.db"), key: key)
-    /// let replica = try await Replica(following: pool, in: store)
+    /// let replica = try await Replicator(of: pool, in: store)
     /// ```
     /// A store in which no replica was begun is no error, and neither is one whose first snapshot was never completed: the program
     /// then creates the database. But a replica that the key does not open is an error, and so are objects without a head, as
@@ -188,8 +188,8 @@ extension Replica {
     /// - Throws: as ``restore(to:from:key:at:replacing:progress:)``.
     @discardableResult
     public static func restoreIfMissing(
-        _ path: String, from store: any ReplicaStore, key: Encryption,
-        progress: (@Sendable (RewriteProgress) throws -> Void)? = nil
+        _ path: String, from store: any ObjectStore, key: DatabaseKey,
+        progress: (@Sendable (DatabaseProgress) throws -> Void)? = nil
     ) async throws -> Position? {
         let path = try DatabaseFile.newPath(path, of: "the restored database")
         if FileManager.default.fileExists(atPath: path) { return nil }
@@ -261,7 +261,7 @@ private struct RestoreProgress: Codable {
     /// the pages.
     /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` for the newest state: there
     ///   was a newer one, or another.
-    func isPart(of reader: ReplicaReader, _ moment: Replica.Moment, _ path: String) throws -> Bool {
+    func isPart(of reader: ReplicaReader, _ moment: Replicator.RestorePoint, _ path: String) throws -> Bool {
         guard held.sections.last == reader.section else { return false }
         do { try held.require(in: reader.held.place, reader.opening) } catch let error as DatabaseError {
             guard case .newest = moment else { return false }

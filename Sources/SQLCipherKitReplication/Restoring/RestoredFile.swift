@@ -94,7 +94,7 @@ package final class RestoredFile {
     /// time.
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged, and any error of opening it. The
     ///   next restore begins from scratch then.
-    package func publish(key: Encryption, replacing: Bool) async throws {
+    package func publish(key: DatabaseKey, replacing: Bool) async throws {
         let descriptor = pages?.descriptor ?? -1
         async let flushed = BlockingExecutor.run { AtomicFile.sync(descriptor) }
         do { try await Self.requireIntact(pagesPath, key) } catch {
@@ -107,7 +107,7 @@ package final class RestoredFile {
     }
 
     /// The same on the calling thread alone.
-    package func publish(key: Encryption, replacing: Bool) throws {
+    package func publish(key: DatabaseKey, replacing: Bool) throws {
         pages = nil
         do {
             try Self.requirePages(pagesPath, key)
@@ -121,19 +121,19 @@ package final class RestoredFile {
         return error
     }
 
-    private static func requireIntact(_ path: String, _ key: Encryption) async throws {
+    private static func requireIntact(_ path: String, _ key: DatabaseKey) async throws {
         async let pages: Void = BlockingExecutor.run { try requirePages(path, key) }
         async let structure: Void = BlockingExecutor.run { try requireStructure(path, key) }
         try await pages
         try await structure
     }
 
-    private static func requirePages(_ path: String, _ key: Encryption) throws {
+    private static func requirePages(_ path: String, _ key: DatabaseKey) throws {
         try require(path, key) { schema in try schema.pageProblems().problems }
     }
 
     /// Each page is authenticated by ``requirePages(_:_:)``, so only the schema, which is run, is authenticated here as well.
-    private static func requireStructure(_ path: String, _ key: Encryption) throws {
+    private static func requireStructure(_ path: String, _ key: DatabaseKey) throws {
         try require(path, key) { schema in
             try schema.ignoreConstraints()
             try schema.connection.check(sqlcipherkit_skip_page_checks(schema.live(), schema.name))
@@ -142,7 +142,7 @@ package final class RestoredFile {
     }
 
     private static func require(
-        _ path: String, _ key: Encryption, _ problems: (Schema) throws -> [Schema.IntegrityReport.Problem]
+        _ path: String, _ key: DatabaseKey, _ problems: (Schema) throws -> [Schema.IntegrityReport.Problem]
     ) throws {
         let db = try Connection(.file(path), key: key)
         defer { db.close() }

@@ -17,7 +17,7 @@ final class LogHold {
     /// - Parameters:
     ///   - waits: whether calls wait for other connections, for up to a second.
     ///   - staysOnClose: whether the log stays if this connection is the last one that closes.
-    init(_ location: DatabaseLocation, key: Encryption, waits: Bool = true, staysOnClose: Bool = false) throws {
+    init(_ location: DatabaseLocation, key: DatabaseKey, waits: Bool = true, staysOnClose: Bool = false) throws {
         var configuration = DatabaseConfiguration()
         configuration.access = .readWrite
         configuration.busyTimeout = waits ? .seconds(1) : .zero
@@ -29,7 +29,7 @@ final class LogHold {
     var isIdle: Bool { !connection.isInTransaction }
 
     /// Begins a read transaction.
-    /// - Parameter keepsLog: whether it has a mark in the log even if all of the log is in the database.
+    /// - Parameter persistsWAL: whether it has a mark in the log even if all of the log is in the database.
     /// - Returns: the end of the log that it sees.
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a write-ahead log.
     func begin(keepsLog: Bool = false) throws -> LogMark {
@@ -134,7 +134,7 @@ final class LogHold {
     }
 
     /// The key that further connections need.
-    func derivedKey() throws -> Encryption { try .derived(of: connection.main) }
+    func derivedKey() throws -> DatabaseKey { try .derived(of: connection.main) }
 
     /// The database's salt and its key, as replication needs them.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database.
@@ -182,7 +182,7 @@ final class LogHolds: Sendable {
     private let isCheckpointing = Atomic<Bool>(false)
     private let isAsking = Atomic<Bool>(false)
 
-    init(_ location: DatabaseLocation, _ key: Encryption, keepsLog: Bool) throws {
+    init(_ location: DatabaseLocation, _ key: DatabaseKey, keepsLog: Bool) throws {
         state = Lock(
             State(
                 current: try LogHold(location, key: key, staysOnClose: keepsLog),

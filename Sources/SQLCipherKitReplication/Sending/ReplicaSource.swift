@@ -24,7 +24,7 @@ final class ReplicaSource {
     /// What identifies the database's file.
     private let identity: [UInt64]?
 
-    init(_ location: DatabaseLocation, _ key: Encryption, keepsLog: Bool = false) throws {
+    init(_ location: DatabaseLocation, _ key: DatabaseKey, keepsLog: Bool = false) throws {
         self.keepsLog = keepsLog
         lock = try LogHold(location, key: key, waits: false, staysOnClose: keepsLog)
         let key = try lock.derivedKey()

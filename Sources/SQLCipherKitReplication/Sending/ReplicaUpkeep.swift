@@ -5,12 +5,12 @@ import SQLCipherKitFiles
 /// took over, which its key authenticates. What a store lists or shows decides nothing. A store that has gone back may need what
 /// was joined or retired since: so removals follow a head that was stored just before, which shows that it has not.
 ///
-/// It has an actor's isolation: that of the ``Replica`` that owns it.
+/// It has an actor's isolation: that of the ``Replicator`` that owns it.
 final class ReplicaUpkeep {
     private static let removalsPerTurn = 200, entriesPerSweep = 4096
 
     private let store: CheckedStore
-    private let options: Replica.Options
+    private let options: Replicator.Options
     private var lastSweep: ContinuousClock.Instant?
     /// Links whose blocks are in a later one, and since when.
     private var joined: [(link: UInt64, since: ContinuousClock.Instant)] = []
@@ -21,7 +21,7 @@ final class ReplicaUpkeep {
     /// Whether there may be objects of sections that were taken out of the head.
     private var hasUnlistedSections = true, listedNothingSince: ContinuousClock.Instant?
 
-    init(_ store: CheckedStore, _ options: Replica.Options) { (self.store, self.options) = (store, options) }
+    init(_ store: CheckedStore, _ options: Replicator.Options) { (self.store, self.options) = (store, options) }
 
     /// Begins with a new term.
     /// - Parameter hasRemoved: whether its head names sections that were taken out.
@@ -50,7 +50,7 @@ final class ReplicaUpkeep {
         _ names: ReplicaNames, of term: [UInt8], isolation: isolated (any Actor)? = #isolation, _ body: (UInt64) -> Void
     ) async throws {
         var count = 0
-        while let first = joined.first, .now - first.since > options.grace, count < Self.removalsPerTurn {
+        while let first = joined.first, .now - first.since > options.gracePeriod, count < Self.removalsPerTurn {
             try await store.delete(names.link(first.link, of: term))
             joined.removeFirst()
             body(first.link)
@@ -90,7 +90,7 @@ final class ReplicaUpkeep {
             retiredAt = .now
             return false
         }
-        return .now - retiredAt > options.grace
+        return .now - retiredAt > options.gracePeriod
     }
 
     /// Removes the objects of these entries.
@@ -159,9 +159,9 @@ final class ReplicaUpkeep {
     func removeSections(_ ids: [[UInt8]], isolation: isolated (any Actor)? = #isolation) async throws -> Bool {
         guard hasUnlistedSections else { return false }
         var count = 0
-        for id in ids { count += try await Replica.removeSection(id, in: store) }
+        for id in ids { count += try await Replicator.removeSection(id, in: store) }
         if count > 0 || listedNothingSince == nil { listedNothingSince = .now }
-        guard let listedNothingSince, .now - listedNothingSince > options.grace else { return false }
+        guard let listedNothingSince, .now - listedNothingSince > options.gracePeriod else { return false }
         (hasUnlistedSections, self.listedNothingSince) = (false, nil)
         return true
     }

@@ -54,7 +54,7 @@ extension FullTextIndex {
     /// Returns whether the index is undamaged and, if there is content, matches it exactly.
     /// - Parameter comparingContent: whether to read external content and compare it. Default: yes.
     /// - Throws: what SQLite reports, except that the index is damaged.
-    public func isIntact(comparingContent: Bool = true) throws(DatabaseError) -> Bool {
+    public func passesIntegrityCheck(comparingContent: Bool = true) throws(DatabaseError) -> Bool {
         do {
             // FTS5's own command for it is an INSERT, which a read cannot do.
             try SearchIndex.with(self) { index in

@@ -151,17 +151,19 @@ extension FullTextIndex {
     /// The record is read from all columns of the content table, or of the full-text table if that stores its own text.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table, and the errors of
     ///   ``search(_:)``.
-    public func records<Record: SQLRow>(_ type: Record.Type, _ search: FullTextSearch) throws -> [FullTextSearch.Match<Record>] {
+    public func records<Record: SQLRowConvertible>(
+        _ type: Record.Type, _ search: FullTextSearch
+    ) throws -> [FullTextSearch.RecordHit<Record>] {
         try records(type, of: self.search(search).hits)
     }
 
     /// Returns the hits with their records, read from the content table. Hits whose rows have been deleted are left out.
-    public func records<Record: SQLRow>(
+    public func records<Record: SQLRowConvertible>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]
-    ) throws -> [FullTextSearch.Match<Record>] {
+    ) throws -> [FullTextSearch.RecordHit<Record>] {
         let sql = try recordSQL()
         return try hits.compactMap { hit in
-            try connection.fetchOne(type, sql, [hit.rowID]).map { FullTextSearch.Match(record: $0, hit: hit) }
+            try connection.fetchOne(type, sql, [hit.rowID]).map { FullTextSearch.RecordHit(record: $0, hit: hit) }
         }
     }
 
@@ -170,10 +172,10 @@ extension FullTextIndex {
     @_disfavoredOverload
     public func records<Record: Decodable>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]
-    ) throws -> [FullTextSearch.Match<Record>] {
+    ) throws -> [FullTextSearch.RecordHit<Record>] {
         let sql = try recordSQL()
         return try hits.compactMap { hit in
-            try connection.fetchOne(type, sql, [hit.rowID]).map { FullTextSearch.Match(record: $0, hit: hit) }
+            try connection.fetchOne(type, sql, [hit.rowID]).map { FullTextSearch.RecordHit(record: $0, hit: hit) }
         }
     }
 

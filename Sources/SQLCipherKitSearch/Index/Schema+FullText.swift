@@ -12,7 +12,7 @@ extension Schema {
     ///   in use or an unknown tokenizer; and what `progress` throws. Nothing has changed then.
     public func create(
         _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
-        progress: RewriteProgress.Handler? = nil
+        progress: DatabaseProgress.Handler? = nil
     ) throws {
         try table.validate()
         try connection.transaction { db in
@@ -37,7 +37,7 @@ extension Schema {
 
     /// Indexes the rows of the content, in portions if progress is to be reported.
     private func populate(
-        _ table: FTS5Table, from source: (table: String, rowID: String), _ progress: RewriteProgress.Handler?
+        _ table: FTS5Table, from source: (table: String, rowID: String), _ progress: DatabaseProgress.Handler?
     ) throws {
         try index(table, from: source, progress)
         // One segment is searched in half of the time that ten take.
@@ -45,7 +45,7 @@ extension Schema {
     }
 
     private func index(
-        _ table: FTS5Table, from source: (table: String, rowID: String), _ progress: RewriteProgress.Handler?
+        _ table: FTS5Table, from source: (table: String, rowID: String), _ progress: DatabaseProgress.Handler?
     ) throws {
         let index = qualified(table.name)
         guard let progress else {
@@ -72,11 +72,11 @@ extension Schema {
                         SELECT \(rowID), \(columns) FROM \(rows) WHERE \(condition) AND \(rowID) <= ? ORDER BY 1
                         """, [last, end]))
             indexed += connection.changes
-            try connection.refusingUse { try progress(RewriteProgress(done: indexed, total: total)) }
+            try connection.refusingUse { try progress(DatabaseProgress(done: indexed, total: total)) }
             last = end
             isFirst = false
         }
-        if indexed == 0 { try connection.refusingUse { try progress(RewriteProgress(done: 0, total: total)) } }
+        if indexed == 0 { try connection.refusingUse { try progress(DatabaseProgress(done: 0, total: total)) } }
     }
 }
 
@@ -84,7 +84,7 @@ extension Connection {
     /// Creates a full-text table in the main database; see ``Schema/create(_:ifNotExists:populate:progress:)``.
     public func create(
         _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
-        progress: RewriteProgress.Handler? = nil
+        progress: DatabaseProgress.Handler? = nil
     ) throws {
         try main.create(table, ifNotExists: ifNotExists, populate: populate, progress: progress)
     }

@@ -12,7 +12,9 @@ extension Connection {
     ///   - text: the user's input. Any text is accepted.
     ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
     ///   - limit: the maximum number of hits. Default: 20.
-    public func search(_ text: String, in indexes: [FullTextIndex], limit: Int = 20) throws(DatabaseError) -> FullTextSearch.Found {
+    public func search(
+        _ text: String, in indexes: [FullTextIndex], limit: Int = 20
+    ) throws(DatabaseError) -> FullTextSearch.Results {
         try DatabaseError.only("a search") { try search(FullTextSearch(text, limit: limit), in: indexes) }
     }
 
@@ -22,8 +24,8 @@ extension Connection {
     ///     if index.name == "mail_fts" { search.filter = "folder <> 'trash'" }
     /// }
     /// ```
-    /// ``FullTextSearch/Hit/table`` and ``FullTextSearch/Hit/source`` tell which table a hit is from. The rules compare rows across
-    /// all tables:
+    /// ``FullTextSearch/Hit/table`` and ``FullTextSearch/Hit/indexPosition`` tell which table a hit is from. The rules compare rows
+    /// across all tables:
     /// - words: by the missing words. If a table's tokenizer finds fewer words in the text, the difference does not count
     ///   as missing;
     /// - typos, exactness and proximity: as in a single table;
@@ -39,13 +41,13 @@ extension Connection {
     ///   - adapt: changes the search for one table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms or
     ///     stop words. Facets with the same name are counted together. Default: no change.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables or too many, if a table is listed twice or belongs
-    ///   to another connection, and if `adapt` changes the text, the limit, the offset, the rules or `fewerWordsBelow`, or groups
-    ///   facets of the same name in different ways; the errors of ``FullTextIndex/search(_:)``; and what `adapt`
+    ///   to another connection, and if `adapt` changes the text, the limit, the offset, the rules or `dropTokensThreshold`, or
+    ///   groups facets of the same name in different ways; the errors of ``FullTextIndex/search(_:)``; and what `adapt`
     ///   throws.
     public func search(
         _ search: FullTextSearch, in indexes: [FullTextIndex],
         adapting adapt: (inout FullTextSearch, FullTextIndex) throws -> Void = { _, _ in }
-    ) throws -> FullTextSearch.Found {
+    ) throws -> FullTextSearch.Results {
         guard (1...16).contains(indexes.count) else {
             throw DatabaseError.invalidArgument("a search reads from 1 to 16 full-text tables, not \(indexes.count)")
         }
@@ -66,7 +68,9 @@ extension Connection {
             var own = search
             try adapt(&own, index)
             guard own.hasSameHits(as: search) else {
-                throw DatabaseError.invalidArgument("text, limit, offset, rules and fewerWordsBelow must be the same in all tables")
+                throw DatabaseError.invalidArgument(
+                    "text, limit, offset, rankingRules and dropTokensThreshold must be the same in all tables"
+                )
             }
             for (name, grouping) in own.facets {
                 if let other = groups[name], !other.hasSameGroups(as: grouping) {
@@ -88,8 +92,8 @@ extension Connection {
 extension FullTextSearch {
     /// Whether the options that must be the same for all tables are the same.
     fileprivate func hasSameHits(as other: FullTextSearch) -> Bool {
-        text.isSameText(as: other.text) && limit == other.limit && offset == other.offset && rules == other.rules
-            && fewerWordsBelow == other.fewerWordsBelow && query == nil && !isSorted
+        text.isSameText(as: other.text) && limit == other.limit && offset == other.offset && rankingRules == other.rankingRules
+            && dropTokensThreshold == other.dropTokensThreshold && query == nil && !isSorted
     }
 }
 

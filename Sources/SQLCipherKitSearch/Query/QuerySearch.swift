@@ -18,7 +18,7 @@ struct QuerySearch {
         query = try index.table.supported(search.query ?? .nothing)
     }
 
-    func found() throws -> FullTextSearch.Found {
+    func found() throws -> FullTextSearch.Results {
         var rows = try options.judged(matches())
         let total = rows.count
         let isWhole = total <= SearchRows.counted
@@ -32,16 +32,16 @@ struct QuerySearch {
             rows = try options.sorted(ids, by: terms).map { ($0, scores[$0] ?? 0) }
         }
         let page = rows.dropFirst(search.offset).prefix(search.limit)
-        var facets: [String: [FullTextSearch.Facet]] = [:]
+        var facets: [String: [FullTextSearch.FacetCount]] = [:]
         var isComplete = isWhole
         for (name, counts) in try options.facets(ids) {
             facets[name] = counts.facets
             if !counts.isComplete { isComplete = false }
         }
-        return FullTextSearch.Found(
+        return FullTextSearch.Results(
             hits: try options.shown.hits(page.map { SearchHits.Row(row: $0.row, score: $0.score) }, marker: marker(), source: 0),
             words: [], total: FullTextSearch.Total(count: total, isExact: search.facets.isEmpty || isComplete), facets: facets,
-            hasFewerWords: false)
+            hasDroppedTokens: false)
     }
 
     /// The rows that match and their scores.

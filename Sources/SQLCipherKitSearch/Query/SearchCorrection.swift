@@ -25,7 +25,7 @@ struct SearchCorrection {
 
     func suggestions(for text: String, limit: Int) throws -> [FullTextIndex.Term] {
         var search = FullTextSearch(text)
-        search.findsForms = false
+        search.usesStemming = false
         var slots = try SearchSlots(search, index)
         guard let last = slots.slots.last, last.isPrefix, last.tokens.count == 1, !last.isLeftOut else { return [] }
         slots.slots = [last]
@@ -104,7 +104,7 @@ struct SearchCorrection {
 
     func correctedText(_ text: String) throws -> String? {
         var search = FullTextSearch(text)
-        search.completion = .none
+        search.prefixMatching = .none
         var slots = try SearchSlots(search, index)
         try slots.findWords()
         var corrections: [Int: Candidates] = [:]

@@ -83,8 +83,8 @@ extension SQLExtension {
     /// let hits = try notes.search(search)
     /// ```
     /// If the function throws, the search fails with that error. Every connection that searches with the function needs it:
-    /// register it in ``DatabaseConfiguration/prepare``. Registering throws ``DatabaseError/Reason/invalidArgument`` if the name
-    /// does not have the form described here.
+    /// register it in ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` if the
+    /// name does not have the form described here.
     /// - Parameters:
     ///   - name: ASCII letters, digits and underscores, and no digit first, as FTS5's syntax requires.
     ///   - function: returns a hit's rank; smaller is better.

@@ -12,7 +12,7 @@ extension FullTextSearch {
         ///   - value: an SQL expression over the content table's columns that gives a number of 0 or more, such as an age in days:
         ///     `"julianday('now') - julianday(created)"`. Any other value leaves the relevance unchanged.
         ///   - half: the value at which the relevance is halved, a number above 0.
-        public init(_ value: SQL, half: Double) {
+        public init(_ value: SQL, halfLife half: Double) {
             self.value = value
             self.half = half
         }
@@ -32,7 +32,7 @@ extension FullTextSearch {
         ///     as 0.
         ///   - half: the value that has half of the maximum influence, a number above 0: that of a typical popular row.
         ///   - strength: the maximum influence, from 0 to 1,000. Default: 1, which at most doubles the relevance.
-        public init(_ value: SQL, half: Double, strength: Double = 1) {
+        public init(_ value: SQL, pivot half: Double, strength: Double = 1) {
             self.value = value
             self.half = half
             self.strength = strength

@@ -18,7 +18,7 @@ struct SearchHits {
         if let snippet = search.snippet, !(1...64).contains(snippet.words) {
             throw DatabaseError.invalidArgument("a snippet has from 1 to 64 words, not \(snippet.words)")
         }
-        if Set(search.highlights).count != Set(search.highlights.map { ExactText($0) }).count {
+        if Set(search.highlightedColumns).count != Set(search.highlightedColumns.map { ExactText($0) }).count {
             throw DatabaseError.invalidArgument("two columns to be highlighted have names that are equal as Swift strings")
         }
         self.search = search
@@ -28,8 +28,8 @@ struct SearchHits {
         } else {
             snippetColumns = []
         }
-        highlightColumns = try search.highlights.map(place)
-        let values = try search.columns.map(place)
+        highlightColumns = try search.highlightedColumns.map(place)
+        let values = try search.retrievedColumns.map(place)
         // A table that stores its own text may have numbers in it.
         let texts = (snippetColumns + highlightColumns).map { "CAST(f.\(index.columns[$0].quotedSQLIdentifier) AS TEXT)" }
         let shown = texts + values.map { "f.\(index.columns[$0].quotedSQLIdentifier)" }
@@ -61,23 +61,25 @@ struct SearchHits {
                         if let found, best.map({ found.score > $0.score }) ?? true { best = found }
                     }
                     snippet = best?.text
-                    for (number, name) in search.highlights.enumerated() {
+                    for (number, name) in search.highlightedColumns.enumerated() {
                         let place = snippetColumns.count + number
                         guard let marker, try !SQLCipherKitCore.Row._Column(row.handle, Int32(place)).isNull() else { continue }
                         highlights[name] = try row.withUnsafeBytes(at: place) { try marker.highlight($0, highlightColumns[number]) }
                     }
                     let first = snippetColumns.count + highlightColumns.count
-                    for place in search.columns.indices { values.append(try row[first + place]) }
+                    for place in search.retrievedColumns.indices { values.append(try row[first + place]) }
                 }
             }
-            if values.isEmpty { values = Array(repeating: .null, count: search.columns.count) }
+            if values.isEmpty { values = Array(repeating: .null, count: search.retrievedColumns.count) }
             let match = row.match
-            let columns = RowCopy(columnNames: search.columns, values: values, profile: index.table.connection.profile)
+            let columns = OwnedRow(columnNames: search.retrievedColumns, values: values, profile: index.table.connection.profile)
             return FullTextSearch.Hit(
-                source: source, table: index.table.name, rowID: row.row, score: row.score, words: Int(match?.words ?? 0),
-                typos: Int(match?.typos ?? 0), proximity: Int(match?.proximity ?? 0), column: Int(match?.column ?? 0),
-                exactness: Int(match?.exactness ?? 0), isPhrase: match.map { [0, 3].contains($0.phrase) && $0.words > 1 } ?? false,
-                snippet: snippet, highlights: highlights, columns: columns)
+                indexPosition: source, table: index.table.name, rowID: row.row, score: row.score,
+                matchedWordCount: Int(match?.words ?? 0), typoCount: Int(match?.typos ?? 0),
+                proximityDistance: Int(match?.proximity ?? 0), columnPositionSum: Int(match?.column ?? 0),
+                inexactness: Int(match?.exactness ?? 0),
+                isPhrase: match.map { [0, 3].contains($0.phrase) && $0.words > 1 } ?? false,
+                snippet: snippet, highlights: highlights, columnValues: columns)
         }
     }
 }

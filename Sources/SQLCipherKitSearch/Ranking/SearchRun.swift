@@ -32,14 +32,14 @@ struct SearchRun {
     }
 
     /// Searches, and takes operators for words if they leave no row with all words.
-    static func found(_ search: FullTextSearch, _ parts: [SearchPart]) throws -> FullTextSearch.Found {
+    static func found(_ search: FullTextSearch, _ parts: [SearchPart]) throws -> FullTextSearch.Results {
         var run = SearchRun(search, parts)
         let found = try run.found()
-        guard found.total.count == 0 || found.hasFewerWords, parts.contains(where: \.slots.hasKeywords) else { return found }
+        guard found.total.count == 0 || found.hasDroppedTokens, parts.contains(where: \.slots.hasKeywords) else { return found }
         func asWords(_ search: FullTextSearch) -> FullTextSearch {
             var search = search
             search.readsKeywords = false
-            search.fewerWordsBelow = 0
+            search.dropTokensThreshold = 0
             return search
         }
         var other = SearchRun(asWords(search), try parts.map { try SearchPart(asWords($0.search), $0.index) })
@@ -47,7 +47,7 @@ struct SearchRun {
         return words.total.count > 0 ? words : found
     }
 
-    private mutating func found() throws -> FullTextSearch.Found {
+    private mutating func found() throws -> FullTextSearch.Results {
         let needed = search.offset + search.limit
         let kept = max(needed, Self.fewest)
         var ranking: [Ranked] = []
@@ -71,20 +71,20 @@ struct SearchRun {
             complete = parts.reduce(0) { $0 + $1.total }
             while isShort(ranking), missing + 1 < words, !isSettled(ranking, needed, missing: missing + 1) {
                 // A walk leaves out rows that lack too much to be among the best; without that, rows with more words come first.
-                missing = search.rules.first == .words ? words - 1 : missing + 1
+                missing = search.rankingRules.first == .words ? words - 1 : missing + 1
                 ranking = try match(missing: missing, wanted: kept)
             }
         }
         let isEverything = words == 0 || (edits == 2 && (missing + 1 == words || !isShort(ranking)))
         // Rows that have a word only in another one, far from the others, let rows with fewer words follow, but have all.
-        let hasFewerWords = missing > 0 && complete < search.fewerWordsBelow
+        let hasFewerWords = missing > 0 && complete < search.dropTokensThreshold
         let understood = understoodWords
         guard isCounting else {
-            return FullTextSearch.Found(
+            return FullTextSearch.Results(
                 hits: try hits(Self.page(of: ranking, search)), words: understood,
                 total: FullTextSearch.Total(
                     count: parts.reduce(0) { $0 + $1.total }, isExact: isEverything && parts.allSatisfy(\.isComplete)),
-                facets: [:], hasFewerWords: hasFewerWords)
+                facets: [:], hasDroppedTokens: hasFewerWords)
         }
         // Counting works on copies, so that it changes neither the hits nor their marks.
         var counting = self
@@ -92,9 +92,9 @@ struct SearchRun {
         var isComplete = counting.parts.allSatisfy(\.isComplete)
         let facets = try counting.facets(&isComplete)
         let hits = search.isSorted ? try counting.sortedHits() : try hits(Self.page(of: ranking, search))
-        return FullTextSearch.Found(
+        return FullTextSearch.Results(
             hits: hits, words: understood, total: FullTextSearch.Total(count: total, isExact: isComplete), facets: facets,
-            hasFewerWords: hasFewerWords)
+            hasDroppedTokens: hasFewerWords)
     }
 
     private static func page<Row>(of rows: [Row], _ search: FullTextSearch) -> [Row] {
@@ -118,19 +118,19 @@ struct SearchRun {
         guard ranking.count >= needed, needed > 0 else { return needed == 0 }
         // A row with a typing error may cost less than one in which a word is typed otherwise.
         let last = ranking[needed - 1].match
-        return search.rules.prefix(2) != [.words, .typos] || (last.cost == 0 && last.typos < edits)
+        return search.rankingRules.prefix(2) != [.words, .typos] || (last.cost == 0 && last.typos < edits)
     }
 
     /// Whether rows that lack at least `missing` of the words can no longer be among the requested hits.
     private func isSettled(_ ranking: [Ranked], _ needed: Int, missing: Int) -> Bool {
         guard ranking.count >= needed, needed > 0 else { return false }
         let cost = Int(ranking[needed - 1].match.cost)
-        return search.rules.first == .words && parts.allSatisfy { $0.slots.leastCost(missing: missing) > cost }
+        return search.rankingRules.first == .words && parts.allSatisfy { $0.slots.leastCost(missing: missing) > cost }
     }
 
     /// Whether so few rows have all words, near one another or as typed, that others are shown too.
     private func isShort(_ ranking: [Ranked]) -> Bool {
-        ranking.count { $0.match.cost == 0 } < search.fewerWordsBelow
+        ranking.count { $0.match.cost == 0 } < search.dropTokensThreshold
     }
 
     // MARK: Rounds
@@ -215,7 +215,7 @@ struct SearchRun {
         return parts.reduce(0) { $0 + $1.counted }
     }
 
-    private func facets(_ isComplete: inout Bool) throws -> [String: [FullTextSearch.Facet]] {
+    private func facets(_ isComplete: inout Bool) throws -> [String: [FullTextSearch.FacetCount]] {
         var all: [String: FacetCounts] = [:]
         for part in parts {
             for (name, counts) in try part.facets() {

@@ -110,7 +110,7 @@ extension SearchSlots {
         defer { sqlcipherkit_answer_free(&answer) }
         // With an element more, an array has an address even if there are no rows.
         let led = only ?? judging?.only
-        let (only, rules) = ((led ?? []) + [0], search.rules.map(\.rawValue))
+        let (only, rules) = ((led ?? []) + [0], search.rankingRules.map(\.rawValue))
         let rc = question.with { question in
             weights.withUnsafeBufferPointer { weights in
                 places.withUnsafeBufferPointer { places in

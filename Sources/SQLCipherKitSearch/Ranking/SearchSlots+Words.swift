@@ -46,13 +46,13 @@ extension SearchSlots {
                 try add(stem ?? word, .exact, to: &slot)
             } else {
                 try add(word, .exact, to: &slot)
-                if search.findsForms, !slot.isQuoted, !slot.isExcluded, let stem { try findForms(word, stem, &slot) }
+                if search.usesStemming, !slot.isQuoted, !slot.isExcluded, let stem { try findForms(word, stem, &slot) }
             }
             for other in slot.others { try add(other, .synonym, to: &slot) }
             if slot.isPrefix { try findCompletions(word, typos: 0, &slot) }
             if slot.isPrefix, index.isStemmed {
                 for stem in EnglishEndings.stems(beginning: word) { try add(stem, .form, to: &slot) }
-            } else if slot.isPrefix, search.findsForms, slot.alternatives.isEmpty, !index.hasTrigrams {
+            } else if slot.isPrefix, search.usesStemming, slot.alternatives.isEmpty, !index.hasTrigrams {
                 // A form that the index lacks, half typed: `bakin`.
                 for form in try forms(of: Set(EnglishEndings.stems(beginning: word))) {
                     slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
@@ -226,8 +226,8 @@ extension SearchSlots {
         let before = slot.alternatives.count
         guard !slot.isQuoted, slot.tokens.count == 1 else { return false }
         let word = slot.tokens[0]
-        if edits == 1, !slot.isPrefix, search.completion == .everyWord { try findCompletions(word, typos: 1, &slot) }
-        let allowed = slot.letters >= search.typos.twoFrom ? 2 : slot.letters >= search.typos.oneFrom ? 1 : 0
+        if edits == 1, !slot.isPrefix, search.prefixMatching == .everyWord { try findCompletions(word, typos: 1, &slot) }
+        let allowed = slot.letters >= search.typoTolerance.twoFrom ? 2 : slot.letters >= search.typoTolerance.oneFrom ? 1 : 0
         if slot.mayHaveTypos, edits <= allowed {
             let first = slot.letters >= 5 && edits == 1 ? 1 : -1
             var answer = try index.terms(near: word, edits: edits, first: first, isPrefix: slot.isPrefix, pages: Bound.typoPages)
@@ -252,7 +252,7 @@ extension SearchSlots {
             }
             if found.count > Bound.typos { isComplete = false }
             let isUnknown = slot.alternatives.allSatisfy { $0.typos > 0 }
-            if edits == 1, isUnknown, search.findsForms, !index.isStemmed, !index.hasTrigrams {
+            if edits == 1, isUnknown, search.usesStemming, !index.isStemmed, !index.hasTrigrams {
                 try findForms(mistyped: word, near: found, &slot)
             }
         }

@@ -87,7 +87,7 @@ struct SearchSlots {
         let typed = SearchText(search.text, columns: index.columns, readsKeywords: search.readsKeywords)
         hasKeywords = typed.hasKeywords
         let words = try typed.parts.enumerated().map { number, part in
-            let isLast = number == typed.parts.count - 1 && typed.isOpen && search.completion != .none
+            let isLast = number == typed.parts.count - 1 && typed.isOpen && search.prefixMatching != .none
             return try read(part, isPrefix: part.isPrefix || isLast)
         }
         for clause in typed.clauses {

@@ -6,9 +6,10 @@ extension SQLExtension {
     /// A tokenizer under a name, for ``FTS5Tokenizer/custom(_:arguments:)``. Registering another one under the same name replaces
     /// it for tables that are opened afterwards.
     ///
-    /// Every connection that reads or writes the table needs the tokenizer: register it in ``DatabaseConfiguration/prepare``.
-    /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or contains a NUL character.
-    public static func tokenizer(_ tokenizer: some FTS5TextTokenizer, as name: String) -> SQLExtension {
+    /// Every connection that reads or writes the table needs the tokenizer: register it in
+    /// ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is
+    /// empty or contains a NUL character.
+    public static func tokenizer(_ tokenizer: some FTS5CustomTokenizer, as name: String) -> SQLExtension {
         SQLExtension { connection throws(DatabaseError) in
             try connection.installTokenizer(name) { _, _ in TextTokenizerInstance(tokenizer) }
         }
@@ -21,7 +22,7 @@ extension SQLExtension {
     /// ```
     /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
     /// ``tokenizer(_:as:)``, which ignores the arguments.
-    public static func tokenizer<Tokenizer: FTS5TextTokenizer>(
+    public static func tokenizer<Tokenizer: FTS5CustomTokenizer>(
         as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Tokenizer
     ) -> SQLExtension {
         SQLExtension { connection throws(DatabaseError) in
@@ -34,7 +35,7 @@ extension SQLExtension {
     /// try db.register(.tokenFilter(Lemmas(base: .unicode61()), as: "lemmas"))
     /// try db.create(FTS5Table("note_fts", columns: ["body"], tokenizer: .custom("lemmas")))
     /// ```
-    /// Every connection that reads or writes the table needs the filter: register it in ``DatabaseConfiguration/prepare``.
+    /// Every connection that reads or writes the table needs the filter: register it in ``DatabaseConfiguration/prepareDatabase``.
     /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or contains a NUL character.
     public static func tokenFilter<Filter: FTS5TokenFilter>(_ filter: Filter, as name: String) -> SQLExtension {
         tokenFilter(as: name) { _ in filter }
@@ -103,7 +104,7 @@ private class TokenizerInstance {
     func run(_ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose, _ tokens: inout FTS5Token.Sink) throws {}
 }
 
-private final class TextTokenizerInstance<Tokenizer: FTS5TextTokenizer>: TokenizerInstance {
+private final class TextTokenizerInstance<Tokenizer: FTS5CustomTokenizer>: TokenizerInstance {
     let tokenizer: Tokenizer
     init(_ tokenizer: Tokenizer) { self.tokenizer = tokenizer }
 

@@ -11,7 +11,7 @@ import SQLCipherKitCore
 /// try db.register(.cjkTokenizer(as: "cjk"))
 /// try db.create(FTS5Table("doc", columns: ["text"], tokenizer: .custom("cjk")))
 /// ```
-package struct FTS5CJKTokenizer: FTS5TextTokenizer {
+package struct FTS5CJKTokenizer: FTS5CustomTokenizer {
     /// Creates a tokenizer that removes diacritics and vowel signs.
     package init() {}
 

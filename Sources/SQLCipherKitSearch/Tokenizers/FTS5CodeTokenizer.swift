@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 /// See ``SQLExtension/codeTokenizer(as:)``.
-package struct FTS5CodeTokenizer: FTS5TextTokenizer {
+package struct FTS5CodeTokenizer: FTS5CustomTokenizer {
     /// Creates a tokenizer.
     package init() {}
 

@@ -133,7 +133,7 @@ extension Connection {
 }
 
 /// The package's own tokenizers and filters, each under a name for ``FTS5Tokenizer/custom(_:arguments:)``. Every connection that
-/// reads or writes the table needs it: register it in ``DatabaseConfiguration/prepare``.
+/// reads or writes the table needs it: register it in ``DatabaseConfiguration/prepareDatabase``.
 extension SQLExtension {
     /// Leaves words without a meaning of their own, such as `the` and `of`, out of the index and out of queries.
     /// ```swift

@@ -115,19 +115,19 @@ struct FacetCounts {
     }
 
     /// The groups in their documented order.
-    var facets: [FullTextSearch.Facet] {
+    var facets: [FullTextSearch.FacetCount] {
         if case .ranges(let bounds) = grouping.kind {
             return ranges.enumerated().map { place, count in
                 let lower = place == 0 ? -.infinity : bounds[place - 1]
                 let upper = place == bounds.count ? .infinity : bounds[place]
-                return FullTextSearch.Facet(value: place == 0 ? .null : .real(lower), count: count, range: lower..<upper)
+                return FullTextSearch.FacetCount(value: place == 0 ? .null : .real(lower), count: count, range: lower..<upper)
             }
         }
         let sorted = entries.sorted { a, b in
             if case .dates = grouping.kind { return a.value.order > b.value.order }
             return a.value.count == b.value.count ? a.key.isSorted(before: b.key) : a.value.count > b.value.count
         }
-        return sorted.prefix(grouping.limit).map { FullTextSearch.Facet(value: $0.key, count: $0.value.count, range: nil) }
+        return sorted.prefix(grouping.limit).map { FullTextSearch.FacetCount(value: $0.key, count: $0.value.count, range: nil) }
     }
 }
 

@@ -11,7 +11,7 @@ import SQLCipherKitCore
 /// ```swift
 /// var search = FullTextSearch("quikc bro")
 /// search.filter = "year > \(2010)"
-/// search.highlights = ["title"]
+/// search.highlightedColumns = ["title"]
 /// let recent = try notes.search(search)
 /// ```
 /// In the text, `"two words"` is a phrase that is matched exactly, `-word` and `NOT word` exclude a word, `one OR two` matches
@@ -23,7 +23,7 @@ import SQLCipherKitCore
 public struct FullTextSearch: Sendable {
     /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
     /// sorted by row id, the newest first, so that pages fit together.
-    public enum Rule: Int32, Hashable, Sendable {
+    public enum RankingRule: Int32, Hashable, Sendable {
         /// Rows that lack fewer of the words come first, each counted by its rarity. If all others stand side by side, in any
         /// order, and are at least twice as many, a missing word counts a fifth in the first column and half in any other. A word
         /// that the row has only as another one, with three or more words between it and the others, counts a fifth of a missing
@@ -58,24 +58,24 @@ public struct FullTextSearch: Sendable {
     ///
     /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
     /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
-    public struct Typos: Hashable, Sendable {
+    public struct TypoTolerance: Hashable, Sendable {
         package var oneFrom: Int
         package var twoFrom: Int
 
         /// - Parameters:
         ///   - oneFrom: the minimum number of letters of a word that may have one error. Default: 4.
         ///   - twoFrom: the minimum number of letters of a word that may have two errors. Default: 8.
-        public init(oneFrom: Int = 4, twoFrom: Int = 8) {
+        public init(oneTypoFrom oneFrom: Int = 4, twoTyposFrom twoFrom: Int = 8) {
             self.oneFrom = oneFrom
             self.twoFrom = twoFrom
         }
 
         /// No typing errors.
-        public static let none = Typos(oneFrom: .max, twoFrom: .max)
+        public static let none = TypoTolerance(oneTypoFrom: .max, twoTyposFrom: .max)
     }
 
     /// Which words are treated as prefixes, so that longer words match too.
-    public enum Completion: Hashable, Sendable {
+    public enum PrefixMatching: Hashable, Sendable {
         /// None.
         case none
         /// The last one, unless a space follows it: the word that is being typed.
@@ -142,8 +142,8 @@ public struct FullTextSearch: Sendable {
     /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a beginning.
     public var text: String
     /// A query in FTS5's own terms, which is searched for instead of the text. Its words are found as FTS5 finds them, and hits are
-    /// ordered by bm25: ``rules``, ``typos``, ``completion``, ``findsForms``, ``synonyms``, ``stopWords`` and ``fewerWordsBelow``
-    /// have no effect. Default: none.
+    /// ordered by bm25: ``rankingRules``, ``typoTolerance``, ``prefixMatching``, ``usesStemming``, ``synonyms``, ``stopWords`` and
+    /// ``dropTokensThreshold`` have no effect. Default: none.
     public var query: FTS5Query?
     /// The maximum number of hits. Together with ``offset`` at most 10,000. Default: 20.
     public var limit: Int
@@ -157,36 +157,36 @@ public struct FullTextSearch: Sendable {
     /// The passage to show with each hit. Default: 16 words of the best-matching column.
     public var snippet: Snippet? = .best()
     /// Columns that each hit contains in full, with the words found marked. Default: none.
-    public var highlights: [String] = []
+    public var highlightedColumns: [String] = []
     /// Columns of the full-text table whose values each hit contains. Default: none.
-    public var columns: [String] = []
+    public var retrievedColumns: [String] = []
     /// The weight of each column, in the columns' order, from -1e15 to 1e15; missing weights are 1. Default: all 1.
     public var weights: [Double] = []
     /// The ranking rules, in order. Default: words, typos, phrase, column, exactness, proximity, relevance.
-    public var rules: [Rule] = [.words, .typos, .phrase, .column, .exactness, .proximity, .relevance]
+    public var rankingRules: [RankingRule] = [.words, .typos, .phrase, .column, .exactness, .proximity, .relevance]
     /// How many typing errors a word may have. Default: one from 4 letters, two from 8 letters.
-    public var typos = Typos()
+    public var typoTolerance = TypoTolerance()
     /// Which words are treated as prefixes. Default: every word.
-    public var completion = Completion.everyWord
+    public var prefixMatching = PrefixMatching.everyWord
     /// Whether an English word also finds its other forms: the words of the index with the same Porter stem. An index with the
     /// tokenizer ``FTS5Tokenizer/porter(_:)`` has only stems, so there it always does. Default: yes.
-    public var findsForms = true
+    public var usesStemming = true
     /// Synonyms of typed words. Default: none.
     public var synonyms: [Synonym] = []
     /// Words that a row need not have if other words are typed as well. Default: none.
     public var stopWords: Set<String> = []
     /// If fewer rows than this have all words, rows without one or more of them are shown too. 0 never shows them. A row that has a
     /// word only in another form or with a typing error, far from the others, does not count. Default: 5.
-    public var fewerWordsBelow = 5
+    public var dropTokensThreshold = 5
     /// How relevance is reduced according to a value of the row, such as its age. Default: not at all.
     public var decay: Decay?
     /// How relevance is increased according to a value of the row, such as its number of readers. Default: not at all.
     public var popularity: Popularity?
     /// The groups in which the rows found are counted, each facet under a name of your choice, such as
-    /// `["tag": .elements("tags")]`: see ``Found/facets``. At most 16 facets. Default: none.
+    /// `["tag": .elements("tags")]`: see ``Results/facets``. At most 16 facets. Default: none.
     public var facets: [String: Grouping] = [:]
     /// Whether all rows are counted, including those with typing errors even if there are enough hits without, so that
-    /// ``Found/total`` is the same on each page. A search with ``facets`` always counts all rows. Default: no.
+    /// ``Results/total`` is the same on each page. A search with ``facets`` always counts all rows. Default: no.
     public var countsAll = false
     /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It
     /// receives the weights as its arguments. Default: `bm25`.
@@ -214,7 +214,7 @@ extension HighlightedText: ExpressibleByStringLiteral {
 
 extension FullTextSearch {
     /// The result of a search.
-    public struct Found: Sendable {
+    public struct Results: Sendable {
         /// The hits, best first.
         public let hits: [Hit]
         /// How each word was understood, in the order of the text; empty for an ``FTS5Query``.
@@ -223,10 +223,10 @@ extension FullTextSearch {
         /// ``FullTextSearch/countsAll`` or facets.
         public let total: Total
         /// How many of these rows are in each group, by the names in ``FullTextSearch/facets``.
-        public let facets: [String: [Facet]]
-        /// Whether too few rows have all words (see ``FullTextSearch/fewerWordsBelow``), in whatever form, so that rows without one
-        /// or more of them were looked for too. ``Hit/words`` tells how many a hit has.
-        public let hasFewerWords: Bool
+        public let facets: [String: [FacetCount]]
+        /// Whether too few rows have all words (see ``FullTextSearch/dropTokensThreshold``), in whatever form, so that rows without
+        /// one or more of them were looked for too. ``Hit/matchedWordCount`` tells how many a hit has.
+        public let hasDroppedTokens: Bool
     }
 
     /// A number of rows found, or a lower bound of it. Its description is `17`, or `17+` for a lower bound.
@@ -249,7 +249,7 @@ extension FullTextSearch {
         }
 
         /// The position of the row's index in the list of indexes searched, starting at 0; always 0 in a search of one index.
-        public let source: Int
+        public let indexPosition: Int
         /// The name of the full-text table.
         public let table: String
         /// The row id. With synchronised external content and an `INTEGER PRIMARY KEY`, it is that key.
@@ -258,41 +258,41 @@ extension FullTextSearch {
         /// hits of one search.
         public let score: Double
         /// How many of the typed words the row has. This and what follows of the rules is 0 for an ``FTS5Query``.
-        public let words: Int
+        public let matchedWordCount: Int
         /// The total number of typing errors in its words.
-        public let typos: Int
+        public let typoCount: Int
         /// The sum of the distances between neighbouring words, each from 0 to 2.
-        public let proximity: Int
+        public let proximityDistance: Int
         /// The sum, over all words, of the position of the column with the word. The first column in the order of
-        /// ``FullTextSearch/Rule/column`` counts 0. If all words stand side by side, their column counts.
-        public let column: Int
+        /// ``FullTextSearch/RankingRule/column`` counts 0. If all words stand side by side, their column counts.
+        public let columnPositionSum: Int
         /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
         /// begins with it, 3 for a word with a typing error, and 4 for a longer word or another form of that. Where the rules look
         /// at the column first, only what is in that column counts. 1 more if all stand side by side, and the row has better ones
         /// only elsewhere.
-        public let exactness: Int
+        public let inexactness: Int
         /// Whether the row has all of several words side by side, as they were typed or in other forms.
         public let isPhrase: Bool
         /// The passage with the most of the words, marked; nil if no snippet was requested or the table has no text.
         public let snippet: HighlightedText?
-        /// Whole columns with the words marked, by the names in ``FullTextSearch/highlights``.
+        /// Whole columns with the words marked, by the names in ``FullTextSearch/highlightedColumns``.
         public let highlights: [String: HighlightedText]
-        /// The values of ``FullTextSearch/columns``.
-        public let columns: RowCopy
+        /// The values of ``FullTextSearch/retrievedColumns``.
+        public let columnValues: OwnedRow
 
         /// Identifies the hit among the hits of one search.
-        public var id: some Hashable & Sendable { Place(source: source, rowID: rowID) }
+        public var id: some Hashable & Sendable { Place(source: indexPosition, rowID: rowID) }
 
-        /// The value of one of ``FullTextSearch/columns``.
+        /// The value of one of ``FullTextSearch/retrievedColumns``.
         /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
         ///   ``DatabaseError/Reason/typeMismatch``.
         public subscript<T: SQLValueConvertible>(column: String) -> T {
-            get throws(DatabaseError) { try columns[column] }
+            get throws(DatabaseError) { try columnValues[column] }
         }
     }
 
     /// A hit and the record it belongs to.
-    public struct Match<Record> {
+    public struct RecordHit<Record> {
         /// The record, read from the content table.
         public let record: Record
         /// The hit.
@@ -300,7 +300,7 @@ extension FullTextSearch {
     }
 
     /// A value, or a group of values, and the number of hits that have it.
-    public struct Facet: Hashable, Sendable {
+    public struct FacetCount: Hashable, Sendable {
         /// The value. For dates, it is the interval's name as text; for ranges, the lower bound, or NULL for the first range.
         public let value: SQLValue
         /// The number of hits.
@@ -375,4 +375,4 @@ extension FullTextSearch.Word {
     }
 }
 
-extension FullTextSearch.Match: Sendable where Record: Sendable {}
+extension FullTextSearch.RecordHit: Sendable where Record: Sendable {}

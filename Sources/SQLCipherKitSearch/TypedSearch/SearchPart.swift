@@ -41,7 +41,7 @@ struct SearchPart {
         }
         let budget = SearchSlots.Budget.round(missing: missing, of: slots)
         let last = count > 0 && matches.count >= count ? Int(matches[count - 1].cost) : .max
-        let most = search.rules.first == .words && count > 0 ? last : nil
+        let most = search.rankingRules.first == .words && count > 0 ? last : nil
         let answer = try slots.match(minimum: minimum, wanted: count, budget, options.rows, most: most)
         add(answer, count)
         isWalkComplete = answer.isComplete

@@ -12,7 +12,7 @@
     /// `If-Match` and `If-None-Match` for `PUT`
     /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>), or there must never be two writers: see
     /// ``conditions``. An object larger than ``partSize`` is stored in parts.
-    public struct S3Store: ReplicaStore {
+    public struct S3Store: ObjectStore {
         /// How a bucket is named in a request.
         public enum Addressing: Hashable, Sendable {
             /// In the host's name, as Amazon wants it.
@@ -91,8 +91,8 @@
                 configuration: configuration)
         }
 
-        public func list(prefix: String) async throws -> [ReplicaObject.Info] {
-            var objects: [ReplicaObject.Info] = [], token: String?, pages = 0
+        public func list(prefix: String) async throws -> [StoredObject.Info] {
+            var objects: [StoredObject.Info] = [], token: String?, pages = 0
             repeat {
                 var query = [("list-type", "2"), ("prefix", self.prefix + prefix)]
                 if let token { query.append(("continuation-token", token)) }
@@ -102,27 +102,27 @@
                 objects += page.objects.compactMap { object in
                     guard object.name.utf8.starts(with: self.prefix.utf8) else { return nil }
                     let name = String(object.name.dropFirst(self.prefix.count))
-                    return name == ConditionsProof.name ? nil : ReplicaObject.Info(name: name, size: object.size)
+                    return name == ConditionsProof.name ? nil : StoredObject.Info(name: name, size: object.size)
                 }
                 token = page.continuation
                 // A page has a thousand names, but for the last one and for servers that have reasons of their own.
                 pages += 1
-                guard objects.count <= ReplicaObject.largestCount, pages <= 2000 else {
+                guard objects.count <= StoredObject.largestCount, pages <= 2000 else {
                     throw DatabaseError.unavailableStore("the store lists more objects than a replica stores")
                 }
             } while token != nil
             return objects
         }
 
-        public func get(_ name: String) async throws -> ReplicaObject? {
+        public func get(_ name: String) async throws -> StoredObject? {
             let response = try await send("GET", name)
             if response.status == 404 { return nil }
             guard response.status == 200, let version = response.version else { throw response.error }
-            return ReplicaObject(bytes: response.bytes, version: version)
+            return StoredObject(bytes: response.bytes, version: version)
         }
 
         @discardableResult
-        public func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+        public func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
             guard condition == .always else { return try await putConditionally(name, bytes, condition) }
             if bytes.count > usedPartSize { return try await putParts(name, bytes) }
             return try await putWhole(name, bytes)
@@ -172,7 +172,7 @@
             case client
         }
 
-        func putConditionally(_ name: String, _ bytes: [UInt8], _ condition: ReplicaObject.Condition) async throws -> String? {
+        func putConditionally(_ name: String, _ bytes: [UInt8], _ condition: StoredObject.Condition) async throws -> String? {
             guard conditions == .server else {
                 let present = try await send("HEAD", name)
                 guard present.status == 200 || present.status == 404 else { throw present.error }
@@ -192,7 +192,7 @@
             return version
         }
 
-        private static func headers(_ condition: ReplicaObject.Condition) -> [String: String] {
+        private static func headers(_ condition: StoredObject.Condition) -> [String: String] {
             switch condition {
             case .always: [:]
             case .isAbsent: ["if-none-match": "*"]
@@ -204,7 +204,7 @@
         private func proveConditions() async throws {
             if proof.isGiven { return }
             let text = Array("Not stored twice: the server checks conditions.\n".utf8), name = ConditionsProof.name
-            func isStored(_ condition: ReplicaObject.Condition, _ header: String) async throws -> Bool {
+            func isStored(_ condition: StoredObject.Condition, _ header: String) async throws -> Bool {
                 let response = try await send("PUT", name, [], Self.headers(condition), text)
                 switch response.status {
                 case 412: return false
@@ -385,7 +385,7 @@
         private func answer(to request: HTTPClientRequest, isObject: Bool, _ seconds: Int64) async throws -> Response {
             let response = try await client.client.execute(request, timeout: .seconds(seconds))
             // A list has a thousand names of at most a kilobyte; other answers have a name or an error.
-            let limit = request.method != .GET ? 1 << 20 : isObject ? ReplicaObject.largestSize : 16 << 20
+            let limit = request.method != .GET ? 1 << 20 : isObject ? StoredObject.largestSize : 16 << 20
             let content = try await response.body.collect(upTo: limit)
             if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), request.method == .GET,
                 length != content.readableBytes

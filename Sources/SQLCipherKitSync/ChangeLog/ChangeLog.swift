@@ -4,7 +4,7 @@ import SQLCipherKitCore
 /// A log of changes, kept in the database itself, that synchronises copies of the database, each of which can be edited offline.
 ///
 /// ```swift
-/// let log = try ChangeLog(db, tables: ["note", "tag"], peer: "laptop")
+/// let log = try ChangeLog(db, tables: ["note", "tag"], localPeer: "laptop")
 /// try log.write { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
 ///
 /// let message = try log.changes(since: positionOfPhone)   // on the laptop
@@ -18,10 +18,10 @@ import SQLCipherKitCore
 /// rules.
 ///
 /// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
-/// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``SharedDatabase`` can create its own.
+/// connection's thread. Creating a `ChangeLog` costs a few queries, so each closure of a ``DatabaseWriter`` can create its own.
 public final class ChangeLog {
     /// How to merge two changes to the same row, if neither peer knew of the other's change.
-    public enum Rule: String, Hashable, Codable, Sendable {
+    public enum MergePolicy: String, Hashable, Codable, Sendable {
         /// For each column, the later change wins. Changes to different columns of a row are both kept.
         case column
         /// The later change wins, with all its columns. For columns that belong together, such as a position's coordinates.
@@ -31,11 +31,11 @@ public final class ChangeLog {
     /// The connection.
     public let connection: Connection
     /// The name of this copy. ``rename(to:)`` changes it.
-    public private(set) var peer: String
-    /// Which triggers run in ``receive(_:)``. Default: ``Changeset/Triggers/quiet``, because the changes already
+    public private(set) var localPeer: String
+    /// Which triggers run in ``receive(_:)``. Default: ``Changeset/Triggers/essentialOnly``, because the changes already
     /// contain what triggers wrote to logged tables. To run triggers that write to other tables, name the ones that must not run:
-    /// `.without(["log_new"])`.
-    public var triggers = Changeset.Triggers.quiet
+    /// `.except["log_new"])`.
+    public var triggers = Changeset.Triggers.essentialOnly
 
     /// What is done with changes that were made outside of ``write(_:)``. Default: ``OutsideChanges/logged``.
     public var outsideChanges = OutsideChanges.logged
@@ -49,7 +49,7 @@ public final class ChangeLog {
     }
 
     private let wanted: [String]
-    private let rules: [SQLName: Rule]
+    private let rules: [SQLName: MergePolicy]
     fileprivate let store: ChangeLogStore
     /// The system's time, for the clock.
     package var now: () -> Date = { Date() }
@@ -71,7 +71,9 @@ public final class ChangeLog {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name or a table that does not meet these requirements, or a rule
     ///   for a table that is not logged; ``DatabaseError/Reason/misuse`` if the log belongs to another peer and `peer` has not been
     ///   registered there; ``ResultCode/schema`` for a log that another version of this package has made in another form.
-    public init(_ db: Connection, tables: [String], peer: String, rules: [String: Rule] = [:]) throws(DatabaseError) {
+    public init(
+        _ db: Connection, tables: [String], localPeer peer: String, mergePolicies rules: [String: MergePolicy] = [:]
+    ) throws(DatabaseError) {
         guard peer.isPeerName else {
             throw Self.invalidPeerName
         }
@@ -79,7 +81,7 @@ public final class ChangeLog {
             throw DatabaseError.invalidArgument("there is a rule for \(unknown), which is not among the logged tables")
         }
         connection = db
-        self.peer = peer
+        self.localPeer = peer
         wanted = tables
         self.rules = Dictionary(rules.map { (SQLName($0.key), $0.value) }) { first, _ in first }
         store = ChangeLogStore(db: db)
@@ -109,25 +111,27 @@ public final class ChangeLog {
                 code: .schema,
                 message: "the change log in the database is of another version of change logs: ChangeLog.delete(from:) removes it")
         }
-        if owner == peer { return }
+        if owner == localPeer { return }
         if let owner {
             let members = try store.members()
-            guard members[peer] == false, try store.ownPosition(of: owner).sequence(of: peer) == 0 else {
+            guard members[localPeer] == false, try store.ownPosition(of: owner).sequence(of: localPeer) == 0 else {
                 throw .misuse(
-                    "the log belongs to the peer \(owner): before the database is copied for \(peer), call add(peer:) there")
+                    "the log belongs to the peer \(owner): before the database is copied for \(localPeer), call add(peer:) there")
             }
-            try store.setPosition(try store.ownPosition(of: owner), of: peer)
+            try store.setPosition(try store.ownPosition(of: owner), of: localPeer)
         } else {
             try connection.main.requireKeys(wanted, for: Self.name)
         }
         try store.setState("format", to: .integer(Int64(ChangeLogStore.format)))
-        try store.setState("peer", to: .text(peer))
-        try store.add(member: peer, at: ChangeStamp.tick(after: 0, now: now()))
+        try store.setState("peer", to: .text(localPeer))
+        try store.add(member: localPeer, at: ChangeStamp.tick(after: 0, now: now()))
     }
 
     private func keepSettings(_ tables: LoggedTables) throws {
         let chosen = tables.all.filter { rules[SQLName($0.name)] != nil }.map { ($0.name, $0.rule) }
-        try store.keep(Settings(peer: peer, tables: tables.all.map(\.name), rules: Dictionary(uniqueKeysWithValues: chosen)))
+        try store.keep(
+            Settings(localPeer: localPeer, tables: tables.all.map(\.name), mergePolicies: Dictionary(uniqueKeysWithValues: chosen))
+        )
     }
 
     fileprivate var schemaVersion: Int {
@@ -184,7 +188,7 @@ public final class ChangeLog {
                 for table in try tables().all {
                     try table.identity.requireValues(in: db.main, for: Self.name)
                     let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
-                    let rows = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
+                    let rows = try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
                     for row in rows {
                         let key = table.keyPlaces.map { row.values[$0] }
                         let known = try store.row(table, key)
@@ -204,11 +208,11 @@ public final class ChangeLog {
     /// How the log of a database was opened last.
     public struct Settings: Hashable, Codable, Sendable {
         /// The name of the copy.
-        public let peer: String
+        public let localPeer: String
         /// The logged tables.
         public let tables: [String]
         /// The rules that are not the default, by table.
-        public let rules: [String: Rule]
+        public let mergePolicies: [String: MergePolicy]
     }
 
     /// Returns how the log of a database was opened last; nil if there is none.
@@ -250,7 +254,7 @@ extension ChangeLog {
     private func append(_ draft: ChangeLogDraft, _ keys: ChangeLogKeys) throws {
         if draft.count == 0 { return }
         let tables = try tables(), position = try position
-        let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock(at: position), now: now()), peer: peer)
+        let stamp = ChangeStamp(clock: ChangeStamp.tick(after: try store.clock(at: position), now: now()), peer: localPeer)
         // Whatever is known of an inserted row, its insert is later.
         let inserted = try store.state(ChangeLogRow(insert: stamp))
         var bases = draft.forms.allSatisfy { $0.kind == .insert } ? [] : [Int32](repeating: 0, count: draft.count)
@@ -274,7 +278,7 @@ extension ChangeLog {
             bases[place] = last.base
             return last.state
         }
-        try append(draft.coded(bases, stamps), at: stamp.clock, after: position.sequence(of: peer))
+        try append(draft.coded(bases, stamps), at: stamp.clock, after: position.sequence(of: localPeer))
     }
 
     /// - Returns: the insert of a row, and what is known of the row after a change.
@@ -295,7 +299,7 @@ extension ChangeLog {
 
     /// Adds an entry of this peer. Its rows have been stamped already.
     private func append(_ bytes: Data, at clock: Int64, after last: Int64) throws {
-        let entry = ChangeLogEntry(peer: peer, sequence: last + 1, clock: clock, identity: identity(), bytes: bytes)
+        let entry = ChangeLogEntry(peer: localPeer, sequence: last + 1, clock: clock, identity: identity(), bytes: bytes)
         try store.insert(entry)
     }
 }
@@ -383,7 +387,7 @@ extension ChangeLog {
 extension ChangeLog {
     /// The last entry of each peer that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
     /// - Throws: ``DatabaseError``.
-    public var position: Position { get throws(DatabaseError) { try store.ownPosition(of: peer) } }
+    public var position: Position { get throws(DatabaseError) { try store.ownPosition(of: localPeer) } }
 
     /// The last known position of another peer, from its own messages and those of others; nil for an unknown or a removed peer.
     /// - Throws: ``DatabaseError``.
@@ -394,11 +398,11 @@ extension ChangeLog {
     /// The other known peers, sorted by name: registered ones, senders of received messages, and the peers that those senders know.
     /// - Throws: ``DatabaseError``.
     public var peers: [String] {
-        get throws(DatabaseError) { try store.members().filter { !$0.value && $0.key != peer }.map(\.key).sorted() }
+        get throws(DatabaseError) { try store.members().filter { !$0.value && $0.key != localPeer }.map(\.key).sorted() }
     }
 
-    /// Registers a peer, so that ``prune(patience:)`` keeps the entries that it lacks. Call this before you copy the database for a
-    /// new peer: the copy can then be opened under that name. Registering a peer again has no effect.
+    /// Registers a peer, so that ``prune(gracePeriod:)`` keeps the entries that it lacks. Call this before you copy the
+    /// database for a new peer: the copy can then be opened under that name. Registering a peer again has no effect.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for that of a removed peer.
     public func add(peer name: String) throws(DatabaseError) {
         try DatabaseError.typed {
@@ -414,13 +418,15 @@ extension ChangeLog {
         }
     }
 
-    /// Removes a peer that will not come back, so that ``prune(patience:)`` no longer waits for it. This peer's next messages tell
-    /// the others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy of another
-    /// peer's database, under a new name.
+    /// Removes a peer that will not come back, so that ``prune(gracePeriod:)`` no longer waits for it. This peer's next
+    /// messages tell the others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy
+    /// of another peer's database, under a new name.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
     public func remove(peer name: String) throws(DatabaseError) {
         try DatabaseError.typed {
-            if name == peer || !name.isPeerName { throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here") }
+            if name == localPeer || !name.isPeerName {
+                throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here")
+            }
             try connection.transaction { _ in try store.remove(member: name) }
         }
     }
@@ -431,7 +437,7 @@ extension ChangeLog {
     /// memory.
     /// - Parameter position: the position that the other peer sent, or its last known one, ``position(of:)``. Default: that of a
     ///   copy without entries.
-    /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``wholeState()`` replaces
+    /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``snapshot()`` replaces
     ///   them;
     ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
     ///   use the same name or a copy was restored from a backup.
@@ -440,7 +446,7 @@ extension ChangeLog {
             try connection.transaction(.deferred) { db in
                 try lookOutside()
                 let own = try self.position
-                if position.sequence(of: peer) > own.sequence(of: peer) { throw Self.fork(peer) }
+                if position.sequence(of: localPeer) > own.sequence(of: localPeer) { throw Self.fork(localPeer) }
                 var since = Position(), entries: [ChangeLogEntry] = [], lacking = 0
                 for (origin, mark) in own.marks {
                     let theirs = position.marks[origin]
@@ -455,7 +461,7 @@ extension ChangeLog {
                 guard entries.count == lacking else {
                     throw DatabaseError(
                         code: .error, reason: .changesMissing,
-                        message: "entries that the peer lacks have been pruned: it needs wholeState(), or a copy of this database")
+                        message: "entries that the peer lacks have been pruned: it needs snapshot(), or a copy of this database")
                 }
                 // Each is later than those that it depends on.
                 entries.sort { $0.stamp < $1.stamp }
@@ -489,15 +495,15 @@ extension ChangeLog {
     /// Nothing is deleted while a peer is known to have entries that this one lacks.
     ///
     /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown then cannot
-    /// get the deleted entries, and needs a ``wholeState()``. Rows that it has inserted before are logged again, as if they were
+    /// get the deleted entries, and needs a ``snapshot()``. Rows that it has inserted before are logged again, as if they were
     /// inserted when they are received.
-    /// - Parameter patience: peers of which nothing was known for longer are not waited for. They too need a ``wholeState()`` when
-    ///   they come back; what they have changed meanwhile keeps its times. The keys and times of deleted rows are kept until they
-    ///   know of the deletes, or are removed. Default: nil, no limit.
+    /// - Parameter gracePeriod: peers of which nothing was known for longer are not waited for. They too need a
+    ///   ``snapshot()`` when they come back; what they have changed meanwhile keeps its times. The keys and times of deleted rows
+    ///   are kept until they know of the deletes, or are removed. Default: nil, no limit.
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
-    public func prune(patience: Duration? = nil) throws(DatabaseError) -> Int {
+    public func prune(gracePeriod patience: Duration? = nil) throws(DatabaseError) -> Int {
         try DatabaseError.typed {
             try connection.transaction { db in
                 store.begin()
@@ -510,7 +516,7 @@ extension ChangeLog {
                     let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
                     heard = try others.filter { try store.heard(of: $0) >= limit }
                 }
-                try store.setPosition(try position, of: peer)
+                try store.setPosition(try position, of: localPeer)
                 try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
                 return TransactionEnd.commit(db.changes)
             }
@@ -550,7 +556,7 @@ extension ChangeLog {
     ///
     /// The message is made in memory.
     /// - Throws: ``DatabaseError``.
-    public func wholeState() throws(DatabaseError) -> Message {
+    public func snapshot() throws(DatabaseError) -> Message {
         try DatabaseError.typed {
             try connection.transaction(.deferred) { db in
                 try lookOutside()
@@ -560,7 +566,7 @@ extension ChangeLog {
                     var part = ChangeLogState.Table(name: table.name, keyColumns: table.key, columns: table.others)
                     let names = (table.key + table.others).map(\.quotedSQLIdentifier).joined(separator: ", ")
                     try db.forEach(SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) { row in
-                        let values = try RowCopy(row: row).values
+                        let values = try OwnedRow(row: row).values
                         let key = Array(values.prefix(table.key.count))
                         if key.contains(.null) { return }
                         var known = try store.row(table, key)
@@ -584,9 +590,9 @@ extension ChangeLog {
     ) throws -> Message {
         var peers: [String: Position] = [:]
         let members = try store.members()
-        for (name, isRemoved) in members where !isRemoved && name != peer { peers[name] = try store.position(of: name) }
+        for (name, isRemoved) in members where !isRemoved && name != localPeer { peers[name] = try store.position(of: name) }
         return Message(
-            sender: peer, since: since, until: until, horizon: min(try store.horizon, until.latest), tables: try tables().all,
+            sender: localPeer, since: since, until: until, horizon: min(try store.horizon, until.latest), tables: try tables().all,
             peers: peers, removed: Set(members.filter(\.value).keys), entries: entries, state: state)
     }
 }
@@ -647,12 +653,12 @@ extension ChangeLog {
         try check(message, tables, own, resolvesForks)
         var old = try outdated(by: message, own)
         // Their numbers are not used again, as others may have the entries.
-        if !old.isEmpty { try store.setPosition(own, of: peer) }
+        if !old.isEmpty { try store.setPosition(own, of: localPeer) }
         for entry in old { try store.remove(entry) }
         let isOutdated = !old.isEmpty
         if resolvesForks, let last = try forked(by: message, own) {
-            old += try store.entries(of: peer, after: last.sequence)
-            try store.removeEntries(of: peer, after: last, for: peer)
+            old += try store.entries(of: localPeer, after: last.sequence)
+            try store.removeEntries(of: localPeer, after: last, for: localPeer)
             own = try position
         }
         let taken = try takeBack(old)
@@ -663,19 +669,19 @@ extension ChangeLog {
         let isNew = !own.includes(message.until)
         if let state = message.state, isNew || message.isMend {
             try merge.add(message, state, own: own)
-            try store.setPosition(own.merged(with: message.until), of: peer)
+            try store.setPosition(own.merged(with: message.until), of: localPeer)
         }
         try finish(&merge, new, taken, enforces)
         outcome = merge.outcome
         outcome.renewed += taken.count
         if isOutdated { try store.setState(ChangeLogStore.lacks, to: .integer(1)) }
         // Rows that it no longer has were deleted here, without a record.
-        if message.isWhole, isNew { try store.settle(upTo: message.horizon) }
+        if message.isSnapshot, isNew { try store.settle(upTo: message.horizon) }
         guard try position.includes(message.until) else { throw DatabaseError.malformedLog }
-        for name in message.removed where name != peer { try store.remove(member: name) }
+        for name in message.removed where name != localPeer { try store.remove(member: name) }
         let members = try store.members(), time = ChangeStamp.tick(after: 0, now: now())
         for (name, position) in message.peers.merging([message.sender: message.until], uniquingKeysWith: { $1 }) {
-            if name == peer || members[name] == true { continue }
+            if name == localPeer || members[name] == true { continue }
             let known = try store.position(of: name), merged = known.merged(with: position)
             try store.add(member: name, at: time)
             if merged != known { try store.setPosition(merged, of: name) }
@@ -690,35 +696,35 @@ extension ChangeLog {
         for entry in new { try merge.add(entry) }
         var clock = max(try store.clock(at: position), new.map(\.clock).max() ?? 0)
         if !taken.isEmpty {
-            let stamp = ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer)
+            let stamp = ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: localPeer)
             let changes = try renewed(taken, stamp, &merge)
             let last = max(
-                try position.sequence(of: peer), new.reduce(0) { $1.peer == peer ? max($0, $1.sequence) : $0 })
+                try position.sequence(of: localPeer), new.reduce(0) { $1.peer == localPeer ? max($0, $1.sequence) : $0 })
             let entry = ChangeLogEntry(
-                peer: peer, sequence: last + 1, clock: stamp.clock, identity: identity(), bytes: ChangeLogEntry.coded(changes))
+                peer: localPeer, sequence: last + 1, clock: stamp.clock, identity: identity(), bytes: ChangeLogEntry.coded(changes))
             if !changes.isEmpty {
                 try merge.add(entry)
                 new.append(entry)
                 clock = stamp.clock
             }
         }
-        try merge.apply(repairs: ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: peer), enforces)
+        try merge.apply(repairs: ChangeStamp(clock: ChangeStamp.tick(after: clock, now: now()), peer: localPeer), enforces)
         if !new.isEmpty {
             for entry in new { try store.insert(entry) }
             var position = Position()
             for entry in new { position.marks[entry.peer] = entry.mark }
-            try store.setPosition(position, of: peer)
+            try store.setPosition(position, of: localPeer)
         }
         if merge.repairs.isEmpty { return }
-        try append(ChangeLogEntry.coded(merge.repairs), at: merge.stamp.clock, after: position.sequence(of: peer))
+        try append(ChangeLogEntry.coded(merge.repairs), at: merge.stamp.clock, after: position.sequence(of: localPeer))
     }
 
     /// Throws if the message cannot be received here.
     private func check(
         _ message: Message, _ tables: LoggedTables, _ own: Position, _ resolvesForks: Bool
     ) throws {
-        if message.sender == peer, !resolvesForks { throw Self.fork(peer) }
-        if message.removed.contains(peer) {
+        if message.sender == localPeer, !resolvesForks { throw Self.fork(localPeer) }
+        if message.removed.contains(localPeer) {
             throw DatabaseError.misuse(
                 "this peer was removed: it must start from a copy of another peer's database, under a new name")
         }
@@ -740,7 +746,7 @@ extension ChangeLog {
         }
         for (origin, mark) in message.since.marks {
             // What another copy with this name has stored comes first.
-            let isOther = try resolvesForks && origin == peer && !isSame(origin, mark, own)
+            let isOther = try resolvesForks && origin == localPeer && !isSame(origin, mark, own)
             guard !isOther, own.sequence(of: origin) >= mark.sequence else {
                 throw DatabaseError(
                     code: .error, reason: .changesMissing,
@@ -749,10 +755,10 @@ extension ChangeLog {
             try check(origin, mark, own)
         }
         try checkTime(message.horizon, "the log of the peer \(message.sender)")
-        if message.isWhole {
+        if message.isSnapshot {
             for (name, mark) in message.until.marks {
                 try checkTime(mark.clock, "the last entry of the peer \(name)")
-                if mark.sequence <= own.sequence(of: name), !resolvesForks || name != peer { try check(name, mark, own) }
+                if mark.sequence <= own.sequence(of: name), !resolvesForks || name != localPeer { try check(name, mark, own) }
             }
         }
     }
@@ -861,44 +867,44 @@ extension ChangeLog {
 
     /// This peer's entries that the sender of a message does not have, if the first is older than what it has forgotten.
     private func outdated(by message: Message, _ own: Position) throws -> [ChangeLogEntry] {
-        let theirs = message.until.sequence(of: peer)
-        guard message.horizon > 0, theirs < own.sequence(of: peer), let next = try store.entry(after: theirs, of: peer),
+        let theirs = message.until.sequence(of: localPeer)
+        guard message.horizon > 0, theirs < own.sequence(of: localPeer), let next = try store.entry(after: theirs, of: localPeer),
             next.clock <= message.horizon
         else { return [] }
-        return try store.entries(of: peer, after: theirs)
+        return try store.entries(of: localPeer, after: theirs)
     }
 
     /// The last entry of this peer that is the same in a message of another copy with this peer's name; nil if all are.
     /// - Throws: ``DatabaseError/Reason/misuse`` if others have entries after it already.
     private func forked(by message: Message, _ own: Position) throws -> Position.Mark? {
         var last: Position.Mark?
-        let mark = own.marks[peer]
-        if message.isWhole {
+        let mark = own.marks[localPeer]
+        if message.isSnapshot {
             // It does not say which of the entries that no other peer is known to have are the same.
-            if let theirs = message.until.marks[peer], let mark,
-                try theirs.sequence > mark.sequence || !isSame(peer, theirs, own)
+            if let theirs = message.until.marks[localPeer], let mark,
+                try theirs.sequence > mark.sequence || !isSame(localPeer, theirs, own)
             { last = try published() }
         } else {
-            var same = message.since.marks[peer] ?? .none
-            for entry in message.entries where entry.peer == peer && last == nil {
-                if entry.sequence <= mark?.sequence ?? 0, try !isSame(peer, entry.mark, own) { last = same }
+            var same = message.since.marks[localPeer] ?? .none
+            for entry in message.entries where entry.peer == localPeer && last == nil {
+                if entry.sequence <= mark?.sequence ?? 0, try !isSame(localPeer, entry.mark, own) { last = same }
                 same = entry.mark
             }
         }
         guard let last, last.sequence < mark?.sequence ?? 0 else { return nil }
-        if try published().sequence > last.sequence { throw Self.fork(peer) }
+        if try published().sequence > last.sequence { throw Self.fork(localPeer) }
         return last
     }
 
     /// The last entry of this peer that another one is known to have.
     private func published() throws -> Position.Mark {
         let marks: [(Int64, Int64, Int64)] = try connection.fetchAll(
-            "SELECT sequence, clock, identity FROM main.changelog_peer WHERE origin = \(peer) AND peer <> \(peer)")
+            "SELECT sequence, clock, identity FROM main.changelog_peer WHERE origin = \(localPeer) AND peer <> \(localPeer)")
         // Others may have entries of another copy.
         let own = try position
-        return try marks.filter { $0.0 <= own.sequence(of: peer) }.reduce(.none) { last, row in
+        return try marks.filter { $0.0 <= own.sequence(of: localPeer) }.reduce(.none) { last, row in
             let mark = Position.Mark(sequence: row.0, clock: row.1, identity: row.2)
-            return try mark.sequence > last.sequence && isSame(peer, mark, own) ? mark : last
+            return try mark.sequence > last.sequence && isSame(localPeer, mark, own) ? mark : last
         }
     }
 
@@ -923,7 +929,7 @@ extension ChangeLog {
                     let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
                     let last = try store.mark(ofEntry: late - 1, of: origin)
                     try store.removeEntries(
-                        of: origin, after: last ?? Position.Mark(sequence: late - 1, clock: limit, identity: 0), for: peer)
+                        of: origin, after: last ?? Position.Mark(sequence: late - 1, clock: limit, identity: 0), for: localPeer)
                 }
                 var taken: [TakenRow] = []
                 for table in try tables().all {
@@ -974,23 +980,23 @@ extension ChangeLog {
     /// name it receives its former changes like those of any other copy. Those that no other copy is known to have are logged again
     /// after them.
     /// ```swift
-    /// let former = try await SharedChangeLog(pool, tables: ["note"], peer: "laptop")
+    /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")
     /// try await former.withLog { log in _ = try log.rename(to: "laptop-2") }
-    /// let renamed = try await SharedChangeLog(pool, tables: ["note"], peer: "laptop-2")
+    /// let renamed = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop-2")
     /// ```
     /// The former name must not be used again. ``remove(peer:)`` at any other copy says that it will not be, so that
-    /// ``prune(patience:)`` no longer waits for it there.
+    /// ``prune(gracePeriod:)`` no longer waits for it there.
     /// - Returns: the number of rows that were logged again.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for one that a peer has or had;
     ///   ``DatabaseError/Reason/misuse`` inside a transaction. Then nothing has changed.
     @discardableResult
     public func rename(to name: String) throws(DatabaseError) -> Int {
         guard name.isPeerName else { throw Self.invalidPeerName }
-        let former = peer
+        let former = localPeer
         do {
             return try DatabaseError.typed { try merging { enforces in try takeName(name, enforces) } }
         } catch {
-            peer = former
+            localPeer = former
             throw error
         }
     }
@@ -1002,16 +1008,16 @@ extension ChangeLog {
         }
         // Others may have different entries with the numbers of those that they are not known to have.
         let last = try published()
-        let taken = try takeBack(store.entries(of: peer, after: last.sequence))
-        if last.sequence < own.sequence(of: peer) { try store.removeEntries(of: peer, after: last, for: peer) }
+        let taken = try takeBack(store.entries(of: localPeer, after: last.sequence))
+        if last.sequence < own.sequence(of: localPeer) { try store.removeEntries(of: localPeer, after: last, for: localPeer) }
         try store.setPosition(try position, of: name)
         // If another copy has the former name too, it will be heard of again.
-        try store.forget(member: peer)
+        try store.forget(member: localPeer)
         try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
         try store.setState("peer", to: .text(name))
         // Its chains in stores are those of another copy now.
         try store.forgetChains()
-        peer = name
+        localPeer = name
         let tables = try tables()
         var merge = ChangeLogMerge(connection, store, tables, horizon: try store.horizon)
         try finish(&merge, [], taken, enforces)
@@ -1050,7 +1056,7 @@ extension ChangeLog {
                 var sum: UInt64 = 0
                 let columns = names.map(\.quotedSQLIdentifier).joined(separator: ", ")
                 try db.forEach(SQL(raw: "SELECT \(columns) FROM main.\(table.quotedName)")) { row in
-                    let values = try RowCopy(row: row).values
+                    let values = try OwnedRow(row: row).values
                     if values.prefix(table.key.count).contains(.null) { return }
                     var writer = [UInt8]()
                     for value in values { writer.put(value) }
@@ -1099,7 +1105,7 @@ extension ChangeLog {
 
     /// All rows, to be merged by those too that have all of their entries.
     func mend() throws -> Message {
-        var message = try wholeState()
+        var message = try snapshot()
         message.isMend = true
         return message
     }
@@ -1127,7 +1133,7 @@ extension ChangeLog {
 /// what the log keeps of how it was opened. A ``SharedChangeLog`` does so at each call.
 private final class OpenedChangeLog: ConnectionState {
     private struct Log {
-        let peer: String, wanted: [String], rules: [SQLName: ChangeLog.Rule]
+        let peer: String, wanted: [String], rules: [SQLName: ChangeLog.MergePolicy]
         let settings: Data, known: (version: Int, tables: LoggedTables)
     }
     private var last: Log?
@@ -1136,9 +1142,9 @@ private final class OpenedChangeLog: ConnectionState {
 
     /// The tables of a log, if it has been opened already.
     func tables(
-        of log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.Rule]
+        of log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.MergePolicy]
     ) throws(DatabaseError) -> (version: Int, tables: LoggedTables)? {
-        guard let last, last.peer.isSameText(as: log.peer), last.wanted.isSame(as: wanted), last.rules == rules,
+        guard let last, last.peer.isSameText(as: log.localPeer), last.wanted.isSame(as: wanted), last.rules == rules,
             try log.schemaVersion == last.known.version,
             try log.store.state("settings", as: Data.self) == last.settings
         else { return nil }
@@ -1147,12 +1153,13 @@ private final class OpenedChangeLog: ConnectionState {
 
     /// Notes a log that was opened. One that an outer transaction may roll back is not noted.
     func note(
-        _ log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.Rule], _ known: (version: Int, tables: LoggedTables)?
+        _ log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.MergePolicy],
+        _ known: (version: Int, tables: LoggedTables)?
     ) throws(DatabaseError) {
         last = nil
         guard let known, !log.connection.isInTransaction, try log.schemaVersion == known.version,
             let settings = try log.store.state("settings", as: Data.self)
         else { return }
-        last = Log(peer: log.peer, wanted: wanted, rules: rules, settings: settings, known: known)
+        last = Log(peer: log.localPeer, wanted: wanted, rules: rules, settings: settings, known: known)
     }
 }

@@ -278,7 +278,7 @@ extension ChangeLogMerge {
     /// Deletes the rows that the other copy has seen and no longer has.
     private mutating func deleteMissing(_ table: LoggedTable, _ seen: Set<[UInt8]>, _ message: ChangeLog.Message) throws {
         let names = table.key.map(\.quotedSQLIdentifier).joined(separator: ", ")
-        for row in try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) {
+        for row in try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)")) {
             let key = row.values
             if key.contains(.null) || seen.contains(table.bytes(key)) { continue }
             let insert = try store.row(table, key).insert
@@ -347,7 +347,7 @@ extension ChangeLogMerge {
         }
         let names = table.key.map(\.quotedSQLIdentifier).joined(separator: ", ")
         let rows = try db.fetchAll(
-            RowCopy.self, SQL(raw: "SELECT \(names) FROM main.\(child) WHERE \(condition)", StatementArguments(wanted)))
+            OwnedRow.self, SQL(raw: "SELECT \(names) FROM main.\(child) WHERE \(condition)", StatementArguments(wanted)))
         for row in rows { try repair(table, row.values, reference, &keys) }
     }
 

@@ -16,7 +16,7 @@ struct ChangeLogRow: Hashable {
     /// The stamp of the last write to the row.
     var version: ChangeStamp { cells.values.reduce(insert, max) }
 
-    /// The name under which tables with the rule ``ChangeLog/Rule/row`` keep one stamp for all columns.
+    /// The name under which tables with the rule ``ChangeLog/MergePolicy/row`` keep one stamp for all columns.
     static let wholeRow = SQLName("")
 
     /// When a column was last written.

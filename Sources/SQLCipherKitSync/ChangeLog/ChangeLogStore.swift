@@ -515,7 +515,7 @@ extension ChangeLogStore {
     func current(_ table: LoggedTable, _ key: [SQLValue]) throws -> (values: [SQLValue], rowID: SQLValue?)? {
         let names = (table.columns.map(\.quotedSQLIdentifier) + [table.rowID ?? "NULL"]).joined(separator: ", ")
         let row = try db.fetchOne(
-            RowCopy.self,
+            OwnedRow.self,
             SQL(raw: "SELECT \(names) FROM main.\(table.quotedName) WHERE \(table.keyCondition)", StatementArguments(key)))
         guard var values = row?.values, let rowID = values.popLast() else { return nil }
         return (values, table.rowID == nil ? nil : rowID)
@@ -574,8 +574,8 @@ extension ChangeLogStore {
     }
 
     /// What was changed, in order: 0 for an insert, 1 for an update and 2 for a delete, and the key.
-    func outsideChanges(_ table: LoggedTable) throws -> [RowCopy] {
-        try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(outsideTable(table)) ORDER BY rowid"))
+    func outsideChanges(_ table: LoggedTable) throws -> [OwnedRow] {
+        try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(outsideTable(table)) ORDER BY rowid"))
     }
 
     func forgetOutsideChanges(_ table: LoggedTable) throws(DatabaseError) {

@@ -15,7 +15,7 @@ extension ChangeLog {
         /// The entries that the receiver has afterwards, at least.
         public let until: Position
         /// The conflict rules of the sender's tables, by the tables' names.
-        let rules: [String: ChangeLog.Rule]
+        let rules: [String: ChangeLog.MergePolicy]
         /// How the sender's tables compare keys, by the tables' names.
         let keys: [String: [String]]
         /// The positions of the peers that the sender knows.
@@ -41,8 +41,8 @@ extension ChangeLog {
         /// to prune its log.
         public var isEmpty: Bool { entries.isEmpty && state == nil }
 
-        /// Whether the message has all rows of the sender's tables: see ``ChangeLog/wholeState()``.
-        public var isWhole: Bool { state != nil }
+        /// Whether the message has all rows of the sender's tables: see ``ChangeLog/snapshot()``.
+        public var isSnapshot: Bool { state != nil }
 
         private static let mark: [UInt8] = Array("SCKlog".utf8), version: [UInt8] = Array("7".utf8)
 
@@ -69,10 +69,10 @@ extension ChangeLog {
             since = try reader.logPosition()
             until = try reader.logPosition()
             horizon = try reader.clock()
-            var rules: [String: ChangeLog.Rule] = [:], keys: [String: [String]] = [:]
+            var rules: [String: ChangeLog.MergePolicy] = [:], keys: [String: [String]] = [:]
             for _ in 0..<(try reader.count()) {
                 let name = try reader.text()
-                guard let rule = ChangeLog.Rule(rawValue: try reader.text()) else { throw DatabaseError.malformedLog }
+                guard let rule = ChangeLog.MergePolicy(rawValue: try reader.text()) else { throw DatabaseError.malformedLog }
                 rules[name] = rule
                 keys[name] = try reader.names()
             }

@@ -6,12 +6,12 @@ extension Connection {
     /// Runs `body` with some triggers disabled, or with all that are not this package's own.
     func withTriggers<R>(_ triggers: Changeset.Triggers, _ body: () throws -> R) throws -> R {
         switch triggers {
-        case .run: return try body()
-        case .quiet:
+        case .all: return try body()
+        case .essentialOnly:
             let others = try main.triggersOfOthers()
             // With nothing of others, all run. With nothing of this package, a switch is enough.
             if others.users.isEmpty { return try body() }
-            if others.hasOwn { return try withTriggers(.without(others.users), body) }
+            if others.hasOwn { return try withTriggers(.except(others.users), body) }
             let handle = try liveForUse()
             var areOn: Int32 = 0
             try check(sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &areOn))
@@ -20,7 +20,7 @@ extension Connection {
             // The conflict handler may have closed the connection.
             defer { if let handle = self.handle { _ = sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nil) } }
             return try body()
-        case .without(let names):
+        case .except(let names):
             return try transaction { db in
                 let wanted = names.nameSet
                 let entries = try db.main.entries(where: "type = 'trigger'").filter { wanted.contains(SQLName($0.name)) }

@@ -13,7 +13,7 @@ final class LoggedTable {
     }
 
     let name: String
-    let rule: ChangeLog.Rule
+    let rule: ChangeLog.MergePolicy
     /// The columns that are stored, in order.
     let columns: [String]
     /// How the table compares keys.
@@ -33,7 +33,7 @@ final class LoggedTable {
 
     var quotedName: String { name.quotedSQLIdentifier }
 
-    init(_ name: String, _ rule: ChangeLog.Rule, _ columns: [String], _ identity: RowKey, rowID: String?) {
+    init(_ name: String, _ rule: ChangeLog.MergePolicy, _ columns: [String], _ identity: RowKey, rowID: String?) {
         (self.name, self.rule, self.columns, self.identity, self.rowID) = (name, rule, columns, identity, rowID)
         let places = identity.places
         keyPlaces = places
@@ -62,7 +62,7 @@ struct LoggedTables {
 
     subscript(name: String) -> LoggedTable? { places[SQLName(name)].map { all[$0] } }
 
-    init(_ schema: Schema, _ names: [String], _ rules: [SQLName: ChangeLog.Rule]) throws {
+    init(_ schema: Schema, _ names: [String], _ rules: [SQLName: ChangeLog.MergePolicy]) throws {
         for name in names {
             guard let form = try schema.form(of: name), form.kind == .table, !form.name.isKeptFromSQL,
                 !form.name.hasNamePrefix("sqlite_"), !form.name.hasNamePrefix(ChangeLogStore.prefix)

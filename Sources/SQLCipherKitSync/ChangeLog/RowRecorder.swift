@@ -80,7 +80,7 @@ extension ChangeLog {
 
     /// What a log would write of the changes that `body` makes in a transaction. Tests compare it with a changeset.
     package static func recording(
-        _ db: Connection, _ names: [String], rules: [String: Rule] = [:], _ body: (Connection) throws -> Void
+        _ db: Connection, _ names: [String], rules: [String: MergePolicy] = [:], _ body: (Connection) throws -> Void
     ) throws -> [RecordedChange] {
         let rules = Dictionary(rules.map { (SQLName($0.key), $0.value) }) { first, _ in first }
         let recorder = try RowRecorder(db, try LoggedTables(db.main, names, rules))

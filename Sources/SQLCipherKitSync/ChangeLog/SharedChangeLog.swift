@@ -5,7 +5,7 @@ import SQLCipherKitCore
 /// The change log of a queue's or a pool's database, usable from any thread and any task.
 ///
 /// ```swift
-/// let log = try await SharedChangeLog(pool, tables: ["note", "tag"], peer: "laptop")
+/// let log = try await SharedChangeLog(pool, tables: ["note", "tag"], localPeer: "laptop")
 /// try await log.write { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
 /// let outcome = try await log.receive(message)
 /// ```
@@ -13,11 +13,11 @@ import SQLCipherKitCore
 /// while reads of a pool continue, and has an asynchronous form. Observations see what is received, like any other change.
 public struct SharedChangeLog: Sendable {
     /// The queue or the pool.
-    public let database: SharedDatabase
+    public let database: DatabaseWriter
     /// The name of this copy.
-    public let peer: String
+    public let localPeer: String
     /// As ``ChangeLog/triggers``.
-    public var triggers = Changeset.Triggers.quiet
+    public var triggers = Changeset.Triggers.essentialOnly
     /// As ``ChangeLog/outsideChanges-swift.property``.
     public var outsideChanges = ChangeLog.OutsideChanges.logged
     /// As ``ChangeLog/clockTolerance``.
@@ -26,17 +26,18 @@ public struct SharedChangeLog: Sendable {
     /// The system's time, and what draws the identity of an entry. Tests set them.
     package var now: @Sendable () -> Date = { Date() }
     package var identity: @Sendable () -> Int64 = { .random(in: 1...Int64.max) }
-    private let tables: [String], rules: [String: ChangeLog.Rule]
+    private let tables: [String], rules: [String: ChangeLog.MergePolicy]
 
-    private init(_ tables: [String], _ peer: String, _ rules: [String: ChangeLog.Rule], _ database: SharedDatabase) {
-        (self.database, self.peer, self.tables, self.rules) = (database, peer, tables, rules)
+    private init(_ tables: [String], _ peer: String, _ rules: [String: ChangeLog.MergePolicy], _ database: DatabaseWriter) {
+        (self.database, self.localPeer, self.tables, self.rules) = (database, peer, tables, rules)
     }
 
     /// Opens the log of a database, or creates it.
-    /// - Parameters: as those of ``ChangeLog/init(_:tables:peer:rules:)``.
-    /// - Throws: as it, and as ``SharedDatabase/withWriter(timeout:_:)-5ib5a``.
+    /// - Parameters: as those of ``ChangeLog/init(_:tables:localPeer:mergePolicies:)``.
+    /// - Throws: as it, and as ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
     public init(
-        _ database: SharedDatabase, tables: [String], peer: String, rules: [String: ChangeLog.Rule] = [:]
+        _ database: DatabaseWriter, tables: [String], localPeer peer: String,
+        mergePolicies rules: [String: ChangeLog.MergePolicy] = [:]
     ) throws(DatabaseError) {
         self.init(tables, peer, rules, database)
         let log = self
@@ -44,30 +45,34 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// The asynchronous form.
-    public init(_ database: SharedDatabase, tables: [String], peer: String, rules: [String: ChangeLog.Rule] = [:]) async throws {
+    public init(
+        _ database: DatabaseWriter, tables: [String], localPeer peer: String,
+        mergePolicies rules: [String: ChangeLog.MergePolicy] = [:]
+    ) async throws {
         self.init(tables, peer, rules, database)
         try await withLog { _ in }
     }
 
     private func log(_ db: Connection) throws -> ChangeLog {
-        let log = try ChangeLog(db, tables: tables, peer: peer, rules: rules)
+        let log = try ChangeLog(db, tables: tables, localPeer: localPeer, mergePolicies: rules)
         (log.triggers, log.outsideChanges, log.clockTolerance) = (triggers, outsideChanges, clockTolerance)
         (log.now, log.identity) = (now, identity)
         return log
     }
 
     /// Runs `body` with the log, on the connection that writes, without a transaction around it. Use it for
-    /// ``ChangeLog/prune(patience:)``, ``ChangeLog/add(peer:)``, ``ChangeLog/position`` and all else that this type does not have.
-    /// - Throws: what `body` throws, and as ``SharedDatabase/withWriter(timeout:_:)-5ib5a``.
+    /// ``ChangeLog/prune(gracePeriod:)``, ``ChangeLog/add(peer:)``, ``ChangeLog/position`` and all else that this type does
+    /// not have.
+    /// - Throws: what `body` throws, and as ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
     @discardableResult
     public func withLog<R: Sendable>(_ body: (ChangeLog) throws -> R) throws -> R {
-        try database.withWriter { db in try body(log(db)) }
+        try database.writeWithoutTransaction { db in try body(log(db)) }
     }
 
     /// The asynchronous form.
     @discardableResult
     public func withLog<R: Sendable>(_ body: sending @escaping (ChangeLog) throws -> R) async throws -> R {
-        try await database.withWriter { [self] db in try body(log(db)) }
+        try await database.writeWithoutTransaction { [self] db in try body(log(db)) }
     }
 
     /// As ``ChangeLog/write(_:)``.

@@ -114,7 +114,7 @@ public struct Changeset: Hashable, Sendable {
     /// Returns these changes followed by others, as one changeset in which each row has one change.
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, ``ResultCode/schema`` if a table has other columns in
     ///   one of them, or if one is a changeset and the other a patchset.
-    public func followed(by other: Changeset) throws(DatabaseError) -> Changeset {
+    public func concatenated(with other: Changeset) throws(DatabaseError) -> Changeset {
         let group = try ChangeGroup()
         try group.add(self)
         try group.add(other)
@@ -503,7 +503,7 @@ extension Changeset {
         var rebase: UnsafeMutableRawPointer?, rebaseCount: Int32 = 0
         var flags: Int32 = 0
         if !options.runsForeignKeyActions { flags |= SQLITE_CHANGESETAPPLY_FKNOACTION }
-        if !options.reportsChangesThatAreMade { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
+        if !options.reportsNoOpChanges { flags |= SQLITE_CHANGESETAPPLY_IGNORENOOP }
         // What ends every statement ends as well those with which SQLite undoes its own savepoint, and leaves it open.
         flags |= SQLITE_CHANGESETAPPLY_NOSAVEPOINT
         defer {
@@ -551,7 +551,7 @@ extension Changeset {
             guard let key = keys[SQLName(change.table)] else { continue }
             let names = key.columns.map(\.name.quotedSQLIdentifier).joined(separator: ", ")
             let sql = "SELECT \(names) FROM \(schema.qualified(key.table)) WHERE \(key.condition)"
-            let row = try schema.connection.fetchOne(RowCopy.self, SQL(raw: sql, StatementArguments(change.key)))
+            let row = try schema.connection.fetchOne(OwnedRow.self, SQL(raw: sql, StatementArguments(change.key)))
             guard let found = row?.values, found != change.key, !deleted.contains([.text(change.table)] + found) else { continue }
             return KeySpelling(change, zip(key.columns, zip(found, change.key)).first { $1.0 != $1.1 }?.0.name)
         }
@@ -770,7 +770,7 @@ extension Changeset {
         /// The result for a table; nil if the changeset has no changes of it.
         public subscript(table: String) -> Table? { tables.first { $0.name.isSameName(as: table) } }
 
-        /// Whether all changes were made. A change that was ignored because ``Changeset/Options/reportsChangesThatAreMade`` is off
+        /// Whether all changes were made. A change that was ignored because ``Changeset/Options/reportsNoOpChanges`` is off
         /// counts as made.
         public var isComplete: Bool { tables.allSatisfy { $0.applied == $0.changes } }
     }

@@ -5,25 +5,25 @@ extension Changeset {
     public enum Triggers: Hashable, Sendable {
         /// They run. What a trigger did where the changes were recorded is also among the changes. So a trigger that writes to
         /// a recorded table does it twice, or causes a conflict.
-        case run
+        case all
         /// Only temporary triggers run, and those that keep this package's full-text indexes in step with their content. The
         /// changes contain what the others did.
-        case quiet
+        case essentialOnly
         /// The triggers with these names, for example one that writes a log, do not run; others do. They are dropped and
         /// created again in the same transaction.
-        case without([String])
+        case except([String])
     }
 
     /// How a changeset is applied.
     public struct Options: Hashable, Sendable {
-        /// What happens to triggers. Default: ``Triggers/run``.
-        public var triggers = Triggers.run
+        /// What happens to triggers. Default: ``Triggers/all``.
+        public var triggers = Triggers.all
         /// Whether foreign key actions run, such as `ON DELETE CASCADE`. What they did where the changes were recorded is also
         /// among the changes. Default: true.
         public var runsForeignKeyActions = true
         /// Whether a change whose row is already in the state after the change is a conflict. A changeset that is applied twice has
         /// many of them. Default: true.
-        public var reportsChangesThatAreMade = true
+        public var reportsNoOpChanges = true
         /// Whether the call throws for a table that the database does not have, or has with fewer columns or another primary key.
         /// Default: false; the changes of the table are left out, and ``Changeset/Outcome`` says so.
         public var requiresAllTables = false

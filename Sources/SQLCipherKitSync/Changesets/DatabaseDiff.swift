@@ -191,7 +191,7 @@ private struct DiffSchema {
         return ours.sql.isSameText(as: others.sql)
     }
 
-    /// - Throws: ``DatabaseError/Reason/schemaText`` if a text is not the single statement that it claims to be, or creates a
+    /// - Throws: ``DatabaseError/Reason/malformedSchema`` if a text is not the single statement that it claims to be, or creates a
     ///   virtual table whose module could read something other than the database.
     func requireStatements() throws(DatabaseError) {
         for object in objects {
@@ -368,9 +368,9 @@ extension DatabaseDiff {
     /// connection that runs the script. The script contains the data in plaintext. It writes directly to the tables that hold the
     /// content of virtual tables, which a connection in defensive mode refuses.
     /// - Returns: the script; empty if nothing differs.
-    /// - Throws: ``DatabaseError/Reason/schemaText`` if a text in the second database's schema is not the single CREATE statement
-    ///   that it claims to be, or if it uses a virtual table module that is not SQLite's own and ``leavesOutOtherModules`` is not
-    ///   set.
+    /// - Throws: ``DatabaseError/Reason/malformedSchema`` if a text in the second database's schema is not the single CREATE
+    ///   statement that it claims to be, or if it uses a virtual table module that is not SQLite's own and
+    ///   ``leavesOutOtherModules`` is not set.
     public func sql() throws(DatabaseError) -> String {
         try DatabaseError.typed {
             var script = ""
@@ -394,7 +394,7 @@ extension DatabaseDiff {
     /// Your database then has the triggers, views and expressions of the second one: check them before you trust them.
     /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction or on a read-only database,
-    ///   ``DatabaseError/Reason/schemaText`` as ``sql()`` does, and what SQLite reports if the database is not equal
+    ///   ``DatabaseError/Reason/malformedSchema`` as ``sql()`` does, and what SQLite reports if the database is not equal
     ///   to the first. Nothing has changed then.
     public func apply(to db: Connection) throws(DatabaseError) {
         try DatabaseError.typed {

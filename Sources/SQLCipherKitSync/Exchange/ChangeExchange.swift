@@ -31,7 +31,7 @@ struct ChangeExchange {
     private init(_ log: SharedChangeLog, _ store: ChangeStore) async throws {
         (self.log, self.store) = (log, store)
         opened = try await store.open()
-        own = try opened.key.name(of: Array(log.peer.utf8))
+        own = try opened.key.name(of: Array(log.localPeer.utf8))
         let id = opened.id
         chains = try await log.withLog { try $0.chains(in: id) }
     }
@@ -122,7 +122,7 @@ struct ChangeExchange {
             guard try opened.key.name(of: Array(message.sender.utf8)) == chain else {
                 throw DatabaseError.damagedChanges("a message of the peer \(message.sender) is in the chain of another one")
             }
-            if isBlocked, !message.isWhole {
+            if isBlocked, !message.isSnapshot {
                 // A copy that asks may be waiting for this one.
                 if message.asks != nil {
                     var known = chains[chain] ?? ChangeChain(next: first)
@@ -136,7 +136,7 @@ struct ChangeExchange {
                 return true
             } catch let error as DatabaseError where error.reason == .changesMissing {
                 // Another chain has what is missing, now or later; or all rows come after it.
-                let name = log.peer, last = try await log.withLog { try $0.position.sequence(of: name) }
+                let name = log.localPeer, last = try await log.withLog { try $0.position.sequence(of: name) }
                 if chain == own || message.since.sequence(of: name) > last { isBehind = true }
                 (isBlocked, isLacking) = (true, true)
             }
@@ -148,7 +148,7 @@ struct ChangeExchange {
     private mutating func take(_ message: ChangeLog.Message, _ chain: [UInt8], _ place: ChangeChain) async throws {
         let id = opened.id, own = own, known = chains[own]
         let result = try await log.withLog { log in
-            let isTrusted = try message.isWhole && chain != own && (message.isMend || !log.position.includes(message.until))
+            let isTrusted = try message.isSnapshot && chain != own && (message.isMend || !log.position.includes(message.until))
             let outcome = try log.receive(message, resolvesForks: true)
             var next = place, mine = known
             next.note(message)
@@ -195,7 +195,7 @@ struct ChangeExchange {
                     throw DatabaseError.damagedChanges("the object \(name(number, chain)) is out of place")
                 }
                 bytes += link.bytes
-                guard bytes.count <= 4 * ReplicaObject.largestSize else {
+                guard bytes.count <= 4 * StoredObject.largestSize else {
                     throw DatabaseError.damagedChanges("a message is too large")
                 }
                 (next, expected, tag) = (number + 1, expected + 1, ChangeLink.tag(of: object))
@@ -248,7 +248,7 @@ struct ChangeExchange {
         for part in 0..<count {
             let piece = bytes[part * store.partSize..<min(bytes.count, (part + 1) * store.partSize)]
             let link = ChangeLink(
-                number: number, part: part, of: count, isWhole: message.isWhole, predecessor: tag, bytes: Array(piece))
+                number: number, part: part, of: count, isWhole: message.isSnapshot, predecessor: tag, bytes: Array(piece))
             let object = try link.sealed(opened.key, context(own), store.random)
             if try await store.store.put(name(number, own), object, if: .isAbsent) == nil {
                 // The reply may have been lost; or another copy with this name was faster.
@@ -258,13 +258,13 @@ struct ChangeExchange {
         }
         var next = chain ?? ChangeChain(next: 0)
         next.lastSize = size
-        next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isWhole)
+        next.append(bytes.count, from: first, next: number, tag: tag, isWhole: message.isSnapshot)
         next.note(message)
         next.time = now
         if !message.sums.isEmpty { next.checked = now }
         if message.isMend { next.mended = next.sums }
         if message.asks != nil { next.asked = now }
-        let id = opened.id, own = own, place = next, isWhole = message.isWhole
+        let id = opened.id, own = own, place = next, isWhole = message.isSnapshot
         try await log.withLog { log in
             try log.setChain(place, own, in: id)
             for (name, chain) in answered { try log.setChain(chain, name, in: id) }
@@ -277,8 +277,8 @@ struct ChangeExchange {
 
     /// Removes this copy's objects before its last message with all rows, and what all copies have from the log.
     private mutating func tidy() async throws {
-        let patience = store.patience
-        outcome.pruned = try await log.withLog { try $0.prune(patience: patience) }
+        let patience = store.gracePeriod
+        outcome.pruned = try await log.withLog { try $0.prune(gracePeriod: patience) }
         guard let chain = chains[own], chain.wholeAt > 0, chain.wholeSize > 0 else { return }
         for (number, _) in listed[own] ?? [] where number < chain.wholeAt { try await store.store.delete(name(number, own)) }
     }
@@ -294,7 +294,7 @@ struct ChangeExchange {
             } catch is Overtaken {
                 guard attempt < attempts else {
                     throw DatabaseError(
-                        code: .busy, reason: .busy, message: "another copy has the name \(log.peer), and stores all the time")
+                        code: .busy, reason: .busy, message: "another copy has the name \(log.localPeer), and stores all the time")
                 }
             }
         }
@@ -405,10 +405,10 @@ private struct ChangeSending: Sendable {
     func message(_ log: ChangeLog, in store: [UInt8]) throws -> (ChangeLog.Message?, [[UInt8]: ChangeChain])? {
         let isAsking = isLacking && now - (own?.asked ?? 0) >= Self.patience
         if isBehind { return isAsking ? (try log.question(), [:]) : nil }
-        if isBroken, try log.position.sequence(of: log.peer) > own?.until.sequence(of: log.peer) ?? 0 { return nil }
+        if isBroken, try log.position.sequence(of: log.localPeer) > own?.until.sequence(of: log.localPeer) ?? 0 { return nil }
         var (answered, isWhole, isMend) = try answers(log)
         isWhole = try isWhole || isBroken || log.lacksWholeState || own?.isLong(for: self.store) ?? false
-        if isMend || isWhole { return (try withSums(isMend ? log.mend() : log.wholeState(), log), answered) }
+        if isMend || isWhole { return (try withSums(isMend ? log.mend() : log.snapshot(), log), answered) }
         for (name, chain) in answered { try log.setChain(chain, name, in: store) }
         if isAsking { return (try log.question(), answered) }
         return (try entries(log), answered)
@@ -419,7 +419,7 @@ private struct ChangeSending: Sendable {
         let message: ChangeLog.Message
         do throws(DatabaseError) { message = try log.changes(since: stored) } catch {
             guard error.reason == .changesMissing else { throw error }
-            return try withSums(log.wholeState(), log)
+            return try withSums(log.snapshot(), log)
         }
         let isUnchecked = Double(now - (own?.checked ?? 0)) >= store.checkInterval / .seconds(1)
         guard message.isEmpty, let own else { return isUnchecked ? try withSums(message, log) : message }

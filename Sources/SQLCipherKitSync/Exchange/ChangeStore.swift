@@ -5,17 +5,17 @@ import SQLCipherKitCore
 ///
 /// ```swift
 /// let store = ChangeStore(try FolderStore("/shared/notes"), key: key)
-/// let log = try await SharedChangeLog(pool, tables: ["note", "tag"], peer: "laptop")
+/// let log = try await SharedChangeLog(pool, tables: ["note", "tag"], localPeer: "laptop")
 /// try await log.synchronize(with: store)
 /// ```
 /// Each copy writes only objects of its own: a chain, in which each object names the one before it. All objects are sealed with a
 /// key, which all copies have and the store never has. A replica can be in the same store.
 public struct ChangeStore: Sendable {
     let store: CheckedStore
-    private let encryption: Encryption
+    private let encryption: DatabaseKey
     /// How long a copy that does not synchronise keeps the others from pruning their logs. A copy that was away for longer loses
     /// nothing: it takes over all rows of the others, merged with its own changes. Default: 365 days.
-    public var patience: Duration = .seconds(365 * 86_400)
+    public var gracePeriod: Duration = .seconds(365 * 86_400)
     /// The size of objects, and the number of a copy's objects after which all rows take their place. Tests set them.
     package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20
     /// How often a copy that has changed tells the others a checksum of its rows.
@@ -28,7 +28,7 @@ public struct ChangeStore: Sendable {
     ///   - store: the folder or the bucket.
     ///   - key: the key that all copies have, such as that of their databases: a passphrase, or a raw key. The databases may have
     ///     others. A store keeps its key: to change it, begin in an empty one.
-    public init(_ store: any ReplicaStore, key: Encryption) { (self.store, encryption) = (CheckedStore(store), key) }
+    public init(_ store: any ObjectStore, key: DatabaseKey) { (self.store, encryption) = (CheckedStore(store), key) }
 
     private final class Known: Sendable { let opened = Lock<Opened?>(nil) }
 

@@ -30,7 +30,7 @@ extension SharedChangeLog {
     /// - Copies that have been away, and new ones, get what they lack: all rows, if logs were pruned meanwhile.
     /// - A copy that was restored from a backup receives its own former changes; those that it has made since are logged again
     ///   after them. Two copies that use one name by mistake are kept equal in the same way, but give each its own.
-    /// - Then the log is pruned: ``ChangeStore/patience`` says for how long it waits for a silent copy.
+    /// - Then the log is pruned: ``ChangeStore/gracePeriod`` says for how long it waits for a silent copy.
     /// - Returns: what was received and stored.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key does not open the store, or objects were changed; what
     ///   ``ChangeLog/receive(_:)`` throws; ``DatabaseError/Reason/storeUnavailable``; `CancellationError`.

@@ -35,7 +35,8 @@ nonisolated enum NotesDatabase {
             .completeUntilFirstUserAuthentication)
         let item = try KeychainItem(
             service: "com.example.notes", account: "notes.db")
-        let pool = try DatabasePool(location, key: item.keyOrNewOne())
+        let key = try item.loadOrCreateKey()
+        let pool = try DatabasePool(location, key: key)
         try migrator.migrate(pool)
         return pool
     }
@@ -45,7 +46,7 @@ nonisolated enum NotesDatabase {
 @main
 */
 struct NotesApp: App {
-    @State private var database: SharedDatabase?
+    @State private var database: DatabaseWriter?
     @State private var problem: String?
 
     var body: some Scene {
@@ -74,11 +75,11 @@ struct NotesApp: App {
 }
 
 struct NotesScreen: View {
-    let database: SharedDatabase
+    let database: DatabaseWriter
     @State private var notes: LiveQuery<[Note]>
     @State private var problem: String?
 
-    init(database: SharedDatabase) {
+    init(database: DatabaseWriter) {
         self.database = database
         _notes = State(
             initialValue: LiveQuery(database) { db, text, limit in
@@ -103,7 +104,7 @@ struct NotesScreen: View {
                     }
             }
             .animation(.default, value: notes.value)
-            .searchable(text: $notes.text)
+            .searchable(text: $notes.searchText)
             .overlay { VStack { state } }
             .toolbar {
                 Button("Add") { Task { await add() } }
@@ -123,7 +124,8 @@ struct NotesScreen: View {
         } else if notes.value == nil {
             ProgressView()
         } else if notes.value == [] && !notes.isLoading {
-            Text(notes.text.isEmpty ? "No notes" : "Nothing found")
+            Text(notes.searchText.isEmpty
+                ? "No notes" : "Nothing found")
         }
     }
 
@@ -142,7 +144,7 @@ struct NotesScreen: View {
 struct NoteScreen: View {
     @State private var note: LiveQuery<Note?>
 
-    init(database: SharedDatabase, id: Int64) {
+    init(database: DatabaseWriter, id: Int64) {
         _note = State(
             initialValue: LiveQuery(
                 database.observe { db in

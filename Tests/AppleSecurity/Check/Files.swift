@@ -58,12 +58,12 @@ private enum UIApplication {
     let item = try KeychainItem(
         service: "com.example.notes", account: "shared.db",
         accessGroup: "TEAM.com.example.notes")
-    let key = try item.keyOrNewOne(withSalt: true)
+    let key = try item.loadOrCreateKey(withSalt: true)
 
     // 3. The header that the system can read, and the tables.
     var cipher = CipherConfiguration()
     cipher.plaintextHeaderSize = 32
-    let own = container.appendingPathComponent("old.db"), ownKey = try Encryption.passphrase("own")
+    let own = container.appendingPathComponent("old.db"), ownKey = try DatabaseKey.passphrase("own")
     // A new installation has no old file.
     try await moveToGroup(from: own, oldKey: ownKey, to: file, key: key.with(cipher: cipher))
     expect(!FileManager.default.fileExists(atPath: file.path) && !FileManager.default.fileExists(atPath: own.path))
@@ -89,7 +89,7 @@ private enum UIApplication {
     }
 
     // The extension.
-    let again = try DatabasePool(location, key: item.keyOrNewOne(withSalt: true).with(cipher: cipher))
+    let again = try DatabasePool(location, key: item.loadOrCreateKey(withSalt: true).with(cipher: cipher))
     try await again.write { db in try db.execute("INSERT INTO note(title, body) VALUES ('Bakery', '')") }
     try await again.close()
 
@@ -112,7 +112,8 @@ private enum UIApplication {
 }
 
 func moveToGroup(
-    from oldFile: URL, oldKey: Encryption, to file: URL, key: Encryption
+    from oldFile: URL, oldKey: DatabaseKey,
+    to file: URL, key: DatabaseKey
 ) async throws {
     let files = FileManager.default
     guard files.fileExists(atPath: oldFile.path),

@@ -31,7 +31,7 @@ func expectError(_ reason: DatabaseError.Reason, saying words: String = "", _ li
 }
 
 /// Whether two keys open the same file.
-func same(_ a: Encryption?, _ b: Encryption?) throws -> Bool {
+func same(_ a: DatabaseKey?, _ b: DatabaseKey?) throws -> Bool {
     guard let a, let b else { return a == nil && b == nil }
     let path = NSTemporaryDirectory() + "/keychain-\(UUID().uuidString).db"
     defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) } }
@@ -65,7 +65,7 @@ expect(StandIn.items.count == 1 && StandIn.items[0]["accessible"] as? String == 
 expect(try KeychainItem(service: service, account: "other.db", accessGroup: "TEAM.shared").key() == nil)
 StandIn.isLocked = true
 expectError(.keyProvider, saying: "-25308") { _ = try item.key() }
-expectError(.keyProvider, saying: "-25308") { _ = try item.keyOrNewOne() }
+expectError(.keyProvider, saying: "-25308") { _ = try item.loadOrCreateKey() }
 expectError(.keyProvider, saying: "-25308") { try item.replace(with: raw) }
 StandIn.isLocked = false
 expect(try item.delete() && item.key() == nil && StandIn.items.isEmpty)
@@ -106,8 +106,8 @@ expect(try same(synchronised.key(), .raw(raw)) && synchronised.delete())
 
 // A new key, once; the same for all that ask at the same time.
 let new = try KeychainItem(service: service, account: "new")
-let first = try new.keyOrNewOne()
-expect(try same(first, new.keyOrNewOne()) && same(first, KeySource.keychain(new).key()))
+let first = try new.loadOrCreateKey()
+expect(try same(first, new.loadOrCreateKey()) && same(first, KeySource.keychain(new).key()))
 expect(!(try same(first, .raw(raw))))
 expect((StandIn.items[0]["value"] as? NSData)?.length == 32)
 expect(try new.delete())
@@ -115,15 +115,15 @@ StandIn.beforeAdding = {
     StandIn.beforeAdding = nil
     try? new.store(raw)
 }
-expect(try same(new.keyOrNewOne(), .raw(raw)) && StandIn.items.count == 1)
+expect(try same(new.loadOrCreateKey(), .raw(raw)) && StandIn.items.count == 1)
 try new.delete()
-_ = try new.keyOrNewOne(withSalt: true)
+_ = try new.loadOrCreateKey(withSalt: true)
 expect((StandIn.items[0]["value"] as? NSData)?.length == 48)
 try new.delete()
 let newDigits = try KeychainItem(service: service, account: "new", as: .hexadecimal)
-expect(try same(newDigits.keyOrNewOne(), newDigits.key()) && (StandIn.items[0]["value"] as? NSData)?.length == 64)
+expect(try same(newDigits.loadOrCreateKey(), newDigits.key()) && (StandIn.items[0]["value"] as? NSData)?.length == 64)
 try newDigits.delete()
-expectError(.invalidArgument) { _ = try passphrase.keyOrNewOne() }
+expectError(.invalidArgument) { _ = try passphrase.loadOrCreateKey() }
 // Another process deletes the item while this one replaces its key.
 try new.store(raw)
 try new.delete()

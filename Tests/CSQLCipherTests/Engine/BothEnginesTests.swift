@@ -16,13 +16,13 @@ struct BothEnginesTests {
         return result.output.split(separator: "\n")
     }
 
-    @Test func bothWriteOneFileInOneProgram() throws {
+    @Test func bothEnginesShareOneFileInOneProgram() throws {
         #expect(try run("turns", folder.path("a.db")) == [
             #"["plain"] [1]"#, "plain,kit", "wrong key: failure(26 file is not a database)",
         ])
     }
 
-    @Test func bothWriteOneFileInTwoProcesses() throws {
+    @Test func bothEnginesShareOneFileAcrossProcesses() throws {
         let path = folder.path("a.db")
         for journal in ["delete", "wal"] {
             let db = try RawConnection(path, key: "correct horse")
@@ -42,11 +42,11 @@ struct BothEnginesTests {
         }
     }
 
-    @Test func oneConnectionMayBeUsedByManyThreads() throws {
+    @Test func plainEngineConnectionServesManyThreads() throws {
         #expect(try run("threads", folder.path("a.db")) == ["1600 8 160800 ok"])
     }
 
-    @Test func itBehavesAsOtherBuildsDo() throws {
+    @Test func plainEngineHasUsualBuildDefaults() throws {
         let shared = "the shared cache is not part of this engine; to share a database in memory, "
             + "open file:/NAME?vfs=memdb in each connection"
         #expect(try run("facts") == [
@@ -55,7 +55,7 @@ struct BothEnginesTests {
         ])
     }
 
-    @Test func programsLearnWhetherAKeyFitsAndGoOnAfterAnError() throws {
+    @Test func plainEngineReportsWrongKeyAndContinues() throws {
         let refusal = "loading extensions is not part of this engine"
         let written = "the key cannot be changed in a savepoint, or within a transaction that has written"
         #expect(try run("answers", folder.url.path) == [
@@ -75,7 +75,7 @@ struct BothEnginesTests {
     }
 
     /// What differs between the two engines is what `options.h` says.
-    @Test func theOptionsAreThoseOfTheOtherEngine() throws {
+    @Test func plainEngineOptionsDifferOnlyAsListed() throws {
         let plain = Set(try run("options").map(String.init))
         let own = Set(try RawConnection(folder.path("a.db"), key: "k").query("PRAGMA compile_options"))
         #expect(plain.symmetricDifference(own) == [

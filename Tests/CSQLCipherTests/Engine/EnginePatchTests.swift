@@ -28,7 +28,7 @@ import Testing
         return outcome.output.split(separator: "\n")
     }
 
-    @Test func theDiffLeadsFromUpstreamsFileToOurs() throws {
+    @Test func patchDiffTurnsUpstreamIntoOurs() throws {
         let folder = try TemporaryFolder()
         let archive = try VendorScriptTests.archive().deletingLastPathComponent().path
         let script = Repository.file("scripts/vendor").path
@@ -43,7 +43,7 @@ import Testing
         for patch in try #require(try Pins.load().upstream("SQLCipher").patches) { #expect(diff.output.contains(patch.file)) }
     }
 
-    @Test func theyAreFewAndHaveNothingOfUpstreamsText() throws {
+    @Test func patchesAreFewAndCopyNoUpstreamText() throws {
         #expect(try #require(try Pins.load().upstream("SQLCipher").patches).count <= 15)
         let copied = try python("""
             lines = {line.strip() for line in source.split("\\n")}
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// In each edit's place, one character is changed, as a new version of the engine would.
-    @Test func aPlaceThatHasChangedIsNamed() throws {
+    @Test func changedPatchContextIsNamed() throws {
         let found = try python("""
             every = \(LongTests.areOn ? 1 : 7)
             edits = [(patch, edit) for patch in written for edit in patch.edits]
@@ -76,7 +76,7 @@ import Testing
 
     /// Lines that upstream adds elsewhere in the function move ours with their place, once the new sum is added. Where the lines
     /// around ours change, or occur twice, no sum helps.
-    @Test func anEditInsideAFunctionFollowsItsPlace() throws {
+    @Test func patchEditFollowsMovedContext() throws {
         let found = try python("""
             for patch, edit in [(p, e) for p in written for e in p.edits if not e.is_replacement]:
                 text = patches.definition(source, edit.function)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(.enabled(if: LongTests.areOn, "it compiles the engine"))
-    func aReplacementThatNothingCallsStopsTheBuild() throws {
+    func unusedPatchReplacementStopsTheBuild() throws {
         let unused = try EngineCopy().compile(replacing: [
             ("atexit(sqlcipher_atexit);", ""), ("= sqlcipher_fini;", "= 0;"),
             ("sqlcipherPagerSetCodec(pPager, sqlite3Codec,", "sqlcipherPagerSetCodec(pPager, 0,"),

@@ -5,13 +5,13 @@ import Testing
 /// The private parts of the engine that the package uses are listed, and belong to the version that was reviewed.
 @Suite struct EngineReviewTests {
     @Test(.enabled(if: LongTests.areOn, "it asks the compiler for the engine's whole tree"))
-    func theTableListsWhatTheFragmentsUse() throws {
+    func engineTableListsPrivateSymbolsInUse() throws {
         let checked = try Command.run(Repository.file("scripts/workshop/check-engine").path, [])
         #expect(checked.status == 0, "\(checked.errors)")
     }
 
     @Test(.enabled(if: LongTests.areOn, "it asks the compiler for the engine's whole tree"))
-    func whatIsNotListedOrNotUsedIsNamed() throws {
+    func unlistedOrUnusedPrivateSymbolsAreNamed() throws {
         let copy = try EngineCopy()
         let files = FileManager.default
         for path in ["scripts", "Tests", "Vendor"] {
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// Each report of Vendor/upstream can be sent as it is, and belongs to a patch.
-    @Test func reportsSayWhatHappensAndNameTheirPatch() throws {
+    @Test func upstreamReportsNameSymptomAndPatch() throws {
         let folder = Repository.file("Vendor/upstream")
         let index = try String(contentsOf: folder.appendingPathComponent("README.md"), encoding: .utf8)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".c") }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(.enabled(if: LongTests.areOn, "it compiles the engine twice"))
-    func anotherVersionStopsTheBuild() throws {
+    func unreviewedEngineVersionStopsTheBuild() throws {
         let copy = try EngineCopy()
         let asItIs = try copy.compile()
         #expect(asItIs.status == 0, "\(asItIs.errors)")

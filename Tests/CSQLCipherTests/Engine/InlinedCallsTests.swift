@@ -19,7 +19,7 @@ import Testing
         return text[..<position]
     }
 
-    @Test func inlinableFunctionsCallByUniqueNames() throws {
+    @Test func inlinableFunctionsCallPrefixedEngineNames() throws {
         let folder = Repository.file("Sources")
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         var inlinable = 0, unique = 0
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Their declarations say what SQLite's do.
-    @Test func theNamesHaveSQLitesTypes() throws {
+    @Test func inlinedDeclarationsMatchSQLiteTypes() throws {
         let folder = try TemporaryFolder()
         let header = try String(contentsOf: Repository.file("Sources/CSQLCipher/include/inlined.h"), encoding: .utf8)
         let names = header.matches(of: /sqlcipherkit_(sqlite3_\w+)\(/).map { String($0.1) }

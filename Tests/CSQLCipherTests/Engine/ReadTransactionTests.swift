@@ -60,7 +60,7 @@ import Testing
         return try log + state(db, other)
     }
 
-    @Test func endsAsACommitDoes() throws {
+    @Test func endReadLeavesSameStateAsCommit() throws {
         let rounds = LongTests.areOn ? 3000 : 120
         var fast = 0, random = SeededGenerator()
         for _ in 0..<rounds {
@@ -76,7 +76,7 @@ import Testing
         #expect(fast > 20)
     }
 
-    @Test func doesNothingWithoutATransaction() throws {
+    @Test func endReadWithoutTransactionDoesNothing() throws {
         let folder = try TemporaryFolder()
         let db = try open(folder)
         #expect(sqlcipherkit_end_read(db.handle) == 0)

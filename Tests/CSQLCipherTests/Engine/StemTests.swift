@@ -5,7 +5,7 @@ import Testing
 @Suite struct StemTests {
     /// All short words of letters that endings are made of. The sanitizer sees what is read beside them
     /// (`scripts/workshop/check-memory`).
-    @Test func aStemIsThatOfTheTokenizer() throws {
+    @Test func stemFunctionMatchesPorterTokenizer() throws {
         let three = words(3, of: "abdegilnsty")
         let sorted = three + words(4, of: "adeginsy") + three.map { $0 + "ing" }
         let db = try RawConnection(":memory:")

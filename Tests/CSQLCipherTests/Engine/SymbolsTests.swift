@@ -11,7 +11,7 @@ import Testing
     }
 
     /// Nothing that is there for tests alone can be called by a program, or be imported by it.
-    @Test func testsHaveTheirOwnEntryPoints() throws {
+    @Test func testEntryPointsAreNotExported() throws {
         #expect(try symbols.filter { $0.hasPrefix("sqlcipherkit_test_") } == [])
         let headers = Repository.file("Sources/CSQLCipher/include")
         for header in try FileManager.default.contentsOfDirectory(at: headers, includingPropertiesForKeys: nil) {
@@ -31,14 +31,14 @@ import Testing
         }
     }
 
-    @Test func theLinkedProgramHasNoneOfSQLitesNames() throws {
+    @Test func linkedProgramHasNoUnprefixedSQLiteSymbols() throws {
         let symbols = try BuildObjects.definedGlobals(try BuildObjects.program)
         #expect(symbols.contains("sqlcipherkit_sqlite3_open_v2"))
         #expect(symbols.filter { $0.hasPrefix("sqlite3") || $0.hasPrefix("sqlcipher_") } == [])
     }
 
     /// The generated list holds every name that the source marks as interface, also those of options that are off.
-    @Test func theListCoversTheHeader() throws {
+    @Test func symbolListCoversTheHeader() throws {
         let list = try String(contentsOf: Repository.file("Vendor/sqlcipher/symbols.h"), encoding: .utf8)
         let renamed = Set(list.matches(of: /#pragma redefine_extname (\w+) sqlcipherkit_(\w+)\n/).map { match in
             #expect(match.1 == match.2)
@@ -52,7 +52,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test func theSystemsSQLiteKeepsWorkingInTheSameProcess() throws {
+    @Test func systemSQLiteWorksInTheSameProcess() throws {
         let system = try SystemSQLite()
         #expect(system.version != String(cString: sqlite3_libversion()))
 

@@ -18,16 +18,16 @@ import Testing
         return (rc, out)
     }
 
-    @Test func `the vector of RFC 9106 holds, and all kernels agree`() throws {
+    @Test func argon2MatchesRFC9106VectorInAllKernels() throws {
         let output = try Probe.expect("argon2")
         #expect(output.contains("portable C: the vector holds"))
     }
 
-    @Test func `without memory it is an error, and writes nothing`() throws { try Probe.expect("argon2-memory") }
+    @Test func argon2WithoutMemoryFailsAndWritesNothing() throws { try Probe.expect("argon2-memory") }
 
     /// Every kind of figure: one pass and several, one lane and several, memory that is no multiple of four blocks for each lane,
     /// passwords of nothing and of more than BLAKE2b's block, results on both sides of its 64 bytes.
-    @Test func `random parameters agree with the reference implementation`() throws {
+    @Test func argon2MatchesReferenceForRandomParameters() throws {
         var numbers = SeededGenerator()
         var inputs = [4, 31, 32, 33, 63, 64, 65, 95, 96, 97, 128, 129, 500].map { Input(size: $0) }
         for lanes in 1...4 as ClosedRange<UInt32> {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `what is out of bounds is refused, and writes nothing`() {
+    @Test func argon2RefusesParametersOutOfBounds() {
         let wrong = [
             Input(memory: 7), Input(memory: 0), Input(memory: 31, lanes: 4), Input(passes: 0), Input(lanes: 0),
             Input(memory: .max, lanes: 1 << 24), Input(size: 3), Input(size: 0),

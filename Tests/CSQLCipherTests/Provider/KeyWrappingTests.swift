@@ -21,7 +21,7 @@ import Testing
     }
     var tag: [UInt8] { bytes("1ae10b594f09e26a7e902ecbd0600691") }
 
-    @Test func sealingIsThatOfRFC8439() {
+    @Test func sealingMatchesRFC8439() {
         var made = [UInt8](repeating: 0, count: plain.count), madeTag = [UInt8](repeating: 0, count: 16)
         #expect(sqlcipherkit_seal(key, nonce, associated, associated.count, plain, plain.count, &made, &madeTag) == SQLITE_OK)
         #expect(made == sealed)
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// One bit anywhere is noticed, and then nothing of the text comes out.
-    @Test func aChangedBitIsNoticed() {
+    @Test func unsealingDetectsAnyChangedBit() {
         let inputs = [key, nonce, associated, sealed, tag]
         for (index, input) in inputs.enumerated() {
             for bit in 0..<input.count * 8 {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func theMessageCodeIsThatOfRFC4231() {
+    @Test func messageCodeMatchesRFC4231() {
         var mac = [UInt8](repeating: 0, count: 64)
         let key = [UInt8](repeating: 0x0b, count: 20), text = Array("Hi There".utf8)
         #expect(sqlcipherkit_mac(key, key.count, text, text.count, &mac) == SQLITE_OK)
@@ -63,7 +63,7 @@ import Testing
         #expect(sqlcipherkit_mac(long, long.count, text, text.count, &mac) == SQLITE_MISUSE)
     }
 
-    @Test func equality() {
+    @Test func constantTimeEqualityComparesBytes() {
         let a: [UInt8] = [1, 2, 3], b: [UInt8] = [1, 2, 4]
         #expect(sqlcipherkit_equal(a, a, 3) == 1)
         #expect(sqlcipherkit_equal(a, b, 3) == 0)

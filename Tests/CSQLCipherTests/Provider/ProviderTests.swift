@@ -8,61 +8,61 @@ private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provide
 
 /// The crypto provider, through every kernel that this machine has.
 @Suite struct ProviderTests {
-    @Test func `published vectors hold`() throws {
+    @Test func providerMatchesPublishedVectors() throws {
         let output = try Probe.expect("vectors")
         #expect(output.contains("the library: all vectors hold"))
         #expect(output.contains("portable C: all vectors hold"))
     }
 
-    @Test func `published vectors hold for each primitive that a library or plain C stands for`() throws {
+    @Test func primitivesMatchPublishedVectors() throws {
         let output = try Probe.expect("primitives")
         #expect(output.contains("SHA-1, SHA-256, BLAKE2b, ChaCha20-Poly1305"))
         #expect(output.contains("Poly1305 at its edges: all vectors hold"))
     }
 
-    @Test(.enabled(if: isOwnProvider)) func `without CPU features the library does all of the work, and no kernel goes beyond the CPU`() throws {
+    @Test(.enabled(if: isOwnProvider)) func kernelsMatchAvailableCPUFeatures() throws {
         try Probe.expect("choice")
     }
 
-    @Test func `pages encrypted and authenticated in one pass are the same as in two, also when changed between`() throws {
+    @Test func onePassPageEncryptionMatchesTwoPasses() throws {
         try Probe.expect("pages")
     }
 
     /// A million cases with `SQLCIPHERKIT_LONG_TESTS=1`.
-    @Test func `random cases agree with OpenSSL`() throws {
+    @Test func providerMatchesOpenSSLForRandomCases() throws {
         let output = try Probe.expect("differential", "openssl", LongTests.areOn ? "1000000" : "500", "\(Seed.value)")
         #expect(output.contains("random cases, each kernel agrees with openssl"))
     }
 
-    @Test func `after a fork no two processes draw the same salt or vector`() throws {
+    @Test func forkedProcessesDrawDistinctRandomBytes() throws {
         try Probe.inFolder { try Probe.expect("fork", $0) }
     }
 
-    @Test(.enabled(if: isOwnProvider)) func `what must fail fails`() throws {
+    @Test(.enabled(if: isOwnProvider)) func providerErrorsAreReported() throws {
         try Probe.inFolder { try Probe.expect("errors", $0) }
     }
 
-    @Test func `a reader of page after page finds every page that was changed, and follows other writers`() throws {
+    @Test func sequentialReaderFindsChangedPages() throws {
         try Probe.inFolder { try Probe.expect("scan", $0) }
     }
 
-    @Test func `pages that are encrypted several at once are right in file, log and journal`() throws {
+    @Test func batchEncryptedPagesAreCorrectInAllFiles() throws {
         try Probe.inFolder { try Probe.expect("writes", $0) }
     }
 
-    @Test func `eight connections work at once while the kernels change`() throws {
+    @Test func eightConnectionsWorkDuringKernelChanges() throws {
         try Probe.inFolder { try Probe.expect("threads", $0) }
     }
 
     #if os(Linux)
-    @Test func `no passphrase and no key stays in memory`() throws {
+    @Test func providerWipesPassphrasesAndKeys() throws {
         let output = try Probe.inFolder { try Probe.expect("memory", $0) }
         // The search must have found what was put there to be found.
         #expect(output.contains("control, to be found once: HMAC key"))
     }
     #endif
 
-    @Test func `its own files come back, log and journal included, and are exchanged with SQLCipher for Python, on OpenSSL`() throws {
+    @Test func providerFilesAreExchangedWithPythonSQLCipher() throws {
         let python = try #require(
             ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_PYTHON"],
             "set SQLCIPHERKIT_TEST_PYTHON to a Python that has the package sqlcipher3; ./scripts/test does")
@@ -87,7 +87,7 @@ private let isOwnProvider = String(cString: sqlcipherkit_provider_info().provide
 
 /// What a program is told about the provider.
 @Suite struct ProviderInfoTests {
-    @Test(.enabled(if: isOwnProvider)) func `the provider is the library's by name and version`() throws {
+    @Test(.enabled(if: isOwnProvider)) func providerReportsLibraryNameAndVersion() throws {
         var database: OpaquePointer?
         #expect(sqlite3_open(":memory:", &database) == SQLITE_OK)
         defer { sqlite3_close(database) }

@@ -51,8 +51,8 @@ extension Cases {
                 let count: Int = try waiting { try await shared.write { db in try db.execute("UPDATE note SET body = 'x'"); return db.changes } }
                 return count
             },
-            call("barrier", .writes, on: .shared) { t in try t.shared.barrier { db in try db.execute("UPDATE note SET body = 'x'"); return db.changes } },
-            call("withWriter", .writes, on: .shared) { t in try t.shared.withWriter { db in try db.execute("UPDATE note SET body = 'x'"); return db.changes } },
+            call("barrier", .writes, on: .shared) { t in try t.shared.barrierWriteWithoutTransaction { db in try db.execute("UPDATE note SET body = 'x'"); return db.changes } },
+            call("withWriter", .writes, on: .shared) { t in try t.shared.writeWithoutTransaction { db in try db.execute("UPDATE note SET body = 'x'"); return db.changes } },
             call("write and then read", .writes, on: .shared, isStepwise: true) { t in
                 try t.shared.write({ db in try db.execute("UPDATE note SET body = 'x'"); return 1 }, then: { db, one in
                     try one + (db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0)

@@ -26,7 +26,7 @@ extension Cases {
                 return try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
             },
             call("with a wrong key", on: .file, differs: Set(Subject.Kind.allCases)) { t in
-                let key = try Encryption.passphrase(t.text("key", "wrong"), cipher: Subject.quick)
+                let key = try DatabaseKey.passphrase(t.text("key", "wrong"), cipher: Subject.quick)
                 do { _ = try Connection(.file(t.path), key: key, configuration: Subject.existing) } catch { return reason(error) }
                 throw BrokenPromise("a wrong key opens it")
             },
@@ -135,19 +135,19 @@ extension Cases {
                 return 0
             },
             call("access") { t in
-                var access = SQLAccess.readOnly
+                var access = SQLPermissions.readOnly
                 access.tables = [t.text("table", "note", .name): .all]
                 access.functions = [t.text("function", "count", .name)]
-                return try t.db.withAccess(access) { db in
+                return try t.db.withPermissions(access) { db in
                     do { try db.execute("DELETE FROM canary") } catch { return reason(error) }
                     throw BrokenPromise("the access is not restricted")
                 }
             },
             call("untrusted SQL", differs: [.attached]) { t in
-                var access = SQLAccess.readOnly
+                var access = SQLPermissions.readOnly
                 access.tables = ["note": .columns(["id", "title"])]
-                return try t.db.withAccess(access) { db in
-                    try db.fetchAll(RowCopy.self, SQL(raw: t.text("sql", "SELECT id, title FROM note", .sql))).count
+                return try t.db.withPermissions(access) { db in
+                    try db.fetchAll(OwnedRow.self, SQL(raw: t.text("sql", "SELECT id, title FROM note", .sql))).count
                 }
             },
             call("busy and progress", .settles) { t in
@@ -203,12 +203,12 @@ extension Cases {
     private static var keys: [ContractCase] {
         family("keys",
             call("passphrase", on: .nothing) { t in
-                let key = try Encryption.passphrase(t.text("passphrase", Secrets.passphrase), cipher: Subject.quick)
+                let key = try DatabaseKey.passphrase(t.text("passphrase", Secrets.passphrase), cipher: Subject.quick)
                 return "\(key) \(key.debugDescription) \(key.isPlaintext)"
             },
-            call("raw", on: .nothing) { _ in try [Encryption.raw(Secrets.raw), Encryption.raw(Secrets.raw, salt: Secrets.salt)] },
+            call("raw", on: .nothing) { _ in try [DatabaseKey.raw(Secrets.raw), DatabaseKey.raw(Secrets.raw, salt: Secrets.salt)] },
             call("raw of a wrong length", on: .nothing) { _ in
-                do { _ = try Encryption.raw(Array(Secrets.raw.prefix(31))) } catch { return Secrets.told(by: error) ?? reason(error) }
+                do { _ = try DatabaseKey.raw(Array(Secrets.raw.prefix(31))) } catch { return Secrets.told(by: error) ?? reason(error) }
                 throw BrokenPromise("it takes 31 bytes")
             },
             call("a provider's file", on: .nothing, prepare: { t in
@@ -227,10 +227,10 @@ extension Cases {
                 return cipher.pageSize
             },
             call("secure bytes", on: .nothing) { _ in try SecureBytes.random(count: 32).withUnsafeBytes { $0.count } },
-            call("what a schema tells", refusing: [.plaintext, .memory], differs: Set(Subject.Kind.allCases)) { t in try (t.schema.encryption, t.schema.cipher?.version as Any) })
+            call("what a schema tells", refusing: [.plaintext, .memory], differs: Set(Subject.Kind.allCases)) { t in try (t.schema.key, t.schema.cipher?.version as Any) })
         + family("engine",
             call("facts", on: .nothing) { _ in
-                (SQLCipherEngine.sqliteVersion, SQLCipherEngine.compileOptions.count, SQLCipherEngine.supports(.fts5), SQLCipherEngine.kernels, SQLCipherEngine.lockedMemory.limit as Any)
+                (SQLCipherEngine.sqliteVersion, SQLCipherEngine.compileOptions.count, SQLCipherEngine.supports(.fts5), SQLCipherEngine.cryptoImplementations, SQLCipherEngine.lockedMemory.limit as Any)
             },
             call("logger", on: .nothing) { t in
                 final class Lines: @unchecked Sendable {

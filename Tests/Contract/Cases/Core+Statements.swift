@@ -6,7 +6,7 @@ import SQLCipherKit
 enum Cases {
     static var core: [ContractCase] { statements + rows + transactions + connections + schemas + json }
 
-    struct Line: Codable, Equatable, SQLRow {
+    struct Line: Codable, Equatable, SQLRowConvertible {
         var id: Int64?
         var title: String
 
@@ -108,7 +108,7 @@ enum Cases {
                 return try cursor.collect().count
             },
             call("RowCopy") { t in
-                let row = try t.db.fetchOne(RowCopy.self, "SELECT 1 AS a, \(t.text("value", Secrets.value)) AS b")
+                let row = try t.db.fetchOne(OwnedRow.self, "SELECT 1 AS a, \(t.text("value", Secrets.value)) AS b")
                 return try (row?[t.text("column", "a", .name)] as SQLValue?) ?? .null
             })
         + family("blob",

@@ -17,7 +17,7 @@ extension Cases {
             })
         + family("vacuum",
             call("vacuum", .rewrites, refusing: [.readOnly], prepare: { try $0.db.execute("DELETE FROM words") }) { t in try t.schema.vacuum() },
-            call("erase", .rewrites, refusing: [.readOnly], isStepwise: true) { t in try t.schema.erase().isComplete })
+            call("erase", .rewrites, refusing: [.readOnly], isStepwise: true) { t in try t.schema.eraseDeletedContent().isComplete })
         + family("backup",
             call("to a file", .rewrites) { t in
                 let path = t.file("path", "copy.db")
@@ -67,7 +67,7 @@ extension Cases {
             })
         + family("verify",
             call("verify") { t in try t.schema.verify().problems.count },
-            call("residue") { t in try t.schema.residue(of: [t.text("text", Secrets.value)]).isErased })
+            call("residue") { t in try t.schema.findRemnants(of: [t.text("text", Secrets.value)]).isErased })
         + family("recovery-copy",
             call("writeRecoveryCopy", .rewrites, refusing: [.memory]) { t in try t.schema.writeRecoveryCopy(toFileAt: t.file("path", "recovery")) })
         + family("shared-rewriting",
@@ -77,10 +77,10 @@ extension Cases {
             call("backup", .rewrites, on: .shared) { t in
                 try t.shared.main.backup(toFileAt: t.file("path", "copy.db"), key: .passphrase("other", cipher: Subject.quick))
             },
-            call("erase", .rewrites, on: .shared, refusing: [.readOnly], isStepwise: true) { t in try t.shared.main.erase().isComplete },
+            call("erase", .rewrites, on: .shared, refusing: [.readOnly], isStepwise: true) { t in try t.shared.main.eraseDeletedContent().isComplete },
             call("residue, async", on: .shared, waits: true) { t in
                 let main = try t.shared.main, text = t.text("text", Secrets.value)
-                return try waiting { try await main.residue(of: [text]).isErased }
+                return try waiting { try await main.findRemnants(of: [text]).isErased }
             })
     }
 
@@ -102,7 +102,7 @@ extension Cases {
                     fileAt: t.path, key: t.key, to: t.file("path", "salvaged.db"), newKey: .passphrase("other", cipher: Subject.quick)).isComplete
             },
             call("openSalvaging", on: .file) { t in
-                let (db, report) = try DatabaseConverter.openSalvaging(fileAt: t.path, key: t.key)
+                let (db, report) = try DatabaseConverter.openOrSalvage(fileAt: t.path, key: t.key)
                 defer { db.close() }
                 return report == nil
             })
@@ -114,12 +114,12 @@ extension Cases {
             call("create", .rewrites, on: .file, refusing: [.plaintext, .slots], isStepwise: true) { t in
                 try KeySlots.create(
                     .passphrase(Secrets.passphrase), label: t.text("label", "first"), for: .file(t.path), existingKey: t.key, derivation: derivation,
-                    cipher: Subject.quick).list().count
+                    cipher: Subject.quick).slots().count
             },
             call("new database", .rewrites, on: .file, isStepwise: true) { t in
                 try KeySlots.create(
                     .passphrase(Secrets.passphrase), label: t.text("label", "first"), for: .file(t.inFolder("new.db")), derivation: derivation,
-                    cipher: Subject.quick).list().count
+                    cipher: Subject.quick).slots().count
             },
             call("add, change and revoke", .rewrites, on: .file, isStepwise: true, prepare: { t in
                 t.prepared = try KeySlots.create(
@@ -128,10 +128,10 @@ extension Cases {
                 let slots = try t.prepared as? KeySlots ?? KeySlots.unlock(.passphrase(Secrets.passphrase), of: .file(t.inFolder("new.db")), cipher: Subject.quick)
                 let label = t.text("label", "second"), passphrase = t.text("passphrase", "second")
                 try slots.add(.passphrase(passphrase), label: label, derivation: derivation)
-                try t.same(label, slots.list().last?.label)
+                try t.same(label, slots.slots().last?.label)
                 _ = try KeySlots.unlock(.passphrase(passphrase), of: .file(t.inFolder("new.db")), cipher: Subject.quick)
                 try slots.revoke(label)
-                return try slots.list().count
+                return try slots.slots().count
             },
             call("unlock", on: .file, differs: Set(Subject.Kind.allCases)) { t in
                 do {
@@ -191,39 +191,39 @@ extension Cases {
             })
         + family("change-log",
             call("made, written and sent", .writes, refusing: [.attached], isStepwise: true) { t in
-                let log = try ChangeLog(t.db, tables: ["note"], peer: t.text("peer", "here"))
+                let log = try ChangeLog(t.db, tables: ["note"], localPeer: t.text("peer", "here"))
                 try log.write { db in try db.execute("INSERT INTO note(id, title) VALUES (60, \(t.text("title", Secrets.value)))") }
                 let message = try log.changes()
                 t.then {
                 let other = try Connection(.memory)
                 defer { other.close() }
                 try other.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, n REAL, meta BLOB)")
-                try ChangeLog(other, tables: ["note"], peer: "there").receive(ChangeLog.Message(data: message.data))
+                try ChangeLog(other, tables: ["note"], localPeer: "there").receive(ChangeLog.Message(data: message.data))
                 try t.same(t.text("title", Secrets.value), other.fetchOne(String.self, "SELECT title FROM note WHERE id = 60"))
                 }
                 return message.count
             },
             call("peers", .writes, refusing: [.attached, .readOnly], isStepwise: true, prepare: { t in
-                if t.subject.kind != .attached { _ = try ChangeLog(t.db, tables: ["note"], peer: "here") }
+                if t.subject.kind != .attached { _ = try ChangeLog(t.db, tables: ["note"], localPeer: "here") }
             }) { t in
-                let log = try ChangeLog(t.db, tables: ["note"], peer: "here"), name = t.text("peer", "there")
+                let log = try ChangeLog(t.db, tables: ["note"], localPeer: "here"), name = t.text("peer", "there")
                 try log.add(peer: name)
                 try t.same(name, log.peers.last)
                 try log.remove(peer: name)
                 return try log.position(of: name) == nil
             },
             call("renamed", .writes, refusing: [.attached, .readOnly], isStepwise: true, prepare: { t in
-                if t.subject.kind != .attached { _ = try ChangeLog(t.db, tables: ["note"], peer: "here") }
+                if t.subject.kind != .attached { _ = try ChangeLog(t.db, tables: ["note"], localPeer: "here") }
             }) { t in
-                let log = try ChangeLog(t.db, tables: ["note"], peer: "here"), name = t.text("peer", "there")
+                let log = try ChangeLog(t.db, tables: ["note"], localPeer: "here"), name = t.text("peer", "there")
                 try log.write { db in try db.execute("INSERT INTO note(id, title) VALUES (62, \(t.text("title", Secrets.value)))") }
                 let count = try log.rename(to: name)
-                t.then { try t.same(name, ChangeLog.settings(in: t.db)?.peer ?? "") }
+                t.then { try t.same(name, ChangeLog.settings(in: t.db)?.localPeer ?? "") }
                 return count
             })
         + family("shared-change-log",
             call("written and sent", .writes, on: .shared, refusing: [.readOnly], isStepwise: true) { t in
-                let log = try SharedChangeLog(t.shared, tables: ["note"], peer: t.text("peer", "here")), title = t.text("title", Secrets.value)
+                let log = try SharedChangeLog(t.shared, tables: ["note"], localPeer: t.text("peer", "here")), title = t.text("title", Secrets.value)
                 try log.write { db -> Void in try db.execute("INSERT INTO note(id, title) VALUES (60, \(title))") }
                 let message = try log.changes()
                 t.then { try t.same(title, t.shared.read { try $0.fetchOne(String.self, "SELECT title FROM note WHERE id = 60") }) }
@@ -231,7 +231,7 @@ extension Cases {
             },
             call("received", .writes, on: .shared, refusing: [.readOnly], isStepwise: true) { t in
                 let message = try message(t.text("title", Secrets.value))
-                let log = try SharedChangeLog(t.shared, tables: ["note"], peer: "here")
+                let log = try SharedChangeLog(t.shared, tables: ["note"], localPeer: "here")
                 let count = try log.receive(message).received
                 t.then {
                     let title = try t.shared.read { try $0.fetchOne(String.self, "SELECT title FROM note WHERE id = 61") }
@@ -246,7 +246,7 @@ extension Cases {
         let other = try Connection(.memory)
         defer { other.close() }
         try other.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, n REAL, meta BLOB)")
-        let log = try ChangeLog(other, tables: ["note"], peer: "there")
+        let log = try ChangeLog(other, tables: ["note"], localPeer: "there")
         try log.write { db in try db.execute("INSERT INTO note(id, title) VALUES (61, \(title))") }
         return try log.changes()
     }

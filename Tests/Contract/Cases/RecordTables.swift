@@ -23,7 +23,7 @@ extension Cases {
                     try t.db.execute("INSERT INTO \(identifier: t.schema.name).\(identifier: name)(b) VALUES (NULL)")
                     try t.same(t.text("default", "usual"), t.db.fetchOne(String.self, "SELECT \(identifier: column) FROM \(identifier: t.schema.name).\(identifier: name)"))
                 }
-                return try table.creation().count
+                return try table.createStatements().count
             },
             call("an index", .writes) { t in
                 let index = SQLIndex(t.text("index", "made_index", .new), on: [.column(SQLColumn(t.text("column", "c", .name)), collation: t.text("collation", "NOCASE", .name)), .expression("b + 1")])

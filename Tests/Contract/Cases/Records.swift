@@ -166,7 +166,7 @@ extension Cases {
                 var child = Child(id: 8, note: 3, name: "two")
                 let text = t.text("text", Secrets.value)
                 let conflict = SQLUpsert<Child>(on: \.name).setting { row, new, set in set(\.name, to: row.name + text); set(\.note, to: new.note) }
-                    .only { row, _ in row.name != text }
+                    .where { row, _ in row.name != text }
                 let isWritten = try t.keeping(&child) { try t.db.upsert(&$0, conflict) }
                 t.then { [child] in try t.same("two" + text, child.name) }
                 return (isWritten, child.id ?? 0)
@@ -200,7 +200,7 @@ extension Cases {
                 return place.body.wrappedValue ?? ""
             },
             call("what has changed", .writes) { t in
-                try t.db.update(Note(id: 1, title: t.text("title", Secrets.value)), from: Note(id: 1, title: "first"))
+                try t.db.updateChanges(Note(id: 1, title: t.text("title", Secrets.value)), from: Note(id: 1, title: "first"))
             },
             call("some columns", .writes) { t in
                 try t.db.update(Pair(a: "a", b: 1, c: t.text("c", Secrets.value)), columns: \.c)
@@ -282,7 +282,7 @@ extension Cases {
                 let part = t.text("part", "note"), value = t.text("value", Secrets.value)
                 var seen: [String] = []
                 try t.db.forEach("SELECT \(value) AS v, \(columns: Note.self, of: "n", as: part), \(columns: Child.self, of: "c", as: "child") FROM note AS n LEFT JOIN child AS c ON c.note = n.id ORDER BY n.id") { row in
-                    let note = try row.part(part, as: Note.self), child = try row.part("child", as: Child?.self), place = try row.part(part, as: Spot.self)
+                    let note = try row.scope(part, as: Note.self), child = try row.scope("child", as: Child?.self), place = try row.scope(part, as: Spot.self)
                     try t.same(value, row["v"] as String)
                     seen.append("\(note.title ?? "") \(child?.name ?? "") \(place.id ?? 0)")
                 }
@@ -310,7 +310,7 @@ extension Cases {
                 defer { cursor.close() }
                 found += try cursor.collect().map { $0.id ?? 0 }
                 return try (found, t.db.fetchOne(query)?.title ?? "", t.db.count(query), t.db.exists(query), t.db.fetchSet(query.select { $0.id }).count,
-                            t.db.plan(of: query).count, t.db.sql(of: query).text.isEmpty, Note.all.in(t.schema).named("x").distinct().offset(1).isNothing(t))
+                            t.db.queryPlan(of: query).count, t.db.sql(of: query).text.isEmpty, Note.all.in(t.schema).aliased("x").distinct().offset(1).isNothing(t))
             },
             call("selected") { t in
                 let text = t.text("text", Secrets.value)
@@ -332,7 +332,7 @@ extension Cases {
                 let with = Note.with(Total.self, as: totals).filter { note in Total.filter { $0.note == note.id && $0.count > 0 }.exists && note.title != text }
                 let sql = Note.with(Total.self, as: "SELECT 1 AS note, \(text) AS count").filter { $0.id.in(Total.select { $0.note }) }
                 let recursive = Note.filter { $0.id == 1 }.recursive { note, found in note.id == found.id + 1 && note.title != text }
-                let value = Note.select { note in (note.id, Child.filter { $0.note == note.id && $0.name != text }.select { $0.id.count() }.value()) }
+                let value = Note.select { note in (note.id, Child.filter { $0.note == note.id && $0.name != text }.select { $0.id.count() }.scalarSubquery()) }
                 return try (t.db.fetchAll(with).count, t.db.count(sql), t.db.fetchAll(recursive).count, t.db.fetchAll(value).map { $0.1 ?? 0 })
             },
             call("outside of Swift's types") { t in
@@ -385,7 +385,7 @@ extension Cases {
 
     private static func aggregates(_ t: Trial) throws -> Any {
         let text = t.text("separator", "/")
-        let names: String?? = try t.db.fetchOne(Child.all.select { $0.name.joined(separator: text, order: $0.id.ascending) })
+        let names: String?? = try t.db.fetchOne(Child.all.select { $0.name.groupConcat(separator: text, orderedBy: $0.id.ascending) })
         try t.same("one" + text + "two", names ?? nil)
         let found = try t.db.fetchOne(Child.all.select { ($0.id.sum(), $0.id.max(), $0.id.min(), $0.name.count().where($0.name != text)) })
         return found.map { "\($0)" } ?? ""
@@ -395,7 +395,7 @@ extension Cases {
         let text = t.text("text", Secrets.value)
         let rows = try t.db.fetchAll(Child.order { $0.id }.select { child in
             let window = SQLWindow(partition: child.note, order: child.id.ascending), many: SQLExpression<Int> = .countAll.where(child.name != text)
-            return (.rowNumber.over(window), child.id.lag().over(window), child.id.lead(1).over(window), .ntile(2).over(window), many.over(window))
+            return (.rowNumber().over(window), child.id.lag().over(window), child.id.lead(1).over(window), .ntile(2).over(window), many.over(window))
         })
         return rows.map { "\($0)" }
     }
@@ -451,7 +451,7 @@ extension Cases {
             call("as conditions and beside records") { t in
                 let text = t.text("text", Secrets.value)
                 let busy = Note.filter { Note.children.filter { $0.name != text }.of($0).count > 0 }.order { $0.id }
-                let query = busy.annotated { (Note.children.of($0).count, Note.children.of($0).select { $0.name.max() }.value()) }
+                let query = busy.annotated { (Note.children.of($0).count, Note.children.of($0).select { $0.name.max() }.scalarSubquery()) }
                 return try (t.db.fetchAll(query).map { "\($0.1) \($0.2 ?? "")" }, t.db.fetchAll(query.including(Note.children)).count,
                             t.db.fetchAll(Note.children.of(Note(id: 1))).map(\.name))
             })

@@ -9,10 +9,10 @@ extension Cases {
 
     private static func store(_ t: Trial) throws -> FolderStore { try FolderStore(t.inFolder("store")) }
 
-    private static func other() throws -> Encryption { try .passphrase("other", cipher: Subject.quick) }
+    private static func other() throws -> DatabaseKey { try .passphrase("other", cipher: Subject.quick) }
 
-    private static var options: Replica.Options {
-        var options = Replica.Options()
+    private static var options: Replicator.Options {
+        var options = Replicator.Options()
         options.interval = .milliseconds(5)
         return options
     }
@@ -22,7 +22,7 @@ extension Cases {
         let store = try store(t), path = t.inFolder("source.db"), key = try other()
         try waiting {
             let pool = try DatabasePool(.file(path), key: key)
-            let replica = try await Replica(following: pool, in: store, options: options)
+            let replica = try await Replicator(of: pool, in: store, options: options)
             try await pool.write { db -> Void in try Fixture.fill(db) }
             try await pool.write { db -> Void in try db.execute("INSERT INTO note(id, title) VALUES (50, \(Secrets.value))") }
             _ = try await replica.waitUntilStored(timeout: .seconds(10))
@@ -43,7 +43,7 @@ extension Cases {
             call("put, get, list and delete", .rewrites, on: .nothing, isStepwise: true, waits: true) { t in
                 let store = try store(t), name = t.text("name", "a/b", .name), bytes = Array(t.text("bytes", "some").utf8), prefix = t.text("prefix", "a")
                 let version = try waiting { try await store.put(name, bytes, if: .always) }
-                let back: ReplicaObject? = try waiting { try await store.get(name) }
+                let back: StoredObject? = try waiting { try await store.get(name) }
                 try t.same(bytes, back?.bytes)
                 try t.same(version, back?.version)
                 let isRefused: Bool = try waiting { try await store.put(name, [1], if: .isAbsent) == nil }
@@ -67,7 +67,7 @@ extension Cases {
     }
 
     /// The generation of what was stored, after the replica has stopped.
-    private static func ended(_ replica: Replica) async throws -> UInt64 {
+    private static func ended(_ replica: Replicator) async throws -> UInt64 {
         do {
             let position = try await replica.waitUntilStored(timeout: .seconds(5))
             await replica.stop()
@@ -83,23 +83,23 @@ extension Cases {
             call("of a file", .rewrites, on: .file, refusing: [.plaintext, .slots], isStepwise: true, waits: true, prepare: useLog) { t in
                 let store = try store(t), key = try t.key, path = t.path
                 let result: (UInt64, Bool, Int) = try waiting {
-                    let replica = try await Replica(of: .file(path), key: key, in: store, options: options)
+                    let replica = try await Replicator(of: .file(path), key: key, in: store, options: options)
                     let generation = try await ended(replica)
                     let status = await replica.currentStatus
-                    return (generation, status.error == nil, try await Replica.generations(in: store, key: key).count)
+                    return (generation, status.error == nil, try await Replicator.generations(in: store, key: key).count)
                 }
                 return result
             },
             call("of a pool", .rewrites, on: .file, refusing: [.plaintext], isStepwise: true, waits: true) { t in
                 let store = try store(t), pool = try DatabasePool(.file(t.path), key: t.key, configuration: Subject.existing)
                 defer { try? pool.close() }
-                let generation: UInt64 = try waiting { try await ended(Replica(following: pool, in: store, options: options)) }
+                let generation: UInt64 = try waiting { try await ended(Replicator(of: pool, in: store, options: options)) }
                 return generation
             })
         + family("replica-restore",
             call("restore", .rewrites, on: .nothing, waits: true, prepare: makeReplica) { t in
                 let path = t.file("path", "restored.db"), store = try store(t), key = try other()
-                let position = try waiting { try await Replica.restore(to: path, from: store, key: key) }
+                let position = try waiting { try await Replicator.restore(to: path, from: store, key: key) }
                 t.then { try checkCopy(path, t) }
                 return position.generation
             },
@@ -110,17 +110,17 @@ extension Cases {
                 db.close()
             }) { t in
                 let path = t.inFolder("old.db"), store = try store(t), key = try other()
-                let position = try waiting { try await Replica.restore(to: path, from: store, key: key, at: .time(Date(timeIntervalSinceNow: 60)), replacing: true) }
+                let position = try waiting { try await Replicator.restore(to: path, from: store, key: key, at: .time(Date(timeIntervalSinceNow: 60)), replacing: true) }
                 t.then { try checkCopy(path, t) }
                 return position.generation
             },
             call("restoreIfMissing", .rewrites, on: .nothing, waits: true, prepare: makeReplica) { t in
                 let path = t.file("path", "restored.db"), store = try store(t), key = try other()
-                return try waiting { try await Replica.restoreIfMissing(path, from: store, key: key) != nil }
+                return try waiting { try await Replicator.restoreIfMissing(path, from: store, key: key) != nil }
             },
             call("with another key", on: .nothing, waits: true, prepare: makeReplica) { t in
-                let path = t.inFolder("restored.db"), store = try store(t), key = try Encryption.raw(Secrets.raw, cipher: Subject.quick)
-                do { _ = try waiting { try await Replica.restore(to: path, from: store, key: key) } } catch let error as DatabaseError {
+                let path = t.inFolder("restored.db"), store = try store(t), key = try DatabaseKey.raw(Secrets.raw, cipher: Subject.quick)
+                do { _ = try waiting { try await Replicator.restore(to: path, from: store, key: key) } } catch let error as DatabaseError {
                     if let secret = Secrets.told(by: error) { throw BrokenPromise("it tells \(secret)") }
                     return reason(error)
                 }
@@ -129,7 +129,7 @@ extension Cases {
         + family("replica-store",
             call("generations and former keys", on: .nothing, waits: true, prepare: makeReplica) { t in
                 let store = try store(t), key = try other()
-                return try waiting { (try await Replica.generations(in: store, key: key).count, try await Replica.removeFormerKeys(in: store, key: key)) }
+                return try waiting { (try await Replicator.generations(in: store, key: key).count, try await Replicator.removeContentOfFormerKeys(in: store, key: key)) }
             })
     }
 
@@ -161,7 +161,7 @@ extension Cases {
             call("one copy", .writes, on: .shared, refusing: [.readOnly], isStepwise: true, waits: true, prepare: { t in _ = try store(t) }) { t in
                 let shared = try t.shared, peer = t.text("peer", "here"), key = try other(), store = try store(t)
                 let result: (Bool, Bool) = try waiting {
-                    let log = try await SharedChangeLog(shared, tables: ["note"], peer: peer)
+                    let log = try await SharedChangeLog(shared, tables: ["note"], localPeer: peer)
                     try await log.write { db -> Void in try db.execute("INSERT INTO note(id, title) VALUES (60, \(Secrets.value))") }
                     let outcome = try await log.synchronize(with: ChangeStore(store, key: key))
                     return (outcome.sent > 0, outcome.isComplete)

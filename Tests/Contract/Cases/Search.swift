@@ -7,7 +7,7 @@ extension Cases {
 
     private static func notes(_ t: Trial) throws -> FullTextIndex { try t.schema.fullText("note_fts") }
 
-    private static func shown(_ found: FullTextSearch.Found) -> String {
+    private static func shown(_ found: FullTextSearch.Results) -> String {
         found.hits.map { "\($0.table) \($0.rowID) \($0.snippet.map { "\($0)" } ?? "")" }.joined(separator: "; ") + " of \(found.total)"
     }
 
@@ -44,7 +44,7 @@ extension Cases {
     private static func columnsByName(_ t: Trial) throws -> Any {
         let name = t.text("column", "body", .name)
         var search = FullTextSearch(FTS5Query.column(name, "note"))
-        (search.columns, search.highlights) = ([name], [name])
+        (search.retrievedColumns, search.highlightedColumns) = ([name], [name])
         search.snippet = .column(name, words: 4, ellipsis: t.text("ellipsis", "…"))
         return try notes(t).search(search).hits.map { hit in (hit.highlights[name]?.marked() ?? "", try hit[name] as String) }
     }
@@ -56,9 +56,9 @@ extension Cases {
         search.weights = [1, 2]
         search.synonyms = [FullTextSearch.Synonym(word, finds: ["first"])] + FullTextSearch.Synonym.group([word, "last"])
         search.stopWords = [t.text("stop", "the")]
-        search.typos = FullTextSearch.Typos(oneFrom: 3, twoFrom: 6)
-        search.decay = FullTextSearch.Decay("n + length(\(text)) * 0", half: 3)
-        search.popularity = FullTextSearch.Popularity("n", half: 1)
+        search.typoTolerance = FullTextSearch.TypoTolerance(oneTypoFrom: 3, twoTyposFrom: 6)
+        search.decay = FullTextSearch.Decay("n + length(\(text)) * 0", halfLife: 3)
+        search.popularity = FullTextSearch.Popularity("n", pivot: 1)
         search.facets = ["n": .ranges("n", bounds: [1, 2]), "tags": .elements("meta ->> '$.tags'"), "days": .dates("'2026-11-27'", by: .month)]
         search.facets[text] = .values("title || \(text)")
         search.countsAll = true
@@ -120,7 +120,7 @@ extension Cases {
         family("search-indexes",
             call("what there is", differs: [.utf16]) { t in
                 let index = try t.schema.fullText(t.text("index", "note_fts", .name))
-                return try (index.columns(), index.isIntact(), index.size().total > 0, index.settings.count, index.connection.isOpen, t.schema.fullTextIndexes().map(\.name))
+                return try (index.columns(), index.passesIntegrityCheck(), index.size().total > 0, index.settings.count, index.connection.isOpen, t.schema.fullTextIndexes().map(\.name))
             },
             call("of the connection", refusing: [.attached]) { t in try t.db.fullText(t.text("index", "words", .name)).columns() })
         + family("search-create",
@@ -129,7 +129,7 @@ extension Cases {
                 let table = FTS5Table(
                     t.text("name", "made", .new), columns: [.init(t.text("column", "title", .name)), .unindexed("body"), .json("tags", in: "meta", at: JSONPath(t.text("key", "tags")))],
                     content: .external(table: t.text("table", "note", .name)), tokenizer: .unicode61(separators: t.text("separators", "x")), prefixes: [2])
-                try t.schema.create(table) { last = $0.done }
+                try t.schema.create(table) { last = $0.completed }
                 t.then {
                     guard t.text("table", "note", .name) == "note", t.text("separators", "x") == "x" else { return }
                     let found = try t.schema.fullText(t.text("name", "made", .new)).search("second")

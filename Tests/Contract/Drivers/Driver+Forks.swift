@@ -24,11 +24,11 @@ extension Driver {
             switch Result(catching: { try item.run(trial) }) {
             case .success(let value):
                 // Some cases return why their call threw.
-                let isRefused = "\(value)".hasPrefix("\(DatabaseError.Reason.forked) ")
+                let isRefused = "\(value)".hasPrefix("\(DatabaseError.Reason.usedAfterFork) ")
                 if isParents, !item.worksClosed, !isRefused { Isolated.fail("it returned \("\(value)".prefix(100))") }
             case .failure(let error):
                 if let secret = Secrets.told(by: error) { Isolated.fail("its error tells \(secret): \(error)") }
-                if isParents, (error as? DatabaseError)?.reason != .forked { Isolated.fail("it threw \(error)") }
+                if isParents, (error as? DatabaseError)?.reason != .usedAfterFork { Isolated.fail("it threw \(error)") }
             }
             trial.subject.close()
         }

@@ -143,8 +143,8 @@ struct Situation {
             },
             Situation("in a write", isObservable: false) { trial, call in try trial.shared.write { _ in call() } },
             Situation("in a read", isObservable: false) { trial, call in try trial.shared.read { _ in call() } },
-            Situation("with the writer", isObservable: false) { trial, call in try trial.shared.withWriter { _ in call() } },
-            Situation("in a barrier", isObservable: false) { trial, call in try trial.shared.barrier { _ in call() } },
+            Situation("with the writer", isObservable: false) { trial, call in try trial.shared.writeWithoutTransaction { _ in call() } },
+            Situation("in a barrier", isObservable: false) { trial, call in try trial.shared.barrierWriteWithoutTransaction { _ in call() } },
             Situation("in a row's closure", isObservable: false) { trial, call in
                 try trial.shared.write { db in try db.forEach("SELECT id FROM probe") { _ in call() } }
             },
@@ -306,7 +306,7 @@ struct Situation {
                 call()
                 blob.close()
             },
-            Situation("with only reading allowed", isObservable: false) { trial, call in try trial.db.withAccess(.readOnly) { _ in call() } },
+            Situation("with only reading allowed", isObservable: false) { trial, call in try trial.db.withPermissions(.readOnly) { _ in call() } },
             Situation("with nothing allowed", isObservable: false) { trial, call in
                 try trial.db.settings.setAuthorizer { _ in .deny }
                 call()

@@ -100,17 +100,17 @@ struct AccessStep: Step {
         guard !world.isAborted else { return }
         if !step.sql.contains("pragma_"), step.sql.hasPrefix("SELECT") || step.sql.hasPrefix("WITH") {
             try world.both { db in
-                try db.withAccess(.readOnly) { .rows(try Contents.rows($0, SQL(raw: step.sql), StatementArguments(step.values.map { $0 }))) }
+                try db.withPermissions(.readOnly) { .rows(try Contents.rows($0, SQL(raw: step.sql), StatementArguments(step.values.map { $0 }))) }
             } _: { $0.run(step.sql, step.values) }
         } else {
             try world.only(.error) { db in
-                try db.withAccess(.readOnly) { .rows(try Contents.rows($0, SQL(raw: step.sql), StatementArguments(step.values.map { $0 }))) }
+                try db.withPermissions(.readOnly) { .rows(try Contents.rows($0, SQL(raw: step.sql), StatementArguments(step.values.map { $0 }))) }
             }
         }
     }
 
     var simpler: [any Step] { [step] }
-    var description: String { "try db.withAccess(.readOnly) { db in \(step) }" }
+    var description: String { "try db.withPermissions(.readOnly) { db in \(step) }" }
 }
 
 extension Sketch {

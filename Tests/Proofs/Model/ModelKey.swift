@@ -39,7 +39,7 @@ struct ModelKey: Hashable, Sendable, CustomStringConvertible {
         return cipher
     }
 
-    func encryption() throws -> Encryption {
+    func encryption() throws -> DatabaseKey {
         var cipher = Self.cipher(settings)
         switch form {
         case .plaintext: return .plaintext

@@ -15,7 +15,7 @@ struct PoolStep: Step {
     func run(in world: World) throws {
         let path = world.folder.appendingPathComponent("pool\(world.steps).db").path
         let key = try ModelKey(form: .raw(1, salt: nil)).encryption()
-        let database: SharedDatabase = try isPool ? DatabasePool(.file(path), key: key) : DatabaseQueue(.file(path), key: key)
+        let database: DatabaseWriter = try isPool ? DatabasePool(.file(path), key: key) : DatabaseQueue(.file(path), key: key)
         try database.write { try $0.execute("CREATE TABLE n(x INTEGER PRIMARY KEY)") }
         let problems = Lock<[String]>([]), seen = Lock<[Int]>([])
         let observation = database.observe { try $0.fetchAll(Int.self, "SELECT x FROM n") }
@@ -46,7 +46,7 @@ struct PoolStep: Step {
         if try Set(db.fetchAll(Int.self, "SELECT x FROM n")) != expected { throw Mismatch(description: "the closed file differs") }
     }
 
-    private func perform(_ call: Call, _ database: SharedDatabase, _ path: String, _ model: borrowing Lock<Set<Int>>) throws {
+    private func perform(_ call: Call, _ database: DatabaseWriter, _ path: String, _ model: borrowing Lock<Set<Int>>) throws {
         func insert(_ numbers: [Int], _ db: Connection) throws {
             for number in numbers { try db.execute("INSERT INTO n VALUES (\(number))") }
         }
@@ -88,7 +88,7 @@ struct PoolStep: Step {
             let count = try database.write({ try insert(numbers, $0) }, then: { db, _ in try own(numbers, db) })
             model.withLock { $0.formUnion(numbers) }
             if count != numbers.count { throw Mismatch(description: "the read after its write finds \(count)") }
-        case .barrier: try database.barrier { try $0.main.vacuum() }
+        case .barrier: try database.barrierWriteWithoutTransaction { try $0.main.vacuum() }
         case .changeKey:
             // The same key with another salt.
             try database.changeKey(to: try ModelKey(form: .raw(1, salt: 5)).encryption())

@@ -40,7 +40,7 @@ struct RecordStep: Step {
             return .rows(items.map(\.values))
         case .save(let item): return try after(item) { try db.save(&$0) }
         case .update(let item): return try after(item) { try db.update(&$0) }
-        case .updateFrom(let new, let old): return .text("\(try db.update(new, from: old).sorted())")
+        case .updateFrom(let new, let old): return .text("\(try db.updateChanges(new, from: old).sorted())")
         case .upsert(let item): return try after(item) { try db.upsert(&$0, onConflict: ["name"]) }
         case .delete(let item): return .text("\(try db.delete(item))")
         case .refresh(let item): return try after(item) { try db.refresh(&$0) }

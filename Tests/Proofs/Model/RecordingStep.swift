@@ -26,7 +26,7 @@ struct RecordingStep: Step {
         recorder = nil
         if world.reference.isInTransaction { return }
         var options = Changeset.Options()
-        options.triggers = .quiet
+        options.triggers = .essentialOnly
         options.runsForeignKeyActions = false
         let applied = try Outcome.of {
             try changes.apply(to: copy, options: options) { conflict in conflict.change == nil ? .omit : .abort }

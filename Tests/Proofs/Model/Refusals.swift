@@ -15,7 +15,7 @@ struct RefusedStep: Step {
         try world.only(isKnown ? .refused(.refusedSQL) : .error) { db in
             switch call {
             case .forEach: .rows(try Contents.rows(db, sql))
-            case .prepared: .rows(try db.prepare(sql).fetchAll(RowCopy.self).map(\.values))
+            case .prepared: .rows(try db.prepare(sql).fetchAll(OwnedRow.self).map(\.values))
             case .script:
                 try { try db.execute(SQLScript(sql.text)); return .done }()
             default: try { try db.execute(sql); return .done }()

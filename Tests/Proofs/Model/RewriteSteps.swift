@@ -67,7 +67,7 @@ struct MaintenanceStep: Step {
             let schema = try Schema.named(schema, db)
             switch call {
             case .vacuum: try schema.vacuum()
-            case .erase: try schema.erase()
+            case .erase: try schema.eraseDeletedContent()
             case .checkpoint: try schema.checkpoint(.truncate)
             case .verify, .quickVerify:
                 let problems = try schema.verify(quick: call == .quickVerify).problems

@@ -32,10 +32,10 @@ struct SQLStep: Step {
         case .forEach: return .rows(try Contents.rows(db, sql, arguments))
         case .fetchAll: return .rows(try db.fetchAll(SQLValue.self, sql, arguments).map { [$0] })
         case .cursor:
-            let cursor = try db.cursor(RowCopy.self, sql, arguments)
+            let cursor = try db.cursor(OwnedRow.self, sql, arguments)
             defer { cursor.close() }
             return .rows(try cursor.collect().map(\.values))
-        case .prepared: return .rows(try db.prepare(sql).fetchAll(RowCopy.self, arguments).map(\.values))
+        case .prepared: return .rows(try db.prepare(sql).fetchAll(OwnedRow.self, arguments).map(\.values))
         case .stepped:
             let statement = try db.prepare(sql)
             try statement.bind(arguments)

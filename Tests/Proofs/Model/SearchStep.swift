@@ -98,7 +98,7 @@ struct SearchStep: Step {
         case .drop: try index.drop()
         case .rebuild: try index.rebuild()
         case .optimize: try index.optimize()
-        case .check: return try index.isIntact() ? .done : .text("not intact")
+        case .check: return try index.passesIntegrityCheck() ? .done : .text("not intact")
         case .search(let words, let limit):
             var search = FullTextSearch(words.query, limit: limit ?? .max)
             search.order = .rowID

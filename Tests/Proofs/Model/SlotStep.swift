@@ -79,7 +79,7 @@ struct SlotStep: Step {
                 }
             case .list:
                 expected = .text("\((Array(secrets.keys) + Array(recovery.keys)).sorted())")
-                found = try Outcome.of { .text("\(try slots.list().map(\.label).sorted())") }
+                found = try Outcome.of { .text("\(try slots.slots().map(\.label).sorted())") }
             case .write:
                 let db = try connect(anySecret())
                 defer { db.close() }

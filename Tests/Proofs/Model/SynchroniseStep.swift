@@ -5,7 +5,7 @@ import SQLCipherKitSync
 struct SynchroniseStep: Step {
     /// What each peer writes in each round.
     var rounds: [[[SQLStep]]]
-    var rule: ChangeLog.Rule
+    var rule: ChangeLog.MergePolicy
 
     func run(in world: World) throws {
         guard !world.isAborted, !world.reference.isInTransaction else { return }
@@ -32,13 +32,13 @@ struct SynchroniseStep: Step {
         let expected = try rows(logs[0], tables)
         for log in logs.dropFirst() {
             let found = try rows(log, tables)
-            if found != expected { throw Mismatch(description: "\(log.peer) has \(found),\n    p0 has \(expected)") }
+            if found != expected { throw Mismatch(description: "\(log.localPeer) has \(found),\n    p0 has \(expected)") }
         }
     }
 
     private func log(_ db: Connection, _ tables: [String], _ peer: Int) throws -> ChangeLog? {
         do throws(DatabaseError) {
-            return try ChangeLog(db, tables: tables, peer: "p\(peer)", rules: Dictionary(uniqueKeysWithValues: tables.map { ($0, rule) }))
+            return try ChangeLog(db, tables: tables, localPeer: "p\(peer)", mergePolicies: Dictionary(uniqueKeysWithValues: tables.map { ($0, rule) }))
         } catch {
             if error.reason == .invalidArgument { return nil }
             throw error
@@ -56,7 +56,7 @@ struct SynchroniseStep: Step {
         for from in logs {
             for to in logs where from !== to {
                 do { try to.receive(from.changes(since: to.position)) } catch {
-                    throw Mismatch(description: "\(to.peer) refuses what \(from.peer) sends: \(error)")
+                    throw Mismatch(description: "\(to.localPeer) refuses what \(from.localPeer) sends: \(error)")
                 }
             }
         }

@@ -38,11 +38,11 @@ struct TransactionStep: Step {
                 return try world.expect(.refused(.misuse), found)
             }
             // The other world must fail to begin in the same way.
-            return try world.expect(wasAborted ? .refused(.aborted) : beginning(world, isSavepoint), found)
+            return try world.expect(wasAborted ? .refused(.transactionAborted) : beginning(world, isSavepoint), found)
         }
         if world.isAborted {
             if end == .throwing { return try world.expect(.thrown, found) }
-            return try world.expect(.refused(.aborted), found)
+            return try world.expect(.refused(.transactionAborted), found)
         }
         try world.expect(ending(world, isSavepoint), found)
     }

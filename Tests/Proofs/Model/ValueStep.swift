@@ -21,7 +21,7 @@ struct ValueStep: Step {
             let all = try db.fetchAll(type, "SELECT \(value)").map(show)
             let tuple = try db.fetchOne((T, Int).self, "SELECT \(value), 1").map { show($0.0) }
             let cursor = try db.cursor(type, "SELECT ?1", [value]).next().map(show)
-            let copy: T = try db.fetchAll(RowCopy.self, "SELECT ?1 AS x", [value])[0]["x"]
+            let copy: T = try db.fetchAll(OwnedRow.self, "SELECT ?1 AS x", [value])[0]["x"]
             guard all == [tuple], cursor == tuple, show(copy) == tuple else {
                 throw Mismatch(description: "the ways to read differ: \(all), \(tuple ?? "nil"), \(cursor ?? "nil"), \(show(copy))")
             }

@@ -114,7 +114,7 @@ final class World {
 
     /// In an aborted transaction everything is refused; an argument that is wrong in any case may be refused as such.
     private func expectRefusal(_ found: Outcome) throws {
-        if !Outcome.refused(.invalidArgument).agrees(with: found) { try expect(.refused(.aborted), found) }
+        if !Outcome.refused(.invalidArgument).agrees(with: found) { try expect(.refused(.transactionAborted), found) }
     }
 
     func expect(_ expected: Outcome, _ found: Outcome) throws {

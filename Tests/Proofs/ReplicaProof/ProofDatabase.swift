@@ -6,7 +6,7 @@ struct ProofDatabase {
     static let rows = 40
     let seed: UInt64
 
-    static var key: Encryption { get throws { try .raw([UInt8](repeating: 5, count: 32)) } }
+    static var key: DatabaseKey { get throws { try .raw([UInt8](repeating: 5, count: 32)) } }
 
     private func value(_ commit: Int) -> Int {
         var z = seed &+ UInt64(commit) &* 0x9e37_79b9_7f4a_7c15

@@ -43,7 +43,7 @@ struct ProofChild {
     func run(_ role: String) async throws {
         let key = try ProofDatabase.key, store = try FolderStore(folder + "/store")
         if role == "restorer" {
-            try await Replica.restore(
+            try await Replicator.restore(
                 to: folder + "/again.db", from: SlowStore(store: store), key: key, at: .newest, replacing: true, recordEvery: .zero)
             return
         }
@@ -55,14 +55,14 @@ struct ProofChild {
             }
         }
         let pool = try DatabasePool(.file(folder + "/a.db"), key: key)
-        var options = Replica.Options()
+        var options = Replicator.Options()
         options.interval = .milliseconds(5)
         options.objectSize = 1 << 16
-        options.logSize = 100_000
+        options.checkpointSize = 100_000
         options.fanOut = 3
-        options.grace = .zero
+        options.gracePeriod = .zero
         options.retention = .milliseconds(200)
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         let log = open(folder + "/stored", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         while true {
             let last = try commit(pool)
@@ -122,7 +122,7 @@ struct ProofRun {
             acknowledged = String(decoding: lines, as: UTF8.self).split(separator: "\n").last.flatMap { Int($0) } ?? 0
             guard acknowledged > 0 else { continue }
             let file = folder + "/restored-\(round).db"
-            try await Replica.restore(to: file, from: store, key: key)
+            try await Replicator.restore(to: file, from: store, key: key)
             let commit = try check(file, database)
             guard commit >= acknowledged else { throw Finding("commit \(acknowledged) was acknowledged, and \(commit) is restored") }
             guard commit >= last else { throw Finding("commit \(last) was there before, and \(commit) is restored") }
@@ -137,7 +137,7 @@ struct ProofRun {
                 try checkRemains(folder)
             }
             guard below(2) == 0 else { continue }
-            try await Replica.restore(
+            try await Replicator.restore(
                 to: folder + "/again.db", from: store, key: key, at: .newest, replacing: true, recordEvery: .zero)
             let again = try check(folder + "/again.db", database)
             guard again == commit else { throw Finding("commit \(commit) was restored, and then \(again)") }
@@ -180,18 +180,18 @@ struct ProofRun {
 }
 
 /// A store that takes its time, so that a kill is likely to come in the midst of a restore.
-private struct SlowStore: ReplicaStore {
+private struct SlowStore: ObjectStore {
     let store: FolderStore
 
-    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await store.list(prefix: prefix) }
+    func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
     func delete(_ name: String) async throws { try await store.delete(name) }
 
-    func get(_ name: String) async throws -> ReplicaObject? {
+    func get(_ name: String) async throws -> StoredObject? {
         try await Task.sleep(for: .milliseconds(3))
         return try await store.get(name)
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try await store.put(name, bytes, if: condition)
     }
 }

@@ -8,7 +8,7 @@ enum Measure: String, CaseIterable, Sendable {
     var unit: String { self == .descriptors || self == .threads ? "" : " KiB" }
 
     /// How much it may have grown over a whole run, beside a twentieth of what it is. Memory: what the allocator keeps in its
-    /// threads' arenas. The log: it is between nothing and `largestLog` at any time.
+    /// threads' arenas. The log: it is between nothing and `maximumWALSize` at any time.
     var tolerance: Double {
         switch self {
         case .memory: 8 * 1024

@@ -45,18 +45,18 @@ final class SoakSite: Sendable {
         return cipher
     }()
 
-    static func key(_ number: Int) throws -> Encryption { try .passphrase("key \(number)", cipher: quick) }
+    static func key(_ number: Int) throws -> DatabaseKey { try .passphrase("key \(number)", cipher: quick) }
 
     /// Small limits, so that a run has many checkpoints, and readers come and go.
     static func open(_ path: String, _ key: Int) throws -> DatabasePool {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(30)
         // So that the caches are full after the warm-up, and pages are written before the commit.
-        configuration.prepare = { db in try db.execute("PRAGMA cache_size = -200") }
+        configuration.prepareDatabase = { db in try db.execute("PRAGMA cache_size = -200") }
         configuration.pool.maximumReaders = 4
         configuration.pool.readerIdleTime = .milliseconds(200)
         configuration.pool.checkpointSize = 100_000
-        configuration.pool.largestLog = 1_000_000
+        configuration.pool.maximumWALSize = 1_000_000
         return try DatabasePool(.file(path), key: Self.key(key), configuration: configuration)
     }
 

@@ -19,7 +19,7 @@ import TestSupport
 
     private func count() async throws -> Int? { try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } }
 
-    @Test func aRunningReadIsInterrupted() async throws {
+    @Test func cancelledReadIsInterrupted() async throws {
         // One that runs on the reader's thread, and one that begins at once.
         for isWarm in [false, true] {
             if isWarm { _ = try await count() }
@@ -37,7 +37,7 @@ import TestSupport
         }
     }
 
-    @Test func aRunningWriteIsRolledBack() async throws {
+    @Test func cancelledWriteIsRolledBack() async throws {
         let entered = Latch()
         let task = Task { [pool] in
             try await pool.write { db in
@@ -58,7 +58,7 @@ import TestSupport
         #expect(try await pool.read { db in try db.fetchAll(Int.self, "SELECT x FROM t") } == [2])
     }
 
-    @Test func whatSwallowsTheErrorGetsNoFurther() async throws {
+    @Test func cancelledWriteRefusesFurtherStatements() async throws {
         let entered = Latch(), isCancelled = Latch()
         let task = Task { [pool] in
             try await pool.write { db in
@@ -79,7 +79,7 @@ import TestSupport
         #expect(try await count() == 0)
     }
 
-    @Test func aWaitingCallLeavesTheQueue() async throws {
+    @Test func cancelledWaitingCallIsRemovedFromQueue() async throws {
         let entered = Latch(), leave = Latch()
         let running = Task { [pool] in
             try await pool.write { db in
@@ -99,7 +99,7 @@ import TestSupport
         #expect(try await count() == 11)
     }
 
-    @Test func aTaskThatIsCancelledBeginsNothing() async throws {
+    @Test func alreadyCancelledTaskWritesNothing() async throws {
         let task = Task { [pool] in
             while !Task.isCancelled { await Task.yield() }
             try await pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
@@ -109,9 +109,9 @@ import TestSupport
         #expect(try await count() == 0)
     }
 
-    @Test func aCommitIsFinished() async throws {
+    @Test func cancellationDuringCommitKeepsTheCommit() async throws {
         let entered = Latch(), isCancelled = Latch()
-        let token = try await pool.barrier { db in
+        let token = try await pool.barrierWriteWithoutTransaction { db in
             try db.addCommitHook {
                 entered.open()
                 isCancelled.wait()
@@ -128,7 +128,7 @@ import TestSupport
     }
 
     /// Its task is told of the end later: what cancels it meanwhile must not meet the next call on the same connection.
-    @Test func whatIsCancelledAfterItsEndLeavesTheNextCallAlone() async throws {
+    @Test func lateCancellationDoesNotInterruptTheNextCall() async throws {
         let executor = PausableExecutor()
         defer { executor.stop() }
         let entered = Latch(), leave = Latch(), isNext = Latch(), isCancelled = Latch()
@@ -158,7 +158,7 @@ import TestSupport
         #expect(try await count() == 2)
     }
 
-    @Test func waitingForALockEndsToo() async throws {
+    @Test func cancellationAndTimeoutEndLockWaits() async throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(3600)
         let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: configuration)
@@ -176,7 +176,7 @@ import TestSupport
         try await pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
     }
 
-    @Test func timeoutsOfRunningCalls() async throws {
+    @Test func timeoutEndsRunningCalls() async throws {
         var error = #expect(throws: DatabaseError.self) {
             try pool.read(timeout: .milliseconds(30)) { db in try db.fetchOne(Int.self, Self.endless) }
         }
@@ -191,7 +191,7 @@ import TestSupport
         #expect(try await count() == 0)
     }
 
-    @Test func timeoutsOfWaitingCalls() async throws {
+    @Test func timeoutEndsWaitingCalls() async throws {
         let entered = Latch(), leave = Latch()
         let running = onThread { [pool] in
             try pool.write { db in
@@ -209,14 +209,14 @@ import TestSupport
             try await pool.write(timeout: .milliseconds(10)) { db in try db.execute("INSERT INTO t VALUES (3)") }
         }
         #expect(error?.reason == .timeout)
-        error = #expect(throws: DatabaseError.self) { try pool.barrier(timeout: .milliseconds(10)) { db in db.isOpen } }
+        error = #expect(throws: DatabaseError.self) { try pool.barrierWriteWithoutTransaction(timeout: .milliseconds(10)) { db in db.isOpen } }
         #expect(error?.reason == .timeout)
         leave.open()
         try await running.ended()
         #expect(try await count() == 1)
     }
 
-    @Test func aBarrierThatGivesUpLetsReadersGoOn() async throws {
+    @Test func cancelledBarrierUnblocksReaders() async throws {
         let entered = Latch(), leave = Latch()
         let reading = onThread { [pool] in
             try pool.read { _ in
@@ -225,7 +225,7 @@ import TestSupport
             }
         }
         try await entered.opened()
-        let barrier = Task { [pool] in try await pool.barrier { db in db.isOpen } }
+        let barrier = Task { [pool] in try await pool.barrierWriteWithoutTransaction { db in db.isOpen } }
         try await Task.sleep(for: .milliseconds(20))
         let behind = Task { [self] in try await count() }
         try await Task.sleep(for: .milliseconds(20))
@@ -234,6 +234,6 @@ import TestSupport
         #expect(try await behind.value == 0)
         leave.open()
         try await reading.ended()
-        #expect(try await pool.barrier { db in db.isOpen })
+        #expect(try await pool.barrierWriteWithoutTransaction { db in db.isOpen })
     }
 }

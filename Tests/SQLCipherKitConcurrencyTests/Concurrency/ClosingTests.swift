@@ -10,15 +10,15 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func database(_ isPool: Bool, _ name: String = "a.db") throws -> SharedDatabase {
+    private func database(_ isPool: Bool, _ name: String = "a.db") throws -> DatabaseWriter {
         let location = DatabaseLocation.file(folder.path(name))
-        let database: SharedDatabase = try isPool ? DatabasePool(location) : DatabaseQueue(location)
+        let database: DatabaseWriter = try isPool ? DatabasePool(location) : DatabaseQueue(location)
         try database.write { db in try db.execute("CREATE TABLE IF NOT EXISTS t(x)") }
         return database
     }
 
     /// A call that runs until the latch is opened.
-    private func hold(_ database: SharedDatabase, reading: Bool = false) async throws -> (leave: Latch, call: Outcomes) {
+    private func hold(_ database: DatabaseWriter, reading: Bool = false) async throws -> (leave: Latch, call: Outcomes) {
         let entered = Latch(), leave = Latch()
         let call = onThread {
             if reading {
@@ -39,7 +39,7 @@ import TestSupport
         return (leave, call)
     }
 
-    @Test(arguments: [false, true], [false, true]) func everyCloseWaitsForTheEnd(isPool: Bool, reading: Bool) async throws {
+    @Test(arguments: [false, true], [false, true]) func closeWaitsForRunningCalls(isPool: Bool, reading: Bool) async throws {
         let database = try database(isPool)
         let (leave, call) = try await hold(database, reading: reading)
         let threads = (0..<8).map { _ in
@@ -61,7 +61,7 @@ import TestSupport
         #expect(!database.isOpen)
     }
 
-    @Test(arguments: [false, true]) func closingAtAnyMomentLosesNoCall(isPool: Bool) async throws {
+    @Test(arguments: [false, true]) func closingUnderLoadLosesNoCommit(isPool: Bool) async throws {
         for round in 0..<30 {
             let database = try database(isPool, "\(round % 3).db")
             let before = try await database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0 }
@@ -73,7 +73,7 @@ import TestSupport
                             switch number % 6 {
                             case 0: try await database.write { db in try db.execute("INSERT INTO t VALUES (\(number))") }
                             case 1: _ = try await database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
-                            case 2: _ = try await database.barrier { db in db.isOpen }
+                            case 2: _ = try await database.barrierWriteWithoutTransaction { db in db.isOpen }
                             case 3: try await database.close()
                             case 4: try await database.close(timeout: .milliseconds(Int64.random(in: 0...3, using: &random)))
                             default:
@@ -96,7 +96,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [false, true]) func aCloseThatGivesUpLeavesTheDatabaseOpen(isPool: Bool) async throws {
+    @Test(arguments: [false, true]) func timedOutCloseLeavesTheDatabaseOpen(isPool: Bool) async throws {
         let database = try database(isPool)
         for reading in [false, true] {
             let (leave, call) = try await hold(database, reading: reading)
@@ -122,7 +122,7 @@ import TestSupport
     /// Out of asynchronous code: the form that waits.
     private func wait(_ body: () throws -> Void) throws { try body() }
 
-    @Test func readersGoOnWhileACloseWaitsForAWrite() async throws {
+    @Test func closeWaitingForWriteDoesNotBlockReaders() async throws {
         let pool = try database(true)
         let (leave, call) = try await hold(pool)
         let closing = Task { try await pool.close() }
@@ -134,11 +134,11 @@ import TestSupport
     }
 
     /// One long read does not hold up all others behind a call that needs the database for itself.
-    @Test func readersGoOnWhileABarrierWaitsForALongRead() async throws {
+    @Test func barrierWaitingForReadDoesNotBlockReaders() async throws {
         let pool = try database(true)
         let (leave, call) = try await hold(pool, reading: true)
         let tasks = [
-            Task { try await pool.barrier { db in _ = db.isOpen } },
+            Task { try await pool.barrierWriteWithoutTransaction { db in _ = db.isOpen } },
             Task { _ = try await pool.main.checkpoint(.truncate) },
         ]
         try await Task.sleep(for: .milliseconds(30))
@@ -149,7 +149,7 @@ import TestSupport
     }
 
     /// And reads that always overlap do not hold it up for ever.
-    @Test func aBarrierEndsAmongReadsThatOverlap() async throws {
+    @Test func barrierRunsDespiteOverlappingReads() async throws {
         let pool = try database(true)
         let isDone = Latch()
         let readers = (0..<3).map { number in
@@ -158,7 +158,7 @@ import TestSupport
                 while !isDone.isOpened { try pool.read { _ in Thread.sleep(forTimeInterval: 0.03) } }
             }
         }
-        for _ in 0..<3 { try await pool.barrier { db in _ = db.isOpen } }
+        for _ in 0..<3 { try await pool.barrierWriteWithoutTransaction { db in _ = db.isOpen } }
         isDone.open()
         for reader in readers { try await reader.ended() }
     }
@@ -166,7 +166,7 @@ import TestSupport
     @Test(arguments: [false, true]) func aClosureCannotCloseItsConnection(isPool: Bool) async throws {
         let database = try database(isPool)
         for call in [
-            { try database.read { db in db.close() } }, { try database.barrier { db in db.close() } },
+            { try database.read { db in db.close() } }, { try database.barrierWriteWithoutTransaction { db in db.close() } },
             {
                 try database.write { db in
                     try db.execute("INSERT INTO t VALUES (1)")

@@ -24,13 +24,13 @@ import TestSupport
 
     private func notes(_ db: Connection) throws -> [Note] { try fetchNotes(db) }
 
-    @Test func functionsAndMethods() throws {
+    @Test func accessMethodsAcceptFunctionsAndMethods() throws {
         try pool.write(insertNote)
         #expect(try pool.read(fetchNotes) == [Note(title: "a")])
         #expect(try pool.read(notes) == [Note(title: "a")])
         #expect(try pool.read(timeout: .forTests, fetchNotes).count == 1)
-        #expect(try pool.barrier { db in try fetchNotes(db) }.count == 1)
-        #expect(try pool.withWriter { db in try fetchNotes(db) }.count == 1)
+        #expect(try pool.barrierWriteWithoutTransaction { db in try fetchNotes(db) }.count == 1)
+        #expect(try pool.writeWithoutTransaction { db in try fetchNotes(db) }.count == 1)
         #expect(try pool.write { db in try insertNote(db) } then: { db, _ in try fetchNotes(db) }.count == 2)
         #expect(try pool.write { db in try fetchNotes(db) } then: { _, written in written }.count == 2)
         #expect(try pool.snapshot().read(fetchNotes).count == 2)
@@ -39,12 +39,12 @@ import TestSupport
         #expect(try plain(pool, fetchNotes).count == 2)
     }
 
-    @Test func functionsAndMethodsOfTasks() async throws {
+    @Test func asyncAccessMethodsAcceptFunctionsAndMethods() async throws {
         try await pool.write(insertNote)
         var all = try await pool.read(fetchNotes)
         all += try await pool.read(notes)
-        all += try await pool.barrier { db in try fetchNotes(db) }
-        all += try await pool.withWriter { db in try fetchNotes(db) }
+        all += try await pool.barrierWriteWithoutTransaction { db in try fetchNotes(db) }
+        all += try await pool.writeWithoutTransaction { db in try fetchNotes(db) }
         all += try await pool.write { db in try fetchNotes(db) } then: { _, written in written }
         all += try await pool.write { db in try deleteNothing(db) } then: { db, _ in try fetchNotes(db) }
         all += try await pool.snapshot().read(fetchNotes)
@@ -57,7 +57,7 @@ import TestSupport
         #expect(all.count == 10)
     }
 
-    @Test func resultsOfAllKinds() throws {
+    @Test func accessMethodsReturnNonSendableResults() throws {
         let box = try pool.read { _ in Box() }
         box.value += 1
         let (number, other) = try pool.write { db in (try db.fetchOne(Int.self, "SELECT 1"), Box()) }
@@ -71,7 +71,7 @@ import TestSupport
         #expect(count == 2)
     }
 
-    @Test func resultsOfTasks() async throws {
+    @Test func asyncAccessMethodsReturnNonSendableResults() async throws {
         let sent = Box()
         let box = try await pool.read { _ in
             sent.value += 1
@@ -102,7 +102,7 @@ import TestSupport
         }
     }
 
-    @MainActor @Test func onTheMainActor() async throws {
+    @MainActor @Test func mainActorModelReadsThePool() async throws {
         let model = Model(pool)
         try await model.load()
         try model.loadNow()
@@ -110,7 +110,7 @@ import TestSupport
     }
 
     /// The error of a call is a DatabaseError or what the closure throws, so that a plain `catch` has any error.
-    @Test func errors() throws {
+    @Test func accessErrorsAreCaughtByTypeAndReason() throws {
         do { try pool.read { db in try db.execute("nonsense") } } catch let error as DatabaseError { #expect(error.code == .error) }
         do {
             try pool.write { db in try db.execute("nonsense") }

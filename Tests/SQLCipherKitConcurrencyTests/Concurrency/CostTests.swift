@@ -20,12 +20,12 @@
         }
 
         /// A timeout of an hour leaves nothing of a call that ended at once.
-        @Test func timedCallsKeepNoMemory() throws {
+        @Test func timedCallsRetainNoMemory() throws {
             let grown = try #require(try run("timed-calls", LongTests.areOn ? 1_000_000 : 20_000)["grown"])
             #expect(grown < 6000, "\(grown) KB")
         }
 
-        @Test(arguments: ["sleeping-queues", "sleeping-pools"]) func sleepingDatabasesHaveNoThreads(action: String) throws {
+        @Test(arguments: ["sleeping-queues", "sleeping-pools"]) func idleDatabasesKeepNoThreads(action: String) throws {
             let cost = try run(action, LongTests.areOn ? 1000 : 60)
             let (threads, memory) = (try #require(cost["threads"]), try #require(cost["memory"]))
             // Swift's own, for tasks.
@@ -37,7 +37,7 @@
 
         /// Where a process may use one processor only, Swift has one thread for tasks, and no read may hold it. With two, short
         /// reads run at once.
-        @Test func oneProcessor() throws {
+        @Test func readsDoNotBlockTheOnlyTaskThread() throws {
             for (processors, isOne) in [("0", true), ("0-1", false)] where isOne || ProcessInfo.processInfo.activeProcessorCount > 1 {
                 let outcome = try Command.run("taskset", ["--cpu-list", processors, driver, "pool-short-reads", folder.path("a.db"), "one"])
                 #expect(outcome.output.contains("at once"), "\(outcome)")

@@ -10,7 +10,7 @@ import TestSupport
 
     /// All are set while the first one holds up the timer, so what follows is the order of their deadlines.
     @Test(arguments: [1, 2, 3, 7, 100, 1000])
-    func alarmsRingInTheOrderOfTheirDeadlines(_ count: Int) throws {
+    func timerFiresAlarmsInDeadlineOrder(_ count: Int) throws {
         let timer = DeadlineTimer(), begun = Deadline.now
         let isBusy = DispatchSemaphore(value: 0), mayGoOn = DispatchSemaphore(value: 0), isDone = DispatchSemaphore(value: 0)
         _ = try timer.set(at: begun) {
@@ -34,7 +34,7 @@ import TestSupport
         #expect(timer.count == 0)
     }
 
-    @Test func anAlarmThatIsCancelledHoldsNothing() throws {
+    @Test func cancelledAlarmReleasesItsClosure() throws {
         let timer = DeadlineTimer()
         weak var held: Held?
         func set() throws -> DeadlineTimer.Alarm {

@@ -6,7 +6,7 @@ import TestSupport
 
 @Suite struct DescriptorTests {
     /// Reads go on with the readers that are open, and a pool that has none says why.
-    @Test func aPoolGoesOnWithTheReadersThatItHas() throws {
+    @Test func poolWithoutDescriptorsUsesItsOpenReaders() throws {
         let folder = try TemporaryFolder()
         let db = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try db.execute("CREATE TABLE t(who, number, half, padding)")

@@ -15,7 +15,7 @@ import TestSupport
         switch durability {
         case .everyCommit: 3
         case .wholeFile: mode == .wal ? 1 : 2
-        case .nothing: 0
+        case .off: 0
         }
     }
 
@@ -24,7 +24,7 @@ import TestSupport
     }
 
     @Test(arguments: DatabaseConfiguration.Durability.allCases)
-    func aConnectionAndWhatItAttaches(durability: DatabaseConfiguration.Durability) throws {
+    func durabilityAppliesToConnectionAndAttachments(durability: DatabaseConfiguration.Durability) throws {
         for mode in [DatabaseConfiguration.JournalMode.delete, .truncate, .persist, .wal] {
             var configuration = DatabaseConfiguration()
             (configuration.durability, configuration.journalMode) = (durability, mode)
@@ -45,7 +45,7 @@ import TestSupport
             let late = folder.path("\(mode.rawValue)-late.db")
             try db.transaction { db in try db.attach(.file(late), as: "late", key: nil) }
             try db.execute("CREATE TABLE late.t(x)")
-            #expect(try found(db, "late") == (durability == .nothing ? 3 : expected(durability, .delete)))
+            #expect(try found(db, "late") == (durability == .off ? 3 : expected(durability, .delete)))
         }
     }
 
@@ -58,7 +58,7 @@ import TestSupport
 
     /// With each of them, on a connection and in a closure of a queue, the next commit waits as the mode needs.
     @Test(arguments: changes.keys.sorted(), DatabaseConfiguration.Durability.allCases)
-    func aWholeFileInEachJournalMode(change: String, durability: DatabaseConfiguration.Durability) throws {
+    func journalModeChangeReappliesDurability(change: String, durability: DatabaseConfiguration.Durability) throws {
         let change = try #require(Self.changes[change])
         var configuration = DatabaseConfiguration()
         configuration.durability = durability
@@ -72,7 +72,7 @@ import TestSupport
             #expect(try (db.main.journalMode == .wal) == (mode == .wal))
             #expect(try found(db) == expected(durability, mode), "\(mode)")
 
-            try queue.withWriter { db in
+            try queue.writeWithoutTransaction { db in
                 try change(db, mode)
                 try db.execute("INSERT INTO t VALUES (1)")
                 #expect(try found(db) == expected(durability, mode), "\(mode), in the closure")
@@ -95,11 +95,11 @@ import TestSupport
     }
 
     @Test(arguments: DatabaseConfiguration.Durability.allCases)
-    func eachConnectionOfAPoolAndAQueue(durability: DatabaseConfiguration.Durability) throws {
+    func durabilityAppliesToPoolAndQueueConnections(durability: DatabaseConfiguration.Durability) throws {
         let seen = Mutex<[Int?]>([])
         var configuration = DatabaseConfiguration()
         configuration.durability = durability
-        configuration.prepare = { db in
+        configuration.prepareDatabase = { db in
             let value = try db.fetchOne(Int.self, "PRAGMA synchronous")
             seen.withLock { $0.append(value) }
         }
@@ -112,7 +112,7 @@ import TestSupport
         try snapshot.close()
         try pool.attach(.file(folder.path("archive.db")), as: "archive", key: nil)
         try pool.write { db in try db.execute("CREATE TABLE archive.t(x)") }
-        #expect(try pool.withWriter { db in [try found(db), try found(db, "archive")] } == [wanted, wanted])
+        #expect(try pool.writeWithoutTransaction { db in [try found(db), try found(db, "archive")] } == [wanted, wanted])
         #expect(try pool.read { db in [try found(db), try found(db, "archive")] } == [wanted, wanted])
         let connections = seen.withLock { $0 }
         #expect(connections.count >= 4 && connections.allSatisfy { $0 == wanted }, "\(connections)")
@@ -122,7 +122,7 @@ import TestSupport
         let delete = expected(durability, .delete)
         #expect(try queue.write { db in [try found(db), try found(db, "attached")] } == [delete, delete])
         // What a closure sets ends with it.
-        try queue.withWriter { db in try db.execute("PRAGMA synchronous = EXTRA") }
+        try queue.writeWithoutTransaction { db in try db.execute("PRAGMA synchronous = EXTRA") }
         #expect(try queue.read { db in try found(db) } == delete)
     }
 }

@@ -41,12 +41,12 @@ import TestSupport
         #expect(try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 200)
     }
 
-    @Test func tasksOfOneCallerAreServedInOrder() async throws {
+    @Test func sequentialWritesCommitInOrder() async throws {
         for number in 0..<50 { try await pool.write { db in try db.execute("INSERT INTO t VALUES (0, \(number))") } }
         #expect(try await pool.read { db in try db.fetchAll(Int.self, "SELECT n FROM t ORDER BY rowid") } == Array(0..<50))
     }
 
-    @Test func threadsThatAlwaysWantMoreGetEqualParts() throws {
+    @Test func busyThreadsGetSimilarNumbersOfWrites() throws {
         let start = Latch()
         let pool = pool
         let threads = (0..<4).map { number in
@@ -69,7 +69,7 @@ import TestSupport
         for part in parts { #expect(part.1 > 30, "\(parts)") }
     }
 
-    @Test func aReadThatTakesLongDoesNotStayOnSwiftsThreads() async throws {
+    @Test func longReadsDoNotBlockTheCooperativePool() async throws {
         // More reads at once than Swift has threads, each waiting for all the others: they would never meet there.
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
         let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: .pool { $0.maximumReaders = count })

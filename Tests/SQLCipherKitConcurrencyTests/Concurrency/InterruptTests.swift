@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite struct ConcurrencyInterruptTests {
     let folder: TemporaryFolder
-    let databases: [SharedDatabase]
+    let databases: [DatabaseWriter]
 
     init() throws {
         folder = try TemporaryFolder()
@@ -20,7 +20,7 @@ import TestSupport
         for database in databases { try database.write { db in try db.execute("CREATE TABLE t(x)") } }
     }
 
-    @Test func endsWhatRunsAndNothingLater() throws {
+    @Test func interruptEndsRunningCallsOnly() throws {
         let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
         @Sendable func end(_ db: Connection, _ endless: SQL, _ started: Latch) throws {
             started.open()
@@ -66,7 +66,7 @@ import TestSupport
     }
 
     /// A checkpoint would heed it, and so would the one of closing, which then leaves the log.
-    @Test func ofNothingIsForgotten() throws {
+    @Test func interruptOfIdleDatabaseHasNoEffect() throws {
         let path = folder.path("b.db")
         let db = try Connection(.file(path), key: .passphrase("one").quick)
         try db.main.setJournalMode(.wal)
@@ -84,7 +84,7 @@ import TestSupport
                 pool.interrupt()
             }
             // The last thing that the writer does.
-            try pool.withWriter { _ in pool.interrupt() }
+            try pool.writeWithoutTransaction { _ in pool.interrupt() }
             if !isClosing { #expect(try pool.main.checkpoint(.truncate).isComplete) }
             try pool.close()
             #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
@@ -92,7 +92,7 @@ import TestSupport
     }
 
     #if os(Linux)
-        @Test func memoryIsReleasedAndIdleReadersAreClosed() throws {
+        @Test func memoryReleaseClosesIdleReaders() throws {
             // SQLite keeps descriptors of the database itself, whose locks go with the first one that is closed.
             let path = folder.path("a.db-wal")
             func descriptors() throws -> Int {
@@ -124,14 +124,14 @@ import TestSupport
         }
     #endif
 
-    @Test func labels() throws {
+    @Test func labelAppearsInDescription() throws {
         #expect(databases.map(\.description) == ["DatabasePool notes", "DatabaseQueue notes"])
         #expect(databases.map(\.label) == ["notes", "notes"])
     }
 
     // MARK: Access that only reads
 
-    @Test func aReaderReadsQueuesPoolsAndSnapshots() async throws {
+    @Test func databaseReaderReadsQueuesPoolsAndSnapshots() async throws {
         func count(_ reader: DatabaseReader) async throws -> Int? {
             try await reader.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
         }

@@ -121,7 +121,7 @@ import TestSupport
         }
     }
 
-    @Test func schedulesEndAsInTheModel() throws {
+    @Test func randomLendingSchedulesMatchModel() throws {
         var generator = SeededGenerator()
         func random(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
         for schedule in 0..<(LongTests.areOn ? 200_000 : 2000) {
@@ -185,7 +185,7 @@ import TestSupport
     }
 
     /// With threads and short deadlines: no two have the same slot, and all come to an end.
-    @Test func threadsShareNoSlot() throws {
+    @Test func threadsNeverShareConnectionSlot() throws {
         for round in 0..<(LongTests.areOn ? 300 : 6) {
             let pool = ConnectionPool((0..<3).map { _ in ConnectionSlot { throw Driver.Abandoned() } })
             let users = Lock<[ObjectIdentifier: Int]>([:])

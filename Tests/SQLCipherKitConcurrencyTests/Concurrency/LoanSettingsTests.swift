@@ -15,19 +15,19 @@ import TestSupport
         try Connection(.file(path)).execute("CREATE TABLE t(x)")
     }
 
-    @Test func theNextCallFindsThemAsTheyWere() throws {
+    @Test func settingsOfClosureAreRestored() throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(1234)
         let queue = try DatabaseQueue(.file(path), configuration: configuration)
         func values() throws -> [String] {
-            try queue.barrier { db in
+            try queue.barrierWriteWithoutTransaction { db in
                 ["\(try db.settings.busyTimeout)", "\(try db.settings.isEnabled(.foreignKeys))", "\(try db.settings.limit(.columns))"]
             }
         }
         let before = try values()
         #expect(before[0] == "\(Duration.milliseconds(1234))")
         nonisolated(unsafe) var calls = 0
-        try queue.barrier { db in
+        try queue.barrierWriteWithoutTransaction { db in
             let timeout = try db.settings.setBusyTimeout(.milliseconds(7))
             #expect(timeout == .milliseconds(7))
             try db.settings.setBusyTimeout(.milliseconds(8))
@@ -52,7 +52,7 @@ import TestSupport
     }
 
     /// Every pragma of the engine that has a value, given as SQL with whatever changes it: the next call finds it as it was.
-    @Test(arguments: [false, true]) func whatSQLSetsEndsToo(isPool: Bool) throws {
+    @Test(arguments: [false, true]) func pragmasSetBySQLInClosureAreRestored(isPool: Bool) throws {
         let database = try isPool ? DatabasePool(.file(path)) : DatabaseQueue(.file(path))
         let other = folder.path("other.db")
         try Connection(.file(other)).execute("CREATE TABLE u(x)")
@@ -64,15 +64,15 @@ import TestSupport
         var found: Set<String> = [], unchanged: Set<String> = []
         for schema in ["main", "other"] {
             for name in names.subtracting(Self.notOfTheConnection.keys).sorted() {
-                guard let before = try database.withWriter({ db in value(db, name, schema) }) else { continue }
+                guard let before = try database.writeWithoutTransaction({ db in value(db, name, schema) }) else { continue }
                 var isChanged = false
                 for candidate in Self.candidates {
-                    try database.withWriter { db in
+                    try database.writeWithoutTransaction { db in
                         if (try? db.execute(SQL(raw: "PRAGMA \(schema).\(name) = \(candidate)"))) != nil {
                             isChanged = isChanged || value(db, name, schema) != before
                         }
                     }
-                    let after = try database.withWriter { db in value(db, name, schema) }
+                    let after = try database.writeWithoutTransaction { db in value(db, name, schema) }
                     #expect(after == before, "PRAGMA \(schema).\(name) = \(candidate)")
                 }
                 if isChanged { found.insert(name) } else { unchanged.insert(name) }
@@ -87,9 +87,9 @@ import TestSupport
 
         // One without a value.
         func distinguishesCase() throws -> Bool {
-            try database.withWriter { db in try db.fetchOne(Bool.self, "SELECT 'a' NOT LIKE 'A'") } == true
+            try database.writeWithoutTransaction { db in try db.fetchOne(Bool.self, "SELECT 'a' NOT LIKE 'A'") } == true
         }
-        try database.withWriter { db in
+        try database.writeWithoutTransaction { db in
             try db.execute("PRAGMA case_sensitive_like = ON")
             let distinguishes = try db.fetchOne(Bool.self, "SELECT 'a' NOT LIKE 'A'")
             #expect(distinguishes == true)
@@ -98,7 +98,7 @@ import TestSupport
 
         guard isPool else { return }
         let error = #expect(throws: DatabaseError.self) {
-            try database.withWriter { db in try db.execute("PRAGMA locking_mode = EXCLUSIVE") }
+            try database.writeWithoutTransaction { db in try db.execute("PRAGMA locking_mode = EXCLUSIVE") }
         }
         #expect(error?.reason == .misuse)
         try database.write { db in try db.execute("INSERT INTO t VALUES (1)") }
@@ -123,11 +123,11 @@ import TestSupport
     ]
 
     /// The kind of rollback journal is of the connection.
-    @Test func theRollbackJournalOfAClosureEndsWithIt() throws {
+    @Test func journalModeOfClosureIsRestored() throws {
         let queue = try DatabaseQueue(.file(path))
-        try queue.withWriter { db in _ = try db.main.setJournalMode(.delete) }
+        try queue.writeWithoutTransaction { db in _ = try db.main.setJournalMode(.delete) }
         for mode in [DatabaseConfiguration.JournalMode.memory, .off, .truncate, .persist] {
-            try queue.withWriter { db in
+            try queue.writeWithoutTransaction { db in
                 let now = try db.main.setJournalMode(mode)
                 #expect(now == mode)
             }
@@ -135,10 +135,10 @@ import TestSupport
         }
     }
 
-    @Test func whatPrepareSetsStays() throws {
+    @Test func settingsOfPrepareClosureAreKept() throws {
         var configuration = DatabaseConfiguration()
         nonisolated(unsafe) var calls = 0
-        configuration.prepare = { db in
+        configuration.prepareDatabase = { db in
             try db.settings.setLimit(.columns, to: 60)
             try db.settings.setProgressHandler(every: 1) {
                 calls += 1
@@ -146,7 +146,7 @@ import TestSupport
             }
         }
         let queue = try DatabaseQueue(.file(path), configuration: configuration)
-        try queue.barrier { db in
+        try queue.barrierWriteWithoutTransaction { db in
             try db.settings.setLimit(.columns, to: 50)
             try db.settings.setProgressHandler(nil)
         }
@@ -157,7 +157,7 @@ import TestSupport
     }
 
     /// A wait for a lock ends with its call, whatever the closure has set.
-    @Test func waitsStayInterruptible() async throws {
+    @Test func busyWaitsOfClosureStayCancellable() async throws {
         let queue = try DatabaseQueue(.file(path))
         let other = try Connection(.file(path))
         try other.begin(.immediate)
@@ -171,7 +171,7 @@ import TestSupport
             },
         ] as [@Sendable (Connection) throws -> Void] {
             let error = await #expect(throws: DatabaseError.self) {
-                try await queue.barrier(timeout: .milliseconds(100)) { db in
+                try await queue.barrierWriteWithoutTransaction(timeout: .milliseconds(100)) { db in
                     try sets(db)
                     try db.execute("INSERT INTO t VALUES (1)")
                 }
@@ -179,7 +179,7 @@ import TestSupport
             #expect(error?.reason == .timeout)
             let entered = Latch()
             let task = Task {
-                try await queue.barrier { db in
+                try await queue.barrierWriteWithoutTransaction { db in
                     try sets(db)
                     entered.open()
                     try db.execute("INSERT INTO t VALUES (1)")

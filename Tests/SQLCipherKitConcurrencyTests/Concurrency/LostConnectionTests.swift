@@ -13,7 +13,7 @@ import TestSupport
 
     /// The disk is full somewhere in a change of key, so that the connection cannot go on. The pool opens another one with the key
     /// that opens the file. If there is no file any more, callers and observers learn that and why.
-    @Test(arguments: [false, true]) func aChangeOfKeyThatFails(vanishes: Bool) throws {
+    @Test(arguments: [false, true]) func failedKeyChangeReopensPoolOrReportsLoss(vanishes: Bool) throws {
         let path = folder.path("a.db"), away = path + "-away", driver = try BuildProducts.executable("FaultDriver")
         func count(_ passphrase: String) -> Int? {
             guard let db = try? Connection(.file(path), key: .passphrase(passphrase).quick) else { return nil }
@@ -51,7 +51,7 @@ import TestSupport
     }
 
     /// A checkpoint that would have to write says what is wrong.
-    @Test func aCheckpointOfAReadOnlyPool() throws {
+    @Test func checkpointOfReadOnlyPoolThrows() throws {
         let location = DatabaseLocation.file(folder.path("a.db"))
         let writer = try DatabasePool(location)
         try writer.write { db in try db.execute("CREATE TABLE t(x)") }

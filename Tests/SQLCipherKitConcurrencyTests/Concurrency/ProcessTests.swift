@@ -62,7 +62,7 @@ import TestSupport
         }
     }
 
-    @Test func aKilledWriterLosesNothing() throws {
+    @Test func killedWriterLosesNoCommit() throws {
         for moment in LongTests.steps(3, of: 6) {
             let who = "w\(moment)"
             let writer = try Command(driver, ["pool-append", path, "k", who])
@@ -81,7 +81,7 @@ import TestSupport
         }
     }
 
-    @Test func aProcessMayExitWhileAThreadWrites() throws {
+    @Test func exitDuringWriteKeepsTheDatabaseIntact() throws {
         for moment in LongTests.steps(6, of: 16) {
             // Each a different way through a commit, which takes some hundreds of microseconds.
             let outcome = try Command.run(driver, ["pool-exit", path, "k", "\(moment * 97)"])
@@ -93,7 +93,7 @@ import TestSupport
     }
 
     #if os(Linux)
-        @Test func aChildProcessGetsErrorsAndHarmsNothing() throws {
+        @Test func forkedChildGetsErrorsAndChangesNothing() throws {
             let outcome = try Command.run(driver, ["pool-fork", path, "k"])
             #expect(
                 outcome.output == """

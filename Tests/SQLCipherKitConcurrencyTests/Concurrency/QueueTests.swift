@@ -17,7 +17,7 @@ import TestSupport
 
     private func count() throws -> Int? { try queue.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } }
 
-    @Test func writesAreTransactions() throws {
+    @Test func queueWritesAreTransactions() throws {
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try queue.write { db in
@@ -35,7 +35,7 @@ import TestSupport
         #expect(try count() == 1)
     }
 
-    @Test func tasksReadAndWrite() async throws {
+    @Test func queueReadsAndWritesInTasks() async throws {
         let value = try await queue.write { db in
             try db.execute("INSERT INTO t VALUES ('a')")
             return try db.fetchOne(String.self, "SELECT x FROM t")
@@ -44,7 +44,7 @@ import TestSupport
         #expect(try await queue.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 1)
     }
 
-    @Test func readsCannotWrite() throws {
+    @Test func queueReadThatWritesThrows() throws {
         let error = #expect(throws: DatabaseError.self) {
             try queue.read { db in try db.execute("INSERT INTO t VALUES (1)") }
         }
@@ -53,9 +53,9 @@ import TestSupport
         #expect(try count() == 1)
     }
 
-    @Test func aReadSeesOneMomentWhileAnotherConnectionWrites() throws {
+    @Test func queueReadSeesOneSnapshot() throws {
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
-        try queue.barrier { db in _ = try db.main.setJournalMode(.wal) }
+        try queue.barrierWriteWithoutTransaction { db in _ = try db.main.setJournalMode(.wal) }
         try queue.read { db in
             try other.execute("INSERT INTO t VALUES (1)")
             #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
@@ -63,11 +63,11 @@ import TestSupport
         #expect(try count() == 1)
     }
 
-    @Test func reentrantCallsThrow() throws {
+    @Test func reentrantQueueCallsThrow() throws {
         try queue.write { db in
             for call in [
                 { _ = try queue.read { db in db.isOpen } }, { _ = try queue.write { db in db.isOpen } },
-                { _ = try queue.barrier { db in db.isOpen } }, { try queue.close() },
+                { _ = try queue.barrierWriteWithoutTransaction { db in db.isOpen } }, { try queue.close() },
             ] as [() throws -> Void] {
                 let error = #expect(throws: DatabaseError.self) { try call() }
                 #expect(error?.reason == .misuse)
@@ -87,7 +87,7 @@ import TestSupport
         }
     }
 
-    @Test func manyThreadsTakeTurns() throws {
+    @Test func queueSerializesThreads() throws {
         let queue = queue
         try onThreads(8) { number in
             for turn in 0..<20 {
@@ -102,7 +102,7 @@ import TestSupport
         #expect(try count() == 160)
     }
 
-    @Test func afterClosingEachCallThrows() async throws {
+    @Test func closedQueueThrows() async throws {
         try await queue.close()
         try await queue.close()
         #expect(!queue.isOpen)
@@ -112,7 +112,7 @@ import TestSupport
         #expect(task?.reason == .closed)
     }
 
-    @Test func inMemory() throws {
+    @Test func inMemoryQueueReadsAndWrites() throws {
         let queue = try DatabaseQueue(.memory)
         try queue.write { db in try db.execute("CREATE TABLE t(x)") }
         #expect(try queue.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 0)

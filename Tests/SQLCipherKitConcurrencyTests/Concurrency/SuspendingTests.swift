@@ -14,22 +14,22 @@ import TestSupport
         folder = try TemporaryFolder()
         pool = try DatabasePool(.file(folder.path("pool.db")), key: .passphrase("one").quick)
         queue = try DatabaseQueue(.file(folder.path("queue.db")), key: .passphrase("one").quick)
-        for database in [pool, queue] as [SharedDatabase] { try database.write { db in try db.execute("CREATE TABLE t(x)") } }
+        for database in [pool, queue] as [DatabaseWriter] { try database.write { db in try db.execute("CREATE TABLE t(x)") } }
     }
 
-    private func expectSuspended(_ database: SharedDatabase, sourceLocation: SourceLocation = #_sourceLocation) {
+    private func expectSuspended(_ database: DatabaseWriter, sourceLocation: SourceLocation = #_sourceLocation) {
         for body in [
             { _ = try database.read { db in try db.fetchOne(Int.self, "SELECT 1") } },
             { try database.write { db in try db.execute("INSERT INTO t VALUES (2)") } },
-            { try database.barrier { db in try db.execute("VACUUM") } },
+            { try database.barrierWriteWithoutTransaction { db in try db.execute("VACUUM") } },
         ] as [() throws -> Void] {
             let error = #expect(throws: DatabaseError.self, sourceLocation: sourceLocation) { try body() }
             #expect(error?.reason == .suspended, sourceLocation: sourceLocation)
         }
     }
 
-    @Test func noCallIsTakenBeforeItIsResumed() throws {
-        for database in [pool, queue] as [SharedDatabase] {
+    @Test func suspendedDatabaseRefusesCallsUntilResumed() throws {
+        for database in [pool, queue] as [DatabaseWriter] {
             try database.write { db in try db.execute("INSERT INTO t VALUES (1)") }
             for _ in 0..<3 {
                 try database.suspend()
@@ -44,9 +44,9 @@ import TestSupport
         }
     }
 
-    @Test func aWriteThatRunsIsRolledBackAndHasNoLock() throws {
+    @Test func suspendRollsBackWriteAndReleasesLocks() throws {
         let endless: SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
-        for (database, name) in [(pool, "pool.db"), (queue, "queue.db")] as [(SharedDatabase, String)] {
+        for (database, name) in [(pool, "pool.db"), (queue, "queue.db")] as [(DatabaseWriter, String)] {
             let started = Latch()
             let running = onThread {
                 try database.write { db in
@@ -71,7 +71,7 @@ import TestSupport
     }
 
     /// Between two statements nothing runs that an interrupt could end.
-    @Test func aClosureBetweenStatementsMeetsItWithTheNext() throws {
+    @Test func suspendStopsClosureAtItsNextStatement() throws {
         let started = Latch(), suspended = Latch()
         let running = onThread { [pool] in
             try pool.write { db in
@@ -92,7 +92,7 @@ import TestSupport
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 0)
     }
 
-    @Test func callsThatWaitThrowAndSnapshotsEnd() throws {
+    @Test func suspendEndsWaitingCallsAndSnapshots() throws {
         let snapshot = try pool.snapshot()
         let started = Latch(), goOn = Latch()
         let running = onThread { [pool] in
@@ -115,7 +115,7 @@ import TestSupport
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 0)
     }
 
-    @Test func insideOfACallAndAfterClosing() throws {
+    @Test func suspendInsideCallOrAfterCloseThrows() throws {
         try queue.write { [queue] _ in
             let error = #expect(throws: DatabaseError.self) { try queue.suspend() }
             #expect(error?.reason == .misuse)
@@ -144,7 +144,7 @@ import TestSupport
         #expect(!pool.isSuspended)
     }
 
-    @Test func underLoadNothingIsLostAndNothingStaysLocked() throws {
+    @Test func suspendUnderLoadLosesNoCommit() throws {
         let writers = (0..<3).map { _ in
             onThread { [pool] in
                 var made = 0
@@ -166,8 +166,8 @@ import TestSupport
     }
 
     /// A loop that reads while the database is suspended goes on when it is resumed.
-    @Test(.timeLimit(.minutes(60))) func observationsGoOn() async throws {
-        for database in [pool, queue] as [SharedDatabase] {
+    @Test(.timeLimit(.minutes(60))) func observationsContinueAfterResume() async throws {
+        for database in [pool, queue] as [DatabaseWriter] {
             var counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? -1 }.makeAsyncIterator()
             #expect(try await counts.next() == 0)
             for number in 1...3 {

@@ -46,14 +46,14 @@ import TestSupport
     }
 
     /// Four equal pools get about the same.
-    @Test func equalsGetEqualShares() throws {
+    @Test func equalPoolsGetSimilarSharesOfWrites() throws {
         let shares = try run(database(.wal), milliseconds: LongTests.areOn ? 10_000 : 3_000, pauses: [0, 0, 0, 0])
         let mean = shares.map(\.rows).reduce(0, +) / shares.count
         #expect(shares.allSatisfy { $0.busy == 0 && $0.rows * 2 >= mean }, "\(shares)")
     }
 
     /// A pool gives its file a log when it opens, and waits for who uses the file just then.
-    @Test(arguments: [TransactionKind.deferred, .immediate, .exclusive]) func openingWaits(kind: TransactionKind) throws {
+    @Test(arguments: [TransactionKind.deferred, .immediate, .exclusive]) func openingPoolWaitsForLocks(kind: TransactionKind) throws {
         let path = try database(.delete)
         let begun = DispatchSemaphore(value: 0), done = DispatchSemaphore(value: 0)
         DispatchQueue.global().async {
@@ -75,7 +75,7 @@ import TestSupport
 
     /// Who writes now and then is not kept waiting by one that never pauses.
     @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete])
-    func anOccasionalWriterGetsIn(mode: DatabaseConfiguration.JournalMode) throws {
+    func occasionalWriterIsNotStarved(mode: DatabaseConfiguration.JournalMode) throws {
         let path = try database(mode)
         let action = mode == .wal ? "pool-turns" : "pool-turns-by-queue"
         let shares = try run(path, action, milliseconds: LongTests.areOn ? 10_000 : 2_000, pauses: [0, 20_000])
@@ -87,7 +87,7 @@ import TestSupport
 
     /// Who waits has the turn without a pause: without a log, SQLite's unlocking after each attempt releases all locks of the file.
     @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete])
-    func theTurnIsKeptBetweenAttempts(mode: DatabaseConfiguration.JournalMode) throws {
+    func waitingWriterKeepsItsTurnBetweenAttempts(mode: DatabaseConfiguration.JournalMode) throws {
         let path = try database(mode)
         let holder = try Command(driver, ["hold", path, "k", "BEGIN IMMEDIATE"])
         defer { kill(holder.process.processIdentifier, SIGKILL) }
@@ -113,7 +113,7 @@ import TestSupport
 
     /// Who has the turn is killed, or stopped: the others go on.
     @Test(arguments: [SIGKILL, SIGSTOP])
-    func theTurnOfOneThatDoesNotMoveEnds(signal: Int32) throws {
+    func turnOfKilledOrStoppedWriterEnds(signal: Int32) throws {
         let path = try database(.wal)
         let blocker = try Connection(.file(path), key: .passphrase("k").quick)
         try blocker.execute("BEGIN IMMEDIATE")
@@ -140,7 +140,7 @@ import TestSupport
     }
 
     /// A program that takes no turns, as SQLite's own shell, gets in as it would without them.
-    @Test func withoutAHandlerNothingIsWaitedFor() throws {
+    @Test func zeroBusyTimeoutFailsAtOnce() throws {
         let path = try database(.wal)
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero
@@ -157,7 +157,7 @@ import TestSupport
     }
 
     /// The timeout is what was asked for.
-    @Test func aWaitEndsWithItsTimeout() throws {
+    @Test func busyWaitEndsAtItsTimeout() throws {
         let path = try database(.wal)
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(600)

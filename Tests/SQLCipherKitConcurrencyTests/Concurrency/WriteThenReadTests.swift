@@ -8,7 +8,7 @@ import TestSupport
 @Suite struct WriteThenReadTests {
     let folder: TemporaryFolder
     let pool: DatabasePool
-    let databases: [SharedDatabase]
+    let databases: [DatabaseWriter]
 
     init() throws {
         folder = try TemporaryFolder()
@@ -17,9 +17,9 @@ import TestSupport
         for database in databases { try database.write { db in try db.execute("CREATE TABLE t(x)") } }
     }
 
-    private func count(_ database: SharedDatabase) throws -> Int { try database.read { db in try db.rows() } }
+    private func count(_ database: DatabaseWriter) throws -> Int { try database.read { db in try db.rows() } }
 
-    @Test func theReadSeesWhatTheWriteHasCommitted() throws {
+    @Test func writeThenReadSeesItsCommit() throws {
         for database in databases {
             let (id, rows) = try database.write { db in
                 try db.insert()
@@ -31,7 +31,7 @@ import TestSupport
         }
     }
 
-    @Test func theReadOfATaskDoesSoToo() async throws {
+    @Test func asyncWriteThenReadSeesItsCommit() async throws {
         for database in databases {
             let (id, rows) = try await database.write { db in
                 try db.insert()
@@ -43,7 +43,7 @@ import TestSupport
         }
     }
 
-    @Test func theNextWritesGoOnMeanwhile() throws {
+    @Test func writesContinueDuringThenRead() throws {
         let pool = pool
         let seen = try pool.write { db in try db.insert() } then: { db, _ in
             try onThreads(1) { _ in
@@ -55,7 +55,7 @@ import TestSupport
         #expect(seen == 1)
     }
 
-    @Test func theNextWritesOfTasksGoOnMeanwhile() async throws {
+    @Test func asyncWritesContinueDuringThenRead() async throws {
         let pool = pool, goOn = Latch(), begun = Latch()
         let reading = Task {
             try await pool.write { db in try db.insert() } then: { db, _ in
@@ -71,7 +71,7 @@ import TestSupport
     }
 
     /// Another writer commits whenever it can: the read must not see one row more than its own write has left.
-    @Test func nothingThatOthersCommitIsSeen() async throws {
+    @Test func thenReadIgnoresOtherCommits() async throws {
         let path = folder.path("a.db"), pool = pool, end = Latch()
         let other = onThread {
             let db = try Connection(.file(path), key: .passphrase("one").quick)
@@ -110,7 +110,7 @@ import TestSupport
 
     private struct Undo: Error {}
 
-    @Test func aWriteThatFailsIsNotRead() async throws {
+    @Test func failedWriteSkipsItsThenRead() async throws {
         for database in databases {
             await #expect(throws: Undo.self) {
                 try await database.write { db in
@@ -135,7 +135,7 @@ import TestSupport
         }
     }
 
-    @Test func anErrorOfTheReadComesAfterTheCommit() throws {
+    @Test func thenReadErrorKeepsTheCommit() throws {
         for database in databases {
             #expect(throws: Undo.self) { try database.write { db in try db.insert() } then: { _, _ in throw Undo() } }
             #expect(try count(database) == 1)
@@ -151,7 +151,7 @@ import TestSupport
         }
     }
 
-    @Test func anErrorOfATasksReadComesAfterTheCommit() async throws {
+    @Test func asyncThenReadErrorKeepsTheCommit() async throws {
         for database in databases {
             await #expect(throws: Undo.self) {
                 try await database.write { db in try db.insert() } then: { _, _ in throw Undo() }
@@ -161,7 +161,7 @@ import TestSupport
         }
     }
 
-    @Test func itsReadIsCancelledWithItsTask() async throws {
+    @Test func cancelledThenReadKeepsTheCommit() async throws {
         for database in databases {
             let begun = Latch()
             let task = Task {
@@ -180,9 +180,9 @@ import TestSupport
 
     // MARK: Without a transaction
 
-    @Test func theWriterWithoutATransactionLeavesReadersAlone() throws {
+    @Test func withWriterDoesNotBlockReaders() throws {
         let pool = pool
-        try pool.withWriter { db in
+        try pool.writeWithoutTransaction { db in
             #expect(!db.isInTransaction)
             for turn in 1...2 {
                 try db.transaction { db in try db.insert() }
@@ -195,10 +195,10 @@ import TestSupport
         }
     }
 
-    @Test func aTransactionThatIsLeftOpenIsRolledBackAndAnError() throws {
+    @Test func transactionLeftOpenInWithWriterThrows() throws {
         for database in databases {
             let error = #expect(throws: DatabaseError.self) {
-                try database.withWriter { db in
+                try database.writeWithoutTransaction { db in
                     try db.begin()
                     try db.insert()
                 }
@@ -208,10 +208,10 @@ import TestSupport
         }
     }
 
-    @Test func theSameForATask() async throws {
+    @Test func transactionLeftOpenInAsyncWithWriterThrows() async throws {
         for database in databases {
-            await #expect(throws: DatabaseError.self) { try await database.withWriter { db in try db.execute("BEGIN") } }
-            let rows = try await database.withWriter { db in
+            await #expect(throws: DatabaseError.self) { try await database.writeWithoutTransaction { db in try db.execute("BEGIN") } }
+            let rows = try await database.writeWithoutTransaction { db in
                 try db.transaction { db in try db.insert() }
                 return try db.rows()
             }

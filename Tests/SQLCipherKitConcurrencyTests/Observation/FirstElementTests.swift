@@ -11,7 +11,7 @@ import TestSupport
     init() throws { folder = try TemporaryFolder() }
 
     /// A write that holds the writer until the latch is opened, and then inserts a row.
-    private func longWrite(_ database: SharedDatabase) async throws -> (end: Latch, write: Outcomes) {
+    private func longWrite(_ database: DatabaseWriter) async throws -> (end: Latch, write: Outcomes) {
         let entered = Latch(), end = Latch()
         let write = onThread {
             try database.write { db in
@@ -25,7 +25,7 @@ import TestSupport
         return (end, write)
     }
 
-    @Test func itDoesNotWaitForAWrite() async throws {
+    @Test func firstElementDoesNotWaitForWrite() async throws {
         let pool = try Store.pool.open(folder)
         let reads = Lock(0)
         let (end, write) = try await longWrite(pool)
@@ -45,7 +45,7 @@ import TestSupport
     }
 
     /// A write that touches nothing of it, or nothing at all, and one that has ended before the hook is there.
-    @Test func commitsBeforeTheHook() async throws {
+    @Test func commitsBeforeTheObservationHookAreSeen() async throws {
         let pool = try Store.pool.open(folder)
         let reads = Lock(0)
         let (end, write) = try await longWrite(pool)
@@ -72,7 +72,7 @@ import TestSupport
     }
 
     /// No second read where there was no commit.
-    @Test(arguments: Store.allCases) func oneReadWithoutACommit(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationReadsOnceWithoutCommits(store: Store) async throws {
         let database = try store.open(folder)
         let reads = Lock(0)
         var counts = database.observe { db in
@@ -92,7 +92,7 @@ import TestSupport
     }
 
     /// The writer has a log, the other database has none: a commit to the other one moves no log.
-    @Test func databasesWithoutALog() async throws {
+    @Test func observationSeesCommitsToAttachedDatabaseWithoutWAL() async throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         let queue = try DatabaseQueue(.file(folder.path("wal.db")), key: .passphrase("key").quick, configuration: configuration)
@@ -110,14 +110,14 @@ import TestSupport
     }
 
     /// Whatever has closed the connection: who waits is told.
-    @Test(arguments: Store.allCases) func aConnectionThatDies(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationOfClosedConnectionEndsOrReconnects(store: Store) async throws {
         let database = try store.open(folder)
         let counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
         let (seen, see) = AsyncStream.makeStream(of: Int.self)
         let loop = Task { for try await count in counts { see.yield(count) } }
         var elements = seen.makeAsyncIterator()
         #expect(await elements.next() == 0)
-        try? await database.barrier { db in db.close() }
+        try? await database.barrierWriteWithoutTransaction { db in db.close() }
         do {
             // Where it was opened again, the loop goes on.
             try await database.write { db in try db.execute("INSERT INTO note(title) VALUES ('x')") }
@@ -129,7 +129,7 @@ import TestSupport
     }
 
     /// A copy is a loop of its own.
-    @Test(arguments: Store.allCases) func copiesOfAnIterator(store: Store) async throws {
+    @Test(arguments: Store.allCases) func copiedIteratorsObserveIndependently(store: Store) async throws {
         let database = try store.open(folder)
         var counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }.makeAsyncIterator()
         #expect(try await counts.next() == 0)
@@ -151,7 +151,7 @@ import TestSupport
 
     /// Each of them is taken as the nearest that makes sense: none stops the program, and none keeps it busy.
     @Test(arguments: [.zero, .seconds(-5), .seconds(Int64.max), .seconds(Int64.min), .nanoseconds(1)] as [Duration])
-    func anyInterval(interval: Duration) async throws {
+    func anyPollIntervalIsAccepted(interval: Duration) async throws {
         let queue = try Store.memory.open(folder)
         var counts = queue.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
             .includingOtherProcesses(every: interval).makeAsyncIterator()
@@ -161,7 +161,7 @@ import TestSupport
         #expect(try await counts.next() == 1)
     }
 
-    @Test func duplicatesByAClosure() async throws {
+    @Test func removingDuplicatesUsesItsClosure() async throws {
         let queue = try Store.memory.open(folder)
         var counts = queue.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
             .removingDuplicates { $0 / 2 == $1 / 2 }.makeAsyncIterator()
@@ -177,7 +177,7 @@ import TestSupport
         #expect(try await next.value == 2)
     }
 
-    @Test(arguments: Store.allCases) func aFetchOnlyReads(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationFetchThatWritesThrows(store: Store) async throws {
         let database = try store.open(folder)
         var wrong = database.observe { db in try db.execute("INSERT INTO note(title) VALUES ('x')") }.makeAsyncIterator()
         let error = await #expect(throws: DatabaseError.self) { try await wrong.next() }

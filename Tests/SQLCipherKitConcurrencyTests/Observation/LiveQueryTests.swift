@@ -53,7 +53,7 @@ import TestSupport
         try db.fetchAll(String.self, "SELECT title FROM note ORDER BY title LIMIT \(limit)")
     }
 
-    private func insert(_ titles: String..., in database: SharedDatabase) async throws {
+    private func insert(_ titles: String..., in database: DatabaseWriter) async throws {
         try await database.write { db in
             for title in titles { try db.execute("INSERT INTO note(title) VALUES (\(title))") }
         }
@@ -61,7 +61,7 @@ import TestSupport
 
     // MARK: Values
 
-    @Test(arguments: Store.allCases) func aValueForEachChange(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func liveQueryPublishesEachChange(_ store: Store) async throws {
         let database = try store.open(folder), reads = Reads()
         let query = LiveQuery(database.observe { db in
             reads.note()
@@ -97,7 +97,7 @@ import TestSupport
         #expect(!query.isLoading)
     }
 
-    @Test(arguments: Store.allCases) func theValueIsThereAtOnce(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func immediateLoadSetsTheValueAtOnce(_ store: Store) async throws {
         let database = try store.open(folder)
         try await insert("a", in: database)
         let query = LiveQuery(database.observe { db in try Self.titles(db) })
@@ -107,7 +107,7 @@ import TestSupport
         try await wait { query.value == ["a", "b"] }
     }
 
-    @Test func sameValuesOfOtherTypes() async throws {
+    @Test func liveQueryPublishesNoEqualValues() async throws {
         let database = try Store.queue.open(folder), reads = Reads()
         // An optional, which is the same if it is nil again; and rows of tuples, which are never equal unless you say how.
         let one = LiveQuery(database.observe { db in
@@ -140,7 +140,7 @@ import TestSupport
 
     // MARK: Parameters
 
-    @Test(arguments: Store.allCases) func theNewestWins(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func liveQueryShowsTheNewestLoad(_ store: Store) async throws {
         let database = try store.open(folder)
         try await insert("a", in: database)
         let query = LiveQuery(database.observe { _ in 0 })
@@ -161,10 +161,10 @@ import TestSupport
     }
 
     /// A search that would run for minutes is interrupted by the next one, which needs the only connection that reads.
-    @Test(arguments: [false, true]) func anOlderReadEnds(_ isPool: Bool) async throws {
+    @Test(arguments: [false, true]) func newLoadInterruptsOlderRead(_ isPool: Bool) async throws {
         var configuration = DatabaseConfiguration()
         configuration.pool.maximumReaders = 1
-        let path = DatabaseLocation.file(folder.path("a.db")), key = try Encryption.passphrase("key").quick
+        let path = DatabaseLocation.file(folder.path("a.db")), key = try DatabaseKey.passphrase("key").quick
         let database = isPool ? try DatabasePool(path, key: key, configuration: configuration)
             : try DatabaseQueue(path, key: key, configuration: configuration)
         let reads = Reads()
@@ -184,7 +184,7 @@ import TestSupport
 
     // MARK: Errors
 
-    @Test(arguments: Store.allCases) func errorsAreState(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func liveQueryErrorsAreState(_ store: Store) async throws {
         let database = try store.open(folder)
         try await insert("a", in: database)
         let query = LiveQuery(database.observe { db in try Self.titles(db) })
@@ -212,11 +212,11 @@ import TestSupport
         #expect((query.error as? DatabaseError)?.reason == .closed && !query.isLoading)
     }
 
-    @Test func aLockedFile() async throws {
+    @Test func liveQueryOfLockedFileReportsBusy() async throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(10)
         configuration.journalMode = .delete
-        let location = DatabaseLocation.file(folder.path("a.db")), key = try Encryption.passphrase("key").quick
+        let location = DatabaseLocation.file(folder.path("a.db")), key = try DatabaseKey.passphrase("key").quick
         let queue = try DatabaseQueue(location, key: key, configuration: configuration)
         try await queue.write { db in try db.execute("CREATE TABLE note(title)") }
         let other = try Connection(location, key: key, configuration: configuration)
@@ -235,14 +235,14 @@ import TestSupport
 
     /// With the object go its task, its closure and what they hold, whatever it was doing; nothing is read for it any more.
     @Test(arguments: Store.allCases, ["new", "waiting", "reading", "paused", "cancelled", "failed"])
-    func itsEnd(_ store: Store, _ state: String) async throws {
-        var database: SharedDatabase? = try store.open(folder)
+    func releasedLiveQueryReadsNothing(_ store: Store, _ state: String) async throws {
+        var database: DatabaseWriter? = try store.open(folder)
         var reads: Reads? = Reads()
         weak let weakDatabase = database
         weak let weakReads = reads
         var query: LiveQuery<Int?>?
         if let database, let reads {
-            query = LiveQuery(database, pause: .seconds(3600)) { db, _, _ in
+            query = LiveQuery(database, debounce: .seconds(3600)) { db, _, _ in
                 reads.note()
                 if state == "failed" { throw CancellationError() }
                 return try db.fetchOne(Int.self, state == "reading" ? Self.endless : "SELECT count(*) FROM note")
@@ -251,7 +251,7 @@ import TestSupport
         weak let weakQuery = query
         switch state {
         case "new": break
-        case "paused": query?.text = "a"
+        case "paused": query?.searchText = "a"
         case "reading":
             query?.load()
             try await wait("it runs") { reads?.count == 1 }
@@ -274,46 +274,46 @@ import TestSupport
         try await wait("the database is released") { weakDatabase == nil }
     }
 
-    @Test(arguments: Store.allCases) func cancelling(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func cancelledLiveQueryReadsNothing(_ store: Store) async throws {
         let database = try store.open(folder), reads = Reads()
-        let query = LiveQuery(database, pause: .milliseconds(1)) { db, text, _ in
+        let query = LiveQuery(database, debounce: .milliseconds(1)) { db, text, _ in
             reads.note(text)
             return try Self.titles(db) + [text]
         }
         query.load()
         try await wait { query.value == [""] }
         query.cancel()
-        query.text = "x"
+        query.searchText = "x"
         query.cancel()
         #expect(!query.isLoading)
         // Others go on, for longer than it would have taken.
-        let other = LiveQuery(database, pause: .milliseconds(20)) { db, text, _ in try Self.titles(db) + [text] }
+        let other = LiveQuery(database, debounce: .milliseconds(20)) { db, text, _ in try Self.titles(db) + [text] }
         for text in ["a", "b", "c"] {
-            other.text = text
+            other.searchText = text
             try await insert(text, in: database)
             try await wait { other.value?.last == text && other.value?.contains(text) == true }
         }
-        #expect(query.value == [""] && query.text == "x" && reads.count == 1)
+        #expect(query.value == [""] && query.searchText == "x" && reads.count == 1)
         query.load()
         try await wait { query.value == ["a", "b", "c", "x"] }
     }
 
     // MARK: Typing and paging
 
-    @Test(arguments: Store.allCases) func typing(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func liveQueryFollowsTypedText(_ store: Store) async throws {
         let database = try store.open(folder), reads = Reads()
         try await insert("bakery", "bank", "fox", in: database)
-        let query = LiveQuery(database, pause: .milliseconds(200)) { db, text, _ in
+        let query = LiveQuery(database, debounce: .milliseconds(200)) { db, text, _ in
             reads.note(text)
             return try db.fetchAll(String.self, "SELECT title FROM note WHERE title LIKE \(text + "%") ORDER BY 1")
         }
-        let screen = Screen { query.value }, fields = Screen { query.text }
-        query.text = "b"
+        let screen = Screen { query.value }, fields = Screen { query.searchText }
+        query.searchText = "b"
         try await wait { query.value == ["bakery", "bank"] }
         #expect(reads.count == 1)
         // Faster than the pause: only the last text is read, and the rows stay until it is.
         for text in ["ba", "bak", "bake", "bak", "f", "fo"] {
-            query.text = text
+            query.searchText = text
             #expect(query.isLoading && query.value == ["bakery", "bank"])
             // A commit between two keys brings no result of the former text.
             try await insert("back", in: database)
@@ -323,32 +323,32 @@ import TestSupport
         try await wait { fields.drawn.last == "fo" && screen.drawn.last == ["fox"] }
         #expect(screen.drawn.count { $0 == ["fox"] } == 1 && screen.drawn.allSatisfy { $0 != ["bakery"] })
         // The same text again is no change.
-        query.text = "fo"
+        query.searchText = "fo"
         #expect(!query.isLoading)
         try await insert("foo", in: database)
         try await wait { query.value == ["foo", "fox"] }
     }
 
-    @Test(arguments: [Duration.zero, .milliseconds(50)]) func manyKeysAtOnce(_ pause: Duration) async throws {
+    @Test(arguments: [Duration.zero, .milliseconds(50)]) func rapidTextChangesReadOnce(_ pause: Duration) async throws {
         let database = try Store.pool.open(folder), reads = Reads()
-        let query = LiveQuery(database, pause: pause) { _, text, _ in
+        let query = LiveQuery(database, debounce: pause) { _, text, _ in
             reads.note(text)
             return text
         }
-        for number in 0..<500 { query.text = "\(number)" }
+        for number in 0..<500 { query.searchText = "\(number)" }
         try await wait { query.value == "499" }
         #expect(reads.count == 1)
     }
 
-    @Test func aPause() async throws {
+    @Test func liveQueryPauseDelaysRead() async throws {
         let database = try Store.pool.open(folder), reads = Reads()
-        let query = LiveQuery(database, pause: .seconds(3600)) { _, text, _ in
+        let query = LiveQuery(database, debounce: .seconds(3600)) { _, text, _ in
             reads.note(text)
             return text
         }
-        query.text = "a"
-        let other = LiveQuery(database, pause: .milliseconds(20)) { _, text, _ in text }
-        other.text = "b"
+        query.searchText = "a"
+        let other = LiveQuery(database, debounce: .milliseconds(20)) { _, text, _ in text }
+        other.searchText = "b"
         try await wait { other.value == "b" }
         #expect(query.value == nil && query.isLoading && reads.count == 0)
         // Return, or a button, need not wait.
@@ -357,11 +357,11 @@ import TestSupport
         #expect(reads.count == 1)
     }
 
-    @Test(arguments: Store.allCases) func paging(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func liveQueryLoadsPages(_ store: Store) async throws {
         let database = try store.open(folder), reads = Reads()
         let all = (10..<35).map { "\($0)" }
         try await database.write { db in for title in all { try db.execute("INSERT INTO note(title) VALUES (\(title))") } }
-        let query = LiveQuery(database, pageSize: 10, pause: .zero) { db, _, limit in
+        let query = LiveQuery(database, pageSize: 10, debounce: .zero) { db, _, limit in
             reads.note("\(limit)")
             return try Self.titles(db, limit)
         }
@@ -386,7 +386,7 @@ import TestSupport
         query.loadMore()
         #expect(!query.isLoading && reads.count == count)
         // Another text begins with the first page.
-        query.text = "x"
+        query.searchText = "x"
         try await wait { query.value == Array(rest.prefix(10)) }
         // Another observation has no pages.
         query.load(database.observe { db in try Self.titles(db) })
@@ -394,7 +394,7 @@ import TestSupport
         #expect(!query.hasMore)
     }
 
-    @Test(arguments: [0, -1, .min]) func aPageOfNothing(_ size: Int) async throws {
+    @Test(arguments: [0, -1, .min]) func invalidPageSizeSetsLiveQueryError(_ size: Int) async throws {
         let database = try Store.memory.open(folder)
         let query = LiveQuery(database, pageSize: size) { db, _, limit in try Self.titles(db, limit) }
         query.load()
@@ -406,7 +406,7 @@ import TestSupport
 
     // MARK: Several
 
-    @Test func twoOfASharedObservation() async throws {
+    @Test func liveQueriesShareOneObservation() async throws {
         let database = try Store.pool.open(folder), reads = Reads()
         let titles = database.observe { db in
             reads.note()
@@ -422,7 +422,7 @@ import TestSupport
         #expect(reads.count == 2)
     }
 
-    @Test func anotherProcess() async throws {
+    @Test func liveQuerySeesCommitsOfOtherProcesses() async throws {
         let path = folder.path("a.db"), pool = try DatabasePool(.file(path))
         try await pool.write { db in try db.execute("CREATE TABLE note(title)") }
         let query = LiveQuery(pool.observe { db in try Self.titles(db) }.includingOtherProcesses(every: .milliseconds(10)))

@@ -10,7 +10,7 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func count(_ database: SharedDatabase) -> DatabaseObservation<Int> {
+    private func count(_ database: DatabaseWriter) -> DatabaseObservation<Int> {
         database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
     }
 
@@ -26,7 +26,7 @@ import TestSupport
     }
 
     /// A hundred, each with a first value during a write that goes on for long, and with what it has left after it.
-    @Test func manyDuringALongWrite() async throws {
+    @Test func manyObservationsStartDuringLongWrite() async throws {
         let pool = try Store.pool.open(folder)
         let entered = Latch(), end = Latch()
         let write = onThread {
@@ -56,7 +56,7 @@ import TestSupport
     }
 
     /// A write-ahead log that is empty, or not there, when the observation begins.
-    @Test(arguments: [CheckpointMode.truncate, nil]) func anEmptyLog(mode: CheckpointMode?) async throws {
+    @Test(arguments: [CheckpointMode.truncate, nil]) func observationStartsWithEmptyOrMissingWAL(mode: CheckpointMode?) async throws {
         let first = try Store.pool.open(folder)
         if let mode { try await first.main.checkpoint(mode) }
         if mode == nil { try await first.close() }
@@ -68,7 +68,7 @@ import TestSupport
     }
 
     /// Names of tables and columns are the same in any case.
-    @Test(arguments: Store.allCases) func namesInAnyCase(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observedNamesIgnoreCase(store: Store) async throws {
         let database = try store.open(folder)
         var titles = database.observe { db in try db.fetchAll(String.self, "SELECT TiTlE FROM NOTE") }.makeAsyncIterator()
         #expect(try await titles.next() == [])
@@ -79,7 +79,7 @@ import TestSupport
     }
 
     /// A fetch that asks whether there is a table learns of it, also on a reader that has the old schema.
-    @Test(arguments: Store.allCases) func theSchemaItself(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationSeesSchemaChange(store: Store) async throws {
         let database = try store.open(folder)
         var isThere = database.observe { db in
             try db.fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'later')") ?? false
@@ -97,7 +97,7 @@ import TestSupport
     }
 
     /// Whoever is told of a commit may cancel the task that has committed: the commit stays, and the database goes on.
-    @Test(arguments: Store.allCases) func cancelledByItsOwnCommit(store: Store) async throws {
+    @Test(arguments: Store.allCases) func commitHookMayCancelTheCommittingTask(store: Store) async throws {
         let database = try store.open(folder)
         let task = Cancelled()
         let go = Latch()

@@ -19,7 +19,7 @@ import TestSupport
         return db
     }
 
-    @Test func withTheTransaction() throws {
+    @Test func notifyChangesFollowsTheTransaction() throws {
         let db = try connection()
         var calls = 0, titles = 0
         try db.addChangeHook(affecting: notes) { changes in
@@ -32,7 +32,7 @@ import TestSupport
         #expect(calls == 1 && titles == 1)
         try db.notifyChanges(in: DatabaseRegion(DatabaseTable("note"), columns: ["n"]))
         #expect(calls == 2 && titles == 1)
-        try db.notifyChanges(in: .nothing)
+        try db.notifyChanges(in: .empty)
         try db.notifyChanges(in: DatabaseRegion(DatabaseTable("tag")))
         #expect(calls == 2 && titles == 1)
         // After the commit, also if nothing was written.
@@ -59,7 +59,7 @@ import TestSupport
                 throw Stop()
             }
             _ = try? db.savepoint { db in
-                try db.notifyChanges(in: .everything)
+                try db.notifyChanges(in: .fullDatabase)
                 throw Stop()
             }
         }
@@ -71,7 +71,7 @@ import TestSupport
         #expect(calls == before + 2)
     }
 
-    @Test(arguments: Store.allCases) func observations(store: Store) async throws {
+    @Test(arguments: Store.allCases) func notifyChangesUpdatesObservations(store: Store) async throws {
         let database = try store.open(folder)
         let reads = Lock(0)
         let outside = Lock(0)
@@ -99,12 +99,12 @@ import TestSupport
         }
         try await database.write { db in try db.notifyChanges(in: DatabaseRegion(DatabaseTable("tag"))) }
         outside.withLock { $0 = 3 }
-        try await database.write { db in try db.notifyChanges(in: .everything) }
+        try await database.write { db in try db.notifyChanges(in: .fullDatabase) }
         #expect(try await values.next() == 3)
         #expect(reads.withLock { $0 } == 4)
     }
 
-    @Test(arguments: Store.allCases) func notWhereNothingIsWritten(store: Store) async throws {
+    @Test(arguments: Store.allCases) func notifyChangesInReadOrHookThrows(store: Store) async throws {
         let database = try store.open(folder)
         let notes = notes
         try await database.read { db in
@@ -123,7 +123,7 @@ import TestSupport
 
     // MARK: Attaching and detaching
 
-    @Test func hooksOfAConnection() throws {
+    @Test func attachAndDetachCallChangeHooks() throws {
         let db = try connection()
         var calls = 0
         let token = try db.addChangeHook(affecting: DatabaseRegion(DatabaseTable("tag"))) { changes in
@@ -154,7 +154,7 @@ import TestSupport
         try db.execute("DETACH third")
     }
 
-    @Test(arguments: Store.allCases) func observedDatabases(store: Store) async throws {
+    @Test(arguments: Store.allCases) func attachAndDetachUpdateObservations(store: Store) async throws {
         let database = try store.open(folder)
         let path = folder.path("other.db")
         try Connection(.file(path), key: .passphrase("other").quick).execute("CREATE TABLE far(x)")

@@ -8,7 +8,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(60))) struct ObservationPollTests {
     /// An observation that has ended keeps nothing until its next poll would come: its alarm is gone, where a task that sleeps
     /// would stay.
-    @Test func anEndedPollLeavesNothing() async throws {
+    @Test func endedObservationCancelsItsPollAlarm() async throws {
         let folder = try TemporaryFolder(), database = try Store.queue.open(folder)
         let counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
             .includingOtherProcesses(every: .seconds(3600))

@@ -10,11 +10,11 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func counts(_ database: SharedDatabase) -> DatabaseObservation<Int> {
+    private func counts(_ database: DatabaseWriter) -> DatabaseObservation<Int> {
         database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
     }
 
-    private func insert(_ database: SharedDatabase) async throws {
+    private func insert(_ database: DatabaseWriter) async throws {
         try await database.write { db in try db.execute("INSERT INTO note(title) VALUES ('x')") }
     }
 
@@ -28,7 +28,7 @@ import TestSupport
     }
 
     @MainActor @Test(arguments: Store.allCases, [false, true])
-    func theValueIsThereAtOnce(store: Store, isShared: Bool) async throws {
+    func startDeliversTheFirstValueAtOnce(store: Store, isShared: Bool) async throws {
         let database = try store.open(folder)
         let counts = isShared ? counts(database).shared() : counts(database)
         let screen = Screen(), second = Screen()
@@ -50,7 +50,7 @@ import TestSupport
         other.cancel()
     }
 
-    @MainActor @Test func itDoesNotWaitForAWrite() async throws {
+    @MainActor @Test func startDoesNotWaitForWrite() async throws {
         let pool = try Store.pool.open(folder)
         let entered = Latch(), end = Latch()
         let write = onThread {
@@ -71,7 +71,7 @@ import TestSupport
         token.cancel()
     }
 
-    @MainActor @Test func laterMeansLater() async throws {
+    @MainActor @Test func laterStartDeliversAfterReturning() async throws {
         let queue = try Store.queue.open(folder)
         let screen = Screen()
         let token = counts(queue).start(.later) { screen.shown.append($0) }
@@ -81,7 +81,7 @@ import TestSupport
         token.cancel()
     }
 
-    @MainActor @Test(arguments: [ObservationStart.immediate, .later]) func errors(start: ObservationStart) async throws {
+    @MainActor @Test(arguments: [ObservationStart.immediate, .later]) func startErrorsReachOnError(start: ObservationStart) async throws {
         let queue = try Store.queue.open(folder)
         let screen = Screen()
         let wrong = queue.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM nowhere") ?? 0 }
@@ -101,7 +101,7 @@ import TestSupport
     }
 
     /// A read that runs for others is given up for the one on this thread, and they get its result.
-    @Test func takingOverARead() async throws {
+    @Test func immediateStartReplacesRunningSharedRead() async throws {
         let pool = try Store.pool.open(folder)
         let reads = Lock(0)
         let entered = Latch(), leave = Latch()
@@ -127,7 +127,7 @@ import TestSupport
     }
 
     /// It would wait for the connection that its caller has.
-    @Test(arguments: Store.allCases) func insideOfACall(store: Store) throws {
+    @Test(arguments: Store.allCases) func startInsideCallReportsMisuse(store: Store) throws {
         let database = try store.open(folder)
         let errors = Lock<[String]>([])
         let counts = counts(database).shared()
@@ -145,7 +145,7 @@ import TestSupport
     }
 
     /// Threads that begin at once read once, and each has its value when the call returns.
-    @Test func severalThreads() throws {
+    @Test func concurrentStartsShareOneRead() throws {
         let pool = try Store.pool.open(folder)
         let reads = Lock(0), shown = Lock(0)
         let counts = pool.observe { db in
@@ -164,7 +164,7 @@ import TestSupport
     }
 
     /// A callback may end its own observation, and start another one.
-    @MainActor @Test(arguments: [false, true]) func tokensInTheirOwnCallback(isReleased: Bool) async throws {
+    @MainActor @Test(arguments: [false, true]) func callbackMayCancelItsOwnToken(isReleased: Bool) async throws {
         let queue = try Store.queue.open(folder)
         let counts = counts(queue).shared()
         var token: ObservationToken?

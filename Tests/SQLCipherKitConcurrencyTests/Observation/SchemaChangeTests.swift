@@ -7,7 +7,7 @@ import TestSupport
 @Suite struct SchemaChangeTests {
     private struct Stop: Error {}
 
-    @Test func afterOneThatWasRolledBack() throws {
+    @Test func schemaChangeAfterRollbackIsReported() throws {
         let db = try Connection(.memory, key: .passphrase("one").quick)
         try db.execute("CREATE TABLE t(a)")
         var isReported = false
@@ -26,7 +26,7 @@ import TestSupport
 
     /// Random transactions of nested savepoints, each of which may change the schema and may throw. What another look at the schema
     /// finds changed must have been reported.
-    @Test(arguments: 0..<40) func inAnyOrder(seed: Int) throws {
+    @Test(arguments: 0..<40) func randomSchemaChangesAreReported(seed: Int) throws {
         var random = SeededGenerator(state: UInt64(seed))
         let db = try Connection(.memory)
         try db.attach(.memory, as: "other", key: .plaintext)

@@ -17,7 +17,7 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func counts(_ database: SharedDatabase) -> DatabaseObservation<Int> {
+    private func counts(_ database: DatabaseWriter) -> DatabaseObservation<Int> {
         let reads = reads
         return database.observe { db in
             reads.add()
@@ -25,11 +25,11 @@ import TestSupport
         }.shared()
     }
 
-    private func insert(_ database: SharedDatabase) async throws {
+    private func insert(_ database: DatabaseWriter) async throws {
         try await database.write { db in try db.execute("INSERT INTO note(title) VALUES ('x')") }
     }
 
-    @Test(arguments: Store.allCases) func oneReadForEachCommit(store: Store) async throws {
+    @Test(arguments: Store.allCases) func sharedObservationReadsOncePerCommit(store: Store) async throws {
         let database = try store.open(folder)
         let counts = counts(database)
         let (seen, see) = AsyncStream.makeStream(of: Int.self)
@@ -64,7 +64,7 @@ import TestSupport
         #expect(reads.value == 23)
     }
 
-    @Test(arguments: Store.allCases) func theLastOneEndsIt(store: Store) async throws {
+    @Test(arguments: Store.allCases) func sharedObservationEndsWithItsLastLoop(store: Store) async throws {
         let database = try store.open(folder)
         let counts = counts(database)
         do {
@@ -82,7 +82,7 @@ import TestSupport
     }
 
     /// What a loop has written itself is in the first element that it gets.
-    @Test(arguments: Store.allCases) func joiningAfterAWrite(store: Store) async throws {
+    @Test(arguments: Store.allCases) func loopJoiningAfterWriteSeesThatWrite(store: Store) async throws {
         let database = try store.open(folder)
         let counts = counts(database)
         let others = (0..<3).map { _ in Task { for try await _ in counts {} } }
@@ -94,7 +94,7 @@ import TestSupport
         for other in others { other.cancel() }
     }
 
-    @Test(arguments: Store.allCases) func anErrorEndsAllLoops(store: Store) async throws {
+    @Test(arguments: Store.allCases) func sharedObservationErrorEndsAllLoops(store: Store) async throws {
         let database = try store.open(folder)
         let counts = counts(database)
         let (seen, see) = AsyncStream.makeStream(of: Int.self)
@@ -115,7 +115,7 @@ import TestSupport
     }
 
     /// Loops of different paces, under load: each sees states in order, and the last one.
-    @Test(arguments: Store.allCases) func loopsOfDifferentPaces(store: Store) async throws {
+    @Test(arguments: Store.allCases) func slowAndFastLoopsSeeOrderedStates(store: Store) async throws {
         let database = try store.open(folder)
         let counts = counts(database).removingDuplicates()
         let end = LongTests.areOn ? 300 : 100
@@ -146,7 +146,7 @@ import TestSupport
         _ = try? await visitors.value
     }
 
-    @Test func closingEndsAllLoops() async throws {
+    @Test func closingEndsSharedObservationLoops() async throws {
         let database = try Store.pool.open(folder)
         let counts = counts(database)
         let loops = (0..<5).map { _ in Task { for try await _ in counts {} } }

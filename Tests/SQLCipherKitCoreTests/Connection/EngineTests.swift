@@ -2,7 +2,7 @@ import SQLCipherKitCore
 import Testing
 
 @Suite struct EngineTests {
-    @Test func versions() {
+    @Test func engineReportsSQLiteAndSQLCipherVersions() {
         #expect(SQLCipherEngine.cipherVersion == "4.19.0 community")
         #expect(SQLCipherEngine.sqliteVersion == "3.53.4")
         #expect(SQLCipherEngine.sourceID.hasPrefix("2026-07-24 "))
@@ -10,14 +10,14 @@ import Testing
         #expect(SQLCipherEngine.cryptoProviderVersion.first?.isNumber == true || SQLCipherEngine.cryptoProvider == "openssl")
     }
 
-    @Test func optionsAreThoseOfTheRunningEngine() throws {
+    @Test func compileOptionsMatchPragmaCompileOptions() throws {
         let db = try Connection(.memory)
         #expect(try db.fetchAll(String.self, "PRAGMA compile_options").sorted() == SQLCipherEngine.compileOptions.sorted())
         #expect(SQLCipherEngine.compileOptions.contains("HAS_CODEC"))
     }
 
     /// What is said to be there answers; a misspelt option would say no.
-    @Test func featuresAreThere() throws {
+    @Test func supportedFeaturesAcceptTheirSQL() throws {
         let db = try Connection(.memory)
         let proofs: [SQLCipherEngine.Feature: SQL] = [
             .encryption: "PRAGMA cipher_version", .fts5: "CREATE VIRTUAL TABLE f5 USING fts5(x)",

@@ -12,7 +12,7 @@ import TestSupport
         func add(_ message: LogMessage) { list.withLock { $0.append(message) } }
     }
 
-    @Test func bothHalvesOfTheEngineLog() throws {
+    @Test func loggerReceivesSQLiteAndSQLCipherMessages() throws {
         let folder = try TemporaryFolder()
         let messages = Messages()
         try SQLCipherEngine.setLogger(minimumLevel: .debug) { messages.add($0) }
@@ -30,7 +30,7 @@ import TestSupport
         #expect(!messages.all.contains { $0.text.contains("table_behind_the_log") })
     }
 
-    @Test func onlyFromALevelOn() throws {
+    @Test func loggerReceivesOnlyMessagesAtMinimumLevelOrAbove() throws {
         let messages = Messages()
         try SQLCipherEngine.setLogger(minimumLevel: .error) { messages.add($0) }
         let db = try Connection(.memory, key: .passphrase("k").quick)
@@ -40,7 +40,7 @@ import TestSupport
         #expect(messages.all.allSatisfy { $0.level == .error })
     }
 
-    @Test func noKeyInALog() throws {
+    @Test func logMessagesContainNoKey() throws {
         let folder = try TemporaryFolder()
         let messages = Messages()
         try SQLCipherEngine.setLogger(minimumLevel: .trace) { messages.add($0) }

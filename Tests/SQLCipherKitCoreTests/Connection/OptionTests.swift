@@ -7,7 +7,7 @@ import TestSupport
 
     init() throws { db = try Connection(.memory) }
 
-    @Test func limits() throws {
+    @Test func limitsAreReadSetAndEnforced() throws {
         let highest = try db.settings.limit(.length)
         #expect(highest == 1_000_000_000)
         #expect(try db.settings.setLimit(.length, to: 1000) == 1000)
@@ -26,7 +26,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.settings.limit(.length) }
     }
 
-    @Test func defensiveMode() throws {
+    @Test func defensiveModeRefusesShadowTableAndSchemaWrites() throws {
         try db.execute("CREATE VIRTUAL TABLE f USING fts5(x)")
         #expect(try !db.settings.isEnabled(.defensive))
         #expect(try db.settings.setEnabled(.defensive, to: true))
@@ -40,7 +40,7 @@ import TestSupport
         #expect(try !db.settings.setEnabled(.defensive, to: false))
     }
 
-    @Test func theOtherSwitches() throws {
+    @Test func connectionOptionsTakeEffect() throws {
         try db.execute("CREATE TABLE t(x)")
         try db.execute("CREATE TABLE log(x)")
         try db.execute("CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.x); END")

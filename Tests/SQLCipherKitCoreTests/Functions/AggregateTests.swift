@@ -41,7 +41,7 @@ import TestSupport
         try db.register(.windowFunction("plus", arguments: 1) { Window() })
     }
 
-    @Test func groups() throws {
+    @Test func aggregateReturnsOneValuePerGroup() throws {
         let rows: [(String, Double)] = try db.fetchAll("SELECT g, product(x) FROM t GROUP BY g ORDER BY g")
         #expect(rows.map(\.0) == ["a", "b", "c"] && rows.map(\.1) == [6, 5, 1])
         #expect(try db.fetchOne(Double.self, "SELECT product(x) FILTER (WHERE g = 'a') FROM t") == 6)
@@ -50,13 +50,13 @@ import TestSupport
         #expect(two[0] == (6, 12))
     }
 
-    @Test func noRows() throws {
+    @Test func aggregateOverNoRowsReturnsItsInitialValue() throws {
         #expect(try db.fetchOne(Double.self, "SELECT product(x) FROM t WHERE 0") == 1)
         #expect(try db.fetchOne(String.self, "SELECT plus(x) FROM t WHERE 0") == ".")
         #expect(try db.fetchAll(Double.self, "SELECT product(x) FROM t WHERE 0 GROUP BY g") == [])
     }
 
-    @Test func windows() throws {
+    @Test func windowFunctionSlidesOverFrames() throws {
         let sums = try db.fetchAll(
             String.self, "SELECT plus(x) OVER (ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t WHERE x ORDER BY x")
         #expect(sums == ["2", "2+3", "3+5"])
@@ -65,7 +65,7 @@ import TestSupport
         #expect(error?.message.contains("window") == true)
     }
 
-    @Test func errorsReachTheCaller() throws {
+    @Test func aggregateErrorsReachTheCaller() throws {
         let typed = #expect(throws: DatabaseError.self) { try db.execute("SELECT product('text')") }
         #expect(typed?.reason == .typeMismatch)
         let thrown = #expect(throws: DatabaseError.self) { try db.execute("SELECT plus(13)") }
@@ -76,7 +76,7 @@ import TestSupport
         }
     }
 
-    @Test func theStateIsFreedOnEveryWayOut() throws {
+    @Test func aggregateStateIsFreedAfterSuccessErrorAndClose() throws {
         final class Counter: Sendable {
             let alive = Atomic(0)
         }

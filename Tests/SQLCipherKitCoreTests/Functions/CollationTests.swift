@@ -14,7 +14,7 @@ import TestSupport
             StatementArguments(words))
     }
 
-    @Test func aClosure() throws {
+    @Test func closureCollationSortsComparesAndEnforcesUnique() throws {
         try db.register(.collation("BY_LENGTH") { a, b in
             a.count < b.count ? .orderedAscending : a.count > b.count ? .orderedDescending : .orderedSame
         })
@@ -26,7 +26,7 @@ import TestSupport
         #expect(error?.code == .constraintUnique)
     }
 
-    @Test func unicode() throws {
+    @Test func unicodeCollationComparesCanonicalEquivalents() throws {
         try db.register(.unicodeCollation)
         try db.register(.unicodeCollationIgnoringCase)
         // The same letter in two spellings, and letters beyond A to Z.
@@ -41,14 +41,14 @@ import TestSupport
         #expect(try db.fetchOne(Bool.self, "SELECT CAST(x'ff' AS TEXT) > 'a' COLLATE UNICODE") == true)
     }
 
-    @Test func localized() throws {
+    @Test func localizedCollationSortsNumbersByValue() throws {
         try db.register(.localizedCollation(locale: Locale(identifier: "en")))
         #expect(try sorted(["file 10", "File 9", "file 1"], "LOCALIZED") == ["file 1", "File 9", "file 10"])
         try db.register(.localizedCollation("ENGLISH", locale: Locale(identifier: "en")))
         #expect(try sorted(["b", "a"], "english") == ["a", "b"])
     }
 
-    @Test func removal() throws {
+    @Test func unregisteredCollationRestoresTheBuiltIn() throws {
         try db.register(.collation("MINE") { _, _ in .orderedSame })
         _ = try sorted(["a", "b"], "MINE")
         try db.unregister(.collation("MINE"))
@@ -66,14 +66,14 @@ import TestSupport
         }
     }
 
-    @Test func aNameWithANULIsNoOther() throws {
+    @Test func collationNameWithNULThrows() throws {
         let error = #expect(throws: DatabaseError.self) { try db.register(.collation("NOCASE\0x") { _, _ in .orderedSame }) }
         #expect(error?.reason == .invalidArgument)
         #expect(throws: DatabaseError.self) { try db.unregister(.collation("NOCASE\0x")) }
         #expect(try sorted(["b", "A"], "NOCASE") == ["A", "b"])
     }
 
-    @Test func aCollationMayNotUseTheConnection() throws {
+    @Test func collationThatUsesTheConnectionThrows() throws {
         var failures = 0
         try db.register(.collation("CURIOUS") { a, b in
             do { try db.execute("SELECT 1") } catch { failures += 1 }

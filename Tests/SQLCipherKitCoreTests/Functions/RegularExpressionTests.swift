@@ -15,7 +15,7 @@ import TestSupport
         try db.fetchAll(String.self, "SELECT x FROM t WHERE x REGEXP ? ORDER BY rowid", [pattern])
     }
 
-    @Test func wholeOrContains() throws {
+    @Test func regexpMatchesAnywhereOrTheWholeText() throws {
         #expect(throws: DatabaseError.self) { try found("v[0-9]+") }
         try db.register(.regularExpressions())
         #expect(try found("v[0-9]+") == ["v1", "version v22"])
@@ -27,7 +27,7 @@ import TestSupport
         #expect(try found("É1") == ["é1"])
     }
 
-    @Test func aPatternThatIsNotWellFormedThrows() throws {
+    @Test func malformedRegexpPatternThrows() throws {
         try db.register(.regularExpressions())
         let error = #expect(throws: DatabaseError.self) { try found("(") }
         #expect(error?.reason == .invalidArgument)
@@ -35,7 +35,7 @@ import TestSupport
         #expect(try found("v") == ["v1", "version v22"])
     }
 
-    @Test func otherTypes() throws {
+    @Test func regexpAcceptsNullNumbersAndBlobs() throws {
         try db.register(.regularExpressions(matchingWhole: true))
         #expect(try db.fetchOne(Bool?.self, "SELECT NULL REGEXP 'a'") == .some(nil))
         #expect(try db.fetchOne(Bool?.self, "SELECT 'a' REGEXP NULL") == .some(nil))
@@ -43,7 +43,7 @@ import TestSupport
         #expect(try db.fetchOne(Bool.self, "SELECT x'6162' REGEXP 'ab'") == true)
     }
 
-    @Test func aPatternForEachRow() throws {
+    @Test func regexpPatternMayDifferForEachRow() throws {
         try db.register(.regularExpressions())
         // More patterns than are kept, each used again.
         let count = try db.fetchOne(

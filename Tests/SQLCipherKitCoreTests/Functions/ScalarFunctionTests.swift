@@ -9,7 +9,7 @@ import TestSupport
 
     init() throws { db = try Connection(.memory) }
 
-    @Test func typedArguments() throws {
+    @Test func functionArgumentsAreConvertedToSwiftTypes() throws {
         try db.register(.function("initials", .deterministic) { (first: String, last: String?) in
             String(first.prefix(1)) + String((last ?? "").prefix(1))
         })
@@ -24,7 +24,7 @@ import TestSupport
         #expect(error?.message.contains("wrong number of arguments") == true)
     }
 
-    @Test func resultsOfAllKinds() throws {
+    @Test func functionReturnsEveryStorageClass() throws {
         try db.register(.function("t") { "a\0b" })
         try db.register(.function("e") { "" })
         try db.register(.function("b") { Data([1, 0, 2]) })
@@ -42,13 +42,13 @@ import TestSupport
         }
         #expect(try db.fetchOne(String.self, "SELECT d()") == "1970-01-01 00:00:00.000")
         var configuration = DatabaseConfiguration()
-        configuration.values.dates = .integerSeconds
+        configuration.valueProfile.dates = .integerSeconds
         let other = try Connection(.memory, configuration: configuration)
         try other.register(.function("d") { Date(timeIntervalSince1970: 7) })
         #expect(try other.fetchOne(SQLValue.self, "SELECT d()") == .integer(7))
     }
 
-    @Test func anyNumberOfArguments() throws {
+    @Test func variadicFunctionReceivesAllArguments() throws {
         try db.register(.function("longest", arguments: nil, .deterministic) { arguments in
             var longest = ""
             for index in 0..<arguments.count where try !arguments.isNull(index) {
@@ -75,7 +75,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.register(.function(String(repeating: "f", count: 300)) { 1 }) }
     }
 
-    @Test func aThrownErrorReachesTheCaller() throws {
+    @Test func functionErrorReachesTheCaller() throws {
         try db.register(.function("refuse") { (n: Int) -> Int in throw Refusal(number: n) })
         let error = #expect(throws: DatabaseError.self) { try db.execute("SELECT refuse(\(7))") }
         #expect(error?.underlyingError as? Refusal == Refusal(number: 7))
@@ -98,7 +98,7 @@ import TestSupport
         #expect(spoken?.message.contains("in plain words") == true)
     }
 
-    @Test func conversionsAreExact() throws {
+    @Test func inexactFunctionArgumentsAndResultsThrow() throws {
         try db.register(.function("int") { (x: Int) in x })
         try db.register(.function("byte") { (x: UInt8) in Int(x) })
         try db.register(.function("text") { (x: String) in x })
@@ -113,7 +113,7 @@ import TestSupport
         #expect(null?.reason == .unexpectedNull && null?.message.contains("argument 1") == true)
     }
 
-    @Test func options() throws {
+    @Test func functionFlagsTakeEffect() throws {
         try db.register(.function("sure", .deterministic) { (x: Int) in x + 1 })
         try db.register(.function("unsure") { (x: Int) in x + 1 })
         try db.execute("CREATE TABLE t(x, y AS (sure(x)))")
@@ -133,7 +133,7 @@ import TestSupport
         try db.execute("SELECT direct()")
     }
 
-    @Test func aNameWithANULIsNoOther() throws {
+    @Test func functionNameWithNULThrows() throws {
         let items: [SQLExtension] = [
             .function("lower\0x") { (_: String) in "wrong" }, .function("lower\0x", arguments: 1) { _ in "wrong" },
             .aggregate("lower\0x", arguments: 1) { AggregateTests.Product() },
@@ -147,7 +147,7 @@ import TestSupport
         #expect(try db.fetchOne(String.self, "SELECT lower('A') || mine()") == "a1")
     }
 
-    @Test func aNameHasUpTo255Bytes() throws {
+    @Test func extensionNameOver255BytesThrows() throws {
         let longest = String(repeating: "é", count: 127) + "f", longer = String(repeating: "é", count: 128)
         try db.register(.function(longest) { 1 })
         #expect(try db.fetchOne(Int.self, "SELECT \(raw: longest)()") == 1)
@@ -165,7 +165,7 @@ import TestSupport
         #expect(try other.columns(of: longer).map(\.name) == [longer])
     }
 
-    @Test func removal() throws {
+    @Test func unregisteredFunctionRestoresTheBuiltIn() throws {
         try db.register(.function("abs") { (_: Int) in 5 })
         #expect(try db.fetchOne(Int.self, "SELECT abs(-1)") == 5)
         try db.unregister(.function("abs", arguments: 1))

@@ -9,10 +9,10 @@ import TestSupport
 @Suite struct AccessSweepTests {
     /// 1,000 forms for each way to hide columns, 50,000 with `SQLCIPHERKIT_LONG_TESTS`.
     @Test(arguments: [false, true])
-    func nothingHiddenComesOut(_ hidesColumns: Bool) throws {
+    func restrictedQueriesRevealNoHiddenColumnOrTable(_ hidesColumns: Bool) throws {
         let first = try HiddenDatabase.open(secret: "SECRETa"), second = try HiddenDatabase.open(secret: "SECRETz")
         let unrestricted = try HiddenDatabase.open(secret: "SECRETa")
-        for db in [first, second] { try db.settings.setAccess(HiddenDatabase.access(hidesColumns)) }
+        for db in [first, second] { try db.settings.setPermissions(HiddenDatabase.access(hidesColumns)) }
         var forms = QueryForms(seed: LongTests.areOn ? UInt64(Date().timeIntervalSince1970) / 86_400 : hidesColumns ? 2 : 1)
         let count = LongTests.areOn ? 50_000 : 1_000
         var answered = 0, refused = 0, reaching = 0
@@ -27,7 +27,7 @@ import TestSupport
         }
         #expect(answered > count / 20 && refused > count / 5 && reaching > count / 20, "\(answered) answered, \(refused) refused, \(reaching) reach")
         print("access: \(count) forms, \(answered) answered, \(refused) refused; about \(reaching) reach the secret without a restriction")
-        for db in [first, second] { try db.settings.setAccess(nil) }
+        for db in [first, second] { try db.settings.setPermissions(nil) }
         #expect(try first.fetchOne(Int.self, "SELECT count(*) FROM hidden WHERE secret LIKE 'SECRETa%'") == 4)
     }
 
@@ -40,7 +40,7 @@ import TestSupport
             // EXPLAIN tells where things are in memory.
             let isExplained = sql.hasPrefix("EXPLAIN ")
             do {
-                rows = try db.prepare(SQL(raw: sql)).fetchAll(RowCopy.self).map(\.values)
+                rows = try db.prepare(SQL(raw: sql)).fetchAll(OwnedRow.self).map(\.values)
                 if isExplained { rows = rows?.map { $0.map { if case .text(let text) = $0 { .text(text.replacing(/:[0-9A-Fx]+/, with: "")) } else { $0 } } } }
             } catch {
                 self.error = "\((error as? DatabaseError)?.message ?? "\(error)")"
@@ -67,8 +67,8 @@ import TestSupport
 
 /// Databases with tables, columns and rows that are hidden, made in the same order whatever the secret.
 enum HiddenDatabase {
-    static func access(_ hidesColumns: Bool) -> SQLAccess {
-        var access = SQLAccess.readOnly
+    static func access(_ hidesColumns: Bool) -> SQLPermissions {
+        var access = SQLPermissions.readOnly
         access.tables = [
             "note": .columns(["id", "title", "n", "doubled"]), "pair": .columns(["a", "b", "c"]), "person": .columns(["name", "age"]), "tag": .all,
             "titles": .all, "open_fts": .all, "note_fts": .all,

@@ -19,16 +19,16 @@ import TestSupport
             """))
     }
 
-    private func denied(_ sql: SQL, _ access: SQLAccess) -> Bool {
-        let error = #expect(throws: DatabaseError.self) { try db.withAccess(access) { try $0.execute(sql) } }
+    private func denied(_ sql: SQL, _ access: SQLPermissions) -> Bool {
+        let error = #expect(throws: DatabaseError.self) { try db.withPermissions(access) { try $0.execute(sql) } }
         return error.map { .authorization ~= $0.code } ?? false
     }
 
-    private func allowed(_ sql: SQL, _ access: SQLAccess) throws -> [SQLValue] {
-        try db.withAccess(access) { try $0.fetchAll(SQLValue.self, sql) }
+    private func allowed(_ sql: SQL, _ access: SQLPermissions) throws -> [SQLValue] {
+        try db.withPermissions(access) { try $0.fetchAll(SQLValue.self, sql) }
     }
 
-    @Test func aClosureDecides() throws {
+    @Test func authorizerClosureAllowsIgnoresAndDenies() throws {
         var requests: [AuthorizationRequest] = []
         try db.settings.setAuthorizer { request in
             requests.append(request)
@@ -59,17 +59,17 @@ import TestSupport
         "VACUUM", "CREATE VIRTUAL TABLE n USING fts5(x)", "WITH n AS (SELECT 1) INSERT INTO note SELECT 1, 2, 3",
         "REPLACE INTO note VALUES (1, 'x', 'y')", "PRAGMA key = 'x'", "INSERT INTO note_fts(note_fts) VALUES ('rebuild')",
         "SELECT sqlcipher_export('main')", "PRAGMA writable_schema = ON",
-    ]) func onlyReading(_ sql: String) throws {
+    ]) func readOnlyAccessRefusesWritesAndPragmas(_ sql: String) throws {
         let before = db.totalChanges
-        #expect(throws: DatabaseError.self) { try db.withAccess(.readOnly) { try $0.execute(SQL(raw: sql)) } }
+        #expect(throws: DatabaseError.self) { try db.withPermissions(.readOnly) { try $0.execute(SQL(raw: sql)) } }
         #expect(db.totalChanges == before && !db.isInTransaction)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note WHERE secret = 'hidden'") == 2)
         // And nothing is left of the restriction.
         try db.execute("INSERT INTO other VALUES (1)")
     }
 
-    @Test func queriesOfAllKindsAreReading() throws {
-        try db.withAccess(.readOnly) { db in
+    @Test func readOnlyAccessAllowsEveryKindOfQuery() throws {
+        try db.withPermissions(.readOnly) { db in
             for sql: SQL in [
                 "SELECT * FROM note", "SELECT count(*) FROM note", "VALUES (1)", "SELECT sum(id) OVER (ORDER BY id) FROM note",
                 "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT i FROM n",
@@ -79,8 +79,8 @@ import TestSupport
         }
     }
 
-    @Test func tablesColumnsAndFunctionsByName() throws {
-        var access = SQLAccess.readOnly
+    @Test func accessListsTablesColumnsAndFunctions() throws {
+        var access = SQLPermissions.readOnly
         access.tables = ["NOTE": .columns(["id", "Title"]), "titles": .all, "note_fts": .all]
         access.functions = ["COUNT", "upper", "match"]
         #expect(try allowed("SELECT upper(title) FROM note ORDER BY id", access) == [.text("ONE"), .text("TWO")])
@@ -101,13 +101,13 @@ import TestSupport
         #expect(denied("SELECT x FROM other", access))
     }
 
-    @Test func whatWasThereBeforeComesBack() throws {
+    @Test func withAccessRestoresThePreviousAuthorizer() throws {
         try db.settings.setAuthorizer { $0.action == .delete ? .deny : .allow }
         let query = try db.prepare("SELECT secret FROM note")
-        var narrow = SQLAccess.readOnly
+        var narrow = SQLPermissions.readOnly
         narrow.tables = [:]
-        try db.withAccess(.readOnly) { db in
-            try db.withAccess(narrow) { _ in
+        try db.withPermissions(.readOnly) { db in
+            try db.withPermissions(narrow) { _ in
                 // A statement from before is asked about again.
                 #expect(throws: DatabaseError.self) { try query.fetchOne(String.self) }
             }
@@ -115,13 +115,13 @@ import TestSupport
         }
         #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM note") }
         try db.execute("UPDATE note SET title = 'x'")
-        try db.settings.setAccess(.readOnly)
+        try db.settings.setPermissions(.readOnly)
         #expect(throws: DatabaseError.self) { try db.execute("UPDATE note SET title = 'x'") }
-        try db.settings.setAccess(nil)
+        try db.settings.setPermissions(nil)
         try db.execute("DELETE FROM note")
     }
 
-    @Test func withAnUpdateHookAsWell() throws {
+    @Test func authorizerAndUpdateHookWorkTogether() throws {
         var deleted = 0
         let token = try db.addUpdateHook { if $0.kind == .delete { deleted += 1 } }
         try db.settings.setAuthorizer { $0.first == "other" ? .deny : .allow }

@@ -25,7 +25,7 @@ import TestSupport
         #expect(try other.main.integrityCheck() == [])
     }
 
-    @Test func aFunctionThatCloses() throws {
+    @Test func closingInsideFunctionThrows() throws {
         try db.register(.function("shut") { (x: Int) in
             db.close()
             return x
@@ -33,7 +33,7 @@ import TestSupport
         try expectClosed { _ = try db.fetchAll(Int.self, "SELECT shut(x) FROM t") }
     }
 
-    @Test func aFunctionThatClosesUnderACursor() throws {
+    @Test func closingInsideFunctionOfCursorThrows() throws {
         try db.register(.function("shut") { (x: Int) in
             if x == 2 { db.close() }
             return x
@@ -45,7 +45,7 @@ import TestSupport
         #expect(none == nil)
     }
 
-    @Test func aFunctionThatClosesUnderAStatement() throws {
+    @Test func closingInsideFunctionOfPreparedStatementThrows() throws {
         try db.register(.function("shut") { (x: Int) in
             db.close()
             return x
@@ -55,7 +55,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try statement.step() }
     }
 
-    @Test func anAggregateThatCloses() throws {
+    @Test func closingInsideAggregateThrows() throws {
         struct Shutting: SQLAggregate {
             let db: Connection
             mutating func step(_ arguments: borrowing FunctionArguments) throws { db.close() }
@@ -65,7 +65,7 @@ import TestSupport
         try expectClosed { _ = try db.fetchOne(Int.self, "SELECT shut(x) FROM t") }
     }
 
-    @Test func aCollationThatCloses() throws {
+    @Test func closingInsideCollationThrows() throws {
         try db.register(.collation("SHUT") { _, _ in
             db.close()
             return .orderedSame
@@ -73,7 +73,7 @@ import TestSupport
         try expectClosed { for _ in 0..<2 { _ = try db.fetchAll(String.self, "SELECT 'a' || x AS y FROM t ORDER BY y COLLATE SHUT") } }
     }
 
-    @Test func anAuthorizerThatCloses() throws {
+    @Test func closingInsideAuthorizerThrows() throws {
         try db.settings.setAuthorizer { _ in
             db.close()
             return .allow
@@ -81,22 +81,22 @@ import TestSupport
         try expectClosed { try db.execute("SELECT x FROM t") }
     }
 
-    @Test func aTraceHookThatCloses() throws {
+    @Test func closingInsideTraceHookThrows() throws {
         try db.addTraceHook { _ in db.close() }
         try expectClosed { for _ in 0..<2 { _ = try db.fetchAll(Int.self, "SELECT x FROM t") } }
     }
 
-    @Test func anUpdateHookThatCloses() throws {
+    @Test func closingInsideUpdateHookThrows() throws {
         try db.addUpdateHook { _ in db.close() }
         try expectClosed { for _ in 0..<2 { try db.execute("UPDATE t SET x = x + 1") } }
     }
 
-    @Test func aCommitHookThatCloses() throws {
+    @Test func closingInsideCommitHookThrows() throws {
         try db.addCommitHook { db.close() }
         try expectClosed { for _ in 0..<2 { try db.execute("INSERT INTO t VALUES (4)") } }
     }
 
-    @Test func aProgressHandlerThatCloses() throws {
+    @Test func closingInsideProgressHandlerThrows() throws {
         try db.settings.setProgressHandler(every: 100) {
             db.close()
             return true
@@ -104,7 +104,7 @@ import TestSupport
         try expectClosed { _ = try db.fetchOne(Int.self, HandlerTests.endless) }
     }
 
-    @Test func aBusyHandlerThatCloses() throws {
+    @Test func closingInsideBusyHandlerThrows() throws {
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try other.begin(.exclusive)
         try db.settings.setBusyHandler { _ in
@@ -118,12 +118,12 @@ import TestSupport
     }
 
     /// A function may use the connection, but not the statement that calls it.
-    @Test func aFunctionThatQueries() throws {
+    @Test func functionMayQueryItsConnection() throws {
         try db.register(.function("total") { (x: Int) in try db.fetchOne(Int.self, "SELECT sum(x) FROM t WHERE x <= ?", [x]) })
         #expect(try db.fetchAll(Int.self, "SELECT total(x) FROM t") == [1, 3, 6])
     }
 
-    @Test func theSameStatementAgain() throws {
+    @Test func functionThatRunsItsOwnStatementThrows() throws {
         var statement: Statement?
         try db.register(.function("again") { (x: Int) in try statement?.fetchOne(Int.self) ?? x })
         statement = try db.prepare("SELECT again(x) FROM t")
@@ -135,7 +135,7 @@ import TestSupport
         statement = nil
     }
 
-    @Test func aFunctionThatReplacesItself() throws {
+    @Test func functionThatReplacesItselfThrows() throws {
         try db.register(.function("f") { (x: Int) in
             try db.register(.function("f") { (x: Int) in x + 1 })
             return x
@@ -145,7 +145,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT f(x) FROM t") }
     }
 
-    @Test func aRowsClosureThatChangesEverything() throws {
+    @Test func forEachClosureMayChangeTheConnection() throws {
         var count = 0
         try db.forEach("SELECT x FROM t") { _ in
             count += 1
@@ -158,7 +158,7 @@ import TestSupport
     }
 
     /// What SQLite holds for the user is let go of at the end.
-    @Test func nothingIsLeftBehind() throws {
+    @Test func callbacksAreReleasedWithTheConnection() throws {
         final class Marker {}
         weak var function: Marker?, aggregate: Marker?, collation: Marker?, hook: Marker?, replaced: Marker?
         do {

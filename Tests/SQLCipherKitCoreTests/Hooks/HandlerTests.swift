@@ -12,7 +12,7 @@ import TestSupport
 
     private func open() throws -> Connection { try Connection(.file(folder.path("a.db"))) }
 
-    @Test func busyTimeout() throws {
+    @Test func busyTimeoutIsClampedAndWaits() throws {
         let db = try open()
         #expect(try db.settings.busyTimeout == .seconds(5))
         #expect(try db.settings.setBusyTimeout(.milliseconds(30)) == .milliseconds(30))
@@ -32,7 +32,7 @@ import TestSupport
         try db.begin()
     }
 
-    @Test func busyHandler() throws {
+    @Test func busyHandlerRetriesUntilItReturnsFalse() throws {
         let db = try open(), other = try open()
         var attempts: [Int] = []
         try db.settings.setBusyHandler { attempt in
@@ -54,7 +54,7 @@ import TestSupport
         #expect(try db.settings.busyTimeout == .seconds(5))
     }
 
-    @Test func interruptFromAnotherThread() throws {
+    @Test func interruptFromAnotherThreadStopsTheStatement() throws {
         let db = try open()
         let handle = try db.interruptHandle
         let isOver = DispatchSemaphore(value: 0), hasEnded = DispatchSemaphore(value: 0)
@@ -77,7 +77,7 @@ import TestSupport
     }
 
     /// T30: an interrupted write to a full-text index is rolled back, and the connection goes on.
-    @Test func anInterruptedFullTextWrite() throws {
+    @Test func fts5WriteIsRolledBackByInterrupt() throws {
         let db = try open()
         try db.execute("CREATE VIRTUAL TABLE f USING fts5(x)")
         let handle = try db.interruptHandle
@@ -97,7 +97,7 @@ import TestSupport
         try db.execute("INSERT INTO f(f) VALUES ('integrity-check')")
     }
 
-    @Test func progressHandler() throws {
+    @Test func progressHandlerStopsTheStatement() throws {
         let db = try open()
         var calls = 0
         try db.settings.setProgressHandler(every: 1000) {

@@ -11,7 +11,7 @@ import TestSupport
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
     }
 
-    @Test func commitHooksInOrder() throws {
+    @Test func commitHooksRunInRegistrationOrder() throws {
         var calls: [String] = []
         let first = try db.addCommitHook { calls.append("first") }
         try db.addCommitHook { calls.append("second") }
@@ -25,7 +25,7 @@ import TestSupport
         #expect(calls.count == 3)
     }
 
-    @Test func aVetoKeepsTheOriginalError() throws {
+    @Test func commitHookErrorVetoesAndReachesTheCaller() throws {
         var rollbacks = 0
         let token = try db.addCommitHook { throw Veto(number: 42) }
         try db.addRollbackHook { rollbacks += 1 }
@@ -50,7 +50,7 @@ import TestSupport
         #expect(other?.code == .constraintPrimaryKey)
     }
 
-    @Test func rollbackHooks() throws {
+    @Test func rollbackHookRunsForTransactionsNotSavepoints() throws {
         var count = 0
         let token = try db.addRollbackHook { count += 1 }
         try db.begin()
@@ -70,7 +70,7 @@ import TestSupport
         #expect(count == 1)
     }
 
-    @Test func closingIsNoRollbackForAHook() throws {
+    @Test func closingDoesNotCallRollbackHooks() throws {
         var count = 0
         func open() throws -> Connection {
             let db = try Connection(.memory)
@@ -110,7 +110,7 @@ import TestSupport
     }
 
     /// T29: SQLite empties a table at once, without calling a hook.
-    @Test func aDeleteWithoutWhereIsSeenRowByRow() throws {
+    @Test func updateHookReceivesEachRowOfUnfilteredDelete() throws {
         try db.execute("INSERT INTO t(x) VALUES (1), (2), (3)")
         let delete = try db.prepare("DELETE FROM t")
         var deleted: [Int64] = []
@@ -134,7 +134,7 @@ import TestSupport
         #expect(deleted.count == 3)
     }
 
-    @Test func aHookMayRemoveItself() throws {
+    @Test func hookMayRemoveItselfWhileRunning() throws {
         var token: HookToken?
         var count = 0
         token = try db.addCommitHook {
@@ -149,7 +149,7 @@ import TestSupport
         #expect(count == 11)
     }
 
-    @Test func aHookMayNotUseTheConnection() throws {
+    @Test func hookThatUsesTheConnectionThrowsMisuse() throws {
         var reasons: [DatabaseError.Reason] = []
         let statement = try db.prepare("SELECT 1")
         let cursor = try db.cursor(Int.self, "SELECT 1")
@@ -171,7 +171,7 @@ import TestSupport
         #expect(try cursor.next() == 1)
     }
 
-    @Test func tokensOutliveTheConnection() throws {
+    @Test func hookTokenMayOutliveItsConnection() throws {
         var other: Connection? = try Connection(.memory)
         let token = try other?.addCommitHook {}
         let busy = try other?.addTraceHook { _ in }

@@ -7,7 +7,7 @@ import TestSupport
 
     init() throws { db = try Connection(.memory) }
 
-    @Test func valuesAreHiddenUnlessAskedFor() throws {
+    @Test func traceHidesBoundValuesByDefault() throws {
         var hidden: [String] = [], shown: [String] = []
         try db.execute("CREATE TABLE t(x)")
         try db.addTraceHook { if $0.kind == .started { hidden.append($0.sql) } }
@@ -21,7 +21,7 @@ import TestSupport
         #expect(hidden.count == 2 && shown.count == 1)
     }
 
-    @Test func timeAndTriggers() throws {
+    @Test func traceReportsTriggersAndStatementTime() throws {
         try db.execute("CREATE TABLE t(x)")
         try db.execute("CREATE TABLE log(x)")
         try db.execute("CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.x); END")
@@ -45,7 +45,7 @@ import TestSupport
     }
 
     /// S69: no key in a trace, whatever a user types.
-    @Test func noKeyInATrace() throws {
+    @Test func traceRedactsKeys() throws {
         let folder = try TemporaryFolder()
         var seen = ""
         try db.addTraceHook(showingValues: true) { seen += $0.sql + "\n" }
@@ -61,7 +61,7 @@ import TestSupport
         #expect(statement.expandedSQL == "[redacted]")
     }
 
-    @Test func aHookMayNotUseTheConnection() throws {
+    @Test func traceHookThatUsesTheConnectionThrows() throws {
         var error: DatabaseError?
         let statement = try db.prepare("SELECT 2")
         try db.addTraceHook { _ in

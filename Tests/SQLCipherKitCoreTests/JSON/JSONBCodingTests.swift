@@ -32,13 +32,13 @@ import Testing
         #expect(try JSONValue(jsonb: jsonb).comparable == JSONValue(text: foundationText).comparable, sourceLocation: location)
     }
 
-    @Test func numbers() throws { try check(Corpus.Numbers()) }
-    @Test func texts() throws { try check(Corpus.Texts()) }
-    @Test func foundationTypes() throws { try check(Corpus.Foundations()) }
-    @Test func containers() throws { try check(Corpus.Containers()) }
-    @Test func interleavedContainers() throws { try check(Corpus.Interleaved()) }
+    @Test func jsonbRoundTripsNumbers() throws { try check(Corpus.Numbers()) }
+    @Test func jsonbRoundTripsTexts() throws { try check(Corpus.Texts()) }
+    @Test func jsonbRoundTripsFoundationTypes() throws { try check(Corpus.Foundations()) }
+    @Test func jsonbRoundTripsContainers() throws { try check(Corpus.Containers()) }
+    @Test func jsonbRoundTripsInterleavedContainers() throws { try check(Corpus.Interleaved()) }
 
-    @Test func optionals() throws {
+    @Test func jsonbRoundTripsOptionals() throws {
         try check(Corpus.Optionals(missing: nil, text: nil, list: [1, nil, 3], nested: ["a": nil, "b": 2], inner: nil))
         try check(Corpus.Optionals(missing: 1, text: "t", list: [], nested: [:], inner: .init(flag: nil)))
         try check(Corpus.NullOrMissing(.none))
@@ -62,12 +62,12 @@ import Testing
         }
     }
 
-    @Test func nullsOfTheContainers() throws {
+    @Test func encodeNilWritesNullInEachContainer() throws {
         #expect(try JSONBEncoder().encodeText(Nulls()) == #"{"first":null,"list":[null,1,null]}"#)
         #expect(try db.fetchOne(String.self, "SELECT json(\(JSONBEncoder().encode(Nulls())))") == #"{"first":null,"list":[null,1,null]}"#)
     }
 
-    @Test func topLevelValues() throws {
+    @Test func jsonbRoundTripsTopLevelValues() throws {
         try check(1)
         try check("text")
         try check(true)
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// The standard library has methods of its own for these, which refuse them.
-    @Test func integersOf128BitsInEachContainer() throws {
+    @Test func jsonbRoundTrips128BitIntegersInEachContainer() throws {
         struct Wide: Codable, Equatable {
             var signed: Int128
             var unsigned: UInt128
@@ -119,7 +119,7 @@ import Testing
         #expect(try JSONBDecoder().decode(List.self, from: JSONBEncoder().encode(list)) == list)
     }
 
-    @Test func classesWithSuperclasses() throws {
+    @Test func jsonbRoundTripsSubclasses() throws {
         let dog = Corpus.Dog()
         dog.name = "Rex"
         let jsonb = try JSONBEncoder().encode(dog)
@@ -128,7 +128,7 @@ import Testing
         #expect(try JSONValue(jsonb: jsonb).comparable == JSONValue(text: String(decoding: JSONEncoder().encode(dog), as: UTF8.self)).comparable)
     }
 
-    @Test func dates() throws {
+    @Test func jsonbDateStrategiesMatchFoundation() throws {
         let dates = [Date(timeIntervalSince1970: 1_700_000_000.25), Date(timeIntervalSince1970: -1), Date(timeIntervalSinceReferenceDate: 0)]
         var options = JSONCodingOptions()
         let encoder = JSONEncoder()
@@ -165,14 +165,14 @@ import Testing
         }
     }
 
-    @Test func numbersThatJSONHasNot() throws {
+    @Test func nonConformingFloatsThrowOrUseTheirStrings() throws {
         for value in [Double.nan, .infinity, -.infinity] {
             #expect(throws: EncodingError.self) { try JSONBEncoder().encode(value) }
             #expect(throws: EncodingError.self) { try JSONBEncoder().encode(["x": Float(value)]) }
         }
         #expect(throws: EncodingError.self) { try JSONBEncoder().encode(Decimal.nan) }
         var options = JSONCodingOptions()
-        options.nonConformingFloats = .strings(positiveInfinity: "+oo", negativeInfinity: "-oo", nan: "none")
+        options.nonConformingFloats = .convertToString(positiveInfinity: "+oo", negativeInfinity: "-oo", nan: "none")
         let bytes = try JSONBEncoder(options: options).encode([Double.infinity, -.infinity, 1, .nan])
         let back = try JSONBDecoder(options: options).decode([Double].self, from: bytes)
         #expect(back[..<3] == [.infinity, -.infinity, 1] && back[3].isNaN)
@@ -183,7 +183,7 @@ import Testing
         #expect(try JSONValue(jsonb: sqlite) == [.real(.infinity)])
     }
 
-    @Test func dataAsNumbers() throws {
+    @Test func deferredDataIsEncodedAsArrayOfNumbers() throws {
         var options = JSONCodingOptions()
         options.data = .deferredToData
         let bytes = try JSONBEncoder(options: options).encode(Data([1, 2]))
@@ -191,7 +191,7 @@ import Testing
         #expect(try JSONBDecoder(options: options).decode(Data.self, from: bytes) == Data([1, 2]))
     }
 
-    @Test func userInfoReachesTheTypes() throws {
+    @Test func userInfoReachesEncodersAndDecoders() throws {
         struct Reader: Codable {
             let text: String
             static let key = CodingUserInfoKey(rawValue: "k")
@@ -209,7 +209,7 @@ import Testing
     }
 
     /// The last value of a key that is written twice counts, and the first of a key that stands twice in a document.
-    @Test func aKeyTwice() throws {
+    @Test func duplicateKeyLastWriteWinsAndFirstReadWins() throws {
         struct Twice: Encodable {
             let count: Int
             func encode(to encoder: any Encoder) throws {

@@ -37,7 +37,7 @@ import TestSupport
         }
     }
 
-    @Test func mutations() throws {
+    @Test func mutatedJSONBReadsAsValueOrError() throws {
         let db = try Connection(.memory)
         let isValid = try db.prepare("SELECT json_valid(?, 8)")
         let text = try db.prepare("SELECT json(?)")
@@ -85,7 +85,7 @@ import TestSupport
     }
 
     /// Every byte of a document replaced by every other: each read, with memory that ends where the document ends.
-    @Test func everyByte() throws {
+    @Test func everyByteReplacementReadsWithinBounds() throws {
         let bytes = Array(try JSONBEncoder().encode(["k": [1, 2], "long enough to need a size": []]))
         for position in bytes.indices {
             for byte in UInt8.min...UInt8.max {
@@ -103,7 +103,7 @@ import TestSupport
         }
     }
 
-    @Test func textMutations() throws {
+    @Test func mutatedJSONTextMatchesSQLiteValidation() throws {
         let db = try Connection(.memory)
         let isValid = try db.prepare("SELECT json_valid(?, 1)")
         var random = SeededGenerator(state: 7)
@@ -127,7 +127,7 @@ import TestSupport
     }
 
     /// Work grows with the document, whatever it is like.
-    @Test(.timeLimit(.minutes(60))) func hostileShapesTakeNoTime() throws {
+    @Test(.timeLimit(.minutes(60))) func hostileJSONDecodesInLinearTime() throws {
         struct Few: Decodable { var a: Int?, b: Int?, c: Int?, d: Int?, e: Int?, f: Int?, g: Int?, h: Int? }
         let many = 40_000
         var same: [UInt8] = []

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { db = try Connection(.memory) }
 
-    @Test func wrongShapes() {
+    @Test func mismatchedTypesThrowTheErrorsOfFoundation() {
         struct Record: Codable { var name: String, size: Int }
         func failure(_ text: String) -> DecodingError? {
             let own = #expect(throws: DecodingError.self) { try JSONBDecoder().decode([String: [Record]].self, fromText: text) }
@@ -34,7 +34,7 @@ import Testing
         #expect(error?.path == ["k\"", "1", "name"])
     }
 
-    @Test func integersAreExact() throws {
+    @Test func jsonIntegersDecodeOnlyWhenExact() throws {
         func decode<T: Codable>(_ text: String, _ type: T.Type) -> T? { try? JSONBDecoder().decode(T.self, fromText: text) }
         #expect(decode("1.0", Int.self) == 1)
         #expect(decode("12e2", Int.self) == 1200)
@@ -65,7 +65,7 @@ import Testing
         #expect(try JSONBDecoder().decode([Double].self, from: numbers) == [31, -16, 5, 7])
     }
 
-    @Test func depthIsAnErrorAndNoCrash() throws {
+    @Test func nestingBeyondMaximumDepthThrows() throws {
         for depth in [1, 100, 511, 512] {
             let list = Corpus.List.of(depth)
             let bytes = try JSONBEncoder().encode(list)
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// On a thread with little stack what is too deep is an error as well.
-    @Test func aSmallStackIsNoCrash() async throws {
+    @Test func deepNestingOnSmallStackThrows() async throws {
         let list = Corpus.List.of(1000)
         var options = JSONCodingOptions()
         options.maximumDepth = 1000
@@ -128,7 +128,7 @@ import Testing
 
     private func nested(_ depth: Int) -> String { String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
 
-    @Test func malformedText() throws {
+    @Test func malformedJSONTextThrows() throws {
         let texts = [
             "", " ", "{", "[", "[1", "[1,", "[1,]", "[,]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{'a':1}", "01", "+1", "1.", ".5", "1e", "1e+",
             "-", "--1", "tru", "truee", "nul", "NaN", "Infinity", "\"", "\"\\\"", "\"\\x41\"", "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\\ud800\"", "\"\t\"",
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func malformedBytes() throws {
+    @Test func malformedJSONBThrows() throws {
         let cases: [[UInt8]] = [
             [], [0x0d], [0x0e], [0x0f], [0x10], [0x11, 0], [0x13], [0x1b], [0x1c], [0x1c, 0x00], [0x2c, 0x17, 0x61], [0x1c, 0x17], [0xcb], [0xdb, 0], [0xeb, 0, 0],
             [0xfb, 0, 0, 0, 0, 0, 0, 0], [0xfb, 255, 255, 255, 255, 255, 255, 255, 255], [0xfb, 127, 255, 255, 255, 255, 255, 255, 255],

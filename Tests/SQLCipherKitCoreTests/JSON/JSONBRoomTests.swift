@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func eachValueHasRoom() throws {
+    @Test func jsonbWriterReservesSpaceForEachValue() throws {
         for number in [0, 9, 99_999_999_999, 100_000_000_000, Int64.max, .min, -1] { try check(number) }
         try check(UInt64.max)
         try check(Int128.min)
@@ -30,7 +30,7 @@ import Testing
         try check(Data(repeating: 7, count: 9))
     }
 
-    @Test func eachContainerHasRoom() throws {
+    @Test func jsonbWriterReservesSpaceForEachContainer() throws {
         try check([Int]())
         for count in [1, 5, 6, 12, 125, 126, 128, 300] { try check([Int](repeating: 7, count: count)) }
         try check([[[[Int64.min]]]])

@@ -21,7 +21,7 @@ import TestSupport
         return (encoder, decoder)
     }
 
-    @Test(arguments: 0..<4) func eachReadsTheOther(part: Int) throws {
+    @Test(arguments: 0..<4) func foundationAndJSONBCodersReadEachOther(part: Int) throws {
         var random = SeededGenerator(state: 20_261_122 + UInt64(part))
         let (encoder, decoder) = Self.foundation()
         let (own, ownDecoder) = (JSONBEncoder(), JSONBDecoder())

@@ -12,7 +12,7 @@ import Testing
     private func one<T: SQLValueConvertible>(_ type: T.Type, _ sql: SQL) throws -> T? { try db.fetchOne(T?.self, "SELECT \(sql)").flatMap { $0 } }
     private func json(_ expression: JSONExpression) throws -> JSONValue? { try one(JSONValue.self, expression.sql) }
 
-    @Test func reading() throws {
+    @Test func jsonExpressionsReadValuesAndTypes() throws {
         #expect(try one(Int.self, document.value("a")) == 1)
         #expect(try one(String.self, document.value("list", 1)) == "two")
         #expect(try one(String.self, document.value("list", 2)) == nil)
@@ -30,7 +30,7 @@ import Testing
         #expect(try one(Int.self, document.arrayLength("o")) == 0)
     }
 
-    @Test func forms() throws {
+    @Test func jsonExpressionsConvertBetweenTextAndJSONB() throws {
         let loose = JSONExpression(text: "{a: 1, /* JSON5 */ b: [0x10,],}")
         #expect(try one(String.self, loose.asText.sql) == #"{"a":1,"b":[16]}"#)
         #expect(try one(Data.self, loose.asJSONB.asText.asJSONB.sql).map { try JSONValue(jsonb: $0) } == ["a": 1, "b": [16]])
@@ -43,7 +43,7 @@ import Testing
         #expect(try one(Int.self, JSONExpression(text: "[1,}").errorPosition) == 4)
     }
 
-    @Test(arguments: [JSONFormat.text, .jsonb]) func changing(format: JSONFormat) throws {
+    @Test(arguments: [JSONFormat.text, .jsonb]) func jsonChangesApplyToTextAndJSONB(format: JSONFormat) throws {
         let base = JSONExpression(text: #"{"a":1,"list":[1,2]}"#)
         func check(_ expression: JSONExpression, _ expected: JSONValue, _ location: SourceLocation = #_sourceLocation) throws {
             #expect(try json(expression) == expected, sourceLocation: location)
@@ -72,7 +72,7 @@ import Testing
         try check(base.changed(by: .set("a", to: 2), .remove("list"), as: format), ["a": 2])
     }
 
-    @Test func fromSQLValues() throws {
+    @Test func jsonExpressionsBuildArraysAndObjects() throws {
         #expect(try json(.quote("\("a\"b")")) == "a\"b")
         #expect(try json(.array("1", "\("t")", document.at("o").sql, "NULL")) == [1, "t", ["x": true], .null])
         #expect(try json(.array("2.5", as: .jsonb)) == [2.5])
@@ -88,7 +88,7 @@ import Testing
         #expect(try db.fetchOne(JSONValue.self, "SELECT \(JSONExpression.groupArray("v", as: .jsonb)) FROM t WHERE 0") == [])
     }
 
-    @Test func aPathCannotLeaveItsLiteral() throws {
+    @Test func hostileJSONPathIsEscaped() throws {
         try db.execute("CREATE TABLE t(j)")
         try db.execute("INSERT INTO t VALUES ('{}')")
         let hostile = "x') FROM t; DROP TABLE t; --'"

@@ -21,7 +21,7 @@ import Testing
         #expect(try JSONValue(text: String(decoding: foundation, as: UTF8.self)) == expected, sourceLocation: location)
     }
 
-    @Test func aContainerAskedForTwiceIsTheSame() throws {
+    @Test func nestedContainerForSameKeyContinuesTheFirst() throws {
         try check(["a": ["b": 1, "c": 2, "d": 3], "b": 0]) { encoder in
             var container = encoder.container(keyedBy: Key.self)
             var first = container.nestedContainer(keyedBy: Key.self, forKey: .a)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func aContainerThatWasWrittenWholeIsGoneOnWith() throws {
+    @Test func nestedContainerExtendsEncodedValue() throws {
         let many = Dictionary(uniqueKeysWithValues: (0..<50).map { ("k\($0)", $0) })
         for given in [["b": 1, "x": 2], many] {
             var expected = JSONObject()
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func whatFailsLeavesWhatWasThere() throws {
+    @Test func failedEncodeKeepsThePreviousValue() throws {
         let bytes = try JSONBEncoder().encode(Script { encoder in
             var container = encoder.container(keyedBy: Key.self)
             try container.encode("kept", forKey: .a)
@@ -120,7 +120,7 @@ import Testing
         #expect(try JSONValue(jsonb: bytes) == ["a": "kept", "c": "second try", "d": [:]])
     }
 
-    @Test func aKeptContainerTakesNothing() throws {
+    @Test func containerKeptAfterEncodingThrows() throws {
         final class Thief { var container: KeyedEncodingContainer<Key>?, list: (any UnkeyedEncodingContainer)? }
         let thief = Thief()
         for fails in [false, true] {
@@ -171,7 +171,7 @@ import Testing
     private static let values = depths.map { depth in (1..<depth).reduce(JSONValue.array([])) { value, _ in .array([value]) } }
 
     /// A thread of 128 KB: what it has no stack for is an error, and what it has is read and written.
-    @Test func aStackOf128KilobytesIsEnough() async throws {
+    @Test func nestedJSONWorksOrThrowsOn128KBStack() async throws {
         var options = JSONCodingOptions()
         options.maximumDepth = 1000
         let (encoder, decoder) = (JSONBEncoder(options: options), JSONBDecoder(options: options))

@@ -5,7 +5,7 @@ import TestSupport
 
 /// An object of JSON beside a plain list of members, and what its operations cost.
 @Suite struct JSONObjectTests {
-    @Test func randomChangesGiveWhatAListOfMembersGives() throws {
+    @Test func randomJSONObjectChangesMatchMemberList() throws {
         var random = SeededGenerator()
         for _ in 0..<(LongTests.areOn ? 2_000 : 40) {
             var object = JSONObject(), members: [(key: String, value: JSONValue)] = []
@@ -37,7 +37,7 @@ import TestSupport
     }
 
     /// Nothing becomes an object by setting nothing.
-    @Test func settingNilLeavesOtherValuesAlone() {
+    @Test func settingNilMemberKeepsNonObjects() {
         var values: [JSONValue] = [.null, 1, "x", [1], [:]]
         let before = values
         for index in values.indices {
@@ -53,7 +53,7 @@ import TestSupport
 
     /// Ten times the members take about ten times as long, whatever is done with each.
     @Test(arguments: ["set", "nested", "removeFirst", "removeLast", "removeRandom", "iterate"])
-    func whatIsDoneWithEachMemberIsLinear(_ operation: String) {
+    func jsonObjectOperationsTakeLinearTime(_ operation: String) {
         var random = SeededGenerator(state: 7)
         func time(_ count: Int) -> Duration {
             let keys = (0..<count).map { "key \($0)" }, mixed = keys.shuffled(using: &random)
@@ -80,7 +80,7 @@ import TestSupport
     }
 
     /// Every Decimal that is written into JSON is read back, at the full width of its 128 bits.
-    @Test func everyDecimalComesBack() throws {
+    @Test func decimalsRoundTripThroughJSON() throws {
         let db = try Connection(.memory)
         var random = SeededGenerator()
         var wide = 0

@@ -9,7 +9,7 @@ import TestSupport
         "\n", "\u{1f}\t", "1", "-1", "]", "a/b", "\u{7f}", "日本語 text", "a[0].b", "\\u0041", "\u{2028}",
     ]
 
-    @Test func text() {
+    @Test func jsonPathDescriptionIsItsSQLiteForm() {
         #expect(JSONPath().description == "$")
         #expect(JSONPath("address", "city").description == "$.address.city")
         #expect(JSONPath("tags", -1).description == "$.tags[#-1]")
@@ -21,7 +21,7 @@ import TestSupport
         #expect(JSONPath(Int.min).description == "$[#-9223372036854775808]")
     }
 
-    @Test(arguments: keys) func anyKeyIsFoundByTheEngine(key: String) throws {
+    @Test(arguments: keys) func jsonPathWithAnyKeyIsFoundBySQLite(key: String) throws {
         let db = try Connection(.memory)
         let document: JSONValue = .object(["other": 1, "x": .object([key: .array([.integer(1), .integer(2)])])])
         for form in try [SQLValue.text(document.text()), .blob(document.jsonb())] {
@@ -35,13 +35,13 @@ import TestSupport
         }
     }
 
-    @Test(arguments: keys) func textAndBack(key: String) throws {
+    @Test(arguments: keys) func jsonPathRoundTripsThroughItsDescription(key: String) throws {
         for path in [JSONPath(key), JSONPath(0, key, -3).end, JSONPath(key, key)] {
             #expect(try JSONPath(parsing: path.description) == path)
         }
     }
 
-    @Test func parsing() throws {
+    @Test func jsonPathParsesAndRefusesText() throws {
         #expect(try JSONPath(parsing: "$") == .root)
         #expect(try JSONPath(parsing: "$.a b[#-2][3][#].c-d") == JSONPath("a b", -2, 3).end["c-d"])
         #expect(try JSONPath(parsing: #"$."a\"b\\\u00e9""#) == JSONPath("a\"b\\é"))
@@ -55,7 +55,7 @@ import TestSupport
         }
     }
 
-    @Test func whatTheEngineRefusesIsRefused() throws {
+    @Test func jsonPathParserAgreesWithSQLite() throws {
         let db = try Connection(.memory)
         var random = SeededGenerator()
         let pieces = ["$", ".", "[", "]", "#", "-", "1", "0", "a", "\"", "\\", "x", "u0041", " ", "'"]

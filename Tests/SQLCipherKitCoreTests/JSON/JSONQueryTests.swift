@@ -16,12 +16,12 @@ import Testing
         for document in documents { try db.execute("INSERT INTO note(meta) VALUES (\(document))") }
     }
 
-    @Test func theDesignsExample() throws {
+    @Test func jsonEachAcceptsJSONPathParameter() throws {
         let tags = try db.fetchAll(String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
         #expect(tags == ["a", "b"])
     }
 
-    @Test func extraction() throws {
+    @Test func jsonExpressionsExtractColumnValues() throws {
         let cities: [(Int, String)] = try db.fetchAll("SELECT id, \(meta.value("city")) FROM note WHERE \(meta.value("stars")) > \(3)")
         #expect(cities.map(\.0) == [1] && cities.map(\.1) == ["Roma"])
         #expect(try db.fetchAll(Bool?.self, "SELECT \(meta.value("open")) FROM note") == [true, nil])
@@ -34,7 +34,7 @@ import Testing
         #expect(try db.fetchAll(Int.self, "SELECT \(meta.arrayLength("tags")) FROM note") == [2, 0])
     }
 
-    @Test func eachAndTree() throws {
+    @Test func jsonElementsAndTreeReturnKeysAndPaths() throws {
         let tags = meta.each("tags", as: "tag")
         let rows: [(Int, String)] = try db.fetchAll("SELECT note.id, tag.value FROM note, \(tags) WHERE tag.value <> \("a")")
         #expect(rows.map(\.0) == [1] && rows.map(\.1) == ["b"])
@@ -55,12 +55,12 @@ import Testing
         #expect(try tree[4].path == JSONPath("k y", "x\""))
     }
 
-    @Test func anIntegerThatSQLiteRoundsIsAnError() throws {
+    @Test func jsonIntegerBeyondInt64Throws() throws {
         let element = try #require(try JSONExpression(text: "[18446744073709551615]").elements(in: db).next())
         #expect(throws: DatabaseError.self) { try element.value }
     }
 
-    @Test func whatIsNoJSONFails() throws {
+    @Test func elementsOfMalformedJSONThrow() throws {
         #expect(throws: DatabaseError.self) { try JSONExpression(text: "{").elements(in: db).collect() }
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 
 /// What a program does to the engine's process-wide defaults by the C API changes nothing that the Swift layer writes.
 @Suite struct CipherDefaultsTests {
-    @Test func whatOthersSetIsNotTakenOver() throws {
+    @Test func processWideCipherDefaultsDoNotAffectConnections() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("opened.db")
         let outcome = try Command.run(BuildProducts.executable("FaultDriver"), ["defaults", path])
@@ -19,7 +19,7 @@ import TestSupport
     }
 
     /// The one default that no connection has for itself.
-    @Test func anotherMaskForTheSaltIsRefused() throws {
+    @Test func changedHMACSaltMaskThrows() throws {
         let folder = try TemporaryFolder()
         let outcome = try Command.run(BuildProducts.executable("FaultDriver"), ["saltmask", folder.path("a.db")])
         #expect(outcome.status == 1 && outcome.output.contains("error misuse"), "\(outcome)")

@@ -29,7 +29,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete, .persist]) func noMarkerIsOnDisk(mode: DatabaseConfiguration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete, .persist]) func databaseWALAndJournalContainNoPlaintext(mode: DatabaseConfiguration.JournalMode) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("a.db")
         var configuration = DatabaseConfiguration()

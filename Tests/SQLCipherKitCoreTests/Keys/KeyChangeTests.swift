@@ -14,12 +14,12 @@ import TestSupport
     private func reason(_ body: () throws -> Void) -> DatabaseError.Reason? { (#expect(throws: DatabaseError.self) { try body() })?.reason }
 
     @Test func keyIsChangedInPlace() throws {
-        let old = try Encryption.passphrase("old").quick, new = try Encryption.passphrase("new").quick
+        let old = try DatabaseKey.passphrase("old").quick, new = try DatabaseKey.passphrase("new").quick
         let db = try Connection(.file(path), key: old)
         try db.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t VALUES (7)"))
-        var last: RewriteProgress?
+        var last: DatabaseProgress?
         try db.changeKey(to: .passphrase("new")) { last = $0 }
-        #expect(last?.fraction == 1)
+        #expect(last?.fractionCompleted == 1)
         #expect(try db.fetchOne(Int.self, "SELECT x FROM t") == 7)
         db.close()
         #expect(reason { try Connection(.file(path), key: old).close() } == .wrongKeyOrNotADatabase)
@@ -36,8 +36,8 @@ import TestSupport
     }
 
     /// Key slots would hold another key, whether or not this program knows how to read them.
-    @Test func keyIsNotChangedBesideKeySlots() throws {
-        let key = try Encryption.raw([UInt8](repeating: 7, count: 32))
+    @Test func changeKeyWithKeySlotsThrows() throws {
+        let key = try DatabaseKey.raw([UInt8](repeating: 7, count: 32))
         let db = try Connection(.file(path), key: key)
         try db.execute("CREATE TABLE t(x)")
         try Data([1]).write(to: URL(fileURLWithPath: path + ".keys"))

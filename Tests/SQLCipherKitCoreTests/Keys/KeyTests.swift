@@ -10,18 +10,18 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func make(_ key: Encryption?) throws {
+    private func make(_ key: DatabaseKey?) throws {
         let db = try Connection(.file(path), key: key.quick)
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES ('kept')")
     }
 
-    private func opens(_ key: Encryption) -> Bool {
+    private func opens(_ key: DatabaseKey) -> Bool {
         (try? Connection(.file(path), key: key.quick).fetchOne(String.self, "SELECT x FROM t")) == "kept"
     }
 
-    @Test func anEmptyKeyIsRefusedBeforeThereIsAFile() throws {
-        let attempts: [() throws -> Encryption] = [
+    @Test func emptyKeyThrowsAndCreatesNoFile() throws {
+        let attempts: [() throws -> DatabaseKey] = [
             { try .passphrase("") }, { try .passphrase(Data()) }, { try .passphrase([UInt8]()) }, { try .raw([UInt8]()) },
             { try .raw(Data(), salt: Data(count: 16)) },
         ]
@@ -32,22 +32,22 @@ import TestSupport
         #expect(try folder.names() == [])
     }
 
-    @Test func rawKeysHave32BytesAndSalts16() throws {
+    @Test func rawKeyOrSaltOfWrongLengthThrows() throws {
         for count in [1, 31, 33, 48, 64] {
-            let error = #expect(throws: DatabaseError.self) { try Encryption.raw([UInt8](repeating: 1, count: count)) }
+            let error = #expect(throws: DatabaseError.self) { try DatabaseKey.raw([UInt8](repeating: 1, count: count)) }
             #expect(error?.reason == .invalidKey)
         }
         for count in [0, 15, 17] {
             let error = #expect(throws: DatabaseError.self) {
-                try Encryption.raw(Data(repeating: 1, count: 32), salt: Data(repeating: 2, count: count))
+                try DatabaseKey.raw(Data(repeating: 1, count: 32), salt: Data(repeating: 2, count: count))
             }
             #expect(error?.reason == .invalidKey)
         }
     }
 
-    @Test func aWrongKeyIsAnErrorAtOpening() throws {
+    @Test func wrongKeyThrowsAtOpening() throws {
         try make(.passphrase("right"))
-        for wrong in [try Encryption.passphrase("wrong"), try .raw(Data(repeating: 3, count: 32)), try .passphrase("right ")] {
+        for wrong in [try DatabaseKey.passphrase("wrong"), try .raw(Data(repeating: 3, count: 32)), try .passphrase("right ")] {
             let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: wrong.quick) }
             #expect(error?.reason == .wrongKeyOrNotADatabase)
             #expect(error?.path == path)
@@ -57,7 +57,7 @@ import TestSupport
         #expect(opens(try .passphrase("right")))
     }
 
-    @Test func otherCipherSettingsAreAWrongKey() throws {
+    @Test func mismatchedCipherSettingsThrowWrongKey() throws {
         try make(.passphrase("right"))
         var settings: [CipherConfiguration] = []
         for pageSize in [1024, 65536] {
@@ -75,7 +75,7 @@ import TestSupport
         }
     }
 
-    @Test func impossibleSettingsAreRefusedBeforeThereIsAFile() throws {
+    @Test func invalidCipherSettingsThrowAndCreateNoFile() throws {
         for change in [
             { $0.pageSize = 512 }, { $0.pageSize = 5000 }, { $0.pageSize = 131_072 }, { $0.pageSize = -4096 }, { $0.kdfIterations = 0 },
             { $0.kdfIterations = -1 }, { $0.kdfIterations = Int(Int32.max) + 1 },
@@ -88,7 +88,7 @@ import TestSupport
         #expect(try folder.names() == [])
     }
 
-    @Test(arguments: [1024, 2048, 4096, 8192, 32768, 65536]) func allSettingsMakeFilesThatOpenAgain(pageSize: Int) throws {
+    @Test(arguments: [1024, 2048, 4096, 8192, 32768, 65536]) func databaseReopensWithEveryCipherSetting(pageSize: Int) throws {
         for hash in CipherConfiguration.Hash.allCases {
             for usesHMAC in [true, false] {
                 var cipher = CipherConfiguration.quick
@@ -106,7 +106,7 @@ import TestSupport
         }
     }
 
-    @Test func aPlaintextFileIsNotTouched() throws {
+    @Test func keyForPlaintextFileThrowsAndKeepsTheFile() throws {
         try make(nil)
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("k")) }
@@ -115,9 +115,9 @@ import TestSupport
         #expect(try folder.names() == ["a.db"])
     }
 
-    @Test func aFileThatIsNoDatabase() throws {
+    @Test func openingNonDatabaseFileThrows() throws {
         try Data("certainly not a database, but long enough to look like one".utf8).write(to: URL(fileURLWithPath: path))
-        for key in [nil, try Encryption.passphrase("k")] {
+        for key in [nil, try DatabaseKey.passphrase("k")] {
             let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key) }
             #expect(error?.reason == .wrongKeyOrNotADatabase)
         }
@@ -138,7 +138,7 @@ import TestSupport
         if text.utf8.count == 67 { #expect(!opens(try .raw([UInt8](repeating: 0x2d, count: 32)))) }
     }
 
-    @Test func rawKeysWithAndWithoutSalt() throws {
+    @Test func rawKeyOpensWithAndWithoutSalt() throws {
         let bytes = (0..<32).map { UInt8($0) }, salt = (0..<16).map { UInt8(200 + $0) }
         try make(.raw(bytes, salt: salt))
         #expect(Array(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)) == salt)
@@ -148,13 +148,13 @@ import TestSupport
         #expect(!opens(try .raw(bytes.reversed())))
     }
 
-    @Test func aKeyIsShownNowhere() throws {
+    @Test func descriptionsAndErrorsContainNoKey() throws {
         let secret = "s3cr3t-passphrase"
-        let key = try Encryption.passphrase(secret)
+        let key = try DatabaseKey.passphrase(secret)
         var shown = "\(key) \(String(reflecting: key)) \(String(describing: Optional(key)))"
         dump(key, to: &shown)
         #expect(!shown.contains(secret))
-        #expect(shown.contains("Encryption(passphrase)"))
+        #expect(shown.contains("DatabaseKey(passphrase)"))
         try make(.passphrase("another"))
         let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key.quick) }
         #expect(error.map { !"\($0) \(String(reflecting: $0))".contains(secret) } == true)

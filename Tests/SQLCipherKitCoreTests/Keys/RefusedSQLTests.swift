@@ -84,8 +84,8 @@ import TestSupport
         }
         attempt("execute") { try db.execute(raw) }
         attempt("prepare") { _ = try db.prepare(raw) }
-        attempt("fetch") { _ = try db.fetchAll(RowCopy.self, raw) }
-        attempt("cursor") { _ = try db.cursor(RowCopy.self, raw).next() }
+        attempt("fetch") { _ = try db.fetchAll(OwnedRow.self, raw) }
+        attempt("cursor") { _ = try db.cursor(OwnedRow.self, raw).next() }
         attempt("script") { try db.execute(SQLScript("SELECT 1; \(sql)")) }
         #expect(refused == 5, "\(sql)")
         attempt("tail") { try db.execute(SQL(raw: "SELECT 1; \(sql)")) }
@@ -95,7 +95,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try queue.write { try $0.execute(raw) } }
     }
 
-    @Test(arguments: pragmas.indices) func noPragmaSetsAnything(_ index: Int) throws {
+    @Test(arguments: pragmas.indices) func keyAndCipherPragmasChangeNothing(_ index: Int) throws {
         let (name, value) = Self.pragmas[index]
         let before = try state()
         for sql in spellings(name, value) {
@@ -111,7 +111,7 @@ import TestSupport
         #expect(try again.fetchAll(String.self, "PRAGMA cipher_integrity_check") == [])
     }
 
-    @Test func theErrorNamesTheCall() throws {
+    @Test func refusedSQLErrorNamesTheSwiftCall() throws {
         for (sql, call) in [
             ("PRAGMA rekey = 'x'", "PRAGMA rekey is refused: use changeKey(to:)"), ("PRAGMA key = 'x'", "attach(_:as:key:)"),
             ("PRAGMA cipher_migrate", "DatabaseConverter.migrate"), ("PRAGMA cipher_log = 'x'", "SQLCipherEngine.setLogger"),
@@ -125,7 +125,7 @@ import TestSupport
         }
     }
 
-    @Test func pragmasThatOnlyReadWork() throws {
+    @Test func readOnlyCipherPragmasWork() throws {
         #expect(try db.fetchOne(String.self, "PRAGMA cipher_version")?.contains("community") == true)
         #expect(try db.fetchAll(String.self, "PRAGMA cipher_settings").count == 6)
         for name in [
@@ -143,7 +143,7 @@ import TestSupport
     }
 
     /// With a key or without one: SQL reaches no file.
-    @Test func noSQLReachesAFile() throws {
+    @Test func attachAndVacuumIntoInSQLAreRefused() throws {
         let target = folder.path("b.db")
         let before = try state()
         for sql in [
@@ -176,7 +176,7 @@ import TestSupport
         #expect(try folder.names() == ["a.db"])
     }
 
-    @Test func nothingShowsAKey() throws {
+    @Test func locationAndConnectionDescriptionsContainNoKey() throws {
         var shown = ""
         for uri in ["file:b.db?key=hunter2", "file:b.db?mode=ro&%6bey=hunter2 2", "file:b.db?hexkey=hunter2"] {
             let location = DatabaseLocation.uri(uri)
@@ -190,11 +190,11 @@ import TestSupport
         #expect("\(DatabaseLocation.file("a key.db"))" == "./a key.db")
     }
 
-    @Test func noURIHasAKey() throws {
+    @Test func keyInURIThrows() throws {
         let target = folder.path("b.db")
         for parameters in ["key=hunter2", "mode=rwc&h%65xkey=6f74", "textkey=hunter2", "key="] {
             let uri = "file:\(target)?\(parameters)"
-            for key in [nil, try Encryption.passphrase("k").quick] {
+            for key in [nil, try DatabaseKey.passphrase("k").quick] {
                 let opened = #expect(throws: DatabaseError.self) { try Connection(.uri(uri), key: key) }
                 let attached = #expect(throws: DatabaseError.self) { try Connection(.memory).attach(.uri(uri), as: "b", key: key) }
                 for error in [opened, attached] {
@@ -207,7 +207,7 @@ import TestSupport
     }
 
     /// The text of a schema is compiled whenever the schema is read.
-    @Test func noSchemaTextSetsAnything() throws {
+    @Test func pragmasInSchemaTextChangeNothing() throws {
         let before = try state().dropLast()
         try db.execute("PRAGMA writable_schema = ON")
         try db.execute("UPDATE sqlite_schema SET sql = 'CREATE TABLE t(x); PRAGMA rekey = ''hunter2''' WHERE name = 't'")
@@ -224,7 +224,7 @@ import TestSupport
     }
 
     /// What SQL attaches in memory, and VACUUM's copy, have the key and the settings of the main database.
-    @Test func aDatabaseWithoutAFileIsAsTheMainOne() throws {
+    @Test func attachedDatabaseWithoutFileUsesTheMainCipher() throws {
         var cipher = CipherConfiguration.quick
         cipher.pageSize = 2048
         cipher.hmacAlgorithm = .sha256

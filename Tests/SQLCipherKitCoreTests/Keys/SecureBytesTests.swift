@@ -8,7 +8,7 @@ import TestSupport
         try SecureBytes(count: array.count) { $0.copyBytes(from: array) }
     }
 
-    @Test(arguments: [0, 1, 32, 4095, 4096, 4097, 100_000]) func theyHoldWhatWasPutIn(count: Int) throws {
+    @Test(arguments: [0, 1, 32, 4095, 4096, 4097, 100_000]) func secureBytesReturnTheirBytes(count: Int) throws {
         let array = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let secret = try bytes(array)
         #expect(secret.count == count)
@@ -17,7 +17,7 @@ import TestSupport
     }
 
     /// Each call draws other bytes, as many as asked for, of all values.
-    @Test func randomBytes() throws {
+    @Test func secureRandomBytesDifferOnEachCall() throws {
         func draw(_ count: Int) throws -> [UInt8] {
             let random = try SecureBytes.random(count: count)
             return random.withUnsafeBytes { Array($0) }
@@ -34,7 +34,7 @@ import TestSupport
         }
     }
 
-    @Test func comparison() throws {
+    @Test func secureBytesCompareByContent() throws {
         let a = try bytes([1, 2, 3]), same = try bytes([1, 2, 3]), longer = try bytes([1, 2, 3, 4]), other = try bytes([1, 2, 4])
         let empty = try bytes([]), alsoEmpty = try bytes([])
         let results = [
@@ -44,7 +44,7 @@ import TestSupport
         #expect(results == [true, false, false, false, true, false, true])
     }
 
-    @Test func anErrorWhileTheyAreFilledComesThrough() throws {
+    @Test func secureBytesInitializerErrorReachesTheCaller() throws {
         let error = #expect(throws: DatabaseError.self) {
             _ = try SecureBytes(count: 10) { _ throws(DatabaseError) in throw DatabaseError(message: "no") }
         }
@@ -53,7 +53,7 @@ import TestSupport
 
     #if os(Linux)
         /// The kernel's account of the memory (proc(5), smaps): locked, and not in core dumps.
-        @Test func theyAreLockedAndInNoCoreDump() throws {
+        @Test func secureBytesAreLockedAndExcludedFromCoreDumps() throws {
             let secret = try bytes([UInt8](repeating: 1, count: 5000))
             let address = secret.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
             let flags = try #require(try flags(at: address))

@@ -23,7 +23,7 @@ import TestSupport
         return (attributes[.size] as? Int) ?? 0
     }
 
-    @Test func theModes() async throws {
+    @Test func checkpointModesCopyResetAndTruncateTheWAL() async throws {
         let pool = try makePool { $0.maximumReaders = 2 }
         let passive = try await pool.main.checkpoint()
         #expect(passive.logFrames > 0 && passive.isComplete)
@@ -61,11 +61,11 @@ import TestSupport
         #expect(try logSize() == 0)
     }
 
-    @Test func theLogStaysSmallUnderReadersThatNeverPause() throws {
+    @Test func walStaysBoundedUnderContinuousReaders() throws {
         let largest = 512 << 10
         let pool = try makePool {
             $0.checkpointSize = 64 << 10
-            $0.largestLog = largest
+            $0.maximumWALSize = largest
         }
         let stop = Latch()
         let readers = (0..<2).map { number in
@@ -91,10 +91,10 @@ import TestSupport
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 400)
     }
 
-    @Test func aReadThatTakesLongKeepsNoWriteWaiting() throws {
+    @Test func longReadDoesNotBlockWrites() throws {
         let pool = try makePool {
             $0.checkpointSize = 10_000
-            $0.largestLog = 50_000
+            $0.maximumWALSize = 50_000
         }
         let entered = Latch(), leave = Latch()
         let reading = onThread {
@@ -117,10 +117,10 @@ import TestSupport
     }
 
     /// Reads wait for a log that has become too large, but only briefly: another process may read for hours.
-    @Test func aReaderElsewhereKeepsNoCallWaiting() throws {
+    @Test func readerInAnotherConnectionBlocksNoCalls() throws {
         let pool = try makePool {
             $0.checkpointSize = 10_000
-            $0.largestLog = 50_000
+            $0.maximumWALSize = 50_000
         }
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
         try other.begin(.deferred)
@@ -130,17 +130,17 @@ import TestSupport
             #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 10)
         }
         // The writes of the next closure wait for locks as long as before.
-        #expect(try pool.withWriter { db in try db.settings.busyTimeout } == Self.busyTimeout)
+        #expect(try pool.writeWithoutTransaction { db in try db.settings.busyTimeout } == Self.busyTimeout)
         other.close()
         try pool.write { db in try db.execute("INSERT INTO t VALUES (randomblob(100000))") }
         #expect(try logSize() == 0)
     }
 
     /// The log does not start again while there is a snapshot, even one that was taken while the write waited for running reads.
-    @Test func snapshotsThatComeAndGoKeepNoCallWaiting() throws {
+    @Test func snapshotsTakenRepeatedlyDoNotBlockWrites() throws {
         let pool = try makePool {
             $0.checkpointSize = 10_000
-            $0.largestLog = 50_000
+            $0.maximumWALSize = 50_000
         }
         let stop = Latch()
         let taker = onThread {

@@ -9,7 +9,7 @@ import TestSupport
 
     init() throws { db = try Connection(.memory) }
 
-    @Test func applicationIDAndUserVersion() throws {
+    @Test func applicationIDAndUserVersionPersist() throws {
         let folder = try TemporaryFolder()
         let file = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         #expect(try file.main.applicationID == 0)
@@ -24,7 +24,7 @@ import TestSupport
         #expect(try again.main.userVersion == .max)
     }
 
-    @Test func foreignKeys() throws {
+    @Test func foreignKeysSettingReturnsTheValueInEffect() throws {
         #expect(try db.settings.isEnabled(.foreignKeys))
         #expect(try db.settings.setEnabled(.foreignKeys, to: false) == false)
         #expect(try db.settings.setEnabled(.foreignKeys, to: true))
@@ -36,7 +36,7 @@ import TestSupport
         #expect(try db.settings.isEnabled(.foreignKeys))
     }
 
-    @Test func journalMode() throws {
+    @Test func setJournalModeReturnsTheModeInEffect() throws {
         let folder = try TemporaryFolder()
         let file = try Connection(.file(folder.path("a.db")))
         #expect(try file.main.journalMode == .delete)
@@ -54,7 +54,7 @@ import TestSupport
         #expect(try file.main.journalMode == .wal)
     }
 
-    @Test func synchronousAndCache() throws {
+    @Test func synchronousAndCacheSizeReadBack() throws {
         #expect(try db.main.synchronous == .extra)
         for level in Synchronous.allCases {
             try db.main.setSynchronous(level)
@@ -71,7 +71,7 @@ import TestSupport
         #expect(try db.main.freePageCount == 1)
     }
 
-    @Test func anyPragmaByName() throws {
+    @Test func pragmasAreReadAndSetByName() throws {
         #expect(try db.main.pragma("cache_size", as: Int.self) != nil)
         #expect(try db.main.setPragma("cache_size", to: 123) == 123)
         #expect(try db.main.setPragma("recursive_triggers", to: true) == true)
@@ -89,7 +89,7 @@ import TestSupport
     }
 
     /// Every pragma of the engine, with values and types of every kind: one that throws has set nothing.
-    @Test func aSettingThatCannotBeReadBackIsNotSet() throws {
+    @Test func setPragmaThatThrowsChangesNothing() throws {
         let folder = try TemporaryFolder()
         let file = try Connection(.file(folder.path("a.db")))
         try file.execute("CREATE TABLE t(x)")
@@ -119,20 +119,20 @@ import TestSupport
         #expect(try file.main.setPragma("foreign_keys", to: "OFF", as: Bool.self) == false)
     }
 
-    @Test(arguments: ["foreign_key", "cache_size; DROP TABLE t", "", "cipher_pagesize"]) func aMisspeltPragmaThrows(_ name: String) throws {
+    @Test(arguments: ["foreign_key", "cache_size; DROP TABLE t", "", "cipher_pagesize"]) func misspelledPragmaThrows(_ name: String) throws {
         let error = #expect(throws: DatabaseError.self) { try db.main.pragma(name, as: Int.self) }
         #expect(error?.reason == .invalidArgument)
         #expect(throws: DatabaseError.self) { try db.main.setPragma(name, to: 1) }
     }
 
-    @Test(arguments: ["key", "rekey", "HexKey", "textrekey"]) func keysAreNoPragmas(_ name: String) throws {
+    @Test(arguments: ["key", "rekey", "HexKey", "textrekey"]) func setPragmaRefusesKeys(_ name: String) throws {
         let error = #expect(throws: DatabaseError.self) { try db.main.setPragma(name, to: "secret words") }
         #expect(error?.reason == .refusedSQL)
         #expect(error?.description.contains("secret") == false && error?.message.contains(" is refused: ") == true)
     }
 
     /// To read the answer, an action must not be run a second time.
-    @Test func actionsRunOnce() throws {
+    @Test func actionPragmaRunsOnce() throws {
         let folder = try TemporaryFolder()
         let file = try Connection(.file(folder.path("a.db")))
         try file.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -146,7 +146,7 @@ import TestSupport
         #expect(try file.main.freePageCount == free - 5)
     }
 
-    @Test func tablesOfPragmas() throws {
+    @Test func tablePragmasReturnTypedRows() throws {
         try db.settings.setEnabled(.foreignKeys, to: false)
         try db.execute(SQLScript("""
             CREATE TABLE parent(a, b UNIQUE, PRIMARY KEY(a, b));
@@ -175,7 +175,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.main.columns(of: "a\0b") }
     }
 
-    @Test func integrity() throws {
+    @Test func integrityCheckReportsCorruptIndex() throws {
         try db.execute(SQLScript("CREATE TABLE t(x, y); CREATE INDEX i ON t(x); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)"))
         #expect(try db.main.integrityCheck() == [])
         #expect(try db.main.integrityCheck(quick: true) == [])

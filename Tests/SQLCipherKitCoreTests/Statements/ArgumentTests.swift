@@ -10,7 +10,7 @@ import TestSupport
     init() throws { db = try Connection(.memory) }
 
     private func values(_ sql: SQL, _ arguments: StatementArguments) throws -> [SQLValue] {
-        try #require(try db.fetchOne(RowCopy.self, sql, arguments)).values
+        try #require(try db.fetchOne(OwnedRow.self, sql, arguments)).values
     }
 
     private func refused(_ sql: SQL, _ arguments: StatementArguments) -> DatabaseError? {
@@ -19,7 +19,7 @@ import TestSupport
         return error
     }
 
-    @Test func byPosition() throws {
+    @Test func argumentsAreBoundByPosition() throws {
         #expect(try values("SELECT ?, ?", [1, nil]) == [1, nil])
         #expect(try values("SELECT ?2, ?1", ["a", "b"]) == ["b", "a"])
         #expect(try values("SELECT :a, @b, $c", [1, 2, 3]) == [1, 2, 3])
@@ -29,7 +29,7 @@ import TestSupport
         ])
     }
 
-    @Test func byName() throws {
+    @Test func argumentsAreBoundByName() throws {
         for arguments: StatementArguments in [["a": 1, "b": nil, "c": "x"], [":a": 1, "@b": nil, "$c": "x"]] {
             #expect(try values("SELECT :a, @b, $c", arguments) == [1, nil, "x"])
         }
@@ -44,7 +44,7 @@ import TestSupport
         #expect(try values("SELECT :é, :_1", ["é": 1, "_1": 2]) == [1, 2])
     }
 
-    @Test func byNumber() throws {
+    @Test func argumentsAreBoundByNumber() throws {
         #expect(try values("SELECT ?7", ["7": "seven"]) == ["seven"])
         #expect(try values("SELECT ?7, ?2", ["?7": 7, "?2": 2]) == [7, 2])
         // Seven parameters by position, of which one stands in the text.
@@ -54,7 +54,7 @@ import TestSupport
         _ = refused("SELECT ?7, ?2", ["7": 7])
     }
 
-    @Test func tooFewAndTooMany() throws {
+    @Test func wrongNumberOfArgumentsThrows() throws {
         #expect(refused("SELECT ?, ?", [1])?.message.contains("2 parameters and got 1 value") == true)
         #expect(refused("SELECT ?", [1, 2])?.message.contains("1 parameter and got 2 values") == true)
         #expect(refused("SELECT :first, :second", [1])?.message.contains(":second") == true)
@@ -62,7 +62,7 @@ import TestSupport
         _ = refused("SELECT 1", [1])
     }
 
-    @Test func unknownAndMissingNames() throws {
+    @Test func unknownAndMissingArgumentNamesThrow() throws {
         let unknown = refused("SELECT :a, :b", ["a": 1, "c": 2])
         #expect(unknown?.message.contains("no parameter c") == true && unknown?.message.contains(":a, :b") == true)
         #expect(refused("SELECT :a, :b", ["a": 1])?.message.contains(":b") == true)
@@ -72,16 +72,16 @@ import TestSupport
         _ = refused("SELECT ?, :a", ["a": 1])
     }
 
-    @Test func interpolatedAndListedAreNotMixed() throws {
+    @Test func mixingInterpolatedAndListedArgumentsThrows() throws {
         _ = refused("SELECT \(1), ?", [2])
         _ = refused("SELECT \(1), :a", ["a": 2])
     }
 
     /// A failed binding leaves nothing behind for the next call.
-    @Test func afterAnErrorTheStatementGoesOn() throws {
+    @Test func statementWorksAfterFailedBinding() throws {
         let statement = try db.prepare("SELECT :a, :b")
-        #expect(throws: DatabaseError.self) { try statement.fetchOne(RowCopy.self, ["a": 1]) }
-        #expect(throws: DatabaseError.self) { try statement.fetchOne(RowCopy.self, ["a": Double.nan, "b": 1]) }
-        #expect(try statement.fetchOne(RowCopy.self, ["a": 3, "b": nil])?.values == [3, nil])
+        #expect(throws: DatabaseError.self) { try statement.fetchOne(OwnedRow.self, ["a": 1]) }
+        #expect(throws: DatabaseError.self) { try statement.fetchOne(OwnedRow.self, ["a": Double.nan, "b": 1]) }
+        #expect(try statement.fetchOne(OwnedRow.self, ["a": 3, "b": nil])?.values == [3, nil])
     }
 }

@@ -13,7 +13,7 @@ import TestSupport
         return db
     }
 
-    @Test func aNameWithANULIsNoOther() throws {
+    @Test func openBlobWithNULInNameThrows() throws {
         let db = try make()
         for (table, column) in [("t\0x", "data"), ("t", "data\0x")] {
             let error = #expect(throws: DatabaseError.self) { try db.main.openBlob(table: table, column: column, rowID: 1) }
@@ -21,7 +21,7 @@ import TestSupport
         }
     }
 
-    @Test func readInPieces() throws {
+    @Test func blobIsReadInChunks() throws {
         let db = try make()
         let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1)
         let whole = try #require(try db.fetchOne(Data.self, "SELECT data FROM t WHERE id = 1"))
@@ -38,7 +38,7 @@ import TestSupport
         #expect(try blob.count == 6 && blob.read(upTo: 100) == Data("héllo".utf8))
     }
 
-    @Test func writtenInPieces() throws {
+    @Test func blobIsWrittenInChunks() throws {
         let db = try make()
         try db.execute("UPDATE t SET data = \(ZeroBlob(count: 50_000)) WHERE id = 1")
         #expect(try db.fetchOne(Data.self, "SELECT data FROM t WHERE id = 1") == Data(count: 50_000))
@@ -60,7 +60,7 @@ import TestSupport
         #expect(try db.fetchOne(Data.self, "SELECT data FROM t WHERE id = 1") == written)
     }
 
-    @Test func refusals() throws {
+    @Test func invalidBlobCallsThrow() throws {
         let db = try make()
         func error(_ body: () throws -> Void) -> DatabaseError? {
             do { try body() } catch { return error as? DatabaseError }
@@ -104,7 +104,7 @@ import TestSupport
     }
 
     /// Whatever a call has met, the next row can be had by the same blob.
-    @Test(arguments: [false, true]) func reopeningRecovers(forWriting: Bool) throws {
+    @Test(arguments: [false, true]) func reopenedBlobReadsNextRowAfterError(forWriting: Bool) throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE r(id INTEGER PRIMARY KEY, data)")
         try db.execute("INSERT INTO r VALUES (1, x'01'), (2, x'0202'), (3, NULL), (4, 5)")
@@ -131,7 +131,7 @@ import TestSupport
         }
     }
 
-    @Test func aBlobOfZerosThatIsTooLargeIsToldSo() throws {
+    @Test func oversizedZeroBlobThrowsTooBig() throws {
         let db = try Connection(.memory)
         for count in [1_000_000_001, 2_000_000_000, .max] {
             let error = #expect(throws: DatabaseError.self) { try db.execute("SELECT \(ZeroBlob(count: count))") }
@@ -140,7 +140,7 @@ import TestSupport
         }
     }
 
-    @Test func asynchronousChunks() async throws {
+    @Test func blobChunksArriveAsynchronously() async throws {
         let db = try make()
         let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1)
         try blob.seek(to: 10)
@@ -154,7 +154,7 @@ import TestSupport
     }
 
     /// A connection that is lent takes its blobs back.
-    @Test func throughAQueue() throws {
+    @Test func queueClosesBlobsThatEscape() throws {
         let folder = try TemporaryFolder()
         let queue = try DatabaseQueue(.file(folder.path("a.db")), key: .passphrase("k").quick)
         nonisolated(unsafe) var escaped: Blob?
@@ -179,7 +179,7 @@ import TestSupport
     }
 
     /// A blob much larger than the memory that it passes through; 1 GB with SQLCIPHERKIT_LONG_TESTS.
-    @Test func memoryStaysSmall() throws {
+    @Test func largeBlobPassesThroughLittleMemory() throws {
         let folder = try TemporaryFolder()
         let megabytes = LongTests.areOn ? 950 : 48
         let outcome = try Command.run(try BuildProducts.executable("FaultDriver"), ["blob", folder.path("a.db"), "k", "\(megabytes)"])

@@ -16,7 +16,7 @@ import Testing
         try db.execute("INSERT INTO t VALUES (?)", [value])
     }
 
-    @Test func emptyIsNotNull() throws {
+    @Test func emptyDataAndTextAreNotNull() throws {
         try store(Data())
         #expect(try db.fetchOne(Data.self, "SELECT x FROM t") == Data())
         #expect(try db.fetchOne([UInt8].self, "SELECT x FROM t") == [])
@@ -31,7 +31,7 @@ import Testing
         #expect(try db.fetchOne(SQLValue.self, "SELECT x FROM t") == .blob(Data()))
     }
 
-    @Test(arguments: ["\0", "a\0b", "\0\0", "ends\0", "🎈\0é", "a\u{301}\u{1F469}\u{200D}\u{1F4BB}"]) func textWithNUL(_ text: String) throws {
+    @Test(arguments: ["\0", "a\0b", "\0\0", "ends\0", "🎈\0é", "a\u{301}\u{1F469}\u{200D}\u{1F4BB}"]) func textWithNULRoundTrips(_ text: String) throws {
         try store(text)
         let back = try #require(try db.fetchOne(String.self, "SELECT x FROM t"))
         #expect(Array(back.utf8) == Array(text.utf8))
@@ -41,7 +41,7 @@ import Testing
         #expect(try db.fetchOne(SQLValue.self, "SELECT x FROM t") == .text(text))
     }
 
-    @Test func allBytes() throws {
+    @Test func blobsRoundTripEveryByte() throws {
         for count in [1, 255, 4096, 100_000] {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
             try store(bytes)

@@ -18,7 +18,7 @@ import TestSupport
     }
 
     private func value(_ pragma: String) throws -> String {
-        "\(pragma) \(try db.fetchAll(RowCopy.self, SQL(raw: "PRAGMA \(pragma)")).map(\.values))"
+        "\(pragma) \(try db.fetchAll(OwnedRow.self, SQL(raw: "PRAGMA \(pragma)")).map(\.values))"
     }
 
     /// What pragmas answer, and what some do that none tells.
@@ -59,7 +59,7 @@ import TestSupport
                 for schema in ["", "main.", "temp."] {
                     let statement = try? db.prepare(SQL(raw: "PRAGMA \(schema)\(name)\(value)"))
                     _ = statement?.columnNames
-                    _ = try? db.fetchAll(RowCopy.self, SQL(raw: "EXPLAIN PRAGMA \(schema)\(name)\(value)"))
+                    _ = try? db.fetchAll(OwnedRow.self, SQL(raw: "EXPLAIN PRAGMA \(schema)\(name)\(value)"))
                     #expect(throws: DatabaseError.self) { try db.execute(SQL(raw: "SELECT 1; PRAGMA \(schema)\(name)\(value)")) }
                     #expect(throws: DatabaseError.self) { try db.execute(SQL(raw: "PRAGMA \(schema)\(name)\(value); SELECT 1")) }
                     #expect(throws: DatabaseError.self) { try db.execute(SQL(raw: "PRAGMA \(schema)\(name)\(value)"), [1]) }
@@ -71,7 +71,7 @@ import TestSupport
         }
     }
 
-    @Test func itActsWhenItRunsAndEachTime() throws {
+    @Test func preparedPragmaTakesEffectOnEachRun() throws {
         let off = try db.prepare("PRAGMA foreign_keys = OFF")
         #expect(try db.settings.isEnabled(.foreignKeys))
         try off.execute()
@@ -91,7 +91,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.transaction { try $0.execute("PRAGMA synchronous = OFF") } }
     }
 
-    @Test func columnsAreKnownBeforeTheFirstStep() throws {
+    @Test func pragmaColumnNamesAreKnownBeforeFirstStep() throws {
         for (sql, columns) in [
             ("PRAGMA journal_mode = memory", ["journal_mode"]), ("PRAGMA wal_checkpoint(FULL)", ["busy", "log", "checkpointed"]),
             ("PRAGMA foreign_keys = ON", []), ("PRAGMA busy_timeout = 5000", ["timeout"]), ("PRAGMA cache_size", ["cache_size"]),
@@ -104,7 +104,7 @@ import TestSupport
         }
     }
 
-    @Test func theAuthorizerIsAskedWhenItIsPrepared() throws {
+    @Test func authorizerIsCalledWhenPragmaIsPrepared() throws {
         var asked: [String] = []
         try db.settings.setAuthorizer { request in
             if request.action == .pragma { asked.append("\(request.first ?? "") \(request.second ?? "") \(request.schema ?? "")") }
@@ -116,7 +116,7 @@ import TestSupport
     }
 
     /// The oracle is the compiler: a tail that it makes no statement of is none.
-    @Test func whetherMoreFollowsIsFoundWithoutCompiling() throws {
+    @Test func statementTailDetectionAgreesWithCompiler() throws {
         let pieces = [
             " ", "\n", "\t", "\r\n", "\u{0B}", " \u{0B}", "\u{0C}", ";", ";;", "--", "-- c", "-- c\n", "--\r", "/**/",
             "/* c */", "/*/", "/*", "*/", "/* ; */", "/",

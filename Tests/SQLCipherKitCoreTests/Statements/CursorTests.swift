@@ -20,7 +20,7 @@ import TestSupport
         #expect(error?.sql?.contains("AS title") == true)
     }
 
-    @Test func columnsByIndexAndByName() throws {
+    @Test func rowColumnsAreReadByIndexAndName() throws {
         try db.forEach("SELECT id, name AS title FROM t WHERE id = 1") { row in
             let id: Int = try row[0], text: String? = try row[1]
             let sameID: Int64 = try row["ID"], sameText = try row.get("title", as: String.self)
@@ -34,7 +34,7 @@ import TestSupport
         }
     }
 
-    @Test func mistakes() throws {
+    @Test func columnErrorsNameTheColumn() throws {
         try expect(.unexpectedNull, naming: "title") { row in let _: String = try row[1] }
         try expect(.unexpectedNull, naming: "title") { row in let _: String = try row["title"] }
         try expect(.noSuchColumn, naming: "name") { row in let _: String = try row["name"] }
@@ -50,7 +50,7 @@ import TestSupport
         #expect(text?.message.contains("name of t holds text") == true)
     }
 
-    @Test func columnsOfTheSameName() throws {
+    @Test func duplicateColumnNamesReturnTheFirst() throws {
         try db.forEach("SELECT 1 AS a, 2 AS A, 3 AS a, 4 AS b") { row in
             for _ in 0..<3 {
                 let lower: Int = try row["a"], upper: Int = try row["A"], last: Int = try row["B"]
@@ -59,7 +59,7 @@ import TestSupport
         }
     }
 
-    @Test func tuplesNeedTheirColumns() throws {
+    @Test func tupleWithTooFewColumnsThrows() throws {
         let error = #expect(throws: DatabaseError.self) { let _: [(Int, String, Int)] = try db.fetchAll("SELECT id, 'x' FROM t") }
         #expect(error?.reason == .noSuchColumn)
         // More columns than the tuple are no mistake.
@@ -68,10 +68,10 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "CREATE TABLE u(x)") == nil)
     }
 
-    @Test func openCursors() throws {
+    @Test func openCursorsAreIndependentAndClosable() throws {
         #expect(!db.hasOpenCursors)
         var first: RowCursor<Int>? = try db.cursor(Int.self, "SELECT id FROM t ORDER BY id")
-        let second = try db.cursor(RowCopy.self, "SELECT * FROM t ORDER BY id")
+        let second = try db.cursor(OwnedRow.self, "SELECT * FROM t ORDER BY id")
         #expect(try first?.next() == 1)
         #expect(try second.next()?.values == [1, "a"])
         #expect(try first?.next() == 2)
@@ -92,7 +92,7 @@ import TestSupport
         #expect(error?.reason == .closed)
     }
 
-    @Test func aCursorOfAClosedConnection() throws {
+    @Test func cursorOfClosedConnectionThrows() throws {
         let cursor = try db.cursor(Int.self, "SELECT id FROM t")
         _ = try cursor.next()
         db.close()
@@ -100,12 +100,12 @@ import TestSupport
         #expect(!cursor.isOpen)
     }
 
-    @Test func aCursorThatFails() throws {
+    @Test func failedCursorIsClosed() throws {
         let cursor = try db.cursor(Int.self, "SELECT abs(CASE id WHEN 2 THEN -9223372036854775808 ELSE id END) FROM t ORDER BY id")
         #expect(try cursor.next() == 1)
         #expect(throws: DatabaseError.self) { try cursor.next() }
         #expect(!cursor.isOpen && !db.hasOpenCursors)
-        struct Picky: SQLRow {
+        struct Picky: SQLRowConvertible {
             init(row: borrowing Row) throws { if try row[0] == 2 { throw CancellationError() } }
         }
         // An error of the element's own leaves the cursor where it is.
@@ -116,7 +116,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.cursor(Int.self, "SELECT ?") }
     }
 
-    @Test func fetchOneComputesNoMore() throws {
+    @Test func fetchOneStepsOnlyToFirstRow() throws {
         var calls = 0
         try db.register(.function("counted") { (x: Int) in
             calls += 1

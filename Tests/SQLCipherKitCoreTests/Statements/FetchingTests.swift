@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func singleValues() throws {
+    @Test func singleColumnValuesAreFetched() throws {
         #expect(try db.fetchAll(String.self, "SELECT name FROM t ORDER BY id") == ["a", "b", "c"])
         let sizes: [Double] = try db.fetchAll("SELECT size FROM t ORDER BY id DESC")
         #expect(sizes == [3.5, 2.5, 1.5])
@@ -22,7 +22,7 @@ import Testing
     }
 
     /// NULL and no row are nil alike, whether or not the type is optional; other values that do not fit are errors.
-    @Test func oneValueThatMayBeMissing() throws {
+    @Test func fetchOneReturnsNilForNullAndNoRow() throws {
         let none = try db.fetchOne(Int.self, "SELECT max(id) FROM t WHERE name = 'z'")
         let some = try db.fetchOne(Int.self, "SELECT max(id) FROM t")
         #expect(none == nil && some == 3)
@@ -47,7 +47,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT NULL") }
     }
 
-    private struct Named: SQLRow, Decodable {
+    private struct Named: SQLRowConvertible, Decodable {
         let id: Int
         init(id: Int) { self.id = id }
         init(row: borrowing Row) throws { id = try row["id"] }
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// SQLite commits such a statement when it ends, which is after its first row.
-    @Test func whatReturnsIsCommitted() throws {
+    @Test func fetchOneOfReturningCommitsAllRows() throws {
         try db.execute("CREATE TABLE child(id INTEGER PRIMARY KEY, t REFERENCES t DEFERRABLE INITIALLY DEFERRED)")
         let sql: SQL = "INSERT INTO child(t) VALUES (1), (99 + coalesce(?, 0)) RETURNING id, t"
         for (number, first) in try firstRows(sql).enumerated() {
@@ -88,9 +88,9 @@ import Testing
     }
 
     /// An error after the first row undoes what the statement has written.
-    @Test func whatThrowsHasNotWritten() throws {
+    @Test func failedFetchOfReturningWritesNothing() throws {
         struct Refusal: Error {}
-        struct Refusing: SQLRow { init(row: borrowing Row) throws { throw Refusal() } }
+        struct Refusing: SQLRowConvertible { init(row: borrowing Row) throws { throw Refusal() } }
         let sql: SQL = "INSERT INTO t(name) VALUES ('new'), ('newer') RETURNING name"
         let statement = try db.prepare(sql)
         let uses: [() throws -> Void] = [
@@ -113,14 +113,14 @@ import Testing
         }
     }
 
-    @Test func tuples() throws {
+    @Test func tuplesAreFetched() throws {
         let rows: [(Int, String)] = try db.fetchAll("SELECT id, name FROM t ORDER BY id")
         #expect(rows.map(\.0) == [1, 2, 3] && rows.map(\.1) == ["a", "b", "c"])
         let first = try db.fetchOne((Int, String?, Double).self, "SELECT id, NULL, size FROM t")
         #expect(first?.0 == 1 && first?.1 == nil && first?.2 == 1.5)
     }
 
-    struct Thing: SQLRow, Equatable {
+    struct Thing: SQLRowConvertible, Equatable {
         var id: Int
         var name: String
         init(row: borrowing Row) throws {
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func records() throws {
+    @Test func rowConvertibleRecordsAreFetched() throws {
         let things = try db.fetchAll(Thing.self, "SELECT name, id FROM t ORDER BY id")
         #expect(things.map(\.name) == ["a", "b", "c"] && things.map(\.id) == [1, 2, 3])
         let column = "name"
@@ -138,8 +138,8 @@ import Testing
         #expect(names == ["a", "b", "c"])
     }
 
-    @Test func cursorsStepAndEnd() throws {
-        let cursor = try db.cursor(RowCopy.self, "SELECT * FROM t WHERE id > ?", [1])
+    @Test func cursorClosesAfterLastRow() throws {
+        let cursor = try db.cursor(OwnedRow.self, "SELECT * FROM t WHERE id > ?", [1])
         #expect(cursor.columnNames == ["id", "name", "size", "data"])
         #expect(db.hasOpenCursors)
         let row = try #require(try cursor.next())

@@ -14,10 +14,10 @@ import Testing
     private func later<Value: Sendable>(_ value: Value?) async throws -> Value? { value }
 
     private func values(_ sql: SQL) throws -> [SQLValue] {
-        try Connection(.memory).fetchOne(RowCopy.self, sql)?.values ?? []
+        try Connection(.memory).fetchOne(OwnedRow.self, sql)?.values ?? []
     }
 
-    @Test func anOptionalIsBoundAsItsValueOrNull() async throws {
+    @Test func interpolatedOptionalIsBoundAsValueOrNull() async throws {
         let absent: Int? = nil
         let present: Int64? = 7
         let nested: String?? = .some("x")
@@ -27,7 +27,7 @@ import Testing
         #expect(values == [nil, 7, "x", .blob(Data([1, 2])), .blob(Data([3])), 1, 2.5])
     }
 
-    @Test func anyExpressionMayBeOptional() async throws {
+    @Test func anyOptionalExpressionMayBeInterpolated() async throws {
         let note: Note? = Note(title: "a")
         let numbers = ["one": 1]
         let values = try values("""
@@ -39,7 +39,7 @@ import Testing
         #expect(values == ["a", nil, nil, 1, nil, 2, 3, "b", nil, 4, "a", nil])
     }
 
-    @Test func besideValuesAndListsNothingMoves() throws {
+    @Test func interpolatedOptionalsKeepArgumentOrder() throws {
         let absent: Int? = nil
         let sql: SQL = "SELECT \(absent), 1 IN \([1, 2]), \(5), \(absent) IS NULL"
         #expect(sql.text == "SELECT ?, 1 IN (?,?), ?, ? IS NULL")

@@ -14,14 +14,14 @@ import TestSupport
         try db.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, NULL)")
     }
 
-    @Test func valuesAreBound() throws {
+    @Test func interpolatedValuesAreBound() throws {
         let evil = "'); DROP TABLE t; --"
         let sql: SQL = "SELECT \(evil), \(5), \(SQLValue.null), \(2.5), \([UInt8]([1, 2]))"
         #expect(sql.text == "SELECT ?, ?, ?, ?, ?")
-        #expect(try db.fetchOne(RowCopy.self, sql)?.values == [.text(evil), 5, nil, 2.5, .blob(Data([1, 2]))])
+        #expect(try db.fetchOne(OwnedRow.self, sql)?.values == [.text(evil), 5, nil, 2.5, .blob(Data([1, 2]))])
     }
 
-    @Test func lists() throws {
+    @Test func interpolatedListsExpandToParameters() throws {
         let wanted = [1, 3]
         #expect(try db.fetchAll(Int.self, "SELECT x FROM t WHERE x IN \(wanted) ORDER BY x") == [1, 3])
         let none: [Int] = []
@@ -32,7 +32,7 @@ import TestSupport
     }
 
     /// In your own parentheses or without them, with any number of values, a list is the same.
-    @Test func listsInParentheses() throws {
+    @Test func interpolatedListsWorkInParentheses() throws {
         for count in 0...3 {
             let list = Array(1...3).prefix(count).map { $0 }, set = Set(list)
             let forms: [SQL] = [
@@ -54,7 +54,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT (\(pair)) = (1, 2)") == 1)
     }
 
-    @Test func identifiersRawTextAndParts() throws {
+    @Test func identifiersRawTextAndSQLFragmentsInterpolate() throws {
         let name = "a \"quoted\" täble; --"
         try db.execute("CREATE TABLE \(identifier: name)(\(identifier: "select") INT)")
         try db.execute("INSERT INTO \(identifier: name)(\(identifier: "select")) VALUES (\(7))")
@@ -73,7 +73,7 @@ import TestSupport
         (db.settings.statementCache.count, db.settings.statementCache.hits, db.settings.statementCache.misses)
     }
 
-    @Test func theCacheKeepsStatements() throws {
+    @Test func statementCacheCountsHitsAndEvicts() throws {
         db.settings.statementCache.clear()
         let before = statistics(db)
         for i in 0..<10 { _ = try db.fetchOne(Int.self, "SELECT x FROM t WHERE x = \(i)") }
@@ -101,18 +101,18 @@ import TestSupport
     }
 
     /// A statement in the cache whose table changes its shape.
-    @Test func aCachedStatementSeesTheNewSchema() throws {
-        #expect(try db.fetchOne(RowCopy.self, "SELECT * FROM t")?.columnNames == ["x", "y"])
+    @Test func cachedStatementFollowsSchemaChange() throws {
+        #expect(try db.fetchOne(OwnedRow.self, "SELECT * FROM t")?.columnNames == ["x", "y"])
         try db.execute("ALTER TABLE t ADD COLUMN z DEFAULT 9")
-        let row = try #require(try db.fetchOne(RowCopy.self, "SELECT * FROM t"))
+        let row = try #require(try db.fetchOne(OwnedRow.self, "SELECT * FROM t"))
         #expect(row.columnNames == ["x", "y", "z"] && row.values == [1, "a", 9])
         try db.execute("DROP TABLE t")
-        #expect(throws: DatabaseError.self) { try db.fetchOne(RowCopy.self, "SELECT * FROM t") }
+        #expect(throws: DatabaseError.self) { try db.fetchOne(OwnedRow.self, "SELECT * FROM t") }
     }
 
     /// Literals of any shape, put together from pieces: the text and the values are those of the pieces in order, and the statement
     /// that the cache gives is theirs.
-    @Test func anyPiecesInAnyOrder() throws {
+    @Test func randomInterpolationsKeepTextAndValues() throws {
         var generator = SeededGenerator(state: 20)
         for _ in 0..<2000 {
             var literal = SQL.StringInterpolation(literalCapacity: 8, interpolationCount: 2)
@@ -159,9 +159,9 @@ import TestSupport
             var sql = SQL(stringInterpolation: literal)
             try #require(Array(sql.text.utf8) == Array(text.utf8))
             if isPart { sql = "SELECT \(sql)" }
-            try #require(try db.fetchOne(RowCopy.self, sql)?.values == values)
+            try #require(try db.fetchOne(OwnedRow.self, sql)?.values == values)
             sql.text += ", 'more'"
-            try #require(try db.fetchOne(RowCopy.self, sql)?.values == values + ["more"])
+            try #require(try db.fetchOne(OwnedRow.self, sql)?.values == values + ["more"])
         }
         // The same bytes up to the mark that ends the one, and a text of its own in the other.
         #expect(try db.fetchOne(Int.self, "SELECT \(7)") == 7)

@@ -13,7 +13,7 @@ import TestSupport
         ("SELECT ';';", true), ("/* ; */", false), ("CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t;", false),
         ("CREATE TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM t; END;", true), ("SELECT 1;\0", false),
     ])
-    func isComplete(text: String, expected: Bool) {
+    func scriptCompletenessIsDetected(text: String, expected: Bool) {
         #expect(SQLScript(text).isComplete == expected)
     }
 
@@ -30,7 +30,7 @@ import TestSupport
         -- the end
         """
 
-    @Test func statementsCommentsAndTriggers() throws {
+    @Test func scriptRunsStatementsCommentsAndTriggers() throws {
         var rows: [String] = []
         var indexes: Set<Int> = []
         try db.execute(SQLScript(Self.script)) { index, row in
@@ -42,7 +42,7 @@ import TestSupport
         #expect(indexes == [4])
     }
 
-    @Test func fromAFile() throws {
+    @Test func scriptRunsFromFile() throws {
         let folder = try TemporaryFolder()
         let url = folder.url.appendingPathComponent("a.sql")
         try Self.script.write(to: url, atomically: true, encoding: .utf8)
@@ -54,7 +54,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try SQLScript(contentsOf: url) }
     }
 
-    @Test func anErrorTellsWhichStatement() throws {
+    @Test func scriptErrorHasStatementIndex() throws {
         let error = #expect(throws: DatabaseError.self) {
             try db.execute(SQLScript("CREATE TABLE a(x); -- fine\nINSERT INTO a VALUES (1); INSERT INTO nowhere VALUES (2); DROP TABLE a"))
         }
@@ -63,7 +63,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 1)
     }
 
-    @Test func aCallbackMayStopTheRest() throws {
+    @Test func scriptCallbackStopsTheScript() throws {
         var seen: [Int] = []
         try db.execute(SQLScript("CREATE TABLE a(x); VALUES (1), (2), (3); DROP TABLE a")) { _, row in
             seen.append(try row[0])
@@ -76,7 +76,7 @@ import TestSupport
     }
 
     /// The time must grow with the length of the script, not with its square.
-    @Test func aLongScript() throws {
+    @Test func longScriptRunsInLinearTime() throws {
         let inserts = (0..<20_000).map { "INSERT INTO a VALUES (\($0));\n" }.joined()
         try db.execute(SQLScript("CREATE TABLE a(x); BEGIN;\n" + inserts + "COMMIT"))
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 20_000)
@@ -88,7 +88,7 @@ import TestSupport
     }
 
     /// A script has no values, and a parameter without one would be NULL.
-    @Test func aStatementWithParametersIsRefused() throws {
+    @Test func scriptWithParametersThrows() throws {
         try db.execute("CREATE TABLE kept(a)")
         for parameter in ["?", "?3", ":a", "@a", "$a"] {
             let error = #expect(throws: DatabaseError.self, "\(parameter)") {
@@ -100,7 +100,7 @@ import TestSupport
         #expect(try db.fetchAll(Int?.self, "SELECT a FROM kept") == [1, 1, 1, 1, 1])
     }
 
-    @Test func aTextWithSeveralStatementsIsNoStatement() throws {
+    @Test func executeOfSeveralStatementsThrows() throws {
         let error = #expect(throws: DatabaseError.self) { try db.execute("CREATE TABLE a(x); CREATE TABLE b(x)") }
         #expect(error?.reason == .misuse)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") == 0)
@@ -112,7 +112,7 @@ import TestSupport
     }
 
     /// The argument of `execute` is one statement if it does not say otherwise: its values are bound.
-    @Test func aLiteralIsAScriptWhereOneIsWanted() throws {
+    @Test func stringLiteralIsScriptOnlyWhereTypedAsOne() throws {
         let db = try Connection(.memory)
         let script: SQLScript = "CREATE TABLE a(x); INSERT INTO a VALUES (1)"
         try db.execute(script)
@@ -124,7 +124,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM a") == 2)
     }
 
-    @Test func aPersistentStatementDoesTheSame() throws {
+    @Test func persistentStatementsRunLikeOthers() throws {
         let db = try Connection(.memory)
         for isPersistent in [true, false] {
             let statement = try db.prepare("SELECT \(3) + 1", isPersistent: isPersistent)

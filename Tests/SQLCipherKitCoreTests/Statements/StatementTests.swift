@@ -13,7 +13,7 @@ import TestSupport
         try db.execute("INSERT INTO t VALUES (1, 'a', 1.5), (2, 'b', NULL), (3, 'c', 2.5)")
     }
 
-    @Test func whatAStatementTells() throws {
+    @Test func statementReportsColumnsAndParameters() throws {
         let statement = try db.prepare("SELECT id, name AS title, size * 2 FROM t WHERE id > :low AND name != @name AND ?")
         #expect(statement.sql == "SELECT id, name AS title, size * 2 FROM t WHERE id > :low AND name != @name AND ?")
         #expect(statement.parameterCount == 3)
@@ -30,7 +30,7 @@ import TestSupport
         #expect(!write.isReadOnly && write.columnCount == 0 && write.columnNames == [] && write.parameterCount == 0)
     }
 
-    @Test func steppingByHand() throws {
+    @Test func statementIsBoundAndSteppedManually() throws {
         let statement = try db.prepare("SELECT id, name FROM t WHERE id >= ? ORDER BY id")
         try statement.bind([2])
         #expect(try statement.step())
@@ -56,7 +56,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { let _: Int = try statement["nothing"] }
     }
 
-    @Test func aStatementOnARowHoldsNoLockAfterReset() throws {
+    @Test func resetStatementReleasesItsLock() throws {
         let folder = try TemporaryFolder()
         let a = try Connection(.file(folder.path("a.db"))), b = try Connection(.file(folder.path("a.db")))
         try a.execute("CREATE TABLE t(x)")
@@ -72,7 +72,7 @@ import TestSupport
         try b.execute("INSERT INTO t VALUES (4)")
     }
 
-    @Test func reuse() throws {
+    @Test func preparedStatementIsReused() throws {
         let insert = try db.prepare("INSERT INTO t(name, size) VALUES (?, ?)")
         for i in 0..<10 { try insert.execute(binding: "n\(i)", Double?.none) }
         try insert.execute(["list", 5.0])
@@ -89,14 +89,14 @@ import TestSupport
         #expect(try all.fetchOne((Int, String).self, [0]) == nil)
     }
 
-    @Test func aStatementWithoutUse() throws {
+    @Test func preparingInvalidSQLThrows() throws {
         for text in ["SELEC 1", "SELECT 1 FROM", "SELECT * FROM nowhere", "SELECT \"no column\""] {
             let error = #expect(throws: DatabaseError.self) { try db.prepare(SQL(raw: text)) }
             #expect(error?.code == .error && error?.sql == text)
         }
     }
 
-    @Test func aStatementOfAClosedConnection() throws {
+    @Test func statementOfClosedConnectionThrows() throws {
         let statement = try db.prepare("SELECT 1")
         let insert = try db.prepare("INSERT INTO t(name) VALUES (?)")
         try statement.step()
@@ -109,14 +109,14 @@ import TestSupport
         #expect(statement.sql == "" && statement.columnNames == [] && statement.parameterNames == [])
     }
 
-    @Test func aStatementKeepsItsConnection() throws {
+    @Test func statementRetainsItsConnection() throws {
         var other: Connection? = try Connection(.memory)
         let statement = try #require(try other?.prepare("SELECT 5"))
         other = nil
         #expect(try statement.fetchOne(Int.self) == 5)
     }
 
-    @Test func nestedUse() throws {
+    @Test func statementRunInsideItselfThrowsMisuse() throws {
         let outer = try db.prepare("SELECT id FROM t")
         let error = #expect(throws: DatabaseError.self) { try outer.forEach { _ in try outer.execute() } }
         #expect(error?.reason == .misuse)
@@ -126,7 +126,7 @@ import TestSupport
         #expect(pairs == 9)
     }
 
-    @Test func rowsOfAnExecutedStatementAreDrained() throws {
+    @Test func executeStepsThroughAllRows() throws {
         try db.execute("CREATE TABLE log(x)")
         try db.register(.function("note") { (x: Int) in
             try db.execute("INSERT INTO log VALUES (\(x))")
@@ -139,7 +139,7 @@ import TestSupport
     }
 
     /// A statement that stands on a row and is run again begins from the first row; only `step` goes on.
-    @Test func eachRunBeginsAtTheFirstRow() throws {
+    @Test func eachRunStartsAtFirstRow() throws {
         let select = try db.prepare("SELECT id FROM t ORDER BY id")
         let runs: [() throws -> [Int]] = [
             { try select.fetchAll(Int.self) }, { try select.fetchOne(Int.self, []).map { [$0] } ?? [] },
@@ -170,7 +170,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try select.bind([]) }
     }
 
-    @Test func counts() throws {
+    @Test func changesAndLastInsertedRowIDAreReported() throws {
         let new = try Connection(.memory)
         #expect(new.lastInsertedRowID == 0)
         try db.execute("CREATE TRIGGER tr AFTER UPDATE ON t BEGIN UPDATE t SET size = 0 WHERE id = new.id AND size IS NOT 0; END")

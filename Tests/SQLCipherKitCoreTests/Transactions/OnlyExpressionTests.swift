@@ -7,7 +7,7 @@ import Testing
     private func nothing(_ db: Connection, _ body: (Connection) throws -> Void) throws { try body(db) }
     private func number(_ db: Connection, _ body: (Connection) throws -> Int) throws -> Int { try body(db) }
 
-    @Test func itMayReturnNothing() throws {
+    @Test func singleExpressionTransactionReturnsVoid() throws {
         let db = try Connection(.memory)
         try nothing(db) { db in try db.transaction { db in try db.execute("CREATE TABLE t(x)") } }
         try nothing(db) { db in try db.savepoint { db in try db.execute("INSERT INTO t VALUES (1)") } }
@@ -21,7 +21,7 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test func itMayBeRolledBack() throws {
+    @Test func singleExpressionTransactionRollsBack() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE t(x)")
         try nothing(db) { db in

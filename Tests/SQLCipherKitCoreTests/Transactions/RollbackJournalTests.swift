@@ -7,7 +7,7 @@ import TestSupport
 /// Transactions so large that they are written to the file before they end, and then rolled back from the journal, which brings
 /// the root of the schema back. 2,000 times; with `SQLCIPHERKIT_LONG_TESTS=1` 60,000 times.
 @Suite struct RollbackJournalTests {
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .persist]) func whatIsRolledBackIsAsItWas(
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .persist]) func largeTransactionRollsBackFromJournal(
         mode: DatabaseConfiguration.JournalMode
     ) throws {
         let folder = try TemporaryFolder()

@@ -23,7 +23,7 @@ import TestSupport
             """)
     }
 
-    @Test(arguments: statements) func theOuterStatementWritesNothing(statement: String) throws {
+    @Test(arguments: statements) func statementWritesNothingAfterRollbackInFunction(statement: String) throws {
         for way in Way.allCases {
             let folder = try TemporaryFolder(), location = DatabaseLocation.file(folder.path("a.db"))
             let db = try Connection(location, key: .passphrase("one").quick)

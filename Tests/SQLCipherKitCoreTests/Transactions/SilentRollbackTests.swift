@@ -17,7 +17,7 @@ import TestSupport
         #expect(!db.isInTransaction)
     }
 
-    @Test(arguments: [false, true]) func nothingIsCommittedAfterIt(hasHook: Bool) throws {
+    @Test(arguments: [false, true]) func transactionAbortsAfterSilentRollback(hasHook: Bool) throws {
         let db = try make()
         var rollbacks = 0
         let token = hasHook ? try db.addRollbackHook { rollbacks += 1 } : nil
@@ -29,7 +29,7 @@ import TestSupport
                     try db.savepoint { db in try db.execute("INSERT INTO t VALUES (3)") }
                 }
             }
-            #expect(error?.reason == .aborted, "\(String(describing: error))")
+            #expect(error?.reason == .transactionAborted, "\(String(describing: error))")
             // Also if the closure does nothing more, or does not care.
             let other = #expect(throws: DatabaseError.self) {
                 try db.savepoint { db in
@@ -37,7 +37,7 @@ import TestSupport
                     try? db.execute("INSERT INTO t VALUES (4)")
                 }
             }
-            #expect(other?.reason == .aborted)
+            #expect(other?.reason == .transactionAborted)
             #expect(try db.fetchAll(Int.self, "SELECT x FROM t") == [1])
             token?.remove()
         }
@@ -49,7 +49,7 @@ import TestSupport
         #expect(try db.fetchAll(Int.self, "SELECT x FROM t") == [1, 5])
     }
 
-    @Test func theErrorOfTheStatementIsTheCause() throws {
+    @Test func abortedTransactionNamesTheStatementError() throws {
         let db = try make()
         let error = #expect(throws: DatabaseError.self) {
             try db.transaction { db -> Void in
@@ -57,12 +57,12 @@ import TestSupport
                 try db.execute("INSERT INTO t VALUES (3)")
             }
         }
-        #expect(error?.reason == .aborted && error?.message.contains("UNIQUE") == true, "\(String(describing: error))")
+        #expect(error?.reason == .transactionAborted && error?.message.contains("UNIQUE") == true, "\(String(describing: error))")
     }
 
     /// As SQLite does for lack of memory when a statement that begins to run is prepared again: the rest is no transaction's.
     @Test(arguments: ["CREATE TABLE made(x)", "INSERT INTO t VALUES (2)", "UPDATE t SET x = 2", "DROP TABLE t", "PRAGMA user_version = 7"])
-    func aStatementThatGoesOnIsNotCommitted(sql: String) throws {
+    func recompiledStatementAfterRollbackIsNotCommitted(sql: String) throws {
         let db = try make(), handle = try db.engineHandle
         let before = try db.fetchAll(Int.self, "SELECT x FROM t UNION ALL SELECT count(*) FROM sqlite_schema")
         var isDone = false
@@ -83,7 +83,7 @@ import TestSupport
             }
         }
         try db.settings.setAuthorizer(nil)
-        #expect(isDone && error?.reason == .aborted, "\(String(describing: error))")
+        #expect(isDone && error?.reason == .transactionAborted, "\(String(describing: error))")
         #expect(try db.fetchAll(Int.self, "SELECT x FROM t UNION ALL SELECT count(*) FROM sqlite_schema") == before)
         #expect(try db.fetchOne(Int.self, "PRAGMA user_version") == 0)
     }

@@ -31,7 +31,7 @@ import TestSupport
 
         init(_ error: any Error) {
             switch (error as? DatabaseError)?.reason {
-            case .aborted: self = .aborted
+            case .transactionAborted: self = .aborted
             case .misuse: self = .control
             case .some: self = .statement
             case nil: self = (error as? Failure) ?? .statement
@@ -139,7 +139,7 @@ import TestSupport
     }
 
     /// 3,000 programs; with `SQLCIPHERKIT_LONG_TESTS` 200,000.
-    @Test func randomNestings() throws {
+    @Test func randomNestedTransactionsMatchModel() throws {
         let count: UInt64 = LongTests.areOn ? 200_000 : 3_000
         let db = try Connection(.memory), queue = try DatabaseQueue(.memory)
         try db.execute("CREATE TABLE t(x INTEGER PRIMARY KEY)")

@@ -14,7 +14,7 @@ import TestSupport
     private func insert(_ value: Int) throws { try db.execute("INSERT INTO t VALUES (\(value))") }
     private var values: [Int] { get throws { try db.fetchAll("SELECT x FROM t ORDER BY x") } }
 
-    @Test func aClosureCommitsAndReturnsItsValue() throws {
+    @Test func transactionCommitsAndReturnsItsValue() throws {
         let value = try db.transaction { db in
             #expect(db.isInTransaction)
             try insert(1)
@@ -25,7 +25,7 @@ import TestSupport
         #expect(try values == [1])
     }
 
-    @Test func aThrowRollsBackAndIsRethrown() throws {
+    @Test func errorInTransactionRollsBackAndIsRethrown() throws {
         #expect(throws: Refusal.self) {
             try db.transaction { _ in
                 try insert(1)
@@ -36,7 +36,7 @@ import TestSupport
         #expect(try values == [])
     }
 
-    @Test func aRollbackWithoutAnError() throws {
+    @Test func transactionRollsBackWithoutError() throws {
         let value = try db.transaction { _ in
             try insert(1)
             return .rollback(try values.count)
@@ -45,7 +45,7 @@ import TestSupport
         #expect(try values == [])
     }
 
-    @Test func innerRollbackKeepsTheOuter() throws {
+    @Test func savepointRollbackKeepsOuterTransaction() throws {
         try db.transaction { db in
             try insert(1)
             try? db.savepoint { _ in
@@ -63,7 +63,7 @@ import TestSupport
         #expect(try values == [1, 3])
     }
 
-    @Test func aSavepointAloneIsATransaction() throws {
+    @Test func outermostSavepointActsAsTransaction() throws {
         try db.savepoint { _ in try insert(1) }
         #expect(throws: Refusal.self) {
             try db.savepoint { _ in
@@ -75,7 +75,7 @@ import TestSupport
         #expect(try values == [1])
     }
 
-    @Test(arguments: TransactionKind.allCases) func byHand(kind: TransactionKind) throws {
+    @Test(arguments: TransactionKind.allCases) func beginCommitAndRollbackWork(kind: TransactionKind) throws {
         try db.begin(kind)
         try insert(1)
         try db.commit()
@@ -85,7 +85,7 @@ import TestSupport
         #expect(try values == [1])
     }
 
-    @Test func misuseThrows() throws {
+    @Test func misplacedCommitRollbackOrBeginThrows() throws {
         for call in [{ try db.commit() }, { try db.rollback() }] {
             let error = #expect(throws: DatabaseError.self) { try call() }
             #expect(error?.reason == .misuse)
@@ -107,7 +107,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM c") == 0)
     }
 
-    @Test func busyIsAnError() throws {
+    @Test func lockedDatabaseThrowsBusy() throws {
         let folder = try TemporaryFolder()
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(20)

@@ -9,7 +9,7 @@ import TestSupport
 
     init() throws { db = try Connection(.memory) }
 
-    @Test func uuids() throws {
+    @Test func uuidsRoundTrip() throws {
         let id = UUID()
         #expect(try db.fetchOne(UUID.self, "SELECT ?", [id]) == id)
         #expect(try db.fetchOne(String.self, "SELECT typeof(?) ", [id]) == "blob")
@@ -19,7 +19,7 @@ import TestSupport
     }
 
     /// What SQLite refuses to bind is an error, and not NULL.
-    @Test func whatIsTooLongIsRefused() throws {
+    @Test func valueOverLengthLimitThrows() throws {
         try db.settings.setLimit(.length, to: 100)
         let text = String(repeating: "a", count: 101), bytes = [UInt8](repeating: 1, count: 101)
         let values: [any SQLValueConvertible] = [
@@ -32,7 +32,7 @@ import TestSupport
         }
     }
 
-    @Test func urls() throws {
+    @Test func urlsRoundTripAndInvalidTextThrows() throws {
         let url = try #require(URL(string: "https://example.com/a%20b?c=d#e"))
         #expect(try db.fetchOne(URL.self, "SELECT ?", [url]) == url)
         #expect(try db.fetchOne(String.self, "SELECT ?", [url]) == "https://example.com/a%20b?c=d#e")
@@ -47,7 +47,7 @@ import TestSupport
     enum Level: Int, SQLValueConvertible { case low = 1, high = 10 }
     enum Color: String, SQLValueConvertible { case red, green }
 
-    @Test func rawRepresentables() throws {
+    @Test func rawRepresentablesRoundTrip() throws {
         #expect(try db.fetchOne(Level.self, "SELECT ?", [Level.high]) == .high)
         #expect(try db.fetchOne(Color.self, "SELECT ?", [Color.green]) == .green)
         #expect(try db.fetchOne(Color?.self, "SELECT NULL") == .some(nil))
@@ -70,9 +70,9 @@ import TestSupport
     struct Moment: RawRepresentable, SQLValueConvertible, Equatable { var rawValue: Date }
 
     @Test(arguments: [ValueProfile.standard, ValueProfile(dates: .realSeconds), ValueProfile(dates: .iso8601)])
-    func aFormOfOnesOwnStandsBeforeTheRawValue(profile: ValueProfile) throws {
+    func ownConversionOverridesRawValue(profile: ValueProfile) throws {
         var configuration = DatabaseConfiguration()
-        configuration.values = profile
+        configuration.valueProfile = profile
         let db = try Connection(.memory, configuration: configuration)
         let day = Day(rawValue: Date(timeIntervalSince1970: 86_400 * 7))
         #expect(try db.fetchOne(SQLValue.self, "SELECT \(day)") == .integer(7))
@@ -91,7 +91,7 @@ import TestSupport
         }
     }
 
-    @Test func typesOfTheUser() throws {
+    @Test func customConvertibleTypesRoundTrip() throws {
         #expect(try db.fetchOne(Celsius.self, "SELECT ?", [Celsius(21.5)]) == Celsius(21.5))
         #expect(try db.fetchOne(Double.self, "SELECT \(Celsius(4)) + 1") == 5)
         #expect(throws: DatabaseError.self) { try db.fetchOne(Celsius.self, "SELECT -300.0") }
@@ -99,7 +99,7 @@ import TestSupport
         #expect(rows[0].0 == Celsius(1) && rows[0].1 == nil)
     }
 
-    @Test func illFormedUTF8() throws {
+    @Test func illFormedUTF8Throws() throws {
         let error = #expect(throws: DatabaseError.self) { try db.fetchOne(String.self, "SELECT CAST(x'61ff62' AS TEXT) AS bad") }
         #expect(error?.reason == .typeMismatch && error?.message.contains("UTF-8") == true && error?.message.contains("bad") == true)
         #expect(try db.fetchOne(Data.self, "SELECT CAST(x'61ff62' AS TEXT)") == Data([0x61, 0xff, 0x62]))
@@ -110,8 +110,8 @@ import TestSupport
         }
     }
 
-    @Test func valuesByStorageClass() throws {
-        let row = try #require(try db.fetchOne(RowCopy.self, "SELECT NULL AS n, 1 AS i, 1.5 AS r, 't' AS t, x'62' AS b"))
+    @Test func rowValuesHaveTheirStorageClass() throws {
+        let row = try #require(try db.fetchOne(OwnedRow.self, "SELECT NULL AS n, 1 AS i, 1.5 AS r, 't' AS t, x'62' AS b"))
         #expect(row.values.map(\.storageClass) == [.null, .integer, .real, .text, .blob])
         #expect(row.values == [nil, 1, 1.5, "t", .blob(Data("b".utf8))])
         #expect(row.values[0].isNull && !row.values[1].isNull)
@@ -124,7 +124,7 @@ import TestSupport
         #expect(StorageClass.allCases.map(\.rawValue) == ["null", "integer", "real", "text", "blob"])
     }
 
-    @Test func literals() throws {
+    @Test func sqlValuesAreExpressibleByLiterals() throws {
         let values: [SQLValue] = [nil, true, 5, 2.5, "text"]
         #expect(values == [.null, .integer(1), .integer(5), .real(2.5), .text("text")])
     }

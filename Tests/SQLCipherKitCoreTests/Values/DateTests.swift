@@ -6,7 +6,7 @@ import TestSupport
 @Suite struct DateTests {
     private func connection(_ strategy: DateStrategy) throws -> Connection {
         var configuration = DatabaseConfiguration()
-        configuration.values.dates = strategy
+        configuration.valueProfile.dates = strategy
         return try Connection(.memory, configuration: configuration)
     }
 
@@ -16,7 +16,7 @@ import TestSupport
         (0, "1970-01-01T00:00:00.000Z"), (-0.001, "1969-12-31T23:59:59.999Z"), (951_782_400, "2000-02-29T00:00:00.000Z"),
         (-2_203_891_200, "1900-03-01T00:00:00.000Z"), (-62_167_219_200, "0000-01-01T00:00:00.000Z"),
         (253_402_300_799.999, "9999-12-31T23:59:59.999Z"), (1_795_249_800.25, "2026-11-21T08:30:00.250Z"), (-86_400, "1969-12-31T00:00:00.000Z"),
-    ]) func text(seconds: Double, text: String) throws {
+    ]) func iso8601DatesRoundTrip(seconds: Double, text: String) throws {
         let db = try connection(.iso8601)
         #expect(try db.fetchOne(String.self, "SELECT ?", [date(seconds)]) == text)
         let back = try #require(try db.fetchOne(Date.self, "SELECT ?", [text]))
@@ -26,7 +26,7 @@ import TestSupport
         #expect(unix == seconds.rounded(.down))
     }
 
-    @Test func whatTextCannotHold() throws {
+    @Test func datesBeyondISO8601RangeThrow() throws {
         let db = try connection(.iso8601)
         for seconds in [-62_167_219_201, 253_402_300_800, 1e18, -1e18, .infinity, .nan] {
             let error = #expect(throws: DatabaseError.self) { try db.fetchOne(String.self, "SELECT ?", [date(seconds)]) }
@@ -36,7 +36,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.fetchOne(String.self, "SELECT ?", [date(253_402_300_799.999_9)]) }
     }
 
-    @Test func seconds() throws {
+    @Test func datesRoundTripAsSeconds() throws {
         let real = try connection(.realSeconds), integer = try connection(.integerSeconds)
         for seconds in [0, -0.5, 1.25, -1e12, 1e12, 253_402_300_800] {
             #expect(try real.fetchOne(SQLValue.self, "SELECT ?", [date(seconds)]) == .real(date(seconds).timeIntervalSince1970))
@@ -50,7 +50,7 @@ import TestSupport
     @Test(arguments: [
         DateStrategy.timestamp, .iso8601, .realSeconds, .integerSeconds, .milliseconds, .secondsSince2001, .julianDays,
         .custom(Days.self),
-    ]) func allTextFormsAreRead(_ strategy: DateStrategy) throws {
+    ]) func everyStrategyReadsSQLiteDateText(_ strategy: DateStrategy) throws {
         let db = try connection(strategy)
         for text in [
             "1970-01-02", "1970-01-02 00:00", "1970-01-02T00:00:00", "1970-01-02 00:00:00.000", "1970-01-02T00:00:00Z",
@@ -60,7 +60,7 @@ import TestSupport
     }
 
     /// A form of the caller's own: days, as a blob of their digits, which no other form is.
-    enum Days: DateForm {
+    enum Days: CustomDateStrategy {
         static func stored(_ date: Date) throws(DatabaseError) -> SQLValue {
             guard date.timeIntervalSince1970 >= 0 else { throw .invalidArgument("before 1970") }
             return .blob(Data("\(Int(date.timeIntervalSince1970) / 86400)".utf8))
@@ -71,7 +71,7 @@ import TestSupport
         }
     }
 
-    @Test func whatANumberMeansIsTheStrategys() throws {
+    @Test func numericDatesFollowTheDateStrategy() throws {
         let cases: [(DateStrategy, SQLValue, Double?)] = [
             (.timestamp, 86400, 86400), (.timestamp, 86400.5, 86400.5), (.realSeconds, 86400, 86400), (.integerSeconds, 1.5, 1.5),
             (.milliseconds, 1_795_249_800_250, 1_795_249_800.25), (.milliseconds, -250.0, -0.25),
@@ -83,7 +83,7 @@ import TestSupport
             let db = try connection(strategy)
             let read = try? db.fetchOne(Date.self, "SELECT ?", [value])
             #expect(read == seconds.map(date), "\(strategy) \(value)")
-            #expect(Date(sqlValue: value, in: db.configuration.values) == seconds.map(date), "\(strategy) \(value)")
+            #expect(Date(sqlValue: value, in: db.configuration.valueProfile) == seconds.map(date), "\(strategy) \(value)")
         }
         // SQLite's own functions agree.
         let days = try connection(.julianDays), milliseconds = try connection(.milliseconds)
@@ -97,7 +97,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try own.fetchOne(SQLValue.self, "SELECT ?", [date(-1)]) }
     }
 
-    @Test func theDefaultComparesWithSQLitesOwnTimes() throws {
+    @Test func defaultDatesCompareWithSQLiteDateFunctions() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE t(at TEXT DEFAULT CURRENT_TIMESTAMP)")
         try db.execute("INSERT INTO t DEFAULT VALUES")
@@ -117,8 +117,8 @@ import TestSupport
         }
     }
 
-    @Test func whatReadsANumberKnowsTheConnectionsStrategy() throws {
-        struct Row: SQLRow {
+    @Test func rowsAndFunctionsUseTheConnectionDateStrategy() throws {
+        struct Row: SQLRowConvertible {
             let at: Date
             init(row: borrowing SQLCipherKitCore.Row) throws { at = try row["at"] }
         }
@@ -133,7 +133,7 @@ import TestSupport
             #expect(try db.fetchOne(Row.self, sql)?.at == at)
             #expect(try db.fetchOne((Date, Date?).self, sql)?.1 == at)
             #expect(try db.fetchOne(Wrapped.self, sql) == Wrapped(rawValue: at))
-            let copy = try #require(try db.fetchOne(RowCopy.self, sql))
+            let copy = try #require(try db.fetchOne(OwnedRow.self, sql))
             let copied: (Date, Date?) = (try copy["at"], try copy[1])
             #expect(copied.0 == at && copied.1 == at)
             try db.forEach(sql) { row in
@@ -148,13 +148,13 @@ import TestSupport
     @Test(arguments: [
         "", "now", "1970", "1970-13-01", "1970-02-29", "1900-02-29", "1970-01-01T24:00", "1970-01-01T00:60", "1970-01-01 00:00:60", "1970-1-1",
         "1970-01-01T", "1970-01-01T00:00:00.", "1970-01-01T00:00:00+15:00", "1970-01-01 00:00:00 junk", "+1970-01-01", "1970-01-01\0",
-    ]) func otherTextIsNoDate(_ text: String) throws {
+    ]) func invalidDateTextThrows(_ text: String) throws {
         let db = try connection(.iso8601)
         let error = #expect(throws: DatabaseError.self) { try db.fetchOne(Date.self, "SELECT ?", [text]) }
         #expect(error?.reason == .typeMismatch)
     }
 
-    @Test func everyDayOfFourCenturies() throws {
+    @Test func datesRoundTripOverCenturies() throws {
         let db = try connection(.iso8601)
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(identifier: "UTC"))
@@ -169,7 +169,7 @@ import TestSupport
         }
     }
 
-    @Test func sortingByTextIsSortingByTime() throws {
+    @Test func iso8601TextSortsByTime() throws {
         let db = try connection(.iso8601)
         try db.execute("CREATE TABLE t(d)")
         let dates = [5.5, -1e9, 0, 1e9, -0.25, 2.0].map(date)

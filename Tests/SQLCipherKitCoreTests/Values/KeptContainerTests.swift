@@ -31,7 +31,7 @@ private struct Keeper: Codable {
 @Suite(.serialized) struct KeptContainerTests {
     private struct Other: Codable { var a: Int, b: String }
 
-    @Test func aContainerThatOutlivesItsRowHasNothing() throws {
+    @Test func containerThatOutlivesItsRowThrows() throws {
         for _ in 0..<2 {
             do {
                 let db = try Connection(.memory)

@@ -16,12 +16,12 @@ import TestSupport
         #expect(error?.reason == .typeMismatch)
         // The slow way through SQLValue says the same.
         #expect(throws: DatabaseError.self) {
-            let row = try db.fetchOne(RowCopy.self, sql)
+            let row = try db.fetchOne(OwnedRow.self, sql)
             let _: T? = try row.map { row throws(DatabaseError) in try row[0] }
         }
     }
 
-    @Test func integersOfAllWidths() throws {
+    @Test func integersOfAllWidthsRoundTrip() throws {
         func check<I: FixedWidthInteger & SQLValueConvertible>(_ type: I.Type) throws {
             for value in [I.min, I.max, 0, 1] where Int64(exactly: value) != nil {
                 #expect(try back(value) == value)
@@ -40,7 +40,7 @@ import TestSupport
         try check(UInt64.self)
     }
 
-    @Test func outOfRange() throws {
+    @Test func outOfRangeIntegersThrow() throws {
         expectMismatch(UInt8.self, "SELECT 256")
         expectMismatch(UInt8.self, "SELECT -1")
         expectMismatch(Int8.self, "SELECT -129")
@@ -54,7 +54,7 @@ import TestSupport
         #expect(try back(UInt64(Int64.max)) == UInt64(Int64.max))
     }
 
-    @Test func integersFromReals() throws {
+    @Test func realsReadAsIntegersOnlyWhenExact() throws {
         expectMismatch(Int.self, "SELECT 3.5")
         expectMismatch(Int.self, "SELECT 1e300")
         expectMismatch(Int.self, "SELECT 9e999")
@@ -68,7 +68,7 @@ import TestSupport
         expectMismatch(Int.self, "SELECT x'33'")
     }
 
-    @Test func booleans() throws {
+    @Test func booleansReadOnlyZeroAndOne() throws {
         #expect(try back(true) == true)
         #expect(try back(false) == false)
         expectMismatch(Bool.self, "SELECT 2")
@@ -77,7 +77,7 @@ import TestSupport
         expectMismatch(Bool.self, "SELECT 'true'")
     }
 
-    @Test func floatingPoint() throws {
+    @Test func doublesRoundTripAndInexactIntegersThrow() throws {
         for value in [0, -0.0, 1.5, .infinity, -.infinity, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .pi, 0x1p63] {
             let got = try #require(try back(value))
             #expect(got == value && got.sign == value.sign)
@@ -99,7 +99,7 @@ import TestSupport
         #expect(try db.fetchOne(Double.self, "SELECT -9223372036854775808") == -0x1p63)
     }
 
-    @Test func decimals() throws {
+    @Test func decimalsRoundTripOrThrow() throws {
         for (text, form) in [
             ("0", "integer"), ("-1", "integer"), ("1.50", "real"), ("0.1", "real"), ("-99999999999999.9", "real"),
             ("9223372036854775807", "integer"), ("1000000000000000000000000000000000000", "real"), ("0.00000000000000001", "real"),
@@ -118,7 +118,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try back(Decimal.nan) }
     }
 
-    @Test func optionalsAndNull() throws {
+    @Test func nullReadsOnlyAsOptional() throws {
         #expect(try db.fetchOne(Int?.self, "SELECT NULL") == .some(nil))
         #expect(try db.fetchOne(Int?.self, "SELECT 1") == .some(1))
         let error = #expect(throws: DatabaseError.self) { try db.fetchAll(Int.self, "SELECT NULL AS empty") }

@@ -35,7 +35,7 @@ import TestSupport
         id: 1, title: "Plan\0B", stars: nil, kind: .fancy, data: Data([0, 1]), uuid: UUID(), made: Date(timeIntervalSince1970: 1.25),
         url: URL(fileURLWithPath: "/a b"), tags: ["x", "é"], address: Address(city: "Rom", zip: [1, 2]), small: 200, isOpen: true)
 
-    @Test func allKindsThereAndBack() throws {
+    @Test func codableRecordWithAllColumnTypesRoundTrips() throws {
         try db.insert(note, into: "note")
         let stored: [(SQLValue, SQLValue)] = try db.fetchAll("SELECT kind, tags FROM note")
         #expect(stored[0] == (.text("fancy"), .text(#"["x","é"]"#)))
@@ -57,7 +57,7 @@ import TestSupport
 
     struct Pair: Codable, Equatable { var a: Int; var b: String? }
 
-    @Test func columnsInAnyOrderAndMore() throws {
+    @Test func rowDecodesColumnsInAnyOrder() throws {
         #expect(try db.fetchAll(Pair.self, "SELECT 'x' AS b, 5 AS more, 1 AS a UNION ALL SELECT NULL, 6, 2") == [.init(a: 1, b: "x"), .init(a: 2, b: nil)])
         #expect(try db.fetchAll(Pair.self, "SELECT 3 AS A") == [.init(a: 3, b: nil)])
         let missing = #expect(throws: DatabaseError.self) { try db.fetchAll(Pair.self, "SELECT 'x' AS b") }
@@ -69,7 +69,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.fetchAll(Pair.self, "SELECT 3.5 AS a") }
     }
 
-    @Test func theShapeOfAStatementMayChange() throws {
+    @Test func rowDecodingFollowsSchemaChange() throws {
         try db.execute("CREATE TABLE t(a, b)")
         try db.execute("INSERT INTO t VALUES (1, 'x')")
         #expect(try db.fetchAll(Pair.self, "SELECT * FROM t") == [.init(a: 1, b: "x")])
@@ -79,7 +79,7 @@ import TestSupport
         #expect(try db.fetchAll(Pair.self, "SELECT * FROM t") == [.init(a: 2, b: "y")])
     }
 
-    @Test func singleValuesDictionariesAndKeysOfOtherKinds() throws {
+    @Test func rowDecodesSingleValuesAndDictionaries() throws {
         #expect(try db.fetchAll(Kind.self, "SELECT 'plain'") == [.plain])
         #expect(try db.fetchAll([String: Int].self, "SELECT 1 AS x, 2 AS y UNION ALL SELECT 3, 4") == [["x": 1, "y": 2], ["x": 3, "y": 4]])
         #expect(throws: (any Error).self) { try db.fetchAll(Kind.self, "SELECT 'unknown'") }
@@ -124,7 +124,7 @@ import TestSupport
         }
     }
 
-    @Test func aSuperclassSharesTheRow() throws {
+    @Test func superclassDecodesFromTheSameRow() throws {
         try db.execute("CREATE TABLE t(a, b)")
         let value = Derived()
         for i in 1...3 {
@@ -137,7 +137,7 @@ import TestSupport
     }
 
     /// A decoder that is kept reads nothing once its row is gone.
-    @Test func aDecoderIsNotForKeeping() throws {
+    @Test func decoderKeptBeyondItsRowThrows() throws {
         final class Thief: Decodable {
             nonisolated(unsafe) static var stolen: (any Decoder)?
             nonisolated(unsafe) static var container: KeyedDecodingContainer<Kind.Key>?
@@ -160,7 +160,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try decoder.unkeyedContainer() }
     }
 
-    @Test func errorsOfTheTypeItself() throws {
+    @Test func rowDecodingErrorsReachTheCaller() throws {
         struct Refusal: Error {}
         struct Picky: Decodable { init(from decoder: any Decoder) throws { throw Refusal() } }
         #expect(throws: Refusal.self) { try db.fetchAll(Picky.self, "SELECT 1") }

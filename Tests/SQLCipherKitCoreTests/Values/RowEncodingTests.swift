@@ -17,7 +17,7 @@ import TestSupport
         try db.execute("CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size REAL, state DEFAULT 'new')")
     }
 
-    @Test func inserting() throws {
+    @Test func encodableRecordsAreInserted() throws {
         for i in 0..<50 { try db.insert(Item(id: i % 3 == 0 ? 1000 + i : nil, name: "n\(i)", size: i % 2 == 0 ? Double(i) : nil), into: "item") }
         let items = try db.fetchAll(Item.self, "SELECT * FROM item ORDER BY rowid")
         #expect(items.count == 50)
@@ -31,14 +31,14 @@ import TestSupport
         #expect(try db.fetchOne(Double?.self, "SELECT size FROM filled") == .some(nil))
     }
 
-    @Test func theSQLIsPreparedOnce() throws {
+    @Test func insertSQLNamesTheEncodedColumns() throws {
         var statements: [String] = []
         try db.addTraceHook { if $0.kind == .started { statements.append($0.sql) } }
         for i in 0..<3 { try db.insert(Item(id: nil, name: "\(i)", size: nil), into: "item") }
         #expect(statements == Array(repeating: #"INSERT INTO "item"("id", "name", "size") VALUES (?, ?, ?)"#, count: 3))
     }
 
-    @Test func conflicts() throws {
+    @Test func insertFollowsItsConflictResolution() throws {
         let item = Item(id: 1, name: "a", size: 1)
         try db.insert(item, into: "item")
         let error = #expect(throws: DatabaseError.self) { try db.insert(item, into: "item") }
@@ -52,7 +52,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM item") == 2)
     }
 
-    @Test func namesAreQuotedAndSchemasFound() throws {
+    @Test func insertQuotesTableAndSchemaNames() throws {
         try db.attach(.memory, as: "o\"ther", key: .plaintext)
         try db.execute("CREATE TABLE \(identifier: "o\"ther").\(identifier: "a table")(name, size, id)")
         try db.insert(Item(id: 5, name: "x", size: nil), into: "a table", in: db.schema("o\"ther"))
@@ -61,7 +61,7 @@ import TestSupport
     }
 
     /// Otherwise what is written to the container would be lost.
-    @Test func nestedContainersAreRefused() throws {
+    @Test func nestedContainerInRowEncodingThrows() throws {
         struct Nested: Encodable {
             enum Key: CodingKey { case name, size }
             let encodeInside: @Sendable (inout KeyedEncodingContainer<Key>) throws -> Void
@@ -96,7 +96,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM item") == 0)
     }
 
-    @Test func aTypeThatEncodesNothingIsNull() throws {
+    @Test func encodedNilIsStoredAsNull() throws {
         struct Nothing: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.singleValueContainer()
@@ -109,7 +109,7 @@ import TestSupport
     }
 
     /// A record that leaves a key out altogether gets the column's default.
-    @Test func otherKeysFromRecordToRecord() throws {
+    @Test func omittedKeysTakeColumnDefaults() throws {
         struct Loose: Encodable {
             var values: [(String, String)]
             struct Key: CodingKey {
@@ -137,7 +137,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.insert(5, into: "item") }
     }
 
-    @Test func namedParameters() throws {
+    @Test func encodableArgumentsBindByName() throws {
         let item = Item(id: 7, name: "a", size: nil)
         try db.insert(item, into: "item")
         try db.execute("UPDATE item SET name = :name || '!', size = :size WHERE id = :id", StatementArguments(encoding: Item(id: 7, name: "b", size: 2)))
@@ -147,7 +147,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try StatementArguments(encoding: 5) }
     }
 
-    @Test func valuesThatCannotBeStored() throws {
+    @Test func insertingNaNOrOversizedIntegerThrows() throws {
         struct Number: Codable { var name: String; var size: Double; var id: UInt64 }
         #expect(throws: DatabaseError.self) { try db.insert(Number(name: "a", size: .nan, id: 1), into: "item") }
         try db.insert(Number(name: "a", size: 1, id: 1), into: "item")
@@ -159,10 +159,10 @@ import TestSupport
         #expect(try db.fetchAll(Double.self, "SELECT size FROM item ORDER BY id") == [1, -.infinity])
     }
 
-    @Test func datesFollowTheConnection() throws {
+    @Test func encodedDatesFollowTheConnectionStrategy() throws {
         struct Event: Codable, Equatable { var at: Date }
         var configuration = DatabaseConfiguration()
-        configuration.values.dates = .realSeconds
+        configuration.valueProfile.dates = .realSeconds
         let other = try Connection(.memory, configuration: configuration)
         try other.execute("CREATE TABLE event(at)")
         for _ in 0..<2 { try other.insert(Event(at: Date(timeIntervalSince1970: 0.5)), into: "event") }
@@ -170,7 +170,7 @@ import TestSupport
         #expect(try other.fetchAll(Event.self, "SELECT at FROM event").map(\.at.timeIntervalSince1970) == [0.5, 0.5])
     }
 
-    @Test func closedConnections() throws {
+    @Test func insertOnClosedConnectionThrows() throws {
         try db.insert(Item(id: 1, name: "a", size: nil), into: "item")
         db.close()
         let error = #expect(throws: DatabaseError.self) { try db.insert(Item(id: 2, name: "b", size: nil), into: "item") }

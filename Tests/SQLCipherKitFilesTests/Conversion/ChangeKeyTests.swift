@@ -23,7 +23,7 @@ import TestSupport
         return db
     }
 
-    private func count(_ key: Encryption, at path: String? = nil) -> Int? {
+    private func count(_ key: DatabaseKey, at path: String? = nil) -> Int? {
         guard let db = try? Connection(.file(path ?? self.path), key: key.quick),
             (try? db.fetchOne(String.self, "PRAGMA integrity_check")) == "ok",
             (try? db.fetchAll(String.self, "PRAGMA cipher_integrity_check")) == []
@@ -31,14 +31,14 @@ import TestSupport
         return try? db.fetchOne(Int.self, "SELECT count(*) FROM t")
     }
 
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func fromEachKindToEachKind(mode: DatabaseConfiguration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func changeKeyConvertsBetweenPassphrasesAndRawKeys(mode: DatabaseConfiguration.JournalMode) throws {
         let db = try make(mode)
         let salt = [UInt8](repeating: 9, count: 16)
         let keys = [
-            try Encryption.raw([UInt8](repeating: 1, count: 32)), try .raw([UInt8](repeating: 2, count: 32), salt: salt),
+            try DatabaseKey.raw([UInt8](repeating: 1, count: 32)), try .raw([UInt8](repeating: 2, count: 32), salt: salt),
             try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"), try .passphrase("new"),
         ]
-        var old = try Encryption.passphrase("old")
+        var old = try DatabaseKey.passphrase("old")
         var rows = 200
         for key in keys {
             try db.changeKey(to: key)
@@ -54,7 +54,7 @@ import TestSupport
 
     /// While a key is changed or content erased, each commit waits for the disk; then commits wait as before.
     @Test(arguments: DatabaseConfiguration.Durability.allCases, [DatabaseConfiguration.JournalMode.delete, .wal, .off])
-    func durabilityStays(_ durability: DatabaseConfiguration.Durability, _ mode: DatabaseConfiguration.JournalMode) throws {
+    func changeKeyAndEraseKeepDurability(_ durability: DatabaseConfiguration.Durability, _ mode: DatabaseConfiguration.JournalMode) throws {
         var configuration = DatabaseConfiguration()
         (configuration.durability, configuration.journalMode) = (durability, mode)
         let db = try Connection(.file(path), key: .passphrase("old").quick, configuration: configuration)
@@ -62,16 +62,16 @@ import TestSupport
         let before = try db.main.synchronous
         try db.changeKey(to: .passphrase("new").quick)
         #expect(try db.main.synchronous == before)
-        try db.main.erase()
+        try db.main.eraseDeletedContent()
         #expect(try db.main.synchronous == before)
     }
 
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func byANewFile(mode: DatabaseConfiguration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func changeKeyByNewFileReplacesTheSalt(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode).close()
         let salt = [UInt8](repeating: 9, count: 16)
-        var old = try Encryption.passphrase("old")
+        var old = try DatabaseKey.passphrase("old")
         let before = try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)
-        for key in [try Encryption.passphrase("new"), try .raw([UInt8](repeating: 1, count: 32), salt: salt), try .passphrase("x'2d'")] {
+        for key in [try DatabaseKey.passphrase("new"), try .raw([UInt8](repeating: 1, count: 32), salt: salt), try .passphrase("x'2d'")] {
             let db = try Connection(.file(path), key: old.quick)
             try db.changeKey(to: key, mode: .newFile)
             #expect(!db.isOpen)
@@ -84,7 +84,7 @@ import TestSupport
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16) != before)
     }
 
-    @Test func anAttachedDatabaseByANewFile() throws {
+    @Test func changeKeyByNewFileWorksOnAttachedDatabase() throws {
         let db = try make()
         let other = folder.path("b.db")
         try db.attach(.file(other), as: "b", key: .passphrase("b", cipher: .quick))
@@ -97,13 +97,13 @@ import TestSupport
 
     /// No file beside the database keeps pages under the former key, and the mode is the one that was chosen.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .truncate, .persist], Schema.KeyChangeMode.allCases)
-    func theJournalOfTheFormerKeyGoes(mode: DatabaseConfiguration.JournalMode, way: Schema.KeyChangeMode) throws {
+    func changeKeyRemovesTheOldRollbackJournal(mode: DatabaseConfiguration.JournalMode, way: Schema.KeyChangeMode) throws {
         let db = try make(mode)
         try db.execute("UPDATE t SET x = x || '.'")
         let journal = path + "-journal"
         func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: journal)[.size] as? Int) ?? 0 }
         #expect((size() > 0) == (mode == .persist))
-        let newKey = try Encryption.passphrase("new").quick
+        let newKey = try DatabaseKey.passphrase("new").quick
         try db.changeKey(to: newKey, mode: way)
         #expect(size() == 0)
         // A new file closes the connection.
@@ -113,19 +113,19 @@ import TestSupport
     }
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal, .off, .memory, .persist], Schema.KeyChangeMode.allCases)
-    func progressComesAndCancels(mode: DatabaseConfiguration.JournalMode, way: Schema.KeyChangeMode) throws {
+    func changeKeyReportsProgressAndCancels(mode: DatabaseConfiguration.JournalMode, way: Schema.KeyChangeMode) throws {
         struct Cancelled: Error {}
         let db = try make(mode, rows: 3000)
-        let newKey = try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
+        let newKey = try DatabaseKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16))
         for limit in [1, 3, Int.max] {
-            var seen: [RewriteProgress] = []
+            var seen: [DatabaseProgress] = []
             #expect(throws: Cancelled.self) {
                 try db.changeKey(to: newKey, mode: way) { progress in
                     seen.append(progress)
-                    if seen.count == limit || progress.fraction == 1 { throw Cancelled() }
+                    if seen.count == limit || progress.fractionCompleted == 1 { throw Cancelled() }
                 }
             }
-            if limit == .max { #expect(seen.count > 4 && seen.map(\.fraction) == seen.map(\.fraction).sorted() && seen.last?.fraction == 1) }
+            if limit == .max { #expect(seen.count > 4 && seen.map(\.fractionCompleted) == seen.map(\.fractionCompleted).sorted() && seen.last?.fractionCompleted == 1) }
             // The connection goes on with the old key, and so does the file, which still has its salt.
             try db.execute("INSERT INTO t VALUES ('after')")
             #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == mode.rawValue)
@@ -133,12 +133,12 @@ import TestSupport
         #expect(count(try .passphrase("old")) == 3003)
         #expect(count(newKey) == nil)
         var last = 0.0
-        try db.changeKey(to: newKey, mode: way) { last = $0.fraction }
+        try db.changeKey(to: newKey, mode: way) { last = $0.fractionCompleted }
         #expect(last == 1)
         #expect(count(newKey) == 3003)
     }
 
-    @Test func aNamedSchema() throws {
+    @Test func changeKeyWorksOnNamedSchema() throws {
         let db = try make()
         let other = folder.path("b.db")
         try db.attach(.file(other), as: "b \"c\"", key: .passphrase("b", cipher: .quick))
@@ -159,7 +159,7 @@ import TestSupport
 
     // MARK: Refused, with the old key still working
 
-    @Test func insideATransaction() throws {
+    @Test func changeKeyInTransactionThrows() throws {
         let db = try make()
         try db.begin()
         try db.execute("INSERT INTO t VALUES ('uncommitted')")
@@ -170,7 +170,7 @@ import TestSupport
         #expect(count(try .passphrase("old")) == 200)
     }
 
-    @Test func whileACursorIsOpen() throws {
+    @Test func changeKeyWithOpenCursorThrows() throws {
         let db = try make()
         let cursor = try db.cursor(String.self, "SELECT x FROM t")
         _ = try cursor.next()
@@ -180,7 +180,7 @@ import TestSupport
         #expect(count(try .passphrase("old")) == 200)
     }
 
-    @Test func readOnlyAndPlaintext() throws {
+    @Test func changeKeyOfReadOnlyOrPlaintextDatabaseThrows() throws {
         _ = try make()
         var readOnly = DatabaseConfiguration()
         readOnly.access = .readOnly
@@ -194,7 +194,7 @@ import TestSupport
         #expect(try Connection(.file(folder.path("p.db"))).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
     }
 
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func whileAnotherConnectionHoldsALock(mode: DatabaseConfiguration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func changeKeyOfLockedDatabaseThrowsBusy(mode: DatabaseConfiguration.JournalMode) throws {
         let db = try make(mode)
         for lock in ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE"] {
             let other = try Connection(.file(path), key: .passphrase("old").quick)
@@ -217,7 +217,7 @@ import TestSupport
 
     /// The disk is full in the middle of the rewrite, at several points. The engine's own rekey would go on with the new key
     /// and destroy the database with the next write.
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aFullDisk(mode: DatabaseConfiguration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func fullDiskDuringChangeKeyLeavesOneKey(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode, rows: 2000).close()
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -238,7 +238,7 @@ import TestSupport
 
     /// A process that dies at any moment leaves a file that opens with exactly one of the two keys, whole.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], ["inPlace", "newFile"])
-    func aKill(mode: DatabaseConfiguration.JournalMode, way: String) throws {
+    func killDuringChangeKeyLeavesOneKey(mode: DatabaseConfiguration.JournalMode, way: String) throws {
         try make(mode, rows: 3000).close()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let program = try BuildProducts.executable("FaultDriver")
@@ -254,7 +254,7 @@ import TestSupport
             // At other times with a key that brings a salt of its own, which must not be in what a journal restores.
             let salted = moment / 5 % 2 == 1
             let newKey = salted
-                ? try Encryption.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16)) : try .passphrase("new")
+                ? try DatabaseKey.raw([UInt8](repeating: 1, count: 32), salt: [UInt8](repeating: 2, count: 16)) : try .passphrase("new")
             let driver = try Command(program, ["rekey", path, "old", "new", way] + (salted ? ["salted"] : []))
             try driver.waitForOutput("ready")
             Thread.sleep(forTimeInterval: Double(moment) / 20 * Double(duration.components.attoseconds) / 1e18 * 1.2)
@@ -270,7 +270,7 @@ import TestSupport
     /// The journal must restore the old salt: with the engine's own rekey, a raw key with a salt of its own puts that one into
     /// the journal, and the passphrase is lost.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal, .off, .memory])
-    func aKillWhenTheFileIsHalfRewritten(mode: DatabaseConfiguration.JournalMode) throws {
+    func killHalfwayThroughRewriteKeepsTheOldKey(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode, rows: 3000).close()
         // The modes that keep no journal on the disk are the connection's, and are replaced for the while.
         let journal = mode == .off || mode == .memory ? ["journal-\(mode.rawValue)"] : []

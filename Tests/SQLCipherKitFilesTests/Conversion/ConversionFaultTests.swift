@@ -32,7 +32,7 @@ import TestSupport
     private static let directions = [("-", "new"), ("old", "-"), ("old", "new")]
 
     @Test(arguments: directions, [DatabaseConfiguration.JournalMode.delete, .wal])
-    func aFullDisk(keys: (String, String), mode: DatabaseConfiguration.JournalMode) throws {
+    func fullDiskDuringConversionLeavesWholeFile(keys: (String, String), mode: DatabaseConfiguration.JournalMode) throws {
         try make(keys.0, mode, rows: 2000)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         var failures = 0
@@ -50,7 +50,7 @@ import TestSupport
     }
 
     @Test(arguments: directions, [DatabaseConfiguration.JournalMode.delete, .wal])
-    func aKill(keys: (String, String), mode: DatabaseConfiguration.JournalMode) throws {
+    func killDuringConversionLeavesWholeFile(keys: (String, String), mode: DatabaseConfiguration.JournalMode) throws {
         try make(keys.0, mode, rows: 3000)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let program = try BuildProducts.executable("FaultDriver")

@@ -11,13 +11,13 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func open(_ encryption: Encryption) throws -> Connection {
+    private func open(_ encryption: DatabaseKey) throws -> Connection {
         var configuration = DatabaseConfiguration()
         configuration.enforcesForeignKeys = false
         return try Connection(.file(path), key: encryption, configuration: configuration)
     }
 
-    private static func encryptions() throws -> [Encryption] {
+    private static func encryptions() throws -> [DatabaseKey] {
         var wide = CipherConfiguration.quick
         wide.pageSize = 16384
         wide.hmacAlgorithm = .sha256
@@ -36,7 +36,7 @@ import TestSupport
 
     /// From each to the next; the content never changes.
     @Test(arguments: LongTests.sample(2, of: (0...2).flatMap { [(DatabaseConfiguration.JournalMode.delete, $0), (.wal, $0)] }))
-    func everythingIsKept(mode: DatabaseConfiguration.JournalMode, autoVacuum: Int) throws {
+    func conversionKeepsContentSchemaAndSettings(mode: DatabaseConfiguration.JournalMode, autoVacuum: Int) throws {
         let encryptions = try Self.encryptions()
         var summary: [String] = []
         do {
@@ -78,8 +78,8 @@ import TestSupport
         }
     }
 
-    @Test func thePageSizeIsKeptUnlessToldOtherwise() throws {
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+    @Test func conversionKeepsThePageSizeByDefault() throws {
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         let db = try Connection(.file(path))
         try db.execute(SQLScript("PRAGMA page_size = 8192; VACUUM; CREATE TABLE t(x)"))
         db.close()
@@ -101,17 +101,17 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [1, 2, 3, 4], [1024, 4096, 8192]) func earlierVersionsAreMigrated(version: Int, pageSize: Int) throws {
+    @Test(arguments: [1, 2, 3, 4], [1024, 4096, 8192]) func migrationUpgradesEverySQLCipherVersion(version: Int, pageSize: Int) throws {
         let ciphers = [CipherConfiguration.sqlCipher1, .sqlCipher2, .sqlCipher3, .sqlCipher4]
         var cipher = ciphers[version - 1]
         cipher.pageSize = pageSize
-        var key = try Encryption.passphrase("old")
+        var key = try DatabaseKey.passphrase("old")
         try RichDatabase.fill(Connection(.file(path), key: key.with(cipher: cipher)), rows: 50)
         let refused = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: .passphrase("other")) }
         #expect(refused?.reason == .wrongKeyOrNotADatabase)
         if version == 1 {
             let bare = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: key) }
-            #expect(bare?.reason == .notAuthenticated)
+            #expect(bare?.reason == .missingHMAC)
             #expect(try DatabaseConverter.migrate(fileAt: path, key: key, acceptingUnauthenticated: true) == nil)
         } else {
             #expect(try DatabaseConverter.migrate(fileAt: path, key: key) == version)
@@ -122,39 +122,39 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM pair") == 50)
     }
 
-    @Test func progressComesAndCancels() throws {
+    @Test func conversionReportsProgressAndCancels() throws {
         struct Cancelled: Error {}
         do {
             let db = try Connection(.file(path))
             try db.execute("CREATE TABLE t AS WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i, hex(randomblob(100)) AS x FROM n")
         }
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         for limit in [1, 5, Int.max] {
-            var seen: [RewriteProgress] = []
+            var seen: [DatabaseProgress] = []
             do {
                 try DatabaseConverter.encrypt(fileAt: path, key: key) { progress in
                     seen.append(progress)
-                    if seen.count == limit || (limit == .max && progress.fraction == 1) { throw Cancelled() }
+                    if seen.count == limit || (limit == .max && progress.fractionCompleted == 1) { throw Cancelled() }
                 }
                 Issue.record("not cancelled")
             } catch is Cancelled {}
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
             #expect(try folder.names() == ["a.db"])
             if limit == .max {
-                #expect(seen.count > 10 && seen.dropLast().map(\.done) == seen.dropLast().map(\.done).sorted())
-                #expect(seen.contains { $0.fraction > 0.2 && $0.fraction < 0.8 })
+                #expect(seen.count > 10 && seen.dropLast().map(\.completed) == seen.dropLast().map(\.completed).sorted())
+                #expect(seen.contains { $0.fractionCompleted > 0.2 && $0.fractionCompleted < 0.8 })
             }
         }
         var last = 0.0
-        try DatabaseConverter.encrypt(fileAt: path, key: key) { last = $0.fraction }
+        try DatabaseConverter.encrypt(fileAt: path, key: key) { last = $0.fractionCompleted }
         #expect(last == 1)
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 30000)
     }
 
-    @Test func aSchemaThatNeedsACollation() throws {
+    @Test func conversionUsesCollationsOfPrepareClosure() throws {
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { db in
+        configuration.prepareDatabase = { db in
             try db.register(.collation("REVERSED") { a, b in
                 a == b ? .orderedSame : a < b ? .orderedDescending : .orderedAscending
             })
@@ -165,7 +165,7 @@ import TestSupport
             let db = try Connection(.file(path), configuration: configuration)
             try db.execute(SQLScript("CREATE TABLE t(x TEXT PRIMARY KEY COLLATE reversed) WITHOUT ROWID; INSERT INTO t VALUES ('a'), ('c'), ('b')"))
         }
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         #expect(throws: DatabaseError.self) { try DatabaseConverter.encrypt(fileAt: path, key: key) }
         #expect(try folder.names() == ["a.db"])
         try DatabaseConverter.encrypt(fileAt: path, key: key, configuration: configuration)
@@ -176,7 +176,7 @@ import TestSupport
     }
 
     /// A journal that an older connection kept, an unfinished new file and even a planted link are no obstacle.
-    @Test func whatLiesBesideTheFile() throws {
+    @Test func conversionIgnoresLeftoverFilesAndLinks() throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = .persist
         do {
@@ -187,7 +187,7 @@ import TestSupport
         let other = folder.path("other"), new = path + "-sqlcipherkit-new"
         try Data("precious".utf8).write(to: URL(fileURLWithPath: other))
         try FileManager.default.createSymbolicLink(atPath: new, withDestinationPath: other)
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         try DatabaseConverter.encrypt(fileAt: path, key: key)
         #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == Data("precious".utf8))
         #expect(try folder.names() == ["a.db", "other"])
@@ -198,8 +198,8 @@ import TestSupport
     }
 
     /// Another process commits all the while: what it was told is committed is in the new file.
-    @Test func noCommitOfAnotherProcessIsLost() throws {
-        let key = try Encryption.passphrase("k")
+    @Test func conversionLosesNoCommitOfAnotherProcess() throws {
+        let key = try DatabaseKey.passphrase("k")
         try Connection(.file(path), key: key.quick).execute("CREATE TABLE t(x INTEGER)")
         let writer = try Command(try BuildProducts.executable("FaultDriver"), ["append", path, "k"])
         try writer.waitForOutput("20\n")
@@ -212,11 +212,11 @@ import TestSupport
         #expect(committed.allSatisfy { there.contains($0) }, "\(committed.count) committed, \(there.count) there")
     }
 
-    @Test func aLinkIsFollowed() throws {
+    @Test func conversionFollowsSymbolicLinks() throws {
         try Connection(.file(path)).execute("CREATE TABLE t AS SELECT 1 AS x")
         let link = folder.path("link.db")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         try DatabaseConverter.encrypt(fileAt: link, key: key)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT x FROM t") == 1)
@@ -224,8 +224,8 @@ import TestSupport
 
     /// Constraints that were added to a table with rows, by `writable_schema` as SQLite's documentation of ALTER TABLE shows: what
     /// is there stays, in every kind of copy.
-    @Test func rowsThatViolateConstraints() throws {
-        let key = try Encryption.passphrase("k", cipher: .quick), backup = folder.path("b.db")
+    @Test func copiesKeepRowsThatViolateConstraints() throws {
+        let key = try DatabaseKey.passphrase("k", cipher: .quick), backup = folder.path("b.db")
         do {
             let db = try Connection(.file(path))
             try db.execute(SQLScript("""
@@ -239,7 +239,7 @@ import TestSupport
                 UPDATE sqlite_schema SET sql = 'CREATE TABLE w(k TEXT PRIMARY KEY, v NOT NULL CHECK (v > 0)) WITHOUT ROWID' WHERE name = 'w';
                 """))
         }
-        func contents(_ key: Encryption, _ path: String? = nil) throws -> [[SQLValue]] {
+        func contents(_ key: DatabaseKey, _ path: String? = nil) throws -> [[SQLValue]] {
             let db = try Connection(.file(path ?? self.path), key: key)
             let rows: [(SQLValue, SQLValue, SQLValue)] = try db.fetchAll("SELECT id, a, b FROM t UNION ALL SELECT 0, k, v FROM w")
             #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO t(a, b) VALUES (-1, 'z')") }
@@ -253,7 +253,7 @@ import TestSupport
         #expect(try contents(.plaintext) == expected)
         try DatabaseConverter.encrypt(fileAt: path, key: key)
         #expect(try contents(key) == expected)
-        let new = try Encryption.passphrase("new", cipher: .quick)
+        let new = try DatabaseKey.passphrase("new", cipher: .quick)
         try Connection(.file(path), key: key).changeKey(to: new, mode: .newFile)
         #expect(try contents(new) == expected)
         for options in [Schema.BackupOptions(), .compact] {
@@ -273,8 +273,8 @@ import TestSupport
 
     // MARK: Refused, the file as it was
 
-    @Test func whatCannotBeConverted() throws {
-        let key = try Encryption.passphrase("k")
+    @Test func failedConversionKeepsTheFile() throws {
+        let key = try DatabaseKey.passphrase("k")
         try Connection(.file(path), key: key.quick).execute("CREATE TABLE t(x)")
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         var impossible = CipherConfiguration()
@@ -297,8 +297,8 @@ import TestSupport
     }
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], ["BEGIN; SELECT * FROM t", "BEGIN IMMEDIATE; INSERT INTO t VALUES (2)"])
-    func whileAnotherConnectionIsAtWork(mode: DatabaseConfiguration.JournalMode, lock: String) throws {
-        let key = try Encryption.passphrase("k")
+    func conversionOfLockedDatabaseThrowsBusy(mode: DatabaseConfiguration.JournalMode, lock: String) throws {
+        let key = try DatabaseKey.passphrase("k")
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         configuration.busyTimeout = .milliseconds(50)
@@ -318,7 +318,7 @@ import TestSupport
     }
 
     /// A connection that only waited must not bring the old file's world into the new one.
-    @Test func aWaitingConnectionCannotWriteToTheOldFile() throws {
+    @Test func writeAfterConversionThrowsDatabaseReplaced() throws {
         let other = try Connection(.file(path))
         try other.execute("CREATE TABLE t(x)")
         try DatabaseConverter.encrypt(fileAt: path, key: .raw([UInt8](repeating: 1, count: 32)))
@@ -329,13 +329,13 @@ import TestSupport
         #expect(late != nil)
     }
 
-    @Test func aCompactBackupOfUncommittedRows() throws {
+    @Test func compactBackupIncludesUncommittedRows() throws {
         struct Cancelled: Error {}
         let db = try Connection(.memory)
         try db.attach(.file(path), as: "a b", key: .passphrase("k", cipher: .quick))
         try db.execute("CREATE TABLE \(identifier: "a b").t(x)")
         let new = folder.path("new.db")
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         try db.transaction { db in
             for number in 0..<2000 { try db.execute("INSERT INTO \(identifier: "a b").t(rowid, x) VALUES (\(number * 3), \("row \(number)"))") }
             #expect(throws: Cancelled.self) { try db.schema("a b").backup(toFileAt: new, key: .plaintext) { _ in throw Cancelled() } }

@@ -14,7 +14,7 @@ import TestSupport
         "slots-rotate-in-place", "import,import-new,import-mirror",
     ]
 
-    @Test(arguments: scenarios) func afterAPowerCut(scenarios: String) throws {
+    @Test(arguments: scenarios) func crashStatesLeaveWholeDatabases(scenarios: String) throws {
         let outcome = try Command.run(
             BuildProducts.executable("CrashStates"),
             ["--scenario", scenarios] + (LongTests.areOn ? [] : ["--sample", "6", "--seed", "\(Seed.value)"]))

@@ -16,7 +16,7 @@ import TestSupport
         "shared store", "synchronising", "replica", "replica, restoring",
     ]
 
-    @Test(arguments: LongTests.sample(2, of: scenarios)) func aFault(scenario: String) throws {
+    @Test(arguments: LongTests.sample(2, of: scenarios)) func injectedFaultsLeaveWholeFiles(scenario: String) throws {
         let kinds: [(String, Int)] = [
             ("memory", 10), ("open", 2), ("read", 5), ("write", 4), ("sync", 2), ("truncate", 1), ("rename", 2), ("unlink", 2),
             ("stat", 2), ("full", 3), ("descriptors", 2),
@@ -41,7 +41,7 @@ import TestSupport
     /// What Vendor/patches/06-file-errors is for: a lock that is refused once is asked for again, and one that cannot be lowered,
     /// or a folder that cannot be flushed, does not undo a commit.
     @Test(arguments: [("lock", "once"), ("lock", "forGood"), ("sync", "once"), ("read", "once")])
-    func aCommit(kind: String, length: String) throws {
+    func lockAndSyncFaultsDoNotUndoCommits(kind: String, length: String) throws {
         let folder = try TemporaryFolder()
         let outcome = try Command.run(
             BuildProducts.executable("FaultDriver"), ["faults", folder.url.path, "write", kind, length, "100"],
@@ -52,7 +52,7 @@ import TestSupport
 
     /// A lock that the system refuses for good is an error of each call at once, and not a wait: nothing else has it.
     @Test(arguments: LongTests.areOn ? ["shared store", "replica", "replica, restoring"] : ["shared store"])
-    func locksRefusedForGood(scenario: String) throws {
+    func permanentLockRefusalThrowsAtOnce(scenario: String) throws {
         let folder = try TemporaryFolder()
         let outcome = try Command.run(
             BuildProducts.executable("FaultDriver"),
@@ -63,7 +63,7 @@ import TestSupport
     }
 
     /// The engine's start needs random bytes. A refusal is an error, and the next opening succeeds.
-    @Test func theStartWithoutRandomBytes() throws {
+    @Test func missingRandomBytesAtStartThrow() throws {
         for number in 1...8 {
             for length in ["once", "forGood"] {
                 let folder = try TemporaryFolder()

@@ -10,7 +10,7 @@ import TestSupport
 @Suite struct FreePageTests {
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -48,7 +48,7 @@ import TestSupport
 
     private static let operations: [(String, @Sendable (Connection, TemporaryFolder) throws -> Void)] = [
         ("vacuum", { db, _ in try db.main.vacuum() }),
-        ("erase", { db, _ in try db.main.erase() }),
+        ("erase", { db, _ in try db.main.eraseDeletedContent() }),
         ("backup", { db, folder in
             var options = Schema.BackupOptions()
             options.replacesFile = true
@@ -66,7 +66,7 @@ import TestSupport
     ]
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal], operations.indices)
-    func onlyAPageWithContentMatters(mode: DatabaseConfiguration.JournalMode, number: Int) throws {
+    func damagedFreePageDoesNotFailOperations(mode: DatabaseConfiguration.JournalMode, number: Int) throws {
         let pages = try make(mode), (name, operation) = Self.operations[number]
         var failures = 0
         for page in pages.free + [pages.used] {

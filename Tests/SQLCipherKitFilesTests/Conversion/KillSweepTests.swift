@@ -16,7 +16,7 @@ import TestSupport
 
     /// Also rows that move between two files, which with logs are committed one after the other: each row is in one of them; and
     /// tables that are copied, which are there or not, those of one call together.
-    @Test(arguments: LongTests.sample(6, of: actions) + ["moves", "copies"]) func aKillAtEachChange(action: String) throws {
+    @Test(arguments: LongTests.sample(6, of: actions) + ["moves", "copies"]) func killAtEachFileChangeLeavesOneDatabase(action: String) throws {
         let sample = LongTests.areOn ? [] : ["--sample", "25", "--seed", "\(Seed.value)"]
         try check(["--scenario", action, "--model", "kept"] + sample, least: 6)
     }
@@ -28,7 +28,7 @@ import TestSupport
             "key-by-file", "encrypt", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
             "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade", "restore-pages-on",
         ]))
-    func oneFailedCall(action: String) throws {
+    func failedFileCallLeavesOneDatabase(action: String) throws {
         try check(["--scenario", action, "--mode", "wal", "--failing"], least: 20)
     }
 

@@ -9,7 +9,7 @@ import TestSupport
 /// The examples of the article "Backup and maintenance", in its order.
 @Suite struct MaintenanceArticleTests {
     let folder: TemporaryFolder
-    let key: Encryption, otherKey: Encryption
+    let key: DatabaseKey, otherKey: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -24,7 +24,7 @@ import TestSupport
         return db
     }
 
-    @Test func backupAndRestore() throws {
+    @Test func maintenanceArticleBacksUpAndRestores() throws {
         let db = try open("a.db")
         let copyPath = folder.path("monday.db")
         try db.main.backup(toFileAt: copyPath)
@@ -36,8 +36,8 @@ import TestSupport
             toFileAt: copyPath, key: otherKey, options: options
         ) { progress in
             try Task.checkCancellation()
-            print(Int(progress.fraction * 100), "%")
-            #expect(progress.fraction <= 1)
+            print(Int(progress.fractionCompleted * 100), "%")
+            #expect(progress.fractionCompleted <= 1)
         }
         try db.execute("DELETE FROM note")
         try db.main.restore(fromFileAt: copyPath, key: otherKey)
@@ -48,7 +48,7 @@ import TestSupport
     }
 
     /// A reader of a pool makes the backup, while others write.
-    @Test func throughAPool() async throws {
+    @Test func maintenanceArticleBacksUpThroughPool() async throws {
         let pool = try DatabasePool(.file(folder.path("p.db")), key: key)
         try await pool.write { try $0.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t SELECT randomblob(3000) FROM pragma_function_list LIMIT 50")) }
         let path = folder.path("q.db"), source = folder.path("p.db"), ownKey = key
@@ -57,12 +57,12 @@ import TestSupport
             var options = Schema.BackupOptions()
             options.pagesPerStep = 5
             try db.main.backup(toFileAt: path, options: options) { progress in
-                if progress.fraction < 1 { try writer.execute("INSERT INTO t VALUES (2)") }
+                if progress.fractionCompleted < 1 { try writer.execute("INSERT INTO t VALUES (2)") }
             }
         }
         #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM t") } ?? 0 > 55)
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 50)
-        try await pool.barrier { db in
+        try await pool.barrierWriteWithoutTransaction { db in
             try db.main.vacuum()
             try db.main.restore(fromFileAt: path)
         }
@@ -80,7 +80,7 @@ import TestSupport
         #expect(try folder.names().filter { $0.hasPrefix("r.db") } == [])
     }
 
-    @Test func spaceAndSpeed() throws {
+    @Test func maintenanceArticleReportsSpaceAndOptimizes() throws {
         let db = try open("a.db")
         let report = try db.main.spaceReport()
         print(report.bytes, report.freePages)
@@ -96,25 +96,25 @@ import TestSupport
         #expect(rows == 1)
     }
 
-    @Test func erasing() throws {
+    @Test func maintenanceArticleErases() throws {
         let db = try open("a.db")
         try db.execute("PRAGMA secure_delete = OFF")
         try db.execute("INSERT INTO note VALUES (2, 'Foxes')")
         try db.execute("DELETE FROM note WHERE title = 'Foxes'")
-        let found = try db.main.residue(of: ["Foxes"])
-        for place in found.residue {
+        let found = try db.main.findRemnants(of: ["Foxes"])
+        for place in found.remnants {
             print(place.kind, place.file ?? "", place.page ?? 0)
             print(place.object ?? "")
         }
-        #expect(found.residue.map(\.kind).contains(.slack))
-        let erasure = try db.main.erase()
+        #expect(found.remnants.map(\.kind).contains(.slack))
+        let erasure = try db.main.eraseDeletedContent()
         print(erasure.pages, erasure.fullTextIndexes, erasure.isComplete)
         #expect(erasure.isComplete)
-        print(try db.main.residue(of: ["Foxes"]).isErased)
-        #expect(try db.main.residue(of: ["Foxes"]).isErased)
+        print(try db.main.findRemnants(of: ["Foxes"]).isErased)
+        #expect(try db.main.findRemnants(of: ["Foxes"]).isErased)
     }
 
-    @Test func largeValues() async throws {
+    @Test func maintenanceArticleStreamsLargeBlobs() async throws {
         let db = try open("a.db")
         try db.execute("CREATE TABLE film(id INTEGER PRIMARY KEY, data BLOB)")
         let pieces = (0..<200).map { Data(repeating: UInt8($0), count: 1000) }

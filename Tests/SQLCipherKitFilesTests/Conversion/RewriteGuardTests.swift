@@ -12,7 +12,7 @@ import TestSupport
 /// The connection in what a rewrite of its database calls: each use throws, and nothing happens.
 @Suite struct RewriteGuardTests {
     let folder: TemporaryFolder
-    let old: Encryption, new: Encryption
+    let old: DatabaseKey, new: DatabaseKey
     var path: String { folder.path("a.db") }
     private let rows = (0..<400).map { "row \($0) " + String(repeating: "x", count: 300) }
 
@@ -27,7 +27,7 @@ import TestSupport
         case copyTables, fullText, erase
     }
 
-    private func make(_ mode: DatabaseConfiguration.JournalMode, _ key: Encryption) throws -> Connection {
+    private func make(_ mode: DatabaseConfiguration.JournalMode, _ key: DatabaseKey) throws -> Connection {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         let db = try Connection(.file(path), key: key, configuration: configuration)
@@ -52,7 +52,7 @@ import TestSupport
             ("prepare", { _ = try db.prepare("SELECT 1") }), ("cursor", { _ = try db.cursor(Int.self, "SELECT 1").next() }),
             ("blob", { _ = try main.openBlob(table: "t", column: "x", rowID: 1) }), ("pragma", { _ = try main.pageCount }),
             ("verify", { _ = try main.verify() }), ("tables", { _ = try main.tables() }),
-            ("encryption", { _ = try main.encryption }),
+            ("encryption", { _ = try main.key }),
             ("changeset", { _ = try recorder.changeset() }), ("search", { _ = try index.search("common") }),
             ("get", { _ = try store.get("one", as: Int.self) }), ("tokens", { _ = try index.tokens(of: "common") }),
             ("diff", { _ = try DatabaseDiff(from: main, to: db.temp).summary() }),
@@ -81,7 +81,7 @@ import TestSupport
     /// Runs an operation that calls `progress` again and again.
     private func run(_ operation: Operation, _ db: Connection, _ slots: inout KeySlots?,
         _ progress: @escaping () throws -> Void) throws {
-        let report: RewriteProgress.Handler = { _ in try progress() }
+        let report: DatabaseProgress.Handler = { _ in try progress() }
         var steps = Schema.BackupOptions()
         steps.pagesPerStep = 20
         let copy = folder.path("copy.db")
@@ -92,7 +92,7 @@ import TestSupport
             let mode = operation == .rotateInPlace ? Schema.KeyChangeMode.inPlace : .newFile
             try slots?.rotateKey(of: db, keeping: ["first": .passphrase("one")], mode: mode, progress: report)
         case .restore, .restoreOtherKey:
-            let key = operation == .restore ? try db.main.encryption : new
+            let key = operation == .restore ? try db.main.key : new
             if !FileManager.default.fileExists(atPath: copy) { try db.main.backup(toFileAt: copy, key: key) }
             try db.main.restore(fromFileAt: copy, key: key, options: steps, progress: report)
         case .backup: try db.main.backup(toFileAt: copy, options: steps, progress: report)
@@ -102,7 +102,7 @@ import TestSupport
             let copy = try Connection(.memory, key: new)
             try db.main.backup(to: copy.main)
             try copy.main.backup(to: db.main, options: steps, progress: report)
-        case .erase: try db.main.erase(progress: report)
+        case .erase: try db.main.eraseDeletedContent(progress: report)
         case .copyTables:
             let target = try db.attach(.memory, as: "target", key: nil)
             defer { try? target.detach() }
@@ -117,14 +117,14 @@ import TestSupport
         return try KeySlots.create(.passphrase("one"), label: "first", for: .file(path), derivation: .quick)
     }
 
-    private func expectRows(_ key: Encryption, _ comment: Comment) throws {
+    private func expectRows(_ key: DatabaseKey, _ comment: Comment) throws {
         let db = try Connection(.file(path), key: key)
         #expect(try db.fetchAll(String.self, "SELECT x FROM t ORDER BY rowid") == rows, comment)
         #expect(try db.main.verify().problems.isEmpty, comment)
     }
 
     @Test(arguments: Operation.allCases, [DatabaseConfiguration.JournalMode.delete, .wal])
-    func everyUseThrowsAndDoesNothing(operation: Operation, mode: DatabaseConfiguration.JournalMode) throws {
+    func connectionUseDuringRewriteThrows(operation: Operation, mode: DatabaseConfiguration.JournalMode) throws {
         var slots = try slots(for: operation)
         let db = try make(mode, slots.map { .slots($0) } ?? old)
         let uses = try uses(db)
@@ -160,7 +160,7 @@ import TestSupport
 
     /// A progress closure that closes the connection: the call throws, nothing has changed, and the connection is open.
     @Test(arguments: Operation.allCases, [DatabaseConfiguration.JournalMode.delete, .wal])
-    func closingIsRefused(operation: Operation, mode: DatabaseConfiguration.JournalMode) throws {
+    func closingDuringRewriteThrows(operation: Operation, mode: DatabaseConfiguration.JournalMode) throws {
         var slots = try slots(for: operation)
         let db = try make(mode, slots.map { .slots($0) } ?? old)
         let error = #expect(throws: DatabaseError.self) { try run(operation, db, &slots) { db.close() } }
@@ -196,11 +196,11 @@ import TestSupport
 
     /// What else is called during a rewrite: functions of the connection and of the one that writes the copy, `prepare` for that
     /// one, hooks, and key providers.
-    @Test func functionsHooksAndProviders() throws {
+    @Test func functionsAndHooksDuringRewriteCannotUseConnection() throws {
         try make(.wal, old).close()
         let intruder = Intruder(), inFunction = Intruder()
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { db in
+        configuration.prepareDatabase = { db in
             intruder.intrude()
             try db.register(.function("f", .deterministic) { (x: String) in
                 inFunction.intrude()
@@ -220,7 +220,7 @@ import TestSupport
         try db.main.vacuum()
         token.remove()
         #expect(intruder.takeReasons() == [.misuse])
-        func asking(for key: Encryption) -> Encryption {
+        func asking(for key: DatabaseKey) -> DatabaseKey {
             .provided(by: KeySource {
                 intruder.intrude()
                 return key
@@ -244,7 +244,7 @@ import TestSupport
     }
 
     /// The writer of a pool in a closure that it is lent to, and a pool in its own progress closure.
-    @Test(arguments: Schema.KeyChangeMode.allCases) func queuesAndPools(mode: Schema.KeyChangeMode) throws {
+    @Test(arguments: Schema.KeyChangeMode.allCases) func queueAndPoolUseDuringRewriteThrows(mode: Schema.KeyChangeMode) throws {
         try make(.wal, old).close()
         let pool = try DatabasePool(.file(path), key: old)
         var reasons: Set<DatabaseError.Reason?> = []
@@ -257,7 +257,7 @@ import TestSupport
             noting { try pool.close() }
         }
         #expect(reasons == [.misuse])
-        try pool.barrier { db in
+        try pool.barrierWriteWithoutTransaction { db in
             try db.changeKey(to: old) { _ in noting { try db.execute("DELETE FROM t") } }
         }
         #expect(reasons == [.misuse])

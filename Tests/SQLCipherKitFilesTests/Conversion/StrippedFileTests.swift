@@ -13,7 +13,7 @@ import TestSupport
     init() throws { folder = try TemporaryFolder() }
 
     /// A value of 100 becomes 127.
-    private func forge(_ key: Encryption, pageSize: Int) throws {
+    private func forge(_ key: DatabaseKey, pageSize: Int) throws {
         var cipher = CipherConfiguration.sqlCipher4
         cipher.pageSize = pageSize
         let db = try Connection(.file(path), key: key.with(cipher: cipher))
@@ -22,14 +22,14 @@ import TestSupport
         try folder.stripAuthentication("a.db", pageSize: pageSize, flipping: (2 * pageSize - 80 - 17, 0x1b))
     }
 
-    @Test(arguments: [true, false], [1024, 4096, 65536]) func nothingTakesThemUnasked(isRaw: Bool, pageSize: Int) throws {
-        let key = try isRaw ? Encryption.raw([UInt8](repeating: 7, count: 32)) : .passphrase("correct horse")
+    @Test(arguments: [true, false], [1024, 4096, 65536]) func unauthenticatedFileIsRefusedByDefault(isRaw: Bool, pageSize: Int) throws {
+        let key = try isRaw ? DatabaseKey.raw([UInt8](repeating: 7, count: 32)) : .passphrase("correct horse")
         try forge(key, pageSize: pageSize)
         let forged = try Data(contentsOf: URL(fileURLWithPath: path))
         func expect(_ reason: DatabaseError.Reason, _ body: () throws -> Void) throws {
             let error = #expect(throws: DatabaseError.self) { try body() }
             #expect(error?.reason == reason)
-            if reason == .notAuthenticated { #expect(error?.message.contains("acceptingUnauthenticated") == true) }
+            if reason == .missingHMAC { #expect(error?.message.contains("acceptingUnauthenticated") == true) }
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == forged)
         }
         var own = CipherConfiguration.sqlCipher4
@@ -42,8 +42,8 @@ import TestSupport
             try expect(.wrongKeyOrNotADatabase) {
                 try DatabaseConverter.salvage(fileAt: path, key: key, to: folder.path("b.db"), newKey: .plaintext)
             }
-            try expect(.wrongKeyOrNotADatabase) { try DatabaseConverter.openSalvaging(fileAt: path, key: key).0.close() }
-            try expect(.notAuthenticated) { try DatabaseConverter.migrate(fileAt: path, key: key) }
+            try expect(.wrongKeyOrNotADatabase) { try DatabaseConverter.openOrSalvage(fileAt: path, key: key).0.close() }
+            try expect(.missingHMAC) { try DatabaseConverter.migrate(fileAt: path, key: key) }
         }
         #expect(try folder.names() == ["a.db"])
         guard case .encrypted(nil, let settings) = try DatabaseConverter.identify(fileAt: path, key: key) else {
@@ -67,13 +67,13 @@ import TestSupport
     }
 
     /// Settings that SQLCipher can write, and no version has.
-    @Test func otherSettingsAreNotTried() throws {
+    @Test func migrationTriesNoCustomCipherSettings() throws {
         var slow = CipherConfiguration.sqlCipher4, other = slow, header = slow
         slow.kdfIterations = 4000
         other.hmacAlgorithm = .sha256
         (header.plaintextHeaderSize, header.salt) = (32, [UInt8](repeating: 9, count: 16))
-        let raw = try Encryption.raw([UInt8](repeating: 7, count: 32), salt: [UInt8](repeating: 9, count: 16))
-        for (key, cipher) in [(try Encryption.passphrase("k"), slow), (raw, other), (raw, header)] {
+        let raw = try DatabaseKey.raw([UInt8](repeating: 7, count: 32), salt: [UInt8](repeating: 9, count: 16))
+        for (key, cipher) in [(try DatabaseKey.passphrase("k"), slow), (raw, other), (raw, header)] {
             try? FileManager.default.removeItem(atPath: path)
             try Connection(.file(path), key: key.with(cipher: cipher)).execute("CREATE TABLE t(x)")
             let error = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: key, acceptingUnauthenticated: true) }

@@ -8,7 +8,7 @@ import TestSupport
 
 @Suite struct VacuumTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -32,7 +32,7 @@ import TestSupport
 
     /// With all settings but the default's, SQLite's VACUUM INTO writes a file that does not open.
     @Test(arguments: 0..<6, [DatabaseConfiguration.JournalMode.delete, .wal])
-    func everySetting(index: Int, mode: DatabaseConfiguration.JournalMode) throws {
+    func vacuumWorksWithEveryCipherSetting(index: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let key = key.with(cipher: Self.cipher(index))
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
@@ -58,7 +58,7 @@ import TestSupport
         #expect(try RichDatabase.summary(again) == smaller)
     }
 
-    @Test func aTraceHasTheCallersStatementsOnly() throws {
+    @Test func vacuumTracesOnlyTheCallersStatement() throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.quick)
         try db.execute("CREATE TABLE t(x)")
         var seen: [String] = []
@@ -67,9 +67,9 @@ import TestSupport
         #expect(seen == ["VACUUM"])
     }
 
-    @Test func attachedOnes() throws {
-        let other = try Encryption.passphrase("two")
-        for (name, main) in [("plain.db", nil), ("keyed.db", key)] as [(String, Encryption?)] {
+    @Test func vacuumOfAttachedDatabaseKeepsItsKey() throws {
+        let other = try DatabaseKey.passphrase("two")
+        for (name, main) in [("plain.db", nil), ("keyed.db", key)] as [(String, DatabaseKey?)] {
             let db = try Connection(.file(folder.path(name)), key: main.quick)
             try db.attach(.file(folder.path("x\(name)")), as: "a b", key: other.with(cipher: Self.cipher(1)))
             try db.execute(SQLScript("CREATE TABLE \"a b\".t(x); INSERT INTO \"a b\".t SELECT randomblob(500) FROM pragma_function_list; DELETE FROM \"a b\".t WHERE rowid % 2"))
@@ -98,11 +98,11 @@ import TestSupport
 
     /// A database keeps its page size and its reserved bytes, whatever it is beside: VACUUM's copy has the main database's key.
     @Test(arguments: 0..<7, [DatabaseConfiguration.JournalMode.delete, .wal])
-    func eachBesideEach(main: Int, mode: DatabaseConfiguration.JournalMode) throws {
+    func vacuumKeepsPageSizeBesideOtherDatabases(main: Int, mode: DatabaseConfiguration.JournalMode) throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
-        func encryption(_ index: Int, _ text: String) throws -> Encryption {
-            try Self.settings[index].map { try Encryption.passphrase(text).with(cipher: $0) } ?? .plaintext
+        func encryption(_ index: Int, _ text: String) throws -> DatabaseKey {
+            try Self.settings[index].map { try DatabaseKey.passphrase(text).with(cipher: $0) } ?? .plaintext
         }
         let others = [(0, 4096), (0, 512), (0, 16384)] + (1..<7).map { ($0, 0) }
         // Every sixth pair; all of them with SQLCIPHERKIT_LONG_TESTS.
@@ -126,7 +126,7 @@ import TestSupport
                 switch run / 2 {
                 case 0: try schema.vacuum()
                 case 1: try db.execute("VACUUM \(identifier: schema.name)")
-                default: try schema.erase()
+                default: try schema.eraseDeletedContent()
                 }
                 let now = try Self.layout(db)
                 #expect(now == layout, "\(main) beside \(other), \(pageSize), run \(run)")
@@ -143,7 +143,7 @@ import TestSupport
     #if os(Linux)
     /// Nor does the content of a database in memory go to the disk, nor that of a database with a key without one, nor that of a
     /// plaintext database beside one with a key.
-    @Test(arguments: ["memory", "plain beside keyed", "keyed beside plain"]) func whatStaysInMemory(_ form: String) throws {
+    @Test(arguments: ["memory", "plain beside keyed", "keyed beside plain"]) func vacuumKeepsUnencryptedContentInMemory(_ form: String) throws {
         let isKeyed = form == "plain beside keyed", marker = "marked: \(form)"
         let location = form == "memory" ? DatabaseLocation.memory : .file(folder.path("a.db"))
         let db = try Connection(location, key: isKeyed ? key.quick : nil)
@@ -170,7 +170,7 @@ import TestSupport
     }
 
     /// The new content goes through an encrypted file without a name, and not through memory.
-    @Test func theCopyIsAnEncryptedFile() throws {
+    @Test func vacuumCopyIsEncryptedFile() throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.with(cipher: Self.cipher(4)))
         try db.execute("PRAGMA cache_size = -200")
         try db.execute("CREATE TABLE t(x)")
@@ -203,7 +203,7 @@ import TestSupport
     #endif
 
     /// Those of tables without a key of their own as well, to which VACUUM in SQL gives new ones; for what refers to them.
-    @Test(arguments: [true, false]) func rowIDsStay(isEncrypted: Bool) throws {
+    @Test(arguments: [true, false]) func vacuumCallKeepsRowIDs(isEncrypted: Bool) throws {
         let db = try Connection(.file(folder.path("a.db")), key: isEncrypted ? key.quick : nil)
         try db.execute(SQLScript("""
             CREATE TABLE t(x);
@@ -218,7 +218,7 @@ import TestSupport
             try schema.vacuum()
             #expect(try db.fetchAll(Int.self, "SELECT rowid FROM \(identifier: schema.name).t") == [3, 7, 500])
         }
-        #expect(try db.fullText("f").isIntact())
+        #expect(try db.fullText("f").passesIntegrityCheck())
         // And nothing is left of the way to it.
         try db.execute("VACUUM")
         #expect(try db.fetchAll(Int.self, "SELECT rowid FROM t") == [1, 2, 3])
@@ -228,7 +228,7 @@ import TestSupport
     @Test(arguments: [
         "CREATE TEMP TABLE kept(a)", "CREATE TABLE temp.kept(a)", "CREATE TABLE kept(a); PRAGMA user_version = 7",
         "CREATE TRIGGER kept AFTER INSERT ON other BEGIN SELECT 1; END",
-    ]) func textThatCreatesSomethingElseIsNotRun(text: String) throws {
+    ]) func vacuumRunsNoOtherStatementsInSchemaText(text: String) throws {
         let location = DatabaseLocation.file(folder.path("theirs.db"))
         do {
             let db = try Connection(location, key: key)
@@ -237,7 +237,7 @@ import TestSupport
         }
         // Some of these texts SQLite does not read at all.
         guard let db = try? Connection(location, key: key) else { return }
-        for run in [{ try $0.main.vacuum() }, { _ = try $0.main.erase() }] as [(Connection) throws -> Void] {
+        for run in [{ try $0.main.vacuum() }, { _ = try $0.main.eraseDeletedContent() }] as [(Connection) throws -> Void] {
             let error = #expect(throws: DatabaseError.self) { try run(db) }
             #expect(error?.code.primary == .corrupt, "\(String(describing: error))")
         }
@@ -247,7 +247,7 @@ import TestSupport
         #expect(throws: Never.self) { try Connection(location, key: key) }
     }
 
-    @Test(arguments: ["O'Brien", "a'b''c", "\"'\"", "it's \"x\""]) func aNameWithAQuoteIsLikeAnyOther(name: String) throws {
+    @Test(arguments: ["O'Brien", "a'b''c", "\"'\"", "it's \"x\""]) func vacuumAcceptsQuotesInSchemaNames(name: String) throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.quick)
         let other = try db.attach(.file(folder.path("b.db")), as: name, key: key.quick)
         try db.execute("CREATE TABLE \(identifier: name).t(x UNIQUE)")
@@ -256,7 +256,7 @@ import TestSupport
         let before = try Contents.of(db, schema: name), pages = try other.pageCount
         try other.vacuum()
         #expect(try Contents.of(db, schema: name) == before && other.pageCount < pages)
-        #expect(try other.erase().isComplete && other.verify().problems.isEmpty)
+        #expect(try other.eraseDeletedContent().isComplete && other.verify().problems.isEmpty)
         try db.execute("VACUUM \(identifier: name)")
         #expect(try Contents.of(db, schema: name) == before && db.schemas().map(\.name).contains(name))
         try other.detach()
@@ -264,7 +264,7 @@ import TestSupport
         #expect(try Contents.of(alone) == before)
     }
 
-    @Test func refusals() throws {
+    @Test func invalidVacuumCallsThrow() throws {
         let db = try Connection(.file(folder.path("a.db")), key: key.quick)
         try db.execute("CREATE TABLE t AS SELECT 1 AS x")
         func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {

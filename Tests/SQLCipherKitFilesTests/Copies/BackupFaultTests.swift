@@ -36,7 +36,7 @@ import TestSupport
     }
 
     @Test(arguments: ["backup-write", "backup-restore"], [DatabaseConfiguration.JournalMode.delete, .wal])
-    func aFullDisk(action: String, mode: DatabaseConfiguration.JournalMode) throws {
+    func fullDiskDuringBackupLeavesWholeFiles(action: String, mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 1500)
         try make(copyPath, "two", rows: 700)
         let database = try Data(contentsOf: URL(fileURLWithPath: path)), backup = try Data(contentsOf: URL(fileURLWithPath: copyPath))
@@ -57,7 +57,7 @@ import TestSupport
     }
 
     @Test(arguments: ["backup-write", "backup-restore"], [DatabaseConfiguration.JournalMode.delete, .wal])
-    func aKill(action: String, mode: DatabaseConfiguration.JournalMode) throws {
+    func killDuringBackupLeavesWholeFiles(action: String, mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 2000)
         try make(copyPath, "two", rows: 1000)
         let database = try Data(contentsOf: URL(fileURLWithPath: path)), backup = try Data(contentsOf: URL(fileURLWithPath: copyPath))
@@ -94,7 +94,7 @@ import TestSupport
 
     /// Another process commits all the while: the backup is one moment of it, and the process is never refused for long.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
-    func aWriterInAnotherProcess(mode: DatabaseConfiguration.JournalMode) throws {
+    func backupIsConsistentWhileAnotherProcessWrites(mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 1500)
         let writer = try Command(try BuildProducts.executable("FaultDriver"), ["append", path, "one"])
         try writer.waitForOutput("20\n")
@@ -116,7 +116,7 @@ import TestSupport
 
     /// A second connection of this process commits between the steps.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
-    func aWriterInThisProcess(mode: DatabaseConfiguration.JournalMode) throws {
+    func backupIsConsistentWhileAnotherConnectionWrites(mode: DatabaseConfiguration.JournalMode) throws {
         try make(path, "one", mode, rows: 1000)
         let db = try Connection(.file(path), key: .passphrase("one").quick)
         var configuration = DatabaseConfiguration()
@@ -126,7 +126,7 @@ import TestSupport
         options.pagesPerStep = 10
         var written = 0, refused = 0
         try db.main.backup(toFileAt: copyPath, key: .passphrase("two", cipher: .quick), options: options) { progress in
-            if progress.fraction == 1 { return }
+            if progress.fractionCompleted == 1 { return }
             do {
                 // Two rows each, so that half a commit would show.
                 try writer.transaction { try $0.execute("INSERT INTO t VALUES (1), (2)") }
@@ -142,7 +142,7 @@ import TestSupport
     }
 
     /// A lock that does not go is an error, and leaves nothing.
-    @Test func aLockThatStays() throws {
+    @Test func backupOfLockedDatabaseThrowsBusy() throws {
         try make(path, "one", rows: 100)
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(50)
@@ -166,7 +166,7 @@ import TestSupport
     }
 
     /// With a log, readers go on with what was there.
-    @Test func aRestoreUnderReaders() throws {
+    @Test func restoreInWALModeDoesNotDisturbReaders() throws {
         try make(path, "one", .wal, rows: 100)
         let db = try Connection(.file(path), key: .passphrase("one").quick)
         let reader = try Connection(.file(path), key: .passphrase("one").quick)
@@ -182,7 +182,7 @@ import TestSupport
         #expect(count(path, "one") == 100)
     }
 
-    @Test func twoAtOnce() throws {
+    @Test func concurrentBackupToSameFileThrowsBusy() throws {
         try make(path, "one", rows: 300)
         let db = try Connection(.file(path), key: .passphrase("one").quick)
         let other = try Connection(.file(path), key: .passphrase("one").quick)

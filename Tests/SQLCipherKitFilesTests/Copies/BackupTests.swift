@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite struct BackupTests {
     let folder: TemporaryFolder
-    let key: Encryption, otherKey: Encryption
+    let key: DatabaseKey, otherKey: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -16,7 +16,7 @@ import TestSupport
     }
 
     private func rich(
-        _ change: (inout DatabaseConfiguration) -> Void = { _ in }, cipher: CipherConfiguration = .quick, key: Encryption? = nil
+        _ change: (inout DatabaseConfiguration) -> Void = { _ in }, cipher: CipherConfiguration = .quick, key: DatabaseKey? = nil
     ) throws -> Connection {
         var configuration = DatabaseConfiguration()
         change(&configuration)
@@ -37,15 +37,15 @@ import TestSupport
 
     /// The same key and settings, from every kind of settings, with and without a log.
     @Test(arguments: LongTests.sample(4, of: (0..<5).flatMap { [($0, DatabaseConfiguration.JournalMode.delete), ($0, .wal)] }))
-    func withTheSameKey(layout: Int, mode: DatabaseConfiguration.JournalMode) throws {
+    func backupKeepsKeyAndSettings(layout: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let cipher = Self.layouts[layout].1
         let db = try rich({ $0.journalMode = mode }, cipher: cipher)
         var options = Schema.BackupOptions()
         options.pagesPerStep = 7
-        var reports: [RewriteProgress] = []
+        var reports: [DatabaseProgress] = []
         try db.main.backup(toFileAt: folder.path("b.db"), options: options) { reports.append($0) }
-        #expect(reports.count > 5 && reports.last?.fraction == 1)
-        #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.done <= $1.done })
+        #expect(reports.count > 5 && reports.last?.fractionCompleted == 1)
+        #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.completed <= $1.completed })
         #expect(try folder.names().filter { $0.hasPrefix("b.db") } == ["b.db"])
         #expect(try FileManager.default.attributesOfItem(atPath: folder.path("b.db"))[.posixPermissions] as? Int == 0o600)
         let copy = try Connection(.file(folder.path("b.db")), key: key.with(cipher: cipher))
@@ -56,8 +56,8 @@ import TestSupport
 
     /// Any encryption to any other.
     @Test(arguments: LongTests.sample(5, of: [0, 1, 3, 5].flatMap { from in [0, 2, 4, 5].map { (from, $0) } }))
-    func withAnother(from: Int, to: Int) throws {
-        func encryption(_ index: Int, _ key: Encryption) -> Encryption {
+    func backupConvertsToAnotherKey(from: Int, to: Int) throws {
+        func encryption(_ index: Int, _ key: DatabaseKey) -> DatabaseKey {
             index < 5 ? key.with(cipher: Self.layouts[index].1) : .plaintext
         }
         let path = folder.path("a.db"), target = folder.path("b.db")
@@ -83,11 +83,11 @@ import TestSupport
         #expect(try folder.names() == ["a.db", "b.db"])
     }
 
-    private func open(_ path: String, _ encryption: Encryption) throws -> Connection {
+    private func open(_ path: String, _ encryption: DatabaseKey) throws -> Connection {
         try Connection(.file(path), key: encryption)
     }
 
-    @Test func toMemoryAndBack() throws {
+    @Test func backupCopiesToMemoryAndBack() throws {
         let db = try rich()
         let dump = try RichDatabase.summary(db)
         for memory in [try Connection(.memory, key: otherKey.quick), try Connection(.memory)] {
@@ -113,7 +113,7 @@ import TestSupport
     }
 
     /// Without free pages, over a file and over other databases, with the pages laid out as in the source or not.
-    @Test func compactCopies() throws {
+    @Test func compactBackupHasNoFreePages() throws {
         let db = try rich()
         try db.execute("DELETE FROM note WHERE id > 50")
         #expect(try db.main.freePageCount > 0)
@@ -122,7 +122,7 @@ import TestSupport
         options.replacesFile = true
         try Data("old".utf8).write(to: URL(fileURLWithPath: path))
         var last = 0.0
-        try db.main.backup(toFileAt: path, options: options) { last = $0.fraction }
+        try db.main.backup(toFileAt: path, options: options) { last = $0.fractionCompleted }
         let file = try open(path, key.with(cipher: .quick)), other = folder.path("c.db")
         let copies = [
             file, try Connection(.memory, key: otherKey.quick), try Connection(.memory), try open(other, .plaintext),
@@ -133,7 +133,7 @@ import TestSupport
         #expect(try folder.names() == ["a.db", "b.db", "c.db"])
     }
 
-    @Test func attachedDatabases() throws {
+    @Test func attachedDatabaseIsBackedUpAndRestored() throws {
         let db = try rich()
         try db.attach(.file(folder.path("x.db")), as: "archive", key: otherKey.with(cipher: .quick))
         try db.execute("CREATE TABLE archive.t AS SELECT 5 AS x")
@@ -146,7 +146,7 @@ import TestSupport
     }
 
     /// An independent build reads what was backed up and restored.
-    @Test func anotherEngineReadsIt() throws {
+    @Test func anotherSQLCipherBuildReadsBackups() throws {
         let db = try rich(cipher: CipherConfiguration())
         try db.main.backup(toFileAt: folder.path("b.db"))
         try db.main.backup(toFileAt: folder.path("c.db"), key: otherKey)
@@ -167,7 +167,7 @@ import TestSupport
         }
     }
 
-    @Test func refusals() throws {
+    @Test func invalidBackupAndRestoreCallsThrow() throws {
         let db = try rich()
         let path = folder.path("b.db")
         func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
@@ -218,7 +218,7 @@ import TestSupport
         #expect(try folder.names() == ["a.db", "b.db"])
     }
 
-    @Test func aFolderWithoutPermission() throws {
+    @Test func backupToUnwritableFolderThrows() throws {
         // Nothing is forbidden to root but what the system has no place for.
         let db = try rich()
         let place = "/proc/sqlcipherkit/b.db"
@@ -226,16 +226,16 @@ import TestSupport
         #expect(error?.reason == .cannotOpen && error?.path?.hasPrefix(place) == true)
     }
 
-    @Test func cancelled() async throws {
+    @Test func cancelledBackupLeavesNoFile() async throws {
         struct Enough: Error {}
         let db = try rich()
         var options = Schema.BackupOptions()
         options.pagesPerStep = 5
-        #expect(throws: Enough.self) { try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
-        #expect(throws: Enough.self) { try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction == 1 { throw Enough() } } }
+        #expect(throws: Enough.self) { try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fractionCompleted > 0.5 { throw Enough() } } }
+        #expect(throws: Enough.self) { try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fractionCompleted == 1 { throw Enough() } } }
         let handle = try db.interruptHandle
         let interrupted = #expect(throws: DatabaseError.self) {
-            try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { handle.interrupt() } }
+            try db.main.backup(toFileAt: folder.path("b.db"), options: options) { if $0.fractionCompleted > 0.5 { handle.interrupt() } }
         }
         #expect(interrupted?.code.primary == .interrupted)
         let closed = #expect(throws: DatabaseError.self) {
@@ -249,7 +249,7 @@ import TestSupport
         try db.execute("DELETE FROM pair WHERE c > 100")
         let dump = try RichDatabase.summary(db)
         try db.execute("PRAGMA cache_size = 10")
-        #expect(throws: Enough.self) { try db.main.restore(fromFileAt: folder.path("b.db"), options: options) { if $0.fraction > 0.5 { throw Enough() } } }
+        #expect(throws: Enough.self) { try db.main.restore(fromFileAt: folder.path("b.db"), options: options) { if $0.fractionCompleted > 0.5 { throw Enough() } } }
         #expect(try RichDatabase.summary(db) == dump)
         #expect(try db.main.verify().problems.isEmpty)
         // Also where the connection itself keeps no journal that could undo it: that is replaced for the while.
@@ -258,7 +258,7 @@ import TestSupport
             #expect(throws: Enough.self) {
                 try db.main.restore(fromFileAt: folder.path("b.db"), options: options) {
                     #expect(FileManager.default.fileExists(atPath: folder.path("a.db-journal")))
-                    if $0.fraction > 0.5 { throw Enough() }
+                    if $0.fractionCompleted > 0.5 { throw Enough() }
                 }
             }
             #expect(try RichDatabase.summary(db) == dump)

@@ -19,13 +19,13 @@ import TestSupport
 
     private var target: Schema { get throws { try db.schema("o \"1\"") } }
 
-    private func rows(_ schema: String, _ select: String, _ table: String) throws -> [RowCopy] {
-        try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(select) FROM \(schema.quotedSQLIdentifier).\(table.quotedSQLIdentifier)"))
+    private func rows(_ schema: String, _ select: String, _ table: String) throws -> [OwnedRow] {
+        try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(select) FROM \(schema.quotedSQLIdentifier).\(table.quotedSQLIdentifier)"))
     }
 
-    @Test func allTables() throws {
+    @Test func copyTablesCopiesEveryKindOfTable() throws {
         let target = try target
-        var seen: [RewriteProgress] = []
+        var seen: [DatabaseProgress] = []
         let copied = try db.main.copyTables(to: target) { seen.append($0) }
         let names = ["note", "no_key", "hidden", "pair", "strict_one", "odd \"name'", "child", "log"]
         var total = 0
@@ -36,10 +36,10 @@ import TestSupport
             total += original.count
         }
         #expect(copied == total && total > 2000)
-        #expect(seen.first?.done == 0 && seen.last?.fraction == 1 && seen.last?.total == total)
-        #expect(seen.count > 16 && seen.map(\.done) == seen.map(\.done).sorted())
+        #expect(seen.first?.completed == 0 && seen.last?.fractionCompleted == 1 && seen.last?.total == total)
+        #expect(seen.count > 16 && seen.map(\.completed) == seen.map(\.completed).sorted())
         let schema = "SELECT type, name, tbl_name FROM \(identifier: "o \"1\"").sqlite_schema WHERE type IN ('index', 'trigger') AND sql IS NOT NULL ORDER BY 2" as SQL
-        #expect(try db.fetchAll(RowCopy.self, schema).map { "\($0.values[1])" } == ["note_added", "note_expression", "note_title"].map { "text(\"\($0)\")" })
+        #expect(try db.fetchAll(OwnedRow.self, schema).map { "\($0.values[1])" } == ["note_added", "note_expression", "note_title"].map { "text(\"\($0)\")" })
         // The trigger belongs to the copy, and the sequence goes on.
         try db.execute("INSERT INTO \(identifier: "o \"1\"").note(title) VALUES ('next')")
         #expect(db.lastInsertedRowID == 601)
@@ -49,7 +49,7 @@ import TestSupport
     }
 
     /// What refers to rows by their ids, such as a full-text index, still fits after a copy into a table that is there already.
-    @Test func rowIDsAreKeptWhereNoneAreTaken() throws {
+    @Test func copyTablesKeepsFreeRowIDs() throws {
         let target = try target
         try db.execute(SQLScript("CREATE TABLE bare(x); INSERT INTO bare(rowid, x) VALUES (5, 'a'), (9, 'b')"))
         try db.execute("CREATE TABLE \(identifier: target.name).bare(x, more DEFAULT 1)")
@@ -69,7 +69,7 @@ import TestSupport
         #expect(try db.fetchAll(Int.self, "SELECT id FROM \(identifier: target.name).keyed") == [50])
     }
 
-    @Test func conflicts() throws {
+    @Test func copyTablesFollowsConflictResolution() throws {
         let target = try target
         try db.execute(SQLScript("CREATE TABLE small(id INTEGER PRIMARY KEY, x TEXT); INSERT INTO small VALUES (1, 'a'), (2, 'b')"))
         try db.execute("CREATE TABLE \(identifier: target.name).small(id INTEGER PRIMARY KEY, more DEFAULT 7, X TEXT)")
@@ -90,10 +90,10 @@ import TestSupport
         #expect(try content() == ["1a7", "2b7"])
     }
 
-    @Test func aFailureChangesNothing() throws {
+    @Test func failedCopyTablesChangesNothing() throws {
         struct Cancelled: Error {}
         let target = try target
-        #expect(throws: Cancelled.self) { try db.main.copyTables(to: target) { if $0.done > 500 { throw Cancelled() } } }
+        #expect(throws: Cancelled.self) { try db.main.copyTables(to: target) { if $0.completed > 500 { throw Cancelled() } } }
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM \(identifier: target.name).sqlite_schema") == 0)
         #expect(!db.isInTransaction)
         try db.attach(.memory, as: "gone", key: .plaintext)
@@ -114,7 +114,7 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT name FROM \(identifier: target.name).sqlite_schema") == ["no_key"])
     }
 
-    @Test func withoutIndexesAndTriggersAndInsideATransaction() throws {
+    @Test func copyTablesOmitsIndexesAndTriggersOnRequest() throws {
         let target = try target
         var options = Schema.CopyOptions()
         options.includesIndexes = false

@@ -23,7 +23,7 @@ import TestSupport
     }
 
     private func rows(_ schema: Schema) throws -> [[SQLValue]] {
-        try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(schema.name.quotedSQLIdentifier).t ORDER BY 1")).map(\.values)
+        try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(schema.name.quotedSQLIdentifier).t ORDER BY 1")).map(\.values)
     }
 
     /// Nothing is left but the identity of the target.
@@ -40,7 +40,7 @@ import TestSupport
         ("(id TEXT, a, \"b c\", PRIMARY KEY(id, a)) WITHOUT ROWID", "(1, 1.5, 'x'), (2, x'00', NULL), (3, 'a', 'z')"),
         ("(id REAL PRIMARY KEY, rowid, oid AS (id * 2))", "(1, 1.5), (2, x'00'), (3, NULL)"),
     ])
-    func whatMeetsTheConditionMoves(table: (sql: String, values: String)) throws {
+    func moveRowsMovesMatchingRows(table: (sql: String, values: String)) throws {
         try make(table.sql, values: table.values)
         let before = try rows(db.main)
         #expect(try db.main.moveRows(of: "T", to: target, where: "t.id <= \(2)") == 2)
@@ -56,14 +56,14 @@ import TestSupport
     }
 
     /// What the target refuses stays where it was, with its row id.
-    @Test func aRefusedMoveChangesNothing() throws {
+    @Test func refusedMoveRowsChangesNothing() throws {
         try make("(a UNIQUE ON CONFLICT FAIL, b)", values: "(1, 'x'), (2, 'y'), (3, 'z')")
         try db.execute("DELETE FROM main.t WHERE a = 1")
         try db.execute("INSERT INTO \"O'Brien\".t VALUES (3, 'taken')")
-        let before = try db.fetchAll(RowCopy.self, "SELECT rowid, * FROM main.t").map(\.values)
+        let before = try db.fetchAll(OwnedRow.self, "SELECT rowid, * FROM main.t").map(\.values)
         let error = #expect(throws: DatabaseError.self) { try db.main.moveRows(of: "t", to: target, where: "true") }
         #expect(error?.code.primary == .constraint)
-        #expect(try db.fetchAll(RowCopy.self, "SELECT rowid, * FROM main.t").map(\.values) == before)
+        #expect(try db.fetchAll(OwnedRow.self, "SELECT rowid, * FROM main.t").map(\.values) == before)
         #expect(try rows(target) == [[3, "taken"]])
         try expectFinished()
         // Triggers that keep rows where they are, on either side.
@@ -72,12 +72,12 @@ import TestSupport
         try db.execute("DROP TRIGGER main.kept")
         try db.execute("CREATE TRIGGER \"O'Brien\".refused BEFORE INSERT ON t BEGIN SELECT RAISE(IGNORE); END")
         #expect(throws: DatabaseError.self) { try db.main.moveRows(of: "t", to: target, where: "a = 2") }
-        #expect(try db.fetchAll(RowCopy.self, "SELECT rowid, * FROM main.t").map(\.values) == before)
+        #expect(try db.fetchAll(OwnedRow.self, "SELECT rowid, * FROM main.t").map(\.values) == before)
         try expectFinished()
     }
 
     /// A constraint of the target that would delete or leave out rows does not.
-    @Test(arguments: ["REPLACE", "IGNORE"]) func noRowOfTheTargetMakesWay(clause: String) throws {
+    @Test(arguments: ["REPLACE", "IGNORE"]) func moveRowsIgnoresConflictClausesOfTarget(clause: String) throws {
         try make("(a UNIQUE ON CONFLICT \(clause), b)", values: "(1, 'x'), (2, 'y')")
         try db.execute("INSERT INTO \"O'Brien\".t VALUES (2, 'taken')")
         let error = #expect(throws: DatabaseError.self) { try db.main.moveRows(of: "t", to: target, where: "true") }
@@ -86,7 +86,7 @@ import TestSupport
         try expectFinished()
     }
 
-    @Test func whatCannotBeMovedIsRefused() throws {
+    @Test func invalidMoveRowsCallsThrow() throws {
         try make("(a)", values: "(1)")
         try db.execute(SQLScript("CREATE TABLE main.wide(a, b); CREATE TABLE \"O'Brien\".wide(a); CREATE VIEW main.v AS SELECT 1 AS a"))
         for table in ["wide", "v", "none"] {
@@ -101,7 +101,7 @@ import TestSupport
     }
 
     /// A move that was interrupted goes on with the database that it was meant for, and with no other.
-    @Test func anInterruptedMoveIsFinishedByTheNext() throws {
+    @Test func interruptedMoveRowsIsFinishedLater() throws {
         try make("(a)", values: "(1), (2)")
         try db.execute("CREATE TEMP TRIGGER cut BEFORE INSERT ON \"O'Brien\".t BEGIN SELECT RAISE(ABORT, 'cut'); END")
         // Rows that can neither arrive nor go back.
@@ -121,7 +121,7 @@ import TestSupport
     }
 
     /// Connections that move rows to and fro at once, and finish each other's moves: each row stays in one of the two files.
-    @Test(arguments: ["delete", "wal"]) func connectionsMoveAtOnce(mode: String) throws {
+    @Test(arguments: ["delete", "wal"]) func concurrentMoveRowsKeepEachRowOnce(mode: String) throws {
         try make("(id INTEGER PRIMARY KEY, x)", values: (1...200).map { "(\($0), 'x')" }.joined(separator: ", "))
         for schema in [db.main, target] { _ = try schema.setPragma("journal_mode", to: mode) }
         let folder = folder

@@ -14,7 +14,7 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func make(_ key: Encryption, rows: Int = 600) throws -> Connection {
+    private func make(_ key: DatabaseKey, rows: Int = 600) throws -> Connection {
         let db = try Connection(.file(path), key: key)
         try db.execute(SQLScript("""
             PRAGMA user_version = 7;
@@ -33,7 +33,7 @@ import TestSupport
         return db
     }
 
-    private static func key(_ index: Int) throws -> Encryption? {
+    private static func key(_ index: Int) throws -> DatabaseKey? {
         let bytes = [UInt8](repeating: 7, count: 32)
         var bare = CipherConfiguration.quick
         bare.usesHMAC = false
@@ -46,7 +46,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: 0..<5) func theFirstPageIsLost(index: Int) throws {
+    @Test(arguments: 0..<5) func recoveryCopySalvagesLostFirstPage(index: Int) throws {
         let key = try #require(try Self.key(index))
         let db = try make(key)
         var options = Schema.BackupOptions()
@@ -55,7 +55,7 @@ import TestSupport
         // It is replaced by the next one.
         try db.main.writeRecoveryCopy()
         try db.main.writeRecoveryCopy(toFileAt: folder.path("other"))
-        let before = try db.fetchAll(RowCopy.self, "SELECT rowid, * FROM t"), keyed = try db.fetchAll(RowCopy.self, "SELECT * FROM k")
+        let before = try db.fetchAll(OwnedRow.self, "SELECT rowid, * FROM t"), keyed = try db.fetchAll(OwnedRow.self, "SELECT * FROM k")
         db.close()
         let recovery = try Data(contentsOf: URL(fileURLWithPath: path + "-recovery"))
         #expect(recovery.count <= 40_000)
@@ -70,8 +70,8 @@ import TestSupport
             #expect(report.recoveredObjects >= 5 && report.lostSchemaPages == [1] && report.lostObjects.isEmpty, "\(report)")
             #expect(report.tables.allSatisfy { $0.isComplete }, "\(report.tables)")
             let copy = try Connection(.file(newPath), key: key)
-            #expect(try copy.fetchAll(RowCopy.self, "SELECT rowid, * FROM t") == before)
-            #expect(try copy.fetchAll(RowCopy.self, "SELECT * FROM k") == keyed)
+            #expect(try copy.fetchAll(OwnedRow.self, "SELECT rowid, * FROM t") == before)
+            #expect(try copy.fetchAll(OwnedRow.self, "SELECT * FROM k") == keyed)
             #expect(try copy.fetchOne(Int.self, "SELECT count(*) FROM f WHERE f MATCH 'common'") == 600)
             #expect(try copy.fetchOne(Int.self, "PRAGMA user_version") == 7)
             #expect(try copy.main.damage().isEmpty)
@@ -82,7 +82,7 @@ import TestSupport
             #expect(throws: DatabaseError.self) { try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath) }
         }
         if !key.isPlaintext {
-            let wrong = try Encryption.passphrase("wrong", cipher: key.cipher)
+            let wrong = try DatabaseKey.passphrase("wrong", cipher: key.cipher)
             let error = #expect(throws: DatabaseError.self) {
                 try DatabaseConverter.salvage(fileAt: path, key: wrong, to: newPath, recoveryCopy: folder.path("other"))
             }
@@ -91,10 +91,10 @@ import TestSupport
     }
 
     /// With auto_vacuum, another table may have the page where a table began when the copy was written.
-    @Test func aCopyFromBeforeATableMoved() throws {
+    @Test func outdatedRecoveryCopyMixesNoTables() throws {
         var configuration = DatabaseConfiguration()
         configuration.beforeHeader = { try $0.execute("PRAGMA auto_vacuum = 1") }
-        let key = try Encryption.passphrase("k").quick
+        let key = try DatabaseKey.passphrase("k").quick
         let db = try Connection(.file(path), key: key, configuration: configuration)
         for name in ["a", "b", "c"] {
             try db.execute("CREATE TABLE \(identifier: name)(x)")
@@ -118,8 +118,8 @@ import TestSupport
         }
     }
 
-    @Test func refusals() throws {
-        let key = try Encryption.passphrase("k").quick
+    @Test func invalidRecoveryCopyCallsThrow() throws {
+        let key = try DatabaseKey.passphrase("k").quick
         let db = try make(key, rows: 3)
         try Data("mine".utf8).write(to: URL(fileURLWithPath: path + "-recovery"))
         #expect(throws: DatabaseError.self) { try db.main.writeRecoveryCopy() }
@@ -132,8 +132,8 @@ import TestSupport
     }
 
     /// If asked for, each change of the schema writes it again.
-    @Test func itIsKept() async throws {
-        let key = try Encryption.passphrase("k").quick
+    @Test func keepRecoveryCopyFollowsSchemaChanges() async throws {
+        let key = try DatabaseKey.passphrase("k").quick
         try make(key, rows: 3).close()
         let pool = try DatabasePool(.file(path), key: key), copy = path + "-recovery"
         let keeping = Task { try await pool.main.keepRecoveryCopy() }
@@ -155,7 +155,7 @@ import TestSupport
     /// The database keeps its permissions and its owner, a symbolic link stays one, and a call that was interrupted after it took
     /// the log away goes on with the copy of it.
     @Test func openSalvagingReplacesTheFile() throws {
-        let key = try Encryption.passphrase("k").quick
+        let key = try DatabaseKey.passphrase("k").quick
         try make(key).close()
         let link = folder.path("link.db")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
@@ -165,7 +165,7 @@ import TestSupport
         try bytes.write(to: URL(fileURLWithPath: path))
         chmod(path, 0o640)
         try bytes.write(to: URL(fileURLWithPath: path + "-damaged"))
-        let (db, report) = try DatabaseConverter.openSalvaging(fileAt: link, key: key)
+        let (db, report) = try DatabaseConverter.openOrSalvage(fileAt: link, key: key)
         db.close()
         #expect(report?.lostPages == [6])
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
@@ -174,7 +174,7 @@ import TestSupport
         #expect(!FileManager.default.fileExists(atPath: path + "-damaged-2"))
     }
 
-    private func make(damaged page: Int, _ key: Encryption) throws -> Data {
+    private func make(damaged page: Int, _ key: DatabaseKey) throws -> Data {
         try make(key).close()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes[(page - 1) * 4096 + 20] ^= 1
@@ -182,15 +182,15 @@ import TestSupport
         return bytes
     }
 
-    /// What `openSalvaging` makes of a file and its log belongs to their owner, and others may do with it what they could.
+    /// What `openOrSalvage` makes of a file and its log belongs to their owner, and others may do with it what they could.
     @Test(.enabled(if: geteuid() == 0)) func openSalvagingKeepsTheOwners() throws {
-        let key = try Encryption.passphrase("k").quick
+        let key = try DatabaseKey.passphrase("k").quick
         let bytes = try make(damaged: 6, key)
         try Data(count: 100).write(to: URL(fileURLWithPath: path + "-journal"))
         for (suffix, mode) in [("", 0o640), ("-journal", 0o600)] {
             #expect(chown(path + suffix, 1234, 1235) == 0 && chmod(path + suffix, mode_t(mode)) == 0)
         }
-        let (db, _) = try DatabaseConverter.openSalvaging(fileAt: path, key: key)
+        let (db, _) = try DatabaseConverter.openOrSalvage(fileAt: path, key: key)
         try db.main.writeRecoveryCopy()
         db.close()
         for (suffix, mode) in [("", 0o640), ("-damaged", 0o640), ("-damaged-journal", 0o600), ("-recovery", 0o640)] {
@@ -203,8 +203,8 @@ import TestSupport
     }
 
     /// In place of the log there may be a pipe, which would be waited for, or a link to a file that is not meant.
-    @Test(arguments: ["-wal", "-journal"]) func noOtherFileIsTakenForTheLog(suffix: String) throws {
-        let key = try Encryption.passphrase("k").quick
+    @Test(arguments: ["-wal", "-journal"]) func salvageRefusesPipeOrLinkAsLog(suffix: String) throws {
+        let key = try DatabaseKey.passphrase("k").quick
         let bytes = try make(damaged: 6, key)
         try Data("secret".utf8).write(to: URL(fileURLWithPath: folder.path("private")))
         for make in [{ symlink(folder.path("private"), path + suffix) }, { mkfifo(path + suffix, 0o600) }] as [() -> Int32] {
@@ -212,7 +212,7 @@ import TestSupport
             #expect(make() == 0)
             for call in [
                 { try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath) },
-                { try DatabaseConverter.openSalvaging(fileAt: path, key: key).connection.close() },
+                { try DatabaseConverter.openOrSalvage(fileAt: path, key: key).connection.close() },
             ] as [() throws -> Void] {
                 let error = #expect(throws: DatabaseError.self) { try call() }
                 #expect(error?.reason == .cannotOpen, "\(String(describing: error))")
@@ -223,8 +223,8 @@ import TestSupport
     }
 
     /// The log of a database that a link leads to is beside the database.
-    @Test func aLinkLeadsToTheLogToo() throws {
-        let key = try Encryption.passphrase("k").quick, link = folder.path("link.db")
+    @Test func salvageThroughLinkReadsTheWAL() throws {
+        let key = try DatabaseKey.passphrase("k").quick, link = folder.path("link.db")
         let db = try make(key, rows: 3)
         try db.main.setJournalMode(.wal)
         try db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -235,12 +235,12 @@ import TestSupport
     }
 
     /// One call opens what is whole, and salvages and opens what is not.
-    @Test func openSalvaging() throws {
-        let key = try Encryption.passphrase("k").quick
+    @Test func openSalvagingOpensOrSalvages() throws {
+        let key = try DatabaseKey.passphrase("k").quick
         let made = try make(key)
         try made.main.writeRecoveryCopy()
         made.close()
-        let (db, none) = try DatabaseConverter.openSalvaging(fileAt: path, key: key)
+        let (db, none) = try DatabaseConverter.openOrSalvage(fileAt: path, key: key)
         #expect(none == nil && db.isOpen)
         db.close()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -249,10 +249,10 @@ import TestSupport
             bytes[page * 4096 + 20] ^= 1
             bytes[page * 4096 + 3] ^= 1
             try bytes.write(to: URL(fileURLWithPath: path))
-            let wrong = try Encryption.passphrase("w").quick
-            #expect(throws: DatabaseError.self) { _ = try DatabaseConverter.openSalvaging(fileAt: path, key: wrong) }
+            let wrong = try DatabaseKey.passphrase("w").quick
+            #expect(throws: DatabaseError.self) { _ = try DatabaseConverter.openOrSalvage(fileAt: path, key: wrong) }
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
-            let (db, report) = try DatabaseConverter.openSalvaging(fileAt: path, key: key)
+            let (db, report) = try DatabaseConverter.openOrSalvage(fileAt: path, key: key)
             #expect(report?.lostPages == [page + 1])
             let rows = try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0
             #expect(page == 0 ? rows == 600 : rows > 500)
@@ -261,6 +261,6 @@ import TestSupport
             let kept = path + (number == 0 ? "-damaged" : "-damaged-2")
             #expect(try Data(contentsOf: URL(fileURLWithPath: kept)) == bytes)
         }
-        #expect(throws: DatabaseError.self) { _ = try DatabaseConverter.openSalvaging(fileAt: folder.path("none"), key: key) }
+        #expect(throws: DatabaseError.self) { _ = try DatabaseConverter.openOrSalvage(fileAt: folder.path("none"), key: key) }
     }
 }

@@ -9,7 +9,7 @@ import TestSupport
 /// What a restore takes from a backup, and that it does nothing to it.
 @Suite struct RestoreTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     var path: String { folder.path("a.db") }
     var backup: String { folder.path("b.db") }
 
@@ -18,7 +18,7 @@ import TestSupport
         key = try .passphrase("one", cipher: .quick)
     }
 
-    private func make(_ path: String, _ key: Encryption, _ mode: DatabaseConfiguration.JournalMode = .delete, rows: Int) throws -> Connection {
+    private func make(_ path: String, _ key: DatabaseKey, _ mode: DatabaseConfiguration.JournalMode = .delete, rows: Int) throws -> Connection {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         let db = try Connection(.file(path), key: key, configuration: configuration)
@@ -37,14 +37,14 @@ import TestSupport
 
     /// Above all a file of no bytes, which SQLite takes for a new database, with any key.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
-    func whatIsNoBackupChangesNothing(mode: DatabaseConfiguration.JournalMode) throws {
+    func restoreOfNonDatabaseChangesNothing(mode: DatabaseConfiguration.JournalMode) throws {
         let db = try make(path, key, mode, rows: 50)
         let contents = [
             Data(), Data(count: 1), Data(count: 100), Data(count: 4096), Data(count: 8192), Data("no database".utf8),
             Data((0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 7) }),
         ]
         for content in contents {
-            for given in [nil, key, .plaintext, try .passphrase("two", cipher: .quick)] as [Encryption?] {
+            for given in [nil, key, .plaintext, try .passphrase("two", cipher: .quick)] as [DatabaseKey?] {
                 try write(content, backup)
                 #expect(reason {
                     if let given { try db.main.restore(fromFileAt: backup, key: given) } else { try db.main.restore(fromFileAt: backup) }
@@ -58,8 +58,8 @@ import TestSupport
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM t") == 50)
     }
 
-    @Test func anEmptyFileIsNotConvertedEither() throws {
-        let other = try Encryption.passphrase("two", cipher: .quick)
+    @Test func conversionOfEmptyFileThrows() throws {
+        let other = try DatabaseKey.passphrase("two", cipher: .quick)
         let calls: [() throws -> Void] = [
             { try DatabaseConverter.encrypt(fileAt: path, key: key) }, { try DatabaseConverter.decrypt(fileAt: path, key: key) },
             { try DatabaseConverter.convert(fileAt: path, from: key, to: other) },
@@ -73,7 +73,7 @@ import TestSupport
         }
     }
 
-    @Test func anEmptyFileThatIsReadStaysEmpty() throws {
+    @Test func readingEmptyFileKeepsItEmpty() throws {
         try make(path, key, rows: 3).close()
         try write(Data(), backup)
         var configuration = DatabaseConfiguration()
@@ -90,7 +90,7 @@ import TestSupport
     }
 
     /// Neither what its log holds is moved into it, nor is it recovered.
-    @Test func theBackupIsNotWrittenTo() throws {
+    @Test func restoreDoesNotWriteToTheBackup() throws {
         let db = try make(path, key, rows: 3)
         let other = try make(folder.path("c.db"), key, .wal, rows: 20)
         try write(bytes(folder.path("c.db")), backup)
@@ -103,7 +103,7 @@ import TestSupport
     }
 
     /// The journal of a change that was cut off would have to be played back first.
-    @Test func aBackupWithAHotJournal() throws {
+    @Test func restoreFromBackupWithHotJournalThrows() throws {
         let db = try make(path, key, rows: 3)
         let other = try make(folder.path("c.db"), key, rows: 20_000)
         try other.execute("PRAGMA cache_size = 2")
@@ -123,12 +123,12 @@ import TestSupport
     }
 
     /// The database is lost, and its backup goes into a new one: with the same key, but another salt.
-    @Test(arguments: ["passphrase", "raw", "provided", "looks raw"]) func ontoANewFile(kind: String) throws {
-        let raw = try Encryption.raw([UInt8](repeating: 9, count: 32), cipher: .quick)
+    @Test(arguments: ["passphrase", "raw", "provided", "looks raw"]) func backupRestoresOntoNewFileWithSameKey(kind: String) throws {
+        let raw = try DatabaseKey.raw([UInt8](repeating: 9, count: 32), cipher: .quick)
         let key = switch kind {
         case "raw": raw
-        case "provided": Encryption.provided(by: KeySource.provider(Fixed()), cipher: .quick)
-        case "looks raw": try Encryption.passphrase("x'\(String(repeating: "ab", count: 32))'", cipher: .quick)
+        case "provided": DatabaseKey.provided(by: KeySource.provider(Fixed()), cipher: .quick)
+        case "looks raw": try DatabaseKey.passphrase("x'\(String(repeating: "ab", count: 32))'", cipher: .quick)
         default: self.key
         }
         try make(path, key, rows: 30).main.backup(toFileAt: backup)
@@ -140,7 +140,7 @@ import TestSupport
         let attached = try db.attach(.file(folder.path("c.db")), as: "Other", key: key)
         try attached.restore(fromFileAt: backup)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM other.t") == 30)
-        let new = try Encryption.passphrase("new", cipher: .quick)
+        let new = try DatabaseKey.passphrase("new", cipher: .quick)
         try db.changeKey(to: new)
         #expect(reason { try db.main.restore(fromFileAt: backup) } == .wrongKeyOrNotADatabase)
         try db.main.restore(fromFileAt: backup, key: key)
@@ -154,6 +154,6 @@ import TestSupport
     }
 
     private struct Fixed: KeyProvider {
-        func key() throws -> Encryption? { try .passphrase("provided") }
+        func key() throws -> DatabaseKey? { try .passphrase("provided") }
     }
 }

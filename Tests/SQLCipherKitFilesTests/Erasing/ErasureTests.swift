@@ -9,7 +9,7 @@ import TestSupport
 /// What was deleted, in every kind of table and index, cannot be read after `erase`, by this package or another.
 @Suite struct ErasureTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     var path: String { folder.path("a.db") }
 
     init() throws {
@@ -75,7 +75,7 @@ import TestSupport
         return words
     }
 
-    @Test(arguments: Form.all) func nothingIsLeft(form: Form) throws {
+    @Test(arguments: Form.all) func eraseLeavesNoResidue(form: Form) throws {
         let db = try open(form)
         try db.execute("PRAGMA auto_vacuum = \(raw: "\(form.autoVacuum)")")
         try db.execute("VACUUM")
@@ -83,24 +83,24 @@ import TestSupport
         try db.execute("PRAGMA secure_delete = OFF")
         try MarkedDatabase.fill(db)
         let marks = MarkedDatabase.marks
-        let before = try db.main.residue(of: marks)
+        let before = try db.main.findRemnants(of: marks)
         #expect(Set(before.places.filter(\.isLive).map(\.target)) == Set(marks.indices))
         try MarkedDatabase.deleteMarked(db)
-        let deleted = try db.main.residue(of: marks)
-        let left = Set(deleted.residue.map(\.target))
+        let deleted = try db.main.findRemnants(of: marks)
+        let left = Set(deleted.remnants.map(\.target))
         #expect(left.count == marks.count, "not found: \(marks.indices.filter { !left.contains($0) }.map { marks[$0] })")
         #expect(deleted.places.allSatisfy { !$0.isLive }, "\(deleted.places.filter(\.isLive))")
-        #expect(try !db.main.residue(of: [MarkedDatabase.coordinate]).isErased)
+        #expect(try !db.main.findRemnants(of: [MarkedDatabase.coordinate]).isErased)
         let content = try MarkedDatabase.content(db)
 
-        let report = try db.main.erase()
+        let report = try db.main.eraseDeletedContent()
         #expect(try report.isComplete && report.pages == db.main.pageCount, "\(report)")
         #expect(report.trees == ["tree"] && report.fullTextIndexes.count == MarkedDatabase.fullText.count + 3)
         #expect(try db.main.freePageCount == 0 && db.main.journalMode == form.mode)
-        let after = try db.main.residue(of: marks)
+        let after = try db.main.findRemnants(of: marks)
         #expect(after.places.isEmpty, "\(after.places)")
         #expect(after.unreadablePages == 0)
-        #expect(try db.main.residue(of: [MarkedDatabase.coordinate]).places.isEmpty)
+        #expect(try db.main.findRemnants(of: [MarkedDatabase.coordinate]).places.isEmpty)
         #expect(try words(db).isDisjoint(with: marks))
         #expect(try MarkedDatabase.content(db) == content)
         #expect(try db.main.verify().isIntact)
@@ -115,25 +115,25 @@ import TestSupport
         #expect(found(try allBytes(form, ["a.db", "b.db", "c.db"])) == [])
         for name in ["b.db", "c.db"] {
             let copy = try Connection(.file(folder.path(name)), key: form.isEncrypted ? key : nil)
-            #expect(try copy.main.residue(of: marks).places.isEmpty)
+            #expect(try copy.main.findRemnants(of: marks).places.isEmpty)
             #expect(try MarkedDatabase.content(copy) == content)
         }
     }
 
     /// That the search above can find something: what a vacuum leaves.
-    @Test func aVacuumLeavesWordsAndSamples() throws {
+    @Test func vacuumLeavesIndexWordsAndStatistics() throws {
         let form = Form(mode: .delete, autoVacuum: 0, isEncrypted: true)
         let db = try open(form)
         try MarkedDatabase.fill(db)
         try MarkedDatabase.deleteMarked(db)
         try db.main.vacuum()
-        let kinds = Set(try db.main.residue(of: MarkedDatabase.marks).places.map(\.kind))
+        let kinds = Set(try db.main.findRemnants(of: MarkedDatabase.marks).places.map(\.kind))
         #expect(kinds == [.fullTextIndex, .statistics])
         #expect(!found(try allBytes(form, ["a.db"])).isEmpty)
     }
 
     /// What only looks like an index of FTS4.
-    @Test func theWordsOfAnOlderIndex() throws {
+    @Test func eraseRecognizesOnlyRealFTS4Indexes() throws {
         let db = try Connection(.file(path), key: key)
         try db.execute(SQLScript("""
             CREATE VIRTUAL TABLE older USING fts4(x);
@@ -141,12 +141,12 @@ import TestSupport
             CREATE TABLE terms_segdir(x);
             INSERT INTO older VALUES ('kept');
             """))
-        #expect(try db.main.erase().fullTextIndexes == ["older"])
+        #expect(try db.main.eraseDeletedContent().fullTextIndexes == ["older"])
         #expect(try db.fetchOne(String.self, "SELECT term FROM terms") == "kept")
     }
 
     /// An index of rows that were chosen, and one whose content has changed without it.
-    @Test func anIndexThatIsNotItsContent() throws {
+    @Test func eraseReportsUnmatchedFTS5Indexes() throws {
         let db = try Connection(.file(path), key: key)
         try db.execute(SQLScript("""
             CREATE TABLE t(id INTEGER PRIMARY KEY, x);
@@ -154,18 +154,18 @@ import TestSupport
             INSERT INTO t VALUES (1, 'public'), (2, 'private');
             INSERT INTO f(rowid, x) SELECT id, x FROM t WHERE id = 1;
             """))
-        #expect(try db.main.erase().unmatchedIndexes == ["f"])
+        #expect(try db.main.eraseDeletedContent().unmatchedIndexes == ["f"])
         #expect(try db.fullText("f").terms().map(\.term) == ["public"])
         try db.fullText("f").rebuild()
-        #expect(try db.main.erase().isComplete)
+        #expect(try db.main.eraseDeletedContent().isComplete)
         try db.execute("DELETE FROM t WHERE id = 2")
-        let report = try db.main.erase()
+        let report = try db.main.eraseDeletedContent()
         #expect(report.unmatchedIndexes == ["f"] && !report.isComplete)
-        #expect(try db.main.residue(of: ["private"]).places.map(\.kind) == [.fullTextIndex])
+        #expect(try db.main.findRemnants(of: ["private"]).places.map(\.kind) == [.fullTextIndex])
     }
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .persist, .wal])
-    func anotherConnectionIsNoticed(mode: DatabaseConfiguration.JournalMode) throws {
+    func eraseWithOpenReaderThrows(mode: DatabaseConfiguration.JournalMode) throws {
         let form = Form(mode: mode, autoVacuum: 0, isEncrypted: true)
         let db = try open(form)
         try db.execute("PRAGMA secure_delete = OFF")
@@ -175,22 +175,22 @@ import TestSupport
         let other = try open(form)
         let cursor = try other.cursor(String.self, "SELECT x FROM t")
         _ = try cursor.next()
-        let error = #expect(throws: DatabaseError.self) { try db.main.erase() }
+        let error = #expect(throws: DatabaseError.self) { try db.main.eraseDeletedContent() }
         #expect(error?.reason == .busy && error?.message.contains("nothing has changed") == true, "\(String(describing: error))")
-        #expect(try !db.main.residue(of: ["zqdeleted"]).isErased && db.main.journalMode == mode)
+        #expect(try !db.main.findRemnants(of: ["zqdeleted"]).isErased && db.main.journalMode == mode)
         cursor.close()
         // One that is open and does nothing is no hindrance.
-        try db.main.erase()
-        #expect(try db.main.residue(of: ["zqdeleted"]).places.isEmpty)
+        try db.main.eraseDeletedContent()
+        #expect(try db.main.findRemnants(of: ["zqdeleted"]).places.isEmpty)
         #expect(try other.fetchAll(String.self, "SELECT x FROM t") == ["one"])
         #expect(try db.main.synchronous == .normal)
     }
 
-    @Test func otherDatabases() throws {
+    @Test func memoryAndAttachedDatabasesAreErased() throws {
         let db = try Connection(.memory)
         try db.execute(SQLScript("CREATE TABLE t(x); INSERT INTO t VALUES ('one'), ('zqdeleted'); DELETE FROM t WHERE rowid = 2"))
-        try db.main.erase()
-        #expect(try db.main.residue(of: ["zqdeleted"]).places.isEmpty)
+        try db.main.eraseDeletedContent()
+        #expect(try db.main.findRemnants(of: ["zqdeleted"]).places.isEmpty)
         let archive = try db.attach(.file(path), as: "archive", key: key)
         try db.execute(SQLScript("""
             PRAGMA secure_delete = OFF;
@@ -198,55 +198,55 @@ import TestSupport
             INSERT INTO archive.t VALUES ('one'), ('zqdeleted');
             DELETE FROM archive.t WHERE rowid = 2
             """))
-        #expect(try archive.residue(of: ["zqdeleted"]).residue.map(\.kind) == [.slack])
-        try archive.erase()
-        #expect(try archive.residue(of: ["zqdeleted", "one"]).places.map(\.kind) == [.content])
+        #expect(try archive.findRemnants(of: ["zqdeleted"]).remnants.map(\.kind) == [.slack])
+        try archive.eraseDeletedContent()
+        #expect(try archive.findRemnants(of: ["zqdeleted", "one"]).places.map(\.kind) == [.content])
         func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
             do { try body() } catch { return (error as? DatabaseError)?.reason }
             return nil
         }
-        #expect(reason { try db.temp.erase() } == .misuse)
-        #expect(reason { try db.transaction { db -> Void in try db.main.erase() } } == .misuse)
-        #expect(reason { try db.schema("nowhere").erase() } == .schemaName)
+        #expect(reason { try db.temp.eraseDeletedContent() } == .misuse)
+        #expect(reason { try db.transaction { db -> Void in try db.main.eraseDeletedContent() } } == .misuse)
+        #expect(reason { try db.schema("nowhere").eraseDeletedContent() } == .schemaName)
         try archive.detach()
-        #expect(reason { try archive.erase() } == .schemaName)
+        #expect(reason { try archive.eraseDeletedContent() } == .schemaName)
         var configuration = DatabaseConfiguration()
         configuration.access = .readOnly
         let reader = try Connection(.file(path), key: key, configuration: configuration)
-        #expect(reason { try reader.main.erase() } == .misuse)
-        #expect(try reader.main.residue(of: ["one"]).isErased)
+        #expect(reason { try reader.main.eraseDeletedContent() } == .misuse)
+        #expect(try reader.main.findRemnants(of: ["one"]).isErased)
     }
 
-    @Test func progressCancelsWithoutAChange() throws {
+    @Test func cancelledEraseChangesNothing() throws {
         struct Enough: Error {}
         let db = try Connection(.file(path), key: key)
         try MarkedDatabase.fill(db)
         try MarkedDatabase.deleteMarked(db)
         var calls = 0
         #expect(throws: Enough.self) {
-            try db.main.erase { progress in
+            try db.main.eraseDeletedContent { progress in
                 calls += 1
                 if calls == 5 { throw Enough() }
             }
         }
         #expect(calls == 5)
-        #expect(try db.main.residue(of: MarkedDatabase.marks).residue.contains { $0.kind == .fullTextIndex })
+        #expect(try db.main.findRemnants(of: MarkedDatabase.marks).remnants.contains { $0.kind == .fullTextIndex })
         var last = 0.0
-        try db.main.erase { last = $0.fraction }
+        try db.main.eraseDeletedContent { last = $0.fractionCompleted }
         #expect(last == 1)
     }
 
-    @Test func throughAPool() async throws {
+    @Test func eraseThroughPoolLeavesNoResidue() async throws {
         let pool = try DatabasePool(.file(path), key: key)
         try await pool.write { db in
             try MarkedDatabase.fill(db)
             try MarkedDatabase.deleteMarked(db)
         }
         _ = try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM a") }
-        #expect(try await !pool.main.residue(of: MarkedDatabase.marks).isErased)
-        let report = try await pool.main.erase()
+        #expect(try await !pool.main.findRemnants(of: MarkedDatabase.marks).isErased)
+        let report = try await pool.main.eraseDeletedContent()
         #expect(report.isComplete && report.journalBytes > 0)
-        #expect(try await pool.main.residue(of: MarkedDatabase.marks).places.isEmpty)
+        #expect(try await pool.main.findRemnants(of: MarkedDatabase.marks).places.isEmpty)
         #expect(try await pool.read { try $0.fetchOne(Int.self, "SELECT count(*) FROM a") } == 79)
         try await pool.close()
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// What a passphrase costs, and what is said of settings that cost too little.
 @Suite struct KeyCostTests {
-    @Test func theDefaultsHaveNoWeakness() {
+    @Test func defaultCipherSettingsHaveNoWeakness() {
         #expect(CipherConfiguration().weaknesses == [])
         for hash in CipherConfiguration.Hash.allCases {
             var cipher = CipherConfiguration()
@@ -16,20 +16,20 @@ import Testing
         }
     }
 
-    @Test func olderVersionsHave() {
+    @Test func olderSQLCipherSettingsReportWeaknesses() {
         #expect(CipherConfiguration.sqlCipher1.weaknesses.contains(.noAuthentication))
         #expect(CipherConfiguration.sqlCipher2.weaknesses == [.keyDerivation(rounds: 4000, recommended: 1_300_000)])
         #expect(CipherConfiguration.sqlCipher3.weaknesses == [.keyDerivation(rounds: 64000, recommended: 1_300_000)])
         #expect(CipherConfiguration.sqlCipher3.weaknesses.first.map { "\($0)".contains("64000") } == true)
     }
 
-    @Test func anOpenDatabaseTells() throws {
+    @Test func openDatabaseReportsCipherWeaknesses() throws {
         let db = try Connection(.memory, key: .passphrase("k").quick)
         #expect(try db.main.cipher?.settings.weaknesses == [.keyDerivation(rounds: 10, recommended: 210_000)])
     }
 
     /// No test fails on time: only that more time gives more rounds.
-    @Test(arguments: CipherConfiguration.Hash.allCases) func roundsByTime(_ hash: CipherConfiguration.Hash) throws {
+    @Test(arguments: CipherConfiguration.Hash.allCases) func iterationsGrowWithTime(_ hash: CipherConfiguration.Hash) throws {
         #expect(try CipherConfiguration.iterations(taking: .nanoseconds(1), hash: hash) == hash.recommendedIterations)
         let much = try CipherConfiguration.iterations(taking: .seconds(600), hash: hash)
         #expect(much > hash.recommendedIterations && much % 1000 == 0)
@@ -38,7 +38,7 @@ import Testing
         try cipher.validate()
     }
 
-    @Test(arguments: [Duration.zero, .seconds(-1), .seconds(3601)]) func nonsenseIsRefused(_ duration: Duration) {
+    @Test(arguments: [Duration.zero, .seconds(-1), .seconds(3601)]) func invalidIterationDurationThrows(_ duration: Duration) {
         let error = #expect(throws: DatabaseError.self) { try CipherConfiguration.iterations(taking: duration) }
         #expect(error?.reason == .invalidArgument)
     }

@@ -27,8 +27,8 @@ import TestSupport
         return (slots, db)
     }
 
-    private func mark(_ db: Connection) throws -> [RowCopy] {
-        try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(Self.table)"))
+    private func mark(_ db: Connection) throws -> [OwnedRow] {
+        try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(Self.table)"))
     }
 
     private func opens(_ name: String = "a.db") -> Bool {
@@ -67,7 +67,7 @@ import TestSupport
         "CREATE VIRTUAL TABLE \(table) USING fts5(x)", "CREATE TABLE temp.\(table) AS SELECT 1",
     ]
 
-    @Test(arguments: statements) func noSQLChangesIt(sql: String) throws {
+    @Test(arguments: statements) func keySlotMarkRefusesSQLWrites(sql: String) throws {
         let (_, db) = try make()
         let before = try mark(db)
         let error = #expect(throws: DatabaseError.self) { try db.execute(SQLScript(sql)) }
@@ -77,7 +77,7 @@ import TestSupport
         #expect(opens())
     }
 
-    @Test func noBlobChangesIt() throws {
+    @Test func keySlotMarkRefusesBlobWrites() throws {
         let (_, db) = try make()
         let error = #expect(throws: DatabaseError.self) {
             try db.main.openBlob(table: Self.table, column: "id", rowID: 1, forWriting: true)
@@ -88,7 +88,7 @@ import TestSupport
     }
 
     /// What belongs to the whole database goes on as before.
-    @Test func rewritesCarryIt() throws {
+    @Test func rewritesAndBackupsKeepTheKeySlotMark() throws {
         let (slots, db) = try make()
         let before = try mark(db)
         try db.main.vacuum()
@@ -104,7 +104,7 @@ import TestSupport
         #expect(try mark(Connection(location)) == before)
     }
 
-    @Test func diffAndChangesetsPassItBy() throws {
+    @Test func diffAndChangesetsOmitTheKeySlotMark() throws {
         let (_, a) = try make(), (slots, b) = try make("b.db")
         try slots.add(.passphrase("three"), label: "third", derivation: .quick)
         try b.execute("INSERT INTO t(x) VALUES ('more')")
@@ -128,29 +128,29 @@ import TestSupport
         #expect(try mark(a) == before)
     }
 
-    @Test func aRecorderPassesItBy() throws {
+    @Test func changeRecorderOmitsTheKeySlotMark() throws {
         let (slots, db) = try make()
         let recorder = try ChangeRecorder(db.main)
         try slots.add(.passphrase("x"), label: "x", derivation: .quick)
         #expect(try recorder.changeset().isEmpty)
     }
 
-    @Test func copiedTablesPassItBy() throws {
+    @Test func copyTablesOmitsTheKeySlotMark() throws {
         let (slots, db) = try make(), (_, other) = try make("b.db")
         other.close()
         let target = try db.attach(.file(folder.path("b.db")), as: "b", key: .slots(secret: .passphrase("one")))
-        let before = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM b.\(Self.table)"))
+        let before = try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM b.\(Self.table)"))
         var options = Schema.CopyOptions()
         (options.conflict, options.emptiesTarget) = (.replace, true)
         try db.main.copyTables(to: target, options: options)
-        #expect(try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM b.\(Self.table)")) == before)
+        #expect(try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM b.\(Self.table)")) == before)
         let error = #expect(throws: DatabaseError.self) { try db.main.copyTables([Self.table], to: target, options: options) }
         #expect(error?.reason == .invalidArgument)
         _ = slots
     }
 
     /// Another database's backup, or an older one's, brings no other mark.
-    @Test(arguments: [false, true]) func restoringKeepsItsOwn(isCompact: Bool) throws {
+    @Test(arguments: [false, true]) func restoreKeepsTheKeySlotMark(isCompact: Bool) throws {
         let (slots, db) = try make(), (_, other) = try make("b.db")
         let foreign = folder.path("foreign"), older = folder.path("older"), plain = folder.path("plain")
         try other.main.backup(toFileAt: foreign, key: slots.key)

@@ -13,9 +13,9 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private static func quick(_ passphrase: String) throws -> Encryption { try .passphrase(passphrase, cipher: .quick) }
+    private static func quick(_ passphrase: String) throws -> DatabaseKey { try .passphrase(passphrase, cipher: .quick) }
 
-    private func create(_ existingKey: Encryption? = nil, label: String = "first") throws {
+    private func create(_ existingKey: DatabaseKey? = nil, label: String = "first") throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(10)
         _ = try KeySlots.create(
@@ -31,7 +31,7 @@ import TestSupport
         case wrongKey, noKey, keyOfNothing, emptyLabel, nonsense, lockedDatabase, lockedDatabaseWithAnotherKey, wrongKindOfKey
     }
 
-    @Test(arguments: Way.allCases) func leaveNothing(way: Way) throws {
+    @Test(arguments: Way.allCases) func failedKeySlotCreationLeavesNoFiles(way: Way) throws {
         let key = try Self.quick("old")
         if way != .keyOfNothing, way != .nonsense { try Connection(location, key: key).execute("CREATE TABLE t(x)") }
         var other: Connection?
@@ -62,21 +62,21 @@ import TestSupport
     }
 
     /// The lock file that a failed call removes is no longer the one that others have opened in the meantime.
-    @Test func beside() throws {
-        let key = try Encryption.raw([UInt8](repeating: 3, count: 32), cipher: .quick)
+    @Test func failedKeySlotCreationKeepsTheLockOfOthers() throws {
+        let key = try DatabaseKey.raw([UInt8](repeating: 3, count: 32), cipher: .quick)
         for _ in 0..<(LongTests.areOn ? 100 : 10) {
             let place = try TemporaryFolder(), location = DatabaseLocation.file(place.path("a.db"))
             try Connection(location, key: key).execute("CREATE TABLE t(x)")
             let made = Lock([String]())
             DispatchQueue.concurrentPerform(iterations: 8) { thread in
-                let own = thread % 2 == 0 ? key : try? Encryption.raw([UInt8](repeating: 4, count: 32), cipher: .quick)
+                let own = thread % 2 == 0 ? key : try? DatabaseKey.raw([UInt8](repeating: 4, count: 32), cipher: .quick)
                 let slots = try? KeySlots.create(
                     .passphrase("one"), label: "\(thread)", for: location, existingKey: own, derivation: .quick)
                 if slots != nil { made.withLock { $0.append("\(thread)") } }
             }
             let winners = made.withLock(\.self)
             #expect(winners.count == 1)
-            #expect(try KeySlots.unlock(.passphrase("one"), of: location).list().map(\.label) == winners)
+            #expect(try KeySlots.unlock(.passphrase("one"), of: location).slots().map(\.label) == winners)
         }
     }
 }

@@ -32,7 +32,7 @@ import TestSupport
     private func bytes() throws -> [UInt8] { Array(try Data(contentsOf: file)) }
 
     /// Another program that has the key can write any number there. One that no slots have is no mark, as if it had been removed.
-    @Test(arguments: [Int64.min, -1, 0, .max]) func aMarkOfAnyGenerationIsAnswered(_ generation: Int64) throws {
+    @Test(arguments: [Int64.min, -1, 0, .max]) func anyKeySlotGenerationOpensOrThrows(_ generation: Int64) throws {
         let slots = try make()
         let db = try Connection(location, key: .slots(slots))
         sqlcipherkit_allow_slot_mark(try db.live(), 1)
@@ -44,7 +44,7 @@ import TestSupport
         }
     }
 
-    @Test func everyBitCounts() throws {
+    @Test func flippedBitInKeySlotsIsDetected() throws {
         let slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let bytes = try bytes()
@@ -58,7 +58,7 @@ import TestSupport
         #expect(unnoticed == [])
     }
 
-    @Test func everyLengthCounts() throws {
+    @Test func truncatedOrExtendedKeySlotsThrow() throws {
         let slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let bytes = try bytes()
@@ -72,7 +72,7 @@ import TestSupport
         #expect(error?.reason == .keySlotsDamaged)
     }
 
-    @Test func noiseIsAnError() throws {
+    @Test func randomKeySlotBytesThrow() throws {
         let slots = try make()
         _ = try slots.addRecoveryKey(label: "safe", derivation: .quick)
         let bytes = try bytes()
@@ -86,7 +86,7 @@ import TestSupport
             if Bool.random(using: &generator) { changed = Array(changed.prefix(Int.random(in: 0...changed.count, using: &generator))) }
             if changed == bytes { continue }
             // Without a key: only the parser.
-            _ = try? KeySlots.unverifiedList(of: location, at: .storage(KeySlots.MemoryStorage(changed)))
+            _ = try? KeySlots.unverifiedSlots(of: location, at: .storage(KeySlots.MemoryStorage(changed)))
         }
         for count in 0..<500 {
             let noise = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -96,7 +96,7 @@ import TestSupport
     }
 
     /// The number of rounds stands in bytes 75 to 78.
-    @Test func roundsAreBounded() throws {
+    @Test func keySlotIterationsAreBounded() throws {
         _ = try make()
         let bytes = try bytes()
         #expect(Array(bytes[75..<79]) == [0, 0, 3, 232])
@@ -115,11 +115,11 @@ import TestSupport
     }
 
     /// The limit is for the attempt as a whole.
-    @Test func theLimitIsForAllSlotsTogether() throws {
+    @Test func costLimitAppliesToAllKeySlotsTogether() throws {
         let slots = try make()
         for number in 2...5 { try slots.add(.passphrase("\(number)"), label: "\(number)", derivation: .quick) }
         func unlock(_ passphrase: String, _ limit: Int, first: String? = nil) throws {
-            _ = try KeySlots.unlock(.passphrase(passphrase), of: location, first: first, costLimit: limit)
+            _ = try KeySlots.unlock(.passphrase(passphrase), of: location, preferredSlot: first, costLimit: limit)
         }
         try unlock("5", 5000)
         #expect(throws: DatabaseError.self) { try unlock("5", 4999) }
@@ -127,7 +127,7 @@ import TestSupport
         try unlock("5", 1000, first: "5")
     }
 
-    @Test func slotsThatWerePutBackAreNoticed() throws {
+    @Test func rolledBackKeySlotsThrow() throws {
         let slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let before = try bytes()
@@ -142,9 +142,9 @@ import TestSupport
         #expect(error?.reason == .keySlotsRolledBack)
     }
 
-    @Test func slotsOfAnotherDatabaseAreNoticed() throws {
+    @Test func keySlotsOfAnotherDatabaseThrow() throws {
         _ = try make()
-        let key = try Encryption.raw([UInt8](repeating: 5, count: 32))
+        let key = try DatabaseKey.raw([UInt8](repeating: 5, count: 32))
         let other = DatabaseLocation.file(folder.path("b.db"))
         try Connection(other, key: key).execute("CREATE TABLE t(x)")
         _ = try KeySlots.create(.passphrase("one"), label: "first", for: other, existingKey: key, derivation: .quick)
@@ -162,7 +162,7 @@ import TestSupport
     }
 
     /// Each slot by itself is genuine, and the whole is not.
-    @Test func aSlotFromEarlierCannotBePutBackAlone() throws {
+    @Test func oldKeySlotInNewFileThrows() throws {
         let slots = try make()
         let one = try bytes()
         try slots.changePassphrase("first", from: .passphrase("one"), to: .passphrase("two"))
@@ -175,7 +175,7 @@ import TestSupport
     }
 
     /// A process that died between writing the slots and the database's mark of them.
-    @Test func slotsNewerThanTheDatabaseKnowsAreFine() throws {
+    @Test func keySlotsNewerThanTheMarkOpen() throws {
         let slots = try make()
         let database = URL(fileURLWithPath: folder.path("a.db"))
         let before = try Data(contentsOf: database)

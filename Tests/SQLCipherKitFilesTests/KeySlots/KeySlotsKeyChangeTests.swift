@@ -11,7 +11,7 @@ import TestSupport
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }
     var location: DatabaseLocation { .file(path) }
-    let raw: Encryption, other: Encryption
+    let raw: DatabaseKey, other: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -30,7 +30,7 @@ import TestSupport
 
     private func refusal(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self) { try body() } }
 
-    @Test(arguments: Schema.KeyChangeMode.allCases) func anotherKeyIsRefused(mode: Schema.KeyChangeMode) throws {
+    @Test(arguments: Schema.KeyChangeMode.allCases) func changeKeyBesideKeySlotsThrowsMisuse(mode: Schema.KeyChangeMode) throws {
         _ = try create()
         let db = try Connection(location, key: raw)
         let error = refusal { try db.changeKey(to: other, mode: mode) }
@@ -50,7 +50,7 @@ import TestSupport
     }
 
     /// Slots that lie elsewhere are known to a connection that was opened by them.
-    @Test func slotsElsewhere() throws {
+    @Test func changeKeyWithStoredKeySlotsThrowsMisuse() throws {
         let bytes = KeySlots.MemoryStorage()
         _ = try create(at: .storage(bytes))
         let db = try Connection(location, key: .slots(.storage(bytes), secret: .passphrase("one")))
@@ -66,7 +66,7 @@ import TestSupport
     }
 
     /// Changing to the same key, or to none, locks no slot out.
-    @Test func whatKeepsTheSlotsGood() throws {
+    @Test func conversionWithSameKeyKeepsKeySlots() throws {
         _ = try create()
         var cipher = CipherConfiguration()
         cipher.pageSize = 8192
@@ -79,7 +79,7 @@ import TestSupport
     }
 
     /// The link's target gets the slots, whether it exists already or not, by every way to it.
-    @Test(arguments: [false, true]) func aLinkThatLeadsToNothingYet(isRelative: Bool) throws {
+    @Test(arguments: [false, true]) func keySlotsFollowDanglingLinks(isRelative: Bool) throws {
         try FileManager.default.createDirectory(atPath: folder.path("data"), withIntermediateDirectories: true)
         let link = folder.path("link.db"), middle = folder.path("middle.db"), target = folder.path("data/real.db")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: isRelative ? "middle.db" : middle)
@@ -92,7 +92,7 @@ import TestSupport
     }
 
     /// Where links are not followed, no slots are made for a database that could not be opened then.
-    @Test func aLinkThatIsNotFollowed() throws {
+    @Test func keySlotsOfUnfollowedLinkThrow() throws {
         let link = folder.path("link.db")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path("real.db"))
         var configuration = DatabaseConfiguration()

@@ -33,7 +33,7 @@ import TestSupport
         return try db.fetchOne(Int.self, "SELECT count(*) FROM t")
     }
 
-    @Test func concurrentEditsLoseNothing() throws {
+    @Test func concurrentProcessesLoseNoKeySlot() throws {
         let slots = try make()
         let processes = try ["a", "b", "c", "d"].map { try Command(driver, ["slots-add", path, "one", $0, "5"]) }
         for number in 0..<5 { try slots.add(.passphrase("here"), label: "here \(number)", derivation: .quick) }
@@ -42,22 +42,22 @@ import TestSupport
             #expect(outcome.status == 0, "\(outcome)")
         }
         let expected = ["first"] + ["a", "b", "c", "d", "here"].flatMap { name in (0..<5).map { "\(name) \($0)" } }
-        #expect(try Set(slots.list().map(\.label)) == Set(expected))
-        #expect(try slots.list().count == 26)
+        #expect(try Set(slots.slots().map(\.label)) == Set(expected))
+        #expect(try slots.slots().count == 26)
         for passphrase in ["one", "a", "b", "c", "d", "here"] { #expect(try count(passphrase) == 1) }
     }
 
-    @Test func concurrentEditsByThreadsLoseNothing() throws {
+    @Test func concurrentThreadsLoseNoKeySlot() throws {
         let slots = try make()
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for number in 0..<3 {
                 #expect(throws: Never.self) { try slots.add(.passphrase("x"), label: "\(thread) \(number)", derivation: .quick) }
             }
         }
-        #expect(try slots.list().count == 25)
+        #expect(try slots.slots().count == 25)
     }
 
-    @Test func aKillLeavesOldOrNewSlots() throws {
+    @Test func killLeavesOldOrNewKeySlots() throws {
         let slots = try make()
         var seen: Set<Int> = []
         for moment in LongTests.steps(5, of: 20) {
@@ -66,7 +66,7 @@ import TestSupport
             Thread.sleep(forTimeInterval: 0.01 + Double(moment) * 0.007)
             kill(process.process.processIdentifier, SIGKILL)
             _ = try process.end()
-            let list = try slots.list()
+            let list = try slots.slots()
             #expect(list.count == 1 || list.count == 2)
             seen.insert(list.count)
             #expect(try count() == 1)
@@ -75,10 +75,10 @@ import TestSupport
                 try slots.revoke("churn")
             }
         }
-        #expect(try slots.list().count == 1)
+        #expect(try slots.slots().count == 1)
     }
 
-    @Test(arguments: ["in-place", "new-file"]) func aKillDuringRotationLeavesADatabaseThatOpens(mode: String) throws {
+    @Test(arguments: ["in-place", "new-file"]) func killDuringKeyRotationLeavesOpenableDatabase(mode: String) throws {
         try make(rows: 3000).add(.passphrase("two"), label: "second", derivation: .quick)
         let names = ["a.db", "a.db.keys"]
         let saved = try names.map { try Data(contentsOf: URL(fileURLWithPath: folder.path($0))) }
@@ -107,7 +107,7 @@ import TestSupport
             // What was cut off has come to its end by the first opening.
             outcomes[isOld ? "before" : "after", default: 0] += 1
             #expect(!slots.isRotationUnfinished)
-            #expect(try slots.list().count == (isOld ? 2 : 1))
+            #expect(try slots.slots().count == (isOld ? 2 : 1))
             // Whatever has happened, the slots can be gone on with.
             try slots.add(.passphrase("three"), label: "third", derivation: .quick)
             #expect(try count("three") == 3000)
@@ -116,7 +116,7 @@ import TestSupport
         #expect((outcomes["after"] ?? 0) > 0)
     }
 
-    @Test func aFullDiskLeavesTheOldSlots() throws {
+    @Test func fullDiskKeepsTheOldKeySlots() throws {
         let slots = try make()
         let before = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
         // No file may grow beyond nothing: neither the slots nor the database's journal.
@@ -130,7 +130,7 @@ import TestSupport
     }
 
     /// What a process that died has left is in no other's way.
-    @Test func leftoversAreOverwritten() throws {
+    @Test func leftoverKeySlotFileIsOverwritten() throws {
         let slots = try make()
         try Data("left".utf8).write(to: URL(fileURLWithPath: path + ".keys.tmp"))
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
@@ -138,7 +138,7 @@ import TestSupport
         #expect(try !folder.names().contains("a.db.keys.tmp"))
     }
 
-    @Test func aLockThatIsHeldIsBusy() throws {
+    @Test func heldKeySlotLockThrowsBusy() throws {
         let slots = try make()
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .milliseconds(100)
@@ -160,11 +160,11 @@ import TestSupport
             try impatient.add(.passphrase("two"), label: "second", derivation: .quick)
         }
         #expect(second?.reason == .busy)
-        #expect(try slots.list().count == 1)
+        #expect(try slots.slots().count == 1)
     }
 
     /// A rotation that cannot be finished is an error of whoever would write, until it can.
-    @Test func aRotationThatCannotBeFinishedIsToldOnOpening() throws {
+    @Test func unfinishedKeyRotationThrowsUntilFinished() throws {
         // As a process left it that was killed in the midst.
         for (bytes, suffix) in [(FormerSlots.database, ""), (FormerSlots.midRotation, ".keys")] {
             try bytes.write(to: URL(fileURLWithPath: path + suffix))

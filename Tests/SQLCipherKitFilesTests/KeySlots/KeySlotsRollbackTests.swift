@@ -55,7 +55,7 @@ import TestSupport
         #expect((try? Connection(location, key: .slots(secret: .passphrase("later")))) != nil)
     }
 
-    @Test func olderSlotsNameWhatComesBack() throws {
+    @Test func rollbackReportNamesReturningKeySlots() throws {
         let slots = try make()
         let before = try Data(contentsOf: keys)
         try slots.revoke("second")
@@ -77,7 +77,7 @@ import TestSupport
         #expect(rollback("three")?.kind == .older)
     }
 
-    @Test func damageIsNoRollback() throws {
+    @Test func damagedKeySlotsAreNotReportedAsRollback() throws {
         _ = try make()
         var bytes = try Data(contentsOf: keys)
         bytes[bytes.count - 1] ^= 1
@@ -87,7 +87,7 @@ import TestSupport
     }
 
     /// A database that was restored as a file is older than its slots, which brings nothing back.
-    @Test func anOlderDatabaseOpens() throws {
+    @Test func olderDatabaseWithNewerKeySlotsOpens() throws {
         let slots = try make()
         let database = URL(fileURLWithPath: path)
         let before = try Data(contentsOf: database)
@@ -103,7 +103,7 @@ import TestSupport
     }
 
     /// Copied, and changed beside the copy: its changes are not this database's.
-    @Test func theSlotsOfACopyAreTold() throws {
+    @Test func keySlotsOfCopyAreReportedAsRollback() throws {
         let slots = try make()
         let copy = folder.path("b.db")
         for suffix in ["", ".keys"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix) }
@@ -122,7 +122,7 @@ import TestSupport
         "DELETE FROM sqlite_schema WHERE name = 'sqlcipherkit_key_slots'",
         "UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlcipherkit_key_slots(a)' WHERE name = 'sqlcipherkit_key_slots'",
     ])
-    func noSQLTakesTheMarkAway(sql: String) throws {
+    func sqlCannotRemoveTheKeySlotMark(sql: String) throws {
         let slots = try make()
         let db = try Connection(location, key: .slots(slots))
         try db.execute("PRAGMA writable_schema = ON")
@@ -132,7 +132,7 @@ import TestSupport
         #expect(try Connection(location, key: .slots(slots)).isOpen)
     }
 
-    @Test(arguments: [false, true]) func anEmptiedDatabaseIsTold(isRemoved: Bool) throws {
+    @Test(arguments: [false, true]) func emptyDatabaseBesideKeySlotsThrows(isRemoved: Bool) throws {
         let slots = try make()
         if isRemoved { try FileManager.default.removeItem(atPath: path) } else { try Data().write(to: URL(fileURLWithPath: path)) }
         let before = try folder.names()
@@ -156,7 +156,7 @@ import TestSupport
     }
 
     /// A backup of another database with the same key takes its mark along only where files are put into each other's place.
-    @Test func aDatabaseOfOtherSlotsIsTold() throws {
+    @Test func databaseOfOtherKeySlotsThrows() throws {
         let slots = try make()
         let other = DatabaseLocation.file(folder.path("b.db"))
         try Connection(other, key: slots.key).execute("CREATE TABLE t(x)")
@@ -169,9 +169,9 @@ import TestSupport
     }
 
     /// Slots for a database that remembers others, a backup for instance, never meet that memory.
-    @Test(arguments: [false, true]) func newSlotsForACopy(isRaw: Bool) throws {
+    @Test(arguments: [false, true]) func newKeySlotsOpenTheBackup(isRaw: Bool) throws {
         let slots = try make()
-        let key: Encryption = isRaw ? slots.key : try .passphrase("copy").quick
+        let key: DatabaseKey = isRaw ? slots.key : try .passphrase("copy").quick
         let copy = folder.path("b.db")
         try Connection(location, key: .slots(slots)).main.backup(toFileAt: copy, key: key)
         _ = try KeySlots.create(.passphrase("mine"), label: "mine", for: .file(copy), existingKey: key, derivation: .quick,
@@ -182,9 +182,9 @@ import TestSupport
 
     /// What a process leaves that dies while it makes slots for a database with a passphrase opens, whatever the database
     /// remembered.
-    @Test func slotsThatWereCutOffOpen() throws {
+    @Test func keySlotsOfInterruptedCreationOpen() throws {
         let slots = try make()
-        let copy = folder.path("b.db"), key = try Encryption.passphrase("copy").quick
+        let copy = folder.path("b.db"), key = try DatabaseKey.passphrase("copy").quick
         try Connection(location, key: .slots(slots)).main.backup(toFileAt: copy, key: key)
         let capture = Capture(fails: true)
         #expect {
@@ -197,7 +197,7 @@ import TestSupport
     }
 
     /// Slots from before a rotation open nothing, and say why.
-    @Test func slotsFromBeforeARotation() throws {
+    @Test func keySlotsFromBeforeRotationOpenNothing() throws {
         var slots = try make()
         let before = try Data(contentsOf: keys)
         try slots.rotateKey(
@@ -208,7 +208,7 @@ import TestSupport
     }
 
     /// They hold a key that nothing has, and would give it to the database.
-    @Test func slotsOfARotationThatWasGivenUp() throws {
+    @Test func keySlotsOfCancelledRotationThrow() throws {
         let capture = Capture()
         var slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(capture),
             derivation: .quick)

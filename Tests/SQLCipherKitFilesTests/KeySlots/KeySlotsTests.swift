@@ -22,20 +22,20 @@ import TestSupport
     }
 
     private func opens(_ secret: KeySlots.Secret, first label: String? = nil) -> Bool {
-        (try? Connection(location, key: .slots(secret: secret, first: label)).fetchOne(String.self, "SELECT x FROM t")) == "kept"
+        (try? Connection(location, key: .slots(secret: secret, preferredSlot: label)).fetchOne(String.self, "SELECT x FROM t")) == "kept"
     }
 
     private func reason(_ body: () throws -> Void) -> DatabaseError.Reason? {
         #expect(throws: DatabaseError.self) { try body() }?.reason
     }
 
-    @Test func aSecretFromWhereKeysComeFrom() throws {
+    @Test func keySlotSecretsAreMadeFromPassphraseKeys() throws {
         let slots = try make()
         let recovery = try slots.addRecoveryKey(label: "safe", derivation: .quick)
         #expect(opens(try .passphrase(of: .passphrase("one"))))
         #expect(opens(try .recoveryKey(of: .passphrase(recovery.text.lowercased()))))
         #expect(!opens(try .passphrase(of: .passphrase(recovery.text))))
-        let raw = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let raw = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         #expect(reason { _ = try KeySlots.Secret.passphrase(of: raw) } == .invalidKey)
         #expect(reason { _ = try KeySlots.Secret.recoveryKey(of: raw) } == .invalidKey)
         #expect(reason { _ = try KeySlots.Secret.recoveryKey(of: .passphrase("one")) } == .invalidKey)
@@ -62,23 +62,23 @@ import TestSupport
         }
     }
 
-    @Test func theList() throws {
+    @Test func keySlotListShowsLabelsKindsAndDerivations() throws {
         let start = Date()
         let slots = try make()
         try slots.add(.passphrase("two"), label: "Büro 🗝️", derivation: .pbkdf2(iterations: 2000))
         _ = try slots.addRecoveryKey(label: "safe", derivation: .pbkdf2(iterations: 3000))
-        for list in [try slots.list(), try KeySlots.unverifiedList(of: location)] {
+        for list in [try slots.slots(), try KeySlots.unverifiedSlots(of: location)] {
             #expect(list.map(\.label) == ["first", "Büro 🗝️", "safe"])
             #expect(list.map(\.kind) == [.passphrase, .passphrase, .recoveryKey])
             #expect(list.map(\.derivation.cost) == [1000, 2000, 3000])
             for slot in list {
-                #expect(slot.created == slot.changed)
-                #expect(abs(slot.created.timeIntervalSince(start)) < 60)
+                #expect(slot.createdAt == slot.changedAt)
+                #expect(abs(slot.createdAt.timeIntervalSince(start)) < 60)
             }
         }
     }
 
-    @Test func aChangedPassphrase() throws {
+    @Test func changedPassphraseReplacesTheOld() throws {
         let slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let before = try Data(contentsOf: URL(fileURLWithPath: path + ".keys"))
@@ -89,13 +89,13 @@ import TestSupport
         #expect(!opens(try .passphrase("one")))
         #expect(opens(try .passphrase("new")))
         #expect(opens(try .passphrase("two")))
-        #expect(try slots.list().map(\.derivation.cost) == [1500, 1000])
+        #expect(try slots.slots().map(\.derivation.cost) == [1500, 1000])
         // The new passphrase has a salt of its own, and nothing is sealed as it was.
         try slots.changePassphrase("first", from: .passphrase("new"), to: .passphrase("new"))
         #expect(opens(try .passphrase("new")))
     }
 
-    @Test func aRevokedSlot() throws {
+    @Test func revokedKeySlotNoLongerOpens() throws {
         let slots = try make()
         #expect(reason { try slots.revoke("first") } == .misuse)
         #expect(reason { try slots.revoke("second") } == .invalidArgument)
@@ -107,7 +107,7 @@ import TestSupport
         #expect(opens(try .passphrase("two")))
     }
 
-    @Test func whatIsRefused() throws {
+    @Test func invalidKeySlotArgumentsThrow() throws {
         let slots = try make()
         #expect(reason { try slots.add(.passphrase("x"), label: "first", derivation: .quick) } == .invalidArgument)
         for label in ["", "a\nb", "\u{1b}[2J", String(repeating: "x", count: 201), "\u{202e}"] {
@@ -120,20 +120,20 @@ import TestSupport
         #expect(reason { try slots.add(.passphrase(""), label: "x", derivation: .quick) } == .emptyKey)
         for number in 1..<KeySlots.maximumSlots { try slots.add(.passphrase("x"), label: "\(number)", derivation: .quick) }
         #expect(reason { try slots.add(.passphrase("x"), label: "one more", derivation: .quick) } == .invalidArgument)
-        #expect(try slots.list().count == 32)
+        #expect(try slots.slots().count == 32)
         #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: location, derivation: .quick) } == .misuse)
         #expect(reason { _ = try KeySlots.create(.passphrase("x"), label: "x", for: .memory, derivation: .quick) }
             == .invalidArgument)
         #expect(opens(try .passphrase("one")))
     }
 
-    @Test func withoutSlotsThereIsAnErrorAndNoFile() throws {
+    @Test func missingKeySlotsThrowAndCreateNoFile() throws {
         #expect(reason { _ = try Connection(location, key: .slots(secret: .passphrase("x"))) } == .cannotOpen)
-        #expect(reason { _ = try KeySlots.unverifiedList(of: location) } == .cannotOpen)
+        #expect(reason { _ = try KeySlots.unverifiedSlots(of: location) } == .cannotOpen)
         #expect(try folder.names() == [])
     }
 
-    @Test func aPassphraseChangesInWellUnderASecond() throws {
+    @Test func passphraseChangeDoesNotRewriteTheDatabase() throws {
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location)
         let db = try Connection(location, key: .slots(slots))
         // With SQLCIPHERKIT_LONG_TESTS a million.
@@ -153,7 +153,7 @@ import TestSupport
         #expect(try Connection(location, key: .slots(secret: .passphrase("two"))).fetchOne(Int.self, "SELECT count(*) FROM t") == rows)
     }
 
-    @Test func theFileKeepsItsPermissions() throws {
+    @Test func keySlotFileKeepsItsPermissions() throws {
         let slots = try make()
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path + ".keys")
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
@@ -161,7 +161,7 @@ import TestSupport
     }
 
     /// The lock's file follows, so that a group that may write the slots can change them; and its access ends with theirs.
-    @Test func theLockHasThePermissionsOfTheSlots() throws {
+    @Test func keySlotLockFollowsFilePermissions() throws {
         let slots = try make()
         func mode(_ suffix: String) throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: path + suffix)[.posixPermissions] as? Int
@@ -182,7 +182,7 @@ import TestSupport
     }
 
     /// As root of any group, as anyone else of one of their own.
-    @Test func theGroupOfTheSlotsStays() throws {
+    @Test func keySlotFileKeepsItsGroup() throws {
         let slots = try make()
         let own = getegid()
         var groups = [gid_t](repeating: 0, count: 256)
@@ -200,7 +200,7 @@ import TestSupport
     }
 
     /// In a folder that others may write to, the lock's name may lead to a file of the user's that is not meant.
-    @Test func noOtherFileIsTakenForTheLock() throws {
+    @Test func keySlotLockRefusesLinksAndPipes() throws {
         let slots = try make(), other = folder.path("private"), lock = path + ".keys.lock"
         #expect(FileManager.default.createFile(atPath: other, contents: Data("secret".utf8), attributes: [.posixPermissions: 0o400]))
         for make in [{ link(other, lock) }, { symlink(other, lock) }, { mkfifo(lock, 0o600) }] as [() -> Int32] {
@@ -215,7 +215,7 @@ import TestSupport
 
     // MARK: Other places
 
-    @Test func slotsThatTheApplicationStores() throws {
+    @Test func keySlotsInStorageLeaveNoFile() throws {
         let bytes = KeySlots.MemoryStorage()
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(bytes), derivation: .quick)
         try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
@@ -226,7 +226,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
     }
 
-    @Test func aNamedFileAndALink() throws {
+    @Test func keySlotsOpenFromNamedFileButNotThroughLink() throws {
         let file = folder.path("slots")
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .file(file), derivation: .quick)
         try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
@@ -244,9 +244,9 @@ import TestSupport
 
     // MARK: Existing databases
 
-    @Test func aDatabaseWithARawKey() throws {
+    @Test func rawKeyDatabaseGetsKeySlots() throws {
         for salted in [false, true] {
-            let key: Encryption = salted
+            let key: DatabaseKey = salted
                 ? try .raw([UInt8](repeating: 5, count: 32), salt: [UInt8](repeating: 6, count: 16)) : try .raw([UInt8](repeating: 5, count: 32))
             let location = DatabaseLocation.file(folder.path("\(salted).db"))
             try Connection(location, key: key).execute("CREATE TABLE t(x)")
@@ -263,7 +263,7 @@ import TestSupport
         }
     }
 
-    @Test func aDatabaseWithAPassphrase() throws {
+    @Test func passphraseDatabaseGetsKeySlots() throws {
         let db = try Connection(location, key: .passphrase("old").quick)
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES ('kept')")
@@ -295,7 +295,7 @@ import TestSupport
 
     // MARK: A new database key
 
-    @Test(arguments: [Schema.KeyChangeMode.inPlace, .newFile]) func fullRotation(mode: Schema.KeyChangeMode) throws {
+    @Test(arguments: [Schema.KeyChangeMode.inPlace, .newFile]) func keyRotationReplacesKeyAndKeySlots(mode: Schema.KeyChangeMode) throws {
         var slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let recovery = try slots.addRecoveryKey(label: "safe", derivation: .quick)
@@ -317,7 +317,7 @@ import TestSupport
         db.close()
         #expect(try opens(.passphrase("one")) && opens(.recoveryKey(recovery)))
         #expect(!opens(try .passphrase("two")))
-        #expect(try slots.list().map(\.label).sorted() == ["first", "safe"])
+        #expect(try slots.slots().map(\.label).sorted() == ["first", "safe"])
         #expect(reason { _ = try Connection(location, key: old) } == .wrongKeyOrNotADatabase)
         // A value from before the rotation is out of date.
         #expect(reason { try stale.add(.passphrase("x"), label: "x", derivation: .quick) } == .keySlotsDamaged)
@@ -325,7 +325,7 @@ import TestSupport
         #expect(opens(try .passphrase("two")))
     }
 
-    @Test func aRotationThatCannotHappenChangesNothing() throws {
+    @Test func failedKeyRotationChangesNothing() throws {
         var slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         var configuration = DatabaseConfiguration()
@@ -342,7 +342,7 @@ import TestSupport
         #expect(opens(try .passphrase("one")))
     }
 
-    @Test(arguments: [Schema.KeyChangeMode.inPlace, .newFile]) func aRotationThatIsCancelledChangesNothing(mode: Schema.KeyChangeMode) throws {
+    @Test(arguments: [Schema.KeyChangeMode.inPlace, .newFile]) func cancelledKeyRotationChangesNothing(mode: Schema.KeyChangeMode) throws {
         var slots = try make()
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         let db = try Connection(location, key: .slots(slots))
@@ -356,18 +356,18 @@ import TestSupport
         #expect(try !KeySlots.unlock(.passphrase("one"), of: location).isRotationUnfinished)
     }
 
-    @Test func rotationWantsTheRightDatabase() throws {
+    @Test func keyRotationOfAnotherDatabaseThrows() throws {
         var slots = try make()
         let other = try Connection(.file(folder.path("b.db")), key: slots.key)
         #expect(reason { try slots.rotateKey(of: other, keeping: ["first": .passphrase("one")]) } == .misuse)
     }
 
-    @Test func noSecretIsShown() throws {
+    @Test func keySlotDescriptionsContainNoSecret() throws {
         let slots = try make()
         var shown = "\(slots) \(String(reflecting: slots)) \(try KeySlots.Secret.passphrase("s3cret"))"
         dump(slots, to: &shown)
         dump(try KeySlots.Secret.passphrase("s3cret"), to: &shown)
-        #expect(!shown.contains("s3cret") && !shown.contains("Encryption"))
+        #expect(!shown.contains("s3cret") && !shown.contains("DatabaseKey"))
         #expect(shown.contains("KeySlots(\(path))"))
     }
 }

@@ -4,7 +4,7 @@ import SQLCipherKitFiles
 import Testing
 
 @Suite struct RecoveryKeyTests {
-    @Test func itIsReadBackHoweverItIsTyped() throws {
+    @Test func recoveryKeyIgnoresCaseSpacesAndLookalikes() throws {
         for _ in 0..<50 {
             let text = try KeySlots.RecoveryKey().text
             #expect(text.count == 44)
@@ -18,7 +18,7 @@ import Testing
     }
 
     /// As word processors, mail programs and phones change it.
-    @Test func itIsReadAsItIsPasted() throws {
+    @Test func recoveryKeyAcceptsPastedSeparators() throws {
         let text = try KeySlots.RecoveryKey().text
         let separators = [
             "\u{2013}", "\u{2014}", "\u{2010}", "\u{2011}", "\u{2012}", "\u{2015}", "\u{2212}", "\u{FE63}", "\u{FF0D}", "\u{AD}",
@@ -40,12 +40,12 @@ import Testing
         }
     }
 
-    @Test func twoAreNeverTheSame() throws {
+    @Test func recoveryKeysAreUnique() throws {
         #expect(try Set((0..<100).map { _ in try KeySlots.RecoveryKey().text }).count == 100)
     }
 
     /// The checksum finds each wrong character and each swap of neighbours.
-    @Test func aTypingMistakeIsNoticed() throws {
+    @Test func recoveryKeyChecksumDetectsTypos() throws {
         let text = Array(try KeySlots.RecoveryKey().text.replacingOccurrences(of: "-", with: ""))
         var unnoticed = 0
         func attempt(_ characters: [Character]) {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func itIsNotShownUnasked() throws {
+    @Test func recoveryKeyDescriptionContainsNoKey() throws {
         let key = try KeySlots.RecoveryKey()
         var shown = "\(key) \(String(reflecting: key)) \(KeySlots.Secret.recoveryKey(key))"
         dump(key, to: &shown)

@@ -29,12 +29,12 @@ import TestSupport
     }
 
     /// A reader that was written after the article alone.
-    @Test func anotherReaderOpensIt() throws {
+    @Test func independentReaderOpensKeySlots() throws {
         let slots = try make()
         let recovery = try slots.addRecoveryKey(label: "safe", derivation: .pbkdf2(iterations: 1500))
         try slots.add(.passphrase("abc\0"), label: "Büro", derivation: .quick)
         try slots.add(.passphrase("memory"), label: "memory", derivation: .argon2id(memory: 7168, passes: 5, lanes: 2))
-        _ = try KeySlots.unlock(.passphrase("memory"), of: location, first: "memory")
+        _ = try KeySlots.unlock(.passphrase("memory"), of: location, preferredSlot: "memory")
         for (kind, secret) in [("1", "one"), ("1", "abc\0"), ("2", recovery.text), ("1", "memory")] {
             let outcome = try Python.run(Self.reader, keys.path, kind, Data(secret.utf8).base64EncodedString())
             let hexadecimal = Array(outcome.utf8).filter { $0 != 10 }
@@ -46,7 +46,7 @@ import TestSupport
     }
 
     /// To someone without a secret, a wrong one and a damaged slot look the same, wherever the damage is.
-    @Test func aWrongSecretAndADamagedSlotAreOneError() throws {
+    @Test func wrongSecretAndDamagedKeySlotThrowTheSame() throws {
         _ = try make()
         let bytes = try bytes()
         let wrong = try #require(error(try .passphrase("wrong"), bytes))
@@ -60,7 +60,7 @@ import TestSupport
     }
 
     /// A secret counts with its length, and is not taken for its hash.
-    @Test func secretsOfDifferentLengthsDiffer() throws {
+    @Test func keySlotSecretsOfDifferentLengthsDiffer() throws {
         let slots = try make()
         try slots.add(.passphrase("abc"), label: "abc", derivation: .quick)
         try slots.add(.passphrase("\0"), label: "zero", derivation: .quick)
@@ -73,7 +73,7 @@ import TestSupport
     }
 
     /// The floors are the least that OWASP names; the ceilings bound what a hostile file can ask for.
-    @Test func derivationsAreBounded() throws {
+    @Test func keySlotDerivationsAreBounded() throws {
         #expect(KeySlots.Derivation.standard == .argon2id(memory: 65_536, passes: 3, lanes: 1))
         let slots = try make()
         let refused: [KeySlots.Derivation] = [
@@ -97,23 +97,23 @@ import TestSupport
         }
     }
 
-    @Test func aSlotThatCostsTooMuchHidesNoOther() throws {
+    @Test func keySlotOverCostLimitDoesNotBlockOthers() throws {
         let slots = try make()
         try slots.add(.passphrase("dear"), label: "dear", derivation: .pbkdf2(iterations: 5000))
         try slots.add(.passphrase("two"), label: "second", derivation: .quick)
         _ = try KeySlots.unlock(.passphrase("two"), of: location, costLimit: 3000)
-        _ = try KeySlots.unlock(.passphrase("two"), of: location, first: "dear", costLimit: 3000)
+        _ = try KeySlots.unlock(.passphrase("two"), of: location, preferredSlot: "dear", costLimit: 3000)
         let error = #expect(throws: DatabaseError.self) { try KeySlots.unlock(.passphrase("dear"), of: location, costLimit: 3000) }
         #expect(error?.reason == .noSlotOpens && error?.message.contains("dear") == true)
-        _ = try KeySlots.unlock(.passphrase("dear"), of: location, first: "dear", costLimit: 5000)
+        _ = try KeySlots.unlock(.passphrase("dear"), of: location, preferredSlot: "dear", costLimit: 5000)
         #expect(KeySlots.Derivation.standard.cost * KeySlots.maximumSlots <= KeySlots.defaultCostLimit)
     }
 
     /// A slot file from elsewhere does not take all of the memory.
-    @Test func aSlotThatTakesTooMuchMemoryHidesNoOther() throws {
+    @Test func keySlotOverMemoryLimitDoesNotBlockOthers() throws {
         let slots = try make()
         try slots.add(.passphrase("large"), label: "large", derivation: .argon2id(memory: 20_000, passes: 2))
-        _ = try KeySlots.unlock(.passphrase("one"), of: location, first: "large", memoryLimit: 19_999)
+        _ = try KeySlots.unlock(.passphrase("one"), of: location, preferredSlot: "large", memoryLimit: 19_999)
         let error = #expect(throws: DatabaseError.self) { try KeySlots.unlock(.passphrase("large"), of: location, memoryLimit: 19_999) }
         #expect(error?.reason == .noSlotOpens && error?.message.contains("large takes 20000 KiB") == true, "\(String(describing: error))")
         _ = try KeySlots.unlock(.passphrase("large"), of: location, memoryLimit: 20_000)
@@ -140,7 +140,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(secret: .passphrase(FormerSlots.revoked))) }
     }
 
-    @Test func version1OpensAndIsUpgradedByTheFirstChange() throws {
+    @Test func version1KeySlotsOpenAndAreUpgraded() throws {
         try makeFormer()
         for secret in try secrets() { try expectRow(secret) }
         #expect(revoked()?.reason == .noSlotOpens)
@@ -151,7 +151,7 @@ import TestSupport
         #expect(try bytes()[8..<10] == [0, 2])
         for secret in try secrets() + [.passphrase("new")] { try expectRow(secret) }
         #expect(revoked()?.reason == .noSlotOpens)
-        #expect(try slots.list().map(\.label) == ["first", "second", "safe", "new"])
+        #expect(try slots.slots().map(\.label) == ["first", "second", "safe", "new"])
         // A slot of then is one of now once its secret changes: HMAC took these two for one.
         try expectRow(.passphrase(FormerSlots.second + "\0"))
         try slots.changePassphrase("second", from: .passphrase(FormerSlots.second), to: .passphrase(FormerSlots.second))
@@ -163,7 +163,7 @@ import TestSupport
         #expect(error?.reason == .keySlotsRolledBack)
     }
 
-    @Test func version1IsCheckedForARollback() throws {
+    @Test func version1KeySlotsAreCheckedForRollback() throws {
         try makeFormer(FormerSlots.withRevoked)
         let error = revoked()
         #expect(error?.reason == .keySlotsRolledBack)
@@ -174,7 +174,7 @@ import TestSupport
         try expectRow(.passphrase(FormerSlots.revoked))
     }
 
-    @Test func aRotationThatVersion1HasNotFinishedIs() throws {
+    @Test func unfinishedVersion1RotationIsFinished() throws {
         try makeFormer(FormerSlots.midRotation)
         let slots = try KeySlots.unlock(.passphrase(FormerSlots.first), of: location)
         #expect(!slots.isRotationUnfinished)
@@ -184,7 +184,7 @@ import TestSupport
     }
 
     /// Its slots commit to nothing: one that opens in a file that is not authentic counts as not opened.
-    @Test func aDamagedFileOfVersion1TellsNothingOfASecret() throws {
+    @Test func damagedVersion1KeySlotsRevealNoSecret() throws {
         try makeFormer()
         var bytes = Array(FormerSlots.slots)
         bytes[bytes.count - 1] ^= 1

@@ -10,7 +10,7 @@ import TestSupport
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }
     var newPath: String { folder.path("b.db") }
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -31,10 +31,10 @@ import TestSupport
 
     private func rows(_ db: Connection, _ table: String) throws -> Set<String> {
         let columns = table == "pair" ? "*" : "rowid, *"
-        return Set(try db.fetchAll(RowCopy.self, SQL(raw: "SELECT \(columns) FROM \(table)")).map { "\($0.values)" })
+        return Set(try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(columns) FROM \(table)")).map { "\($0.values)" })
     }
 
-    private func make(_ key: Encryption, count: Int = 160) throws -> Content {
+    private func make(_ key: DatabaseKey, count: Int = 160) throws -> Content {
         var configuration = DatabaseConfiguration()
         configuration.onCreate = { db in
             try db.execute(SQLScript("""
@@ -69,7 +69,7 @@ import TestSupport
         return content
     }
 
-    @Test func eachPageInTurn() throws {
+    @Test func salvageSurvivesDamageToEachPage() throws {
         let content = try make(key)
         let pages = content.bytes.count / 4096
         #expect(pages > 40)
@@ -114,7 +114,7 @@ import TestSupport
     }
 
     /// A page of the schema takes some of its objects with it: all others are there, and none that refers to a lost one stops it.
-    @Test func eachPageOfALongSchema() throws {
+    @Test func salvageSurvivesDamageToEachSchemaPage() throws {
         var configuration = DatabaseConfiguration()
         configuration.onCreate = { db in
             // In this order, so that what belongs together is on different pages.
@@ -165,7 +165,7 @@ import TestSupport
     }
 
     /// What was never damaged is copied whole: plaintext too, with other settings, in each text encoding, from a log or a journal.
-    @Test func wholeDatabases() throws {
+    @Test func salvageCopiesIntactDatabasesWhole() throws {
         var old = CipherConfiguration.sqlCipher1
         old.kdfIterations = 10
         for (index, key) in [.plaintext, key, key.with(cipher: old)].enumerated() {
@@ -193,7 +193,7 @@ import TestSupport
     }
 
     /// Without authentication a page may say anything: whatever is read of it, nothing fails or hangs.
-    @Test func aPlaintextDatabaseOfNoise() throws {
+    @Test func salvageOfRandomizedPlaintextEnds() throws {
         let content = try make(.plaintext, count: 60)
         var random = SeededGenerator(state: 7)
         for _ in 0..<40 {
@@ -210,9 +210,9 @@ import TestSupport
         }
     }
 
-    @Test func refusals() throws {
+    @Test func invalidSalvageCallsThrow() throws {
         let content = try make(key, count: 30)
-        func failure(_ key: Encryption) -> DatabaseError? {
+        func failure(_ key: DatabaseKey) -> DatabaseError? {
             do { try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath) } catch { return error as? DatabaseError }
             return nil
         }
@@ -237,7 +237,7 @@ import TestSupport
         struct Enough: Error {}
         try content.bytes.write(to: URL(fileURLWithPath: path))
         #expect(throws: Enough.self) {
-            try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath) { if $0.fraction == 1 { throw Enough() } }
+            try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath) { if $0.fractionCompleted == 1 { throw Enough() } }
         }
         #expect(try folder.names() == ["a.db"])
         try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath)
@@ -245,10 +245,10 @@ import TestSupport
     }
 
     /// The page at 1 GiB, where SQLite's locks lie, is never written.
-    @Test(.enabled(if: LongTests.areOn)) func thePageOfTheLocksIsNotLost() throws {
+    @Test(.enabled(if: LongTests.areOn)) func salvageIgnoresTheLockBytePage() throws {
         var settings = CipherConfiguration()
         settings.pageSize = 65536
-        let key = try Encryption.raw([UInt8](repeating: 5, count: 32), cipher: settings)
+        let key = try DatabaseKey.raw([UInt8](repeating: 5, count: 32), cipher: settings)
         try? FileManager.default.removeItem(atPath: path)
         do {
             let db = try Connection(.file(path), key: key)
@@ -263,7 +263,7 @@ import TestSupport
     private enum Rewriting: CaseIterable { case salvage, convert, newKey, compactBackup, backupIntoMemory, vacuum }
 
     /// No SQL names the row id of such a table.
-    @Test(arguments: ["UTF-8", "UTF-16be"]) func rowIDsThatNoNameReachesStay(encoding: String) throws {
+    @Test(arguments: ["UTF-8", "UTF-16be"]) func rewritesKeepRowIDsHiddenByColumnNames(encoding: String) throws {
         var configuration = DatabaseConfiguration()
         configuration.beforeHeader = { try $0.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'")) }
         configuration.journalMode = .wal
@@ -279,8 +279,8 @@ import TestSupport
         try db.execute("ALTER TABLE hidden ADD COLUMN late DEFAULT 'ü'")
         for number in 101...200 { try db.execute("INSERT INTO hidden VALUES (\("\(number)" + filler), NULL, \(number), x'00')") }
         try db.execute("DELETE FROM hidden WHERE oid % 3 = 0")
-        let rows = try rowIDs(db), values = try db.fetchAll(RowCopy.self, "SELECT * FROM hidden")
-        let schema = try db.fetchAll(RowCopy.self, "SELECT type, name, sql FROM sqlite_schema ORDER BY name")
+        let rows = try rowIDs(db), values = try db.fetchAll(OwnedRow.self, "SELECT * FROM hidden")
+        let schema = try db.fetchAll(OwnedRow.self, "SELECT type, name, sql FROM sqlite_schema ORDER BY name")
         #expect(rows.count == 134 && rows.last == 200 && schema.count == 3)
         var larger = CipherConfiguration.quick
         larger.pageSize = 8192
@@ -313,8 +313,8 @@ import TestSupport
             }
             defer { result.close() }
             #expect(try rowIDs(result) == rows, "\(rewriting)")
-            #expect(try result.fetchAll(RowCopy.self, "SELECT * FROM hidden") == values, "\(rewriting)")
-            #expect(try result.fetchAll(RowCopy.self, "SELECT type, name, sql FROM sqlite_schema ORDER BY name") == schema, "\(rewriting)")
+            #expect(try result.fetchAll(OwnedRow.self, "SELECT * FROM hidden") == values, "\(rewriting)")
+            #expect(try result.fetchAll(OwnedRow.self, "SELECT type, name, sql FROM sqlite_schema ORDER BY name") == schema, "\(rewriting)")
             #expect(try result.main.verify().isIntact, "\(rewriting)")
         }
         #expect(texts.count == 2)
@@ -330,21 +330,21 @@ import TestSupport
         return found
     }
 
-    @Test func identify() throws {
-        let passphrase = try Encryption.passphrase("k")
-        func identity(_ key: Encryption?) throws -> DatabaseConverter.Identity {
+    @Test func identifyReportsEveryKindOfFile() throws {
+        let passphrase = try DatabaseKey.passphrase("k")
+        func identity(_ key: DatabaseKey?) throws -> DatabaseConverter.FileKind {
             let before = try Data(contentsOf: URL(fileURLWithPath: path))
             let identity = try DatabaseConverter.identify(fileAt: path, key: key)
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before && folder.names() == ["a.db"])
             return identity
         }
-        func create(_ key: Encryption, _ mode: DatabaseConfiguration.JournalMode? = nil) throws {
+        func create(_ key: DatabaseKey, _ mode: DatabaseConfiguration.JournalMode? = nil) throws {
             try? FileManager.default.removeItem(atPath: path)
             var configuration = DatabaseConfiguration()
             configuration.journalMode = mode
             try Connection(.file(path), key: key, configuration: configuration).execute("CREATE TABLE t(x)")
         }
-        let raw = try Encryption.raw([UInt8](repeating: 5, count: 32))
+        let raw = try DatabaseKey.raw([UInt8](repeating: 5, count: 32))
         for (version, cipher) in [(1, CipherConfiguration.sqlCipher1), (2, .sqlCipher2), (3, .sqlCipher3), (4, .sqlCipher4)] {
             try create(raw.with(cipher: cipher))
             // With a raw key, versions 2 and 3 make the same file.

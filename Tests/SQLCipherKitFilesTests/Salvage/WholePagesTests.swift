@@ -8,7 +8,7 @@ import TestSupport
 /// Every row whose own pages are whole is salvaged, whatever else is lost: pages that lead to it, or the first page.
 @Suite struct WholePagesTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     var path: String { folder.path("a.db") }
     var newPath: String { folder.path("b.db") }
     private static let pageSize = 1024
@@ -43,7 +43,7 @@ import TestSupport
     private struct Page { let name: String, path: String, number: Int, kind: String, cells: Int }
 
     /// A database of trees with three levels, each of whose rows has a text of its own; what was deleted is on free pages.
-    private func make(_ autoVacuum: Int, hasLog: Bool, key: Encryption? = nil) throws -> (db: Connection, pages: [Page], rows: [String: Set<String>]) {
+    private func make(_ autoVacuum: Int, hasLog: Bool, key: DatabaseKey? = nil) throws -> (db: Connection, pages: [Page], rows: [String: Set<String>]) {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = hasLog ? .wal : .delete
         configuration.beforeHeader = { db in
@@ -109,7 +109,7 @@ import TestSupport
     /// SQLite's own shell saves no row of a plaintext database that is not saved here. Its library must have `sqlite_dbpage`, so
     /// this builds one from the pinned source, which the shell takes for its own.
     @Test(.enabled(if: LongTests.areOn && FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3")))
-    func besideSQLitesOwnRecovery() throws {
+    func salvageFindsEveryRowThatSQLiteRecoverFinds() throws {
         let version = try Command.run("/usr/bin/sqlite3", ["--version"]).output.split(separator: " ").dropFirst().prefix(3)
         let archive = try #require(ProcessInfo.processInfo.environment["SQLCIPHERKIT_TEST_ARCHIVE"])
         #expect(try Command.run("/bin/tar", ["xzf", archive, "-C", folder.url.path, "--strip-components=2"]).status == 0)
@@ -155,7 +155,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: LongTests.sample(3, of: Case.all)) func allRowsOfWholePagesComeBack(one: Case) throws {
+    @Test(arguments: LongTests.sample(3, of: Case.all)) func salvageReturnsAllRowsOfIntactPages(one: Case) throws {
         let (db, pages, rows) = try make(one.autoVacuum, hasLog: one.hasLog)
         let reader = try PageReader(db.main)
         var random = SeededGenerator(state: UInt64(one.permille) ^ Seed.value)
@@ -197,7 +197,7 @@ import TestSupport
     }
 
     /// Rows whose table is not certain are kept in a table of their own, and never in another table.
-    @Test func rowsOfAnUnknownTable() throws {
+    @Test func salvageKeepsUnassignedRowsInLostAndFound() throws {
         let db = try Connection(.file(path), key: key)
         try db.execute(SQLScript("CREATE TABLE first(x TEXT); CREATE TABLE second(x TEXT); CREATE TABLE other(y INTEGER, z)"))
         for table in ["first", "second"] {
@@ -228,7 +228,7 @@ import TestSupport
     }
 
     /// What an index has of a lost row: all of it, or some columns, which are kept apart.
-    @Test func columnsOfLostRowsAreInIndexes() throws {
+    @Test func salvageReadsLostRowsFromIndexes() throws {
         let db = try Connection(.file(path), key: key)
         try db.execute(SQLScript("""
             CREATE TABLE whole(id INTEGER PRIMARY KEY, x REAL, y TEXT NOT NULL); CREATE INDEX whole_y ON whole(y, x);
@@ -241,7 +241,7 @@ import TestSupport
             try db.execute("INSERT INTO part VALUES (\(number), \(text), \(number))")
             try db.execute("INSERT INTO keyed VALUES (\(text), \(number), NULL)")
         }
-        let before = try ["whole", "keyed"].map { try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \($0)")) }
+        let before = try ["whole", "keyed"].map { try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \($0)")) }
         let pages: [(String, Int, Int)] = try db.fetchAll(
             "SELECT name, pageno, ncell FROM dbstat WHERE pagetype = 'leaf' AND name IN ('whole', 'part', 'keyed')")
         let roots: [(Int, Int)] = try db.fetchAll("SELECT pageno, ncell FROM dbstat WHERE name = 'whole_y' AND path = '/'")
@@ -258,7 +258,7 @@ import TestSupport
         let report = try DatabaseConverter.salvage(fileAt: path, key: key, to: newPath)
         let copy = try Connection(.file(newPath), key: key)
         for (table, rows) in zip(["whole", "keyed"], before) {
-            let found = try copy.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(table)"))
+            let found = try copy.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(table)"))
             #expect(found.allSatisfy(rows.contains) && found.count >= 300 - (table == "whole" ? root.1 : 0), "\(found.count)")
             #expect(report.tables.first { $0.name == table }?.rows == found.count)
         }
@@ -273,7 +273,7 @@ import TestSupport
     }
 
     /// What is left of a row that has lost an overflow page is kept apart: no value that was not there, no broken character.
-    @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"]) func rowsWithLostOverflowPages(encoding: String) throws {
+    @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"]) func salvageKeepsRowsWithLostOverflowPages(encoding: String) throws {
         var configuration = DatabaseConfiguration()
         configuration.beforeHeader = { try $0.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'")) }
         let db = try Connection(.file(path), key: key, configuration: configuration)
@@ -326,7 +326,7 @@ import TestSupport
     }
 
     /// No size of a value, and no number of columns, is too large.
-    @Test func recordsOfAnySize() throws {
+    @Test func salvageReadsRecordsOfAnySize() throws {
         #expect(StoredRecord([12] + Array(repeating: 0xff, count: 9) + [1, 0]) == nil)
         let cut = try #require(StoredRecord([11] + Array(repeating: 0xff, count: 9) + [1, 7], mayBeCut: true))
         #expect(cut.count == 2 && cut.isCut(0) && cut.isCut(1) && cut.integer(1) == nil && cut.bytes(0)?.elementsEqual([7]) == true)

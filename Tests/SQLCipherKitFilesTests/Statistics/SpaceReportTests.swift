@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite struct SpaceReportTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -15,7 +15,7 @@ import TestSupport
     }
 
     @Test(arguments: [1024, 4096], [0, 1, 2])
-    func theSumsAreThoseOfTheFile(pageSize: Int, autoVacuum: Int) throws {
+    func spaceReportSumsMatchTheFile(pageSize: Int, autoVacuum: Int) throws {
         var cipher = CipherConfiguration.quick
         cipher.pageSize = pageSize
         let db = try Connection(.file(folder.path("a.db")), key: key.with(cipher: cipher))
@@ -48,7 +48,7 @@ import TestSupport
         #expect(report.bytes(ofTable: "note") == ["note", "note_title", "note_expression"].reduce(0) { $0 + (report[$1]?.bytes ?? 0) })
     }
 
-    @Test func whatTheNumbersMean() throws {
+    @Test func spaceReportCountsEntriesPagesAndPayload() throws {
         let db = try Connection(.memory, key: key.quick)
         try db.execute("CREATE TABLE t(x BLOB)")
         for _ in 0..<10 { try db.execute("INSERT INTO t VALUES (zeroblob(10000))") }
@@ -60,7 +60,7 @@ import TestSupport
         #expect(abs(object.fill - Double(object.payload) / Double(object.pages * 4016)) < 0.05)
     }
 
-    @Test func attachedDatabases() throws {
+    @Test func spaceReportCoversAttachedDatabases() throws {
         let db = try Connection(.file(folder.path("a.db")))
         try db.attach(.file(folder.path("b.db")), as: "O'Brien \"x\"", key: key.with(cipher: .quick))
         try db.execute("CREATE TABLE \"O'Brien \"\"x\"\"\".pair(a, b, PRIMARY KEY (b, a)) WITHOUT ROWID")

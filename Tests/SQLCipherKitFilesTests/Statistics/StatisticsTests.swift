@@ -16,7 +16,7 @@ import TestSupport
         return db
     }
 
-    @Test func analyzed() throws {
+    @Test func analyzeWritesStatisticsAndSamples() throws {
         let db = try make()
         #expect(try db.main.statistics() == [] && db.main.samples() == [])
         try db.main.analyze()
@@ -39,7 +39,7 @@ import TestSupport
         }
     }
 
-    @Test func optimized() throws {
+    @Test func optimizeAnalyzesTablesThatNeedIt() throws {
         let db = try make()
         #expect(try db.main.optimize(examiningAll: true).contains { $0.contains("\"t\"") })
         #expect(try db.main.statistics().contains { $0.index == "t_ab" && $0.rows == 1000 })

@@ -19,7 +19,7 @@ import TestSupport
         return try #require(try db.main.valueReport().columns.first)
     }
 
-    @Test func whatAColumnHolds() throws {
+    @Test func valueReportDetectsColumnContent() throws {
         typealias Content = Schema.ValueReport.Content
         let cases: [(String, String, Content, [Schema.ValueReport.Form], Bool)] = [
             ("created TEXT", "('2026-11-21T08:30:00.250Z'), (NULL)", .dates, [.date(.iso8601)], false),
@@ -61,7 +61,7 @@ import TestSupport
         }
     }
 
-    @Test func samplesReachTheLastRows() throws {
+    @Test func valueReportSamplesReachTheLastRows() throws {
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, created)")
         try db.execute("""
             WITH RECURSIVE c(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c WHERE n < 1000)
@@ -81,7 +81,7 @@ import TestSupport
         #expect(try Set(db.main.valueReport(sampling: 1).columns.map(\.table)) == ["t", "odd \" name"])
     }
 
-    @Test func convertingIsOneTransaction() throws {
+    @Test func convertValuesIsOneTransaction() throws {
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
         try db.execute("""
             INSERT INTO t(x) VALUES ('2026-11-21 08:30:00'), (1795249801), ('2026-11-21T08:30:02.5Z'), (NULL), (1795249803.25)
@@ -119,7 +119,7 @@ import TestSupport
     }
 
     /// Values that become equal delete no row and are not left as they were, whatever the constraint says.
-    @Test(arguments: ["REPLACE", "IGNORE"]) func valuesThatBecomeEqualAreAnError(clause: String) throws {
+    @Test(arguments: ["REPLACE", "IGNORE"]) func convertValuesThatCollideThrow(clause: String) throws {
         try db.execute(SQL(raw: "CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE ON CONFLICT \(clause))"))
         try db.execute("INSERT INTO t(x) VALUES ('2026-11-21 08:30:00'), ('2026-11-21T08:30:00Z')")
         let error = #expect(throws: DatabaseError.self) { try db.main.convertValues(of: "x", in: "t", to: .dates(.integerSeconds)) }
@@ -127,7 +127,7 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT x FROM t ORDER BY id") == ["2026-11-21 08:30:00", "2026-11-21T08:30:00Z"])
     }
 
-    @Test func otherKinds() throws {
+    @Test func convertValuesHandlesUUIDsBooleansAndDecimals() throws {
         try db.execute("CREATE TABLE t(id TEXT COLLATE NOCASE PRIMARY KEY, done, price NUMERIC, note TEXT)")
         try db.execute("""
             INSERT INTO t VALUES ('0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0', 'true', '12.50', '2026-11-21'), (NULL, 0, 3, NULL)
@@ -148,7 +148,7 @@ import TestSupport
         #expect(try db.main.convertValues(of: "price", in: "t", to: .decimals(.number)) == 0)
     }
 
-    @Test func aKeyAndWhatRefersToIt() throws {
+    @Test func convertValuesHandlesKeysAndForeignKeys() throws {
         try db.execute(SQLScript("""
             CREATE TABLE author(id PRIMARY KEY);
             CREATE TABLE book(author REFERENCES author);
@@ -164,7 +164,7 @@ import TestSupport
         #expect(try db.fetchAll(Int.self, "SELECT count(*) FROM author JOIN book ON author = id WHERE typeof(id) = 'blob'") == [1])
     }
 
-    @Test func filesOfOtherLibraries() throws {
+    @Test func valueReportRecognizesCoreDataAndRoom() throws {
         try db.execute(SQLScript("""
             CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
             CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
@@ -202,7 +202,7 @@ import TestSupport
             ] as [String: Any], format: .binary, options: 0)
     }
 
-    @Test func archivesAndExtendedJSON() throws {
+    @Test func convertValuesReadsArchivedAndExtendedJSONDates() throws {
         let found = try column("sent", "(x'\(archive(816_942_600.25).map { String(format: "%02x", $0) }.joined())')")
         #expect(found.content == .dates && found.forms.map(\.form) == [.archivedDate] && found.reason == nil)
         try db.execute("""
@@ -226,7 +226,7 @@ import TestSupport
     }
 
     /// Each strategy's numbers, told, become the same date in each other's form.
-    @Test func everyStrategyConverts() throws {
+    @Test func convertValuesSupportsEveryDateStrategy() throws {
         let strategies: [DateStrategy] = [
             .timestamp, .iso8601, .text(.currentTimestamp), .realSeconds, .integerSeconds, .milliseconds, .secondsSince2001,
             .julianDays,
@@ -244,7 +244,7 @@ import TestSupport
     }
 
     /// A conversion throws if, and only if, the form cannot hold the date, counted in whole microseconds.
-    @Test func noFractionIsDropped() throws {
+    @Test func convertValuesThrowsRatherThanDropFractions() throws {
         let forms: [(DateStrategy, Int)] = [
             (.timestamp, 1000), (.iso8601, 1000), (.text(.currentTimestamp), 1_000_000), (.realSeconds, 1), (.integerSeconds, 1_000_000),
             (.milliseconds, 1000), (.secondsSince2001, 1), (.julianDays, 1000),
@@ -288,7 +288,7 @@ import TestSupport
     }
 
     /// Every declared type × form: the values have the form afterwards, or nothing has changed.
-    @Test func aTypeThatChangesTheFormIsRefused() throws {
+    @Test func convertValuesRefusesTypesThatChangeTheForm() throws {
         let date = Date(timeIntervalSince1970: 1_795_249_800)
         let forms: [DateStrategy] = [.timestamp, .realSeconds, .integerSeconds, .milliseconds, .secondsSince2001, .julianDays]
         var refused = 0

@@ -33,23 +33,23 @@ import TestSupport
         "CREATE TABLE u(a CHECK (a <> \"none\"))",
     ]
 
-    @Test(arguments: schemas) func encryptingSaysSoBefore(_ sql: String) throws {
+    @Test(arguments: schemas) func encryptionOfDoubleQuotedStringsThrows(_ sql: String) throws {
         try make(sql)
-        let key = try Encryption.passphrase("k", cipher: .quick)
+        let key = try DatabaseKey.passphrase("k", cipher: .quick)
         let before = try folder.allBytes()
         let error = #expect(throws: DatabaseError.self) { try DatabaseConverter.encrypt(fileAt: path, key: key) }
         #expect(error?.message.contains("single-quotes") == true)
         #expect(try folder.allBytes() == before && folder.names() == ["a.db"])
-        #expect(error?.reason == .schemaText && error?.message.contains("allowsDoubleQuotedStrings") == true)
+        #expect(error?.reason == .malformedSchema && error?.message.contains("allowsDoubleQuotedStrings") == true)
     }
 
-    @Test func allowedItWorksAsBefore() throws {
+    @Test func allowedDoubleQuotedStringsSurviveEncryption() throws {
         try make(Self.schemas[0] + ";" + Self.schemas[1].replacing("TRIGGER g", with: "TRIGGER h") + ";"
             + Self.schemas[3...6].joined(separator: ";")
             .replacing("VIEW v AS SELECT id FROM t", with: "VIEW w AS SELECT id FROM t").replacing("INSERT ON v",
                 with: "INSERT ON w")
             .replacing("TRIGGER g", with: "TRIGGER i"))
-        let key = try Encryption.passphrase("k", cipher: .quick)
+        let key = try DatabaseKey.passphrase("k", cipher: .quick)
         try DatabaseConverter.encrypt(fileAt: path, key: key, configuration: allowing)
         let db = try Connection(.file(path), key: key, configuration: allowing)
         try db.execute("INSERT INTO t VALUES (2, 'y')")
@@ -66,7 +66,7 @@ import TestSupport
         #expect(try pool.read { try $0.fetchOne(String.self, "SELECT b FROM v") } == "text")
     }
 
-    @Test func withoutItOnlyNamesAreInDoubleQuotes() throws {
+    @Test func doubleQuotedStringsAreRefusedByDefault() throws {
         try make(Self.schemas[3])
         let db = try Connection(.file(path))
         #expect(throws: DatabaseError.self) { try db.fetchOne(String.self, "SELECT b FROM v") }

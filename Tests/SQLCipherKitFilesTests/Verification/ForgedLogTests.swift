@@ -7,7 +7,7 @@ import TestSupport
 /// Pages of a write-ahead log that were changed without the key. What its order allows is in SecurityLimitTests.
 @Suite struct ForgedLogTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     private let pageSize = 4096, rows = 40
 
     init() throws {
@@ -52,7 +52,7 @@ import TestSupport
     private func values(_ db: Connection) throws -> [Int] { try db.fetchAll(Int.self, "SELECT n FROM t ORDER BY id") }
 
     /// What the checksums do not protect, the pages' own codes do.
-    @Test(arguments: 0...2) func noPageIsTakenForAnother(autoVacuum: Int) throws {
+    @Test(arguments: 0...2) func forgedWALPagesThrowCorrupt(autoVacuum: Int) throws {
         let files = try make(autoVacuum: autoVacuum)
         let end = files.log.pages.count - 1
         #expect(try read(files, files.log, values) == Array(repeating: 2, count: rows))

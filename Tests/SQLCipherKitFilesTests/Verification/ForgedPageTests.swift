@@ -9,7 +9,7 @@ import TestSupport
 /// Pages that were forged without the key: no operation takes one for content, and none makes it authentic.
 @Suite struct ForgedPageTests {
     let folder: TemporaryFolder
-    let key: Encryption, other: Encryption
+    let key: DatabaseKey, other: DatabaseKey
     var path: String { folder.path("a.db") }
     private let pageSize = 4096
 
@@ -62,7 +62,7 @@ import TestSupport
                 var cipher = CipherConfiguration.quick
                 cipher.pageSize = 8192
                 try DatabaseConverter.convert(fileAt: test.path, from: test.key, to: test.other.with(cipher: cipher))
-            case .erase: try using { try $0.main.erase() }
+            case .erase: try using { try $0.main.eraseDeletedContent() }
             case .backup: try using { try $0.main.backup(toFileAt: copy) }
             case .compactBackup: try using { try $0.main.backup(toFileAt: copy, key: test.other, options: .compact) }
             case .inPlace: try using { try $0.changeKey(to: test.other) }
@@ -103,7 +103,7 @@ import TestSupport
     }
 
     @Test(arguments: [0, 1, 2], [DatabaseConfiguration.JournalMode.delete, .wal])
-    func nothingTakesThem(autoVacuum: Int, mode: DatabaseConfiguration.JournalMode) throws {
+    func forgedPagesAreRefusedByEveryOperation(autoVacuum: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let pages = try make(autoVacuum, mode)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         try whole.write(to: URL(fileURLWithPath: folder.path("whole.db")))
@@ -130,7 +130,7 @@ import TestSupport
     }
 
     /// In a write-ahead log, whose checksums need no key.
-    @Test(arguments: [0, 1, 2]) func nothingTakesThemFromTheLog(autoVacuum: Int) throws {
+    @Test(arguments: [0, 1, 2]) func forgedPagesInTheWALThrowCorrupt(autoVacuum: Int) throws {
         _ = try make(autoVacuum, .wal)
         let db = try Connection(.file(path), key: key)
         let value = Data((0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -163,7 +163,7 @@ import TestSupport
     }
 
     /// Pages that are allocated, freed and written early for want of room in the cache are none of these.
-    @Test(arguments: 0..<6) func whatIsRightIsTaken(seed: Int) throws {
+    @Test(arguments: 0..<6) func genuinePagesAreAcceptedByEveryOperation(seed: Int) throws {
         var random = SeededGenerator(state: UInt64(seed))
         var configuration = DatabaseConfiguration()
         configuration.journalMode = seed < 3 ? .delete : .wal

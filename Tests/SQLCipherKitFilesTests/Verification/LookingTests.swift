@@ -15,13 +15,13 @@ import TestSupport
             case .verify: #expect(try schema.verify().isIntact)
             case .quickVerify: #expect(try schema.verify(quick: true).isIntact)
             // Refused, or not, according to the transaction.
-            case .residue: _ = try? schema.residue(of: ["gone"])
-            case .residueOfBytes: _ = try? schema.residue(of: [Data("gone".utf8)])
+            case .residue: _ = try? schema.findRemnants(of: ["gone"])
+            case .residueOfBytes: _ = try? schema.findRemnants(of: [Data("gone".utf8)])
             case .spaceReport: _ = try schema.spaceReport()
             case .integrityCheck: #expect(try schema.integrityCheck().isEmpty)
             case .foreignKeys: #expect(try schema.foreignKeyViolations().isEmpty)
             case .cipher: _ = try schema.cipher
-            case .encryption: _ = try schema.encryption
+            case .encryption: _ = try schema.key
             case .tables: _ = try schema.tables()
             case .values: _ = try schema.valueReport()
             case .statistics: _ = try schema.statistics()
@@ -49,7 +49,7 @@ import TestSupport
 
     /// What is rolled back after the call is gone, whether by a savepoint or by the transaction.
     @Test(arguments: Look.allCases, [.delete, .wal, .persist, nil] as [DatabaseConfiguration.JournalMode?])
-    func rollingBackStillWorks(look: Look, mode: DatabaseConfiguration.JournalMode?) throws {
+    func inspectionInTransactionAllowsRollback(look: Look, mode: DatabaseConfiguration.JournalMode?) throws {
         let db = try open(mode)
         try db.execute("CREATE TABLE t(x)")
         for size in [1, 100, 10_000] { try db.execute("INSERT INTO t VALUES (zeroblob(\(size)))") }
@@ -79,7 +79,7 @@ import TestSupport
     }
 
     /// A read transaction sees one snapshot, whatever is looked at meanwhile.
-    @Test(arguments: Look.allCases) func theSnapshotStays(look: Look) throws {
+    @Test(arguments: Look.allCases) func inspectionKeepsTheReadSnapshot(look: Look) throws {
         let reader = try open(.wal), writer = try open(.wal)
         try writer.execute("CREATE TABLE t(x)")
         try reader.begin(.deferred)

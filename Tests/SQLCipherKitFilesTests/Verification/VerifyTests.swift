@@ -23,7 +23,7 @@ import TestSupport
 
     /// A connection that has read a full-text index before another one changed it.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
-    func whatOthersWroteIsNoDamage(mode: DatabaseConfiguration.JournalMode) throws {
+    func verifyFindsNoDamageAfterFTS5WritesElsewhere(mode: DatabaseConfiguration.JournalMode) throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         let writer = try open(configuration), reader = try open(configuration)
@@ -41,7 +41,7 @@ import TestSupport
     }
 
     /// After a power failure in a checkpoint, a page may be half written in the file and whole in the log.
-    @Test func aDamagedPageThatTheLogReplaces() throws {
+    @Test func verifyIgnoresDamagedPagesReplacedByTheWAL() throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         try make(configuration)
@@ -68,7 +68,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func aWholeDatabase(mode: DatabaseConfiguration.JournalMode) throws {
+    @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal]) func verifyReportsIntactDatabase(mode: DatabaseConfiguration.JournalMode) throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         try make(configuration)
@@ -90,7 +90,7 @@ import TestSupport
     }
 
     /// One flip in each page, at a place that moves from page to page: found every time, at opening or by verifying.
-    @Test(arguments: [CipherConfiguration.Hash.sha512, .sha256, .sha1]) func oneFlippedBitInEachPage(hash: CipherConfiguration.Hash) throws {
+    @Test(arguments: [CipherConfiguration.Hash.sha512, .sha256, .sha1]) func verifyFindsFlippedBitInEachPage(hash: CipherConfiguration.Hash) throws {
         var cipher = CipherConfiguration.quick
         cipher.hmacAlgorithm = hash
         try make(cipher: cipher)
@@ -121,7 +121,7 @@ import TestSupport
         #expect(try Command.run("sh", ["-c", "printf '\(octal)' | dd of=\"$0\" bs=1 seek=\(offset) conv=notrunc", path]).status == 0)
     }
 
-    @Test func theSaltUnderAnOpenConnection() throws {
+    @Test func verifyReportsDamagedSalt() throws {
         try make()
         let db = try open()
         try patch(5, "\\000\\001")
@@ -129,7 +129,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try open() }
     }
 
-    @Test func missingPages() throws {
+    @Test func verifyReportsMissingPages() throws {
         try make()
         let size = try Data(contentsOf: URL(fileURLWithPath: path)).count
         let db = try open()
@@ -146,7 +146,7 @@ import TestSupport
         #expect(error?.code == .corrupt && error?.message.contains(path) == true)
     }
 
-    @Test func foreignKeysAndStructure() throws {
+    @Test func verifyReportsForeignKeyAndIndexProblems() throws {
         var configuration = DatabaseConfiguration()
         configuration.enforcesForeignKeys = false
         try make(configuration)
@@ -171,7 +171,7 @@ import TestSupport
     }
 
     /// SQLite's check ends at the first foreign key that it cannot check; the other tables are checked all the same.
-    @Test func foreignKeysThatCannotBeChecked() throws {
+    @Test func verifyReportsUncheckableForeignKeys() throws {
         var configuration = DatabaseConfiguration()
         configuration.enforcesForeignKeys = false
         try make(configuration)
@@ -195,11 +195,11 @@ import TestSupport
     }
 
     /// Neither a row that refers to nothing nor a key that SQLite cannot check is damage.
-    @Test func foreignKeysDoNotKeepFromCopying() throws {
+    @Test func foreignKeyViolationsDoNotBlockCopying() throws {
         var configuration = DatabaseConfiguration()
         configuration.enforcesForeignKeys = false
         try make(configuration)
-        let db = try open(configuration), other = try Encryption.passphrase("other").quick
+        let db = try open(configuration), other = try DatabaseKey.passphrase("other").quick
         try db.execute(SQLScript("""
             INSERT INTO child VALUES (1005, 99999);
             CREATE TABLE parent(x);
@@ -213,7 +213,7 @@ import TestSupport
         }
         try db.main.backup(toFileAt: folder.path("b.db"))
         try db.main.backup(toFileAt: folder.path("c.db"), key: other)
-        for (name, key) in try [("b.db", Encryption.passphrase("k", cipher: .quick)), ("c.db", other)] {
+        for (name, key) in try [("b.db", DatabaseKey.passphrase("k", cipher: .quick)), ("c.db", other)] {
             try db.execute("DELETE FROM mismatched")
             try db.main.restore(fromFileAt: folder.path(name), key: key)
             #expect(try holds(db))
@@ -227,7 +227,7 @@ import TestSupport
     }
 
     /// An R-Tree without one of its tables is damage; a function that the schema needs and this connection lacks is none.
-    @Test func errorsOfTheGeneralKind() throws {
+    @Test func verifyDistinguishesDamageFromMissingFunctions() throws {
         try make()
         do {
             let db = try open()
@@ -240,7 +240,7 @@ import TestSupport
 
         let tables = ["rtree(id, a, b)", "fts5(x)", "fts5(x, content = '')", "fts4(x)"]
         for (number, table) in tables.enumerated() {
-            let path = folder.path("v\(number).db"), key = try Encryption.passphrase("k").quick
+            let path = folder.path("v\(number).db"), key = try DatabaseKey.passphrase("k").quick
             let made = try Connection(.file(path), key: key)
             // Names and comments that a search for words would stumble over.
             let name = ["v", "housing", "using", "using fts4"][number]
@@ -273,7 +273,7 @@ import TestSupport
         #expect(error?.code.primary == .error)
     }
 
-    @Test func withoutAuthenticationOnlyTheStructureIsSeen() throws {
+    @Test func verifyWithoutHMACReportsNoAuthentication() throws {
         var cipher = CipherConfiguration.quick
         cipher.usesHMAC = false
         try make(cipher: cipher)

@@ -110,7 +110,7 @@ import TestSupport
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>, ["", "TEXT", "INTEGER"])
-    func recordsComeWithWhatBelongsToThem(seed: UInt64, type: String) throws {
+    func compositeKeyAssociationsMatchSQLJoins(seed: UInt64, type: String) throws {
         let db = try filled(seed, type)
         let wares = try expected(db, "maker", "ware AS far ON far.ma = maker.a AND far.mb = maker.b")
         let makers = try expected(db, "ware", "maker AS far ON ware.ma = far.a AND ware.mb = far.b")
@@ -179,7 +179,7 @@ import TestSupport
         static let any = belongsTo(Film.self)
     }
 
-    @Test func anyNumberOfKeysIsOneStatementThatUsesTheIndex() throws {
+    @Test func compositeKeyAssociationUsesOneIndexedStatement() throws {
         let db = try Connection(.memory)
         try db.create(Film.table)
         try db.create(Showing.table)
@@ -199,7 +199,7 @@ import TestSupport
         func plan(_ statement: String?) throws -> String {
             let text = try #require(statement)
             let values = StatementArguments([SQLValue](repeating: .null, count: text.count(where: { $0 == "?" })))
-            return try db.fetchAll(RowCopy.self, SQL(raw: "EXPLAIN QUERY PLAN \(text)", values))
+            return try db.fetchAll(OwnedRow.self, SQL(raw: "EXPLAIN QUERY PLAN \(text)", values))
                 .map { try $0["detail"] as String }.joined(separator: "\n")
         }
         let showings = try plan(all[1])

@@ -24,7 +24,7 @@ private typealias Folder = Library.Folder
         static let byCode = belongsTo(Maker.self, by: \.code, to: \.code)
     }
 
-    @Test func tablesWithoutADescriptionAndCompositeKeys() throws {
+    @Test func associationsReadForeignKeysOfUndescribedTables() throws {
         let made = try EncryptedDatabase(), db = made.db
         try db.execute("CREATE TABLE maker(land TEXT, code TEXT, PRIMARY KEY(land, code))")
         try db.execute(
@@ -60,7 +60,7 @@ private typealias Folder = Library.Folder
         }
     }
 
-    @Test func aKeyMustBeTheOnlyOneOrBeNamed() throws {
+    @Test func ambiguousForeignKeyMustBeNamed() throws {
         let made = try EncryptedDatabase(), db = made.db
         try db.create(Person.table)
         try db.create(Letter.table)
@@ -101,7 +101,7 @@ private typealias Folder = Library.Folder
         }
     }
 
-    @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"]) func keysOfEveryKindFindWhatEqualsThem(encoding: String) throws {
+    @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"]) func associationKeysOfAnyTypeMatchSQLEquality(encoding: String) throws {
         let db = try Connection(.memory)
         try db.execute(SQL(raw: "PRAGMA encoding = '\(encoding)'"))
         try db.execute("CREATE TABLE value(id INTEGER PRIMARY KEY, key)")
@@ -116,7 +116,7 @@ private typealias Folder = Library.Folder
         #expect(found.map { $0.1?.place } == expected && expected.compactMap { $0 }.count == keys.count - 1)
     }
 
-    @Test func whatBelongsIsInTheSameDatabase() throws {
+    @Test func associationStaysInItsAttachedDatabase() throws {
         let made = try EncryptedDatabase(), db = made.db
         let main = Library.Content(seed: 1)
         var other = Library.Content(seed: 2)
@@ -137,7 +137,7 @@ private typealias Folder = Library.Folder
         #expect(counts.map(\.1) == other.folders.map { other.notes(of: $0).count })
     }
 
-    @Test func manyKeysAreOneStatementOfTheSameText() throws {
+    @Test func associationOfManyKeysIsOneStatement() throws {
         let made = try EncryptedDatabase(), db = made.db
         for table in Library.tables { try db.create(table) }
         try db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 33000) INSERT INTO folder SELECT i, NULL, '' FROM n")
@@ -150,7 +150,7 @@ private typealias Folder = Library.Folder
         #expect(rows.count == 33_000 && rows.first { !$0.1.isEmpty }?.0.id == 32_999)
     }
 
-    @Test func observedAsOne() async throws {
+    @Test func observationTracksAllTablesOfAnAssociation() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("secret").quick)
         try await pool.write { db in for table in Library.tables { try db.create(table) } }

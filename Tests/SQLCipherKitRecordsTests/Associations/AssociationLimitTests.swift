@@ -66,11 +66,11 @@ import Testing
         defer { token.remove() }
         try body()
         let sql = try #require(ran.last)
-        let steps = try db.fetchAll(RowCopy.self, SQL(raw: "EXPLAIN QUERY PLAN " + sql.replacingOccurrences(of: "?", with: "1")))
+        let steps = try db.fetchAll(OwnedRow.self, SQL(raw: "EXPLAIN QUERY PLAN " + sql.replacingOccurrences(of: "?", with: "1")))
         return try steps.map { try $0["detail"] as String }.joined(separator: "\n")
     }
 
-    @Test(arguments: [(1, 0), (3, 0), (20, 2), (0, 0), (5, 100)]) func theRowsOfEachRecord(_ limit: Int, _ offset: Int) throws {
+    @Test(arguments: [(1, 0), (3, 0), (20, 2), (0, 0), (5, 100)]) func associationLimitAppliesToEachRecord(_ limit: Int, _ offset: Int) throws {
         let db = try filled(talks: 12, lines: 30)
         let all = try db.fetchAll(Line.all), links = try db.fetchAll(TalkWord.all), words = try db.fetchAll(Word.all)
         func part<T>(_ list: [T]) -> [T] { Array(list.dropFirst(offset).prefix(limit)) }
@@ -95,7 +95,7 @@ import Testing
         #expect(others.map(\.1) == found.map(\.1) && others.map(\.2) == found.map(\.2))
     }
 
-    @Test func noOtherRowIsRead() throws {
+    @Test func limitedAssociationReadsOnlyItsRows() throws {
         let db = try filled(talks: 5, lines: 10)
         for query in [Talk.lines.order { $0.at.descending }.limit(3), Talk.lines.limit(2)] {
             let plan = try plan(db) { _ = try db.fetchAll(Talk.all.including(query)) }

@@ -20,7 +20,7 @@ private func bytes(_ tags: [Tag]) -> [[UInt8]] { tags.map { Array($0.name.utf8) 
         return (made, content)
     }
 
-    @Test(arguments: 0..<8 as Range<UInt64>) func recordsComeWithWhatBelongsToThem(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func includedAssociationsMatchModel(seed: UInt64) throws {
         let (database, content) = try made(seed)
         let db = database.db
         let query = Folder.order { $0.id }.including(
@@ -47,7 +47,7 @@ private func bytes(_ tags: [Tag]) -> [[UInt8]] { tags.map { Array($0.name.utf8) 
         #expect(throws: DatabaseError.self) { try db.fetchAll(query.selection.union(query)) }
     }
 
-    @Test(arguments: 0..<8 as Range<UInt64>) func conditionsOrdersAndLimitsHoldForEachRecord(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func associationFilterOrderAndLimitApplyPerRecord(seed: UInt64) throws {
         let (database, content) = try made(seed)
         let db = database.db
         for (limit, offset) in [(3, 0), (2, 1), (0, 0), (.max, 2), (1, .max)] as [(Int, Int)] {
@@ -66,7 +66,7 @@ private func bytes(_ tags: [Tag]) -> [[UInt8]] { tags.map { Array($0.name.utf8) 
         #expect(throws: DatabaseError.self) { try db.fetchAll(Folder.including(Folder.notes.limit(-1))) }
     }
 
-    @Test(arguments: 0..<8 as Range<UInt64>) func associationsReachFurther(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func nestedAssociationsMatchModel(seed: UInt64) throws {
         let (database, content) = try made(seed)
         let db = database.db
         let query = Folder.order { $0.id }.including(
@@ -98,12 +98,12 @@ private func bytes(_ tags: [Tag]) -> [[UInt8]] { tags.map { Array($0.name.utf8) 
         }
     }
 
-    @Test(arguments: 0..<8 as Range<UInt64>) func valuesStandBesideRecords(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func annotatedAssociationValuesMatchModel(seed: UInt64) throws {
         let (database, content) = try made(seed)
         let db = database.db
         let query = Folder.order { $0.id }.annotated { folder in
             let notes = Folder.notes.of(folder).filter { $0.stars > 2 }
-            return (notes.count, notes.select { $0.stars.max() }.value(), Folder.comments.of(folder).count)
+            return (notes.count, notes.select { $0.stars.max() }.scalarSubquery(), Folder.comments.of(folder).count)
         }
         var rows: [((Folder, Int, Int?, Int), [Folder])] = []
         let statements = try db.statements { rows = try db.fetchAll(query.including(Folder.children.order { $0.id })) }
@@ -121,7 +121,7 @@ private func bytes(_ tags: [Tag]) -> [[UInt8]] { tags.map { Array($0.name.utf8) 
         #expect(count == content.folders.map { content.notes(of: $0).count }.max() && content.notes(of: most).count == count)
     }
 
-    @Test(arguments: 0..<8 as Range<UInt64>) func associationsAreConditions(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func associationsWorkAsFilterConditions(seed: UInt64) throws {
         let (database, content) = try made(seed)
         let db = database.db
         let full = Folder.filter { Folder.notes.of($0).count > 3 }.order { $0.id }
@@ -153,7 +153,7 @@ private func bytes(_ tags: [Tag]) -> [[UInt8]] { tags.map { Array($0.name.utf8) 
         #expect(counted.map(\.1) == content.notes.map { content.tags(of: $0).count })
     }
 
-    @Test(arguments: 0..<8 as Range<UInt64>) func recordsByPosition(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func positionalRecordsFetchAssociations(seed: UInt64) throws {
         let (database, content) = try made(seed)
         let db = database.db
         let query = Library.QuickFolder.order { $0.id }.including(

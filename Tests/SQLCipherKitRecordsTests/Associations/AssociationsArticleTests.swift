@@ -80,7 +80,7 @@ extension AssociationsArticleTests {
         try db.insert(Letter(sender: 1, receiver: 2))
     }
 
-    @Test func codeOfTheArticleWorks() async throws {
+    @Test func associationsArticleCodeWorks() async throws {
         let files = try TemporaryFolder()
         let pool = try DatabasePool(.file(files.path("a.db")), key: .passphrase("secret").quick)
         try await pool.write { db in
@@ -129,7 +129,8 @@ extension AssociationsArticleTests {
             .order { Folder.pages.of($0).count.descending }
         let overview = busy.annotated { folder in
             let pages = Folder.pages.of(folder)
-            return (pages.count, pages.select { $0.date.max() }.value())
+            let last = pages.select { $0.date.max() }
+            return (pages.count, last.scalarSubquery())
         }
         for (folder, count, newest) in try db.fetchAll(overview) {
             print(folder.name, count, newest ?? 0)

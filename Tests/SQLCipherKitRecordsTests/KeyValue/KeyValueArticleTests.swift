@@ -10,7 +10,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(60))) struct KeyValueArticleTests {
     struct Frame: Codable, Sendable { var x: Int, y: Int, width: Int, height: Int }
 
-    @Test func codeOfTheArticleWorks() async throws {
+    @Test func keyValueArticleCodeWorks() async throws {
         let db = try Connection(.memory)
         let settings = try KeyValueStore("settings", in: db)
         try settings.set("launches", to: 3)

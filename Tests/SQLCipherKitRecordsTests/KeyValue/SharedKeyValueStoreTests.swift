@@ -14,7 +14,7 @@ import TestSupport
     struct Frame: Codable, Equatable, Sendable { var x: Int }
 
     /// An entry ends by time alone, which no commit tells of. An entry lives longer where a busy machine looks too late.
-    @Test(arguments: Store.allCases) func observersSeeThatAnEntryExpires(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func observerSeesEntryExpire(kind: Store) async throws {
         let database = try kind.open(folder), store = try SharedKeyValueStore("settings", in: database)
         var seen: [Int?] = [], seconds = 1.0
         repeat {
@@ -30,7 +30,7 @@ import TestSupport
     }
 
     /// Each entry that ends is an event of its own, and the observation waits for the next of them.
-    @Test(arguments: Store.allCases) func observersOfSeveralSeeEachExpire(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func observerOfSeveralEntriesSeesEachExpire(kind: Store) async throws {
         let database = try kind.open(folder), store = try SharedKeyValueStore("settings", in: database)
         try await store.set("a", to: 1, expires: Date(timeIntervalSinceNow: 1))
         try await store.set("b", to: 2, expires: Date(timeIntervalSinceNow: 1.3))
@@ -44,7 +44,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Store.allCases) func everyCall(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func sharedStoreReadsWritesAndRemovesEntries(kind: Store) async throws {
         let store = try SharedKeyValueStore("settings", in: kind.open(folder))
         #expect(try await store.get("a", as: Int.self) == nil)
         #expect(try await store.get("a", as: Frame.self) == nil)
@@ -86,7 +86,7 @@ import TestSupport
     }
 
     /// Every call of a `KeyValueStore` for one key is one of a shared store, with the same arguments, synchronous and asynchronous.
-    @Test func itHasTheCallsOfAStore() throws {
+    @Test func sharedStoreHasEveryCallOfKeyValueStore() throws {
         func calls(_ file: String) throws -> [String] {
             let text = try String(contentsOf: Repository.file("Sources/SQLCipherKitRecords/KeyValue/\(file)"), encoding: .utf8)
             return text.components(separatedBy: "public func ").dropFirst().compactMap { declaration in
@@ -107,7 +107,7 @@ import TestSupport
         #expect(shared.filter { $0.hasSuffix(" async") }.sorted() == own.map { "\($0) async" }.sorted())
     }
 
-    @Test(arguments: Store.allCases) func allKeysAtOnce(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func sharedStoreReadsAndWritesManyKeysAtOnce(kind: Store) async throws {
         let store = try SharedKeyValueStore("settings", in: kind.open(folder))
         try await store.write { try $0.setAll(["a": 1, "b": 2]) }
         try await store.write { try $0.setAll(["c.x": 7, "c.y": "dark", "c.z": Frame(x: 3), "c.nil": Int?.none]) }
@@ -149,7 +149,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Store.allCases) func inAnAttachedDatabase(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func sharedStoreWorksInAttachedDatabase(kind: Store) async throws {
         let database = try kind.open(folder)
         let archive = try await database.attach(.file(folder.path("archive.db")), as: "archive", key: .plaintext)
         let store = try SharedKeyValueStore("settings", in: database), archived = try SharedKeyValueStore("settings", in: archive)
@@ -168,7 +168,7 @@ import TestSupport
     }
 
     /// Many tasks at once lose nothing.
-    @Test(arguments: Store.allCases) func manyTasks(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func concurrentStoreWritesLoseNothing(kind: Store) async throws {
         let store = try SharedKeyValueStore("counts", in: kind.open(folder))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
@@ -185,7 +185,7 @@ import TestSupport
         #expect(try await store.read { try $0.count() } == 161)
     }
 
-    @Test(arguments: Store.allCases) func observation(kind: Store) async throws {
+    @Test(arguments: Store.allCases) func storeObservationSkipsUnrelatedWrites(kind: Store) async throws {
         let database = try kind.open(folder)
         let store = try SharedKeyValueStore("settings", in: database)
         var frames = store.observe("frame", as: Frame.self).makeAsyncIterator()

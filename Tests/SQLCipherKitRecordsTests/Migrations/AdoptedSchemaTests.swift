@@ -35,7 +35,7 @@ import TestSupport
         if count > 0 { try db.execute("INSERT INTO note(title) VALUES ('kept')") }
     }
 
-    @Test(arguments: 0...3) func aCountInUserVersion(count: Int) throws {
+    @Test(arguments: 0...3) func migratorAdoptsUserVersionCount(count: Int) throws {
         try make(count)
         var migrator = migrator
         migrator.adopt(userVersions: [1: "notes", 2: "stars", 3: "tags"])
@@ -54,7 +54,7 @@ import TestSupport
         #expect(try self.migrator.pending(in: db) == [])
     }
 
-    @Test func aNumberThatStandsForNothingIsRefused() throws {
+    @Test func unmappedUserVersionIsRefused() throws {
         try make(3)
         var migrator = migrator
         migrator.adopt(userVersions: [1: "notes", 2: "stars"])
@@ -67,7 +67,7 @@ import TestSupport
         #expect(try db.main.table("sqlcipherkit_migration") == nil)
     }
 
-    @Test func aSchemaWithoutACount() async throws {
+    @Test func migratorAdoptsSchemaByCondition() async throws {
         try make(2)
         try db.main.setUserVersion(0)
         var migrator = migrator
@@ -84,7 +84,7 @@ import TestSupport
         #expect(try migrator.migrate(Connection(.memory)) == ["notes", "stars", "tags"])
     }
 
-    @Test func whatCannotBeAdopted() throws {
+    @Test func invalidAdoptionThrowsAndRecordsNothing() throws {
         try make(1)
         var migrator = migrator
         migrator.adopt(through: "moons") { _ in true }
@@ -104,7 +104,7 @@ import TestSupport
     }
 
     /// The adoption is a transaction of its own: what was recorded stays.
-    @Test func aMigrationThatFailsLeavesTheAdoption() throws {
+    @Test func failedMigrationKeepsAdoptedMigrations() throws {
         try make(1)
         var failing = Migrator()
         failing.add("notes") { _ in }

@@ -26,7 +26,7 @@ import Testing
     }
 
     /// From wherever a database comes, it gets the same schema, once.
-    @Test(arguments: 0...3) func eachDatabaseEndsWithTheSameSchema(former: Int) throws {
+    @Test(arguments: 0...3) func mergedMigrationGivesTheSameSchemaFromAnyState(former: Int) throws {
         let db = try Connection(.memory)
         try Self.former(former).migrate(db)
         #expect(try Self.merged.pending(in: db) == (former == 3 ? ["d"] : ["abc", "d"]))
@@ -47,7 +47,7 @@ import Testing
         #expect(error?.reason == .migration)
     }
 
-    @Test func withNothingToDoNothingIsWritten() throws {
+    @Test func mergedMigrationAlreadyAppliedWritesNothing() throws {
         let db = try Connection(.memory)
         try Self.former(3).migrate(db)
         let before = try Contents.of(db)
@@ -55,7 +55,7 @@ import Testing
         #expect(try Contents.of(db) == before)
     }
 
-    @Test func namesAreUsedOnce() throws {
+    @Test func duplicateMergedMigrationNamesAreRefused() throws {
         let db = try Connection(.memory)
         for (name, former) in [("a", ["a"]), ("x", ["y", "y"]), ("x", ["a"]), ("x", [""])] {
             var migrator = Self.former(1)
@@ -90,7 +90,7 @@ import Testing
         return migrator
     }
 
-    @Test func aChangedSchemaIsMadeAgain() throws {
+    @Test func erasesOnSchemaChangeRecreatesTheSchema() throws {
         let db = try Connection(.memory)
         let first = Self.notes("id INTEGER PRIMARY KEY AUTOINCREMENT, title")
         try first.migrate(db)
@@ -123,7 +123,7 @@ import Testing
         #expect(try db.main.tables().map(\.name) == ["other", "sqlcipherkit_migration"])
     }
 
-    @Test func aDatabaseWithoutMigrationsIsLeftAlone() throws {
+    @Test func erasesOnSchemaChangeKeepsUnmigratedTables() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE mine(x)")
         try Self.notes("id INTEGER PRIMARY KEY, title").migrate(db)

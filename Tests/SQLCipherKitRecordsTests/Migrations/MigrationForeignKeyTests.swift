@@ -68,7 +68,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [true, false]) func onlyWhatAMigrationBreaksStopsIt(isEnforcing: Bool) throws {
+    @Test(arguments: [true, false]) func onlyNewForeignKeyViolationsStopAMigration(isEnforcing: Bool) throws {
         var outcomes: [Bool: Int] = [:], reports = 0
         for seed in 0..<150 as Range<UInt64> {
             var random = SeededGenerator(state: seed)
@@ -122,7 +122,7 @@ import TestSupport
         var report: Report? { state.withLock { $0.report } }
     }
 
-    @Test func theErrorNamesTableRowAndParent() throws {
+    @Test func foreignKeyErrorNamesTableRowAndParent() throws {
         let db = try Connection(.memory)
         try db.execute(SQLScript("CREATE TABLE a(id INTEGER PRIMARY KEY); CREATE TABLE b(x REFERENCES a)"))
         try db.execute("INSERT INTO a VALUES (1), (2)")
@@ -145,7 +145,7 @@ import TestSupport
     }
 
     /// A key whose parent has no unique index cannot be checked at all.
-    @Test func anOldKeyThatCannotBeCheckedStopsNothing() throws {
+    @Test func oldUncheckableForeignKeyDoesNotStopMigration() throws {
         let db = try Connection(.memory)
         try db.execute(SQLScript(
             """

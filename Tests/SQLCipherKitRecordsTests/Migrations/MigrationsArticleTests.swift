@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func codeOfTheArticleWorks() throws {
+    @Test func migrationsArticleCodeWorks() throws {
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         var migrator = Migrator()
         migrator.add("authors and books") { db in

@@ -28,7 +28,7 @@ import TestSupport
         return migrator
     }
 
-    @Test func eachIsDoneOnce() throws {
+    @Test func eachMigrationRunsOnce() throws {
         #expect(try migrator.applied(in: db) == [])
         #expect(try migrator.pending(in: db) == ["authors", "books"])
         #expect(try migrator.migrate(db, through: "authors") == ["authors"])
@@ -51,7 +51,7 @@ import TestSupport
         #expect(try longer.migrate(reader) == [])
     }
 
-    @Test func aFailureLeavesTheStateBefore() throws {
+    @Test func failedMigrationRollsBack() throws {
         var failing = migrator
         failing.add("fails") { db in
             try db.execute("CREATE TABLE half(x)")
@@ -79,7 +79,7 @@ import TestSupport
         #expect(try newer.migrate(db) == [])
     }
 
-    @Test func orderAndNamesAreKept() throws {
+    @Test func reorderedOrDuplicateMigrationsAreRefused() throws {
         try migrator.migrate(db)
         var other = Migrator()
         other.add("authors") { _ in }
@@ -98,7 +98,7 @@ import TestSupport
     }
 
     /// Dropping a table with its foreign keys enforced would take the rows with it that refer to it.
-    @Test func aTableIsRebuiltAndKeepsWhatRefersToIt() throws {
+    @Test func tableRebuildKeepsReferencingRows() throws {
         var rebuilding = migrator
         rebuilding.add("rebuild") { db in
             try db.execute("CREATE TABLE new(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)")
@@ -117,7 +117,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM book") == 0)
     }
 
-    @Test func brokenForeignKeysAreFound() throws {
+    @Test func migrationThatBreaksForeignKeyRollsBack() throws {
         var breaking = migrator
         breaking.add("breaks") { db in try db.execute("DELETE FROM author") }
         let error = #expect(throws: DatabaseError.self) { try breaking.migrate(db) }
@@ -173,19 +173,19 @@ import TestSupport
         #expect(asked > 0)
     }
 
-    @Test func insideOfATransactionItIsRefused() throws {
+    @Test func migratingInsideTransactionIsRefused() throws {
         let error = #expect(throws: DatabaseError.self) { try db.transaction { db in try migrator.migrate(db) } }
         #expect(error?.reason == .misuse)
         #expect(try db.main.tables().isEmpty)
     }
 
-    @Test func inAQueueAndAPool() async throws {
+    @Test func migratorRunsOnQueueAndPool() async throws {
         let migrator = migrator
         var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         for kind in ["queue", "pool"] {
             let location = DatabaseLocation.file(folder.path("\(kind).db"))
-            let database: SharedDatabase =
+            let database: DatabaseWriter =
                 kind == "queue"
                 ? try DatabaseQueue(location, key: .passphrase("secret").quick, configuration: configuration)
                 : try DatabasePool(location, key: .passphrase("secret").quick, configuration: configuration)
@@ -208,7 +208,7 @@ import TestSupport
         }
     }
 
-    @Test func severalProcessesDoEachOnce() throws {
+    @Test func severalProcessesRunEachMigrationOnce() throws {
         try makeRows(100)
         let driver = try BuildProducts.executable("FaultDriver")
         let processes = try (0..<4).map { _ in try Command(driver, ["records-migrate", folder.path("a.db"), "secret", "6"]) }
@@ -224,7 +224,7 @@ import TestSupport
     }
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
-    func aKillLeavesTheOldOrTheNewState(mode: DatabaseConfiguration.JournalMode) throws {
+    func killedMigrationLeavesOldOrNewSchema(mode: DatabaseConfiguration.JournalMode) throws {
         try makeRows(3000)
         try db.main.setJournalMode(mode)
         db.close()
@@ -260,7 +260,7 @@ import TestSupport
         #expect(outcomes.filter { $0.key < 5 }.values.reduce(0, +) > 0)
     }
 
-    @Test func aFullDiskLeavesTheOldState() throws {
+    @Test func migrationOnFullDiskLeavesOldSchema() throws {
         try makeRows(2000)
         db.close()
         let path = folder.path("a.db")

@@ -54,10 +54,10 @@ import TestSupport
     }
 
     private func row(_ id: Int) throws -> [SQLValue] {
-        try db.fetchOne(RowCopy.self, "SELECT a, b FROM t WHERE id = \(id)")?.values ?? []
+        try db.fetchOne(OwnedRow.self, "SELECT a, b FROM t WHERE id = \(id)")?.values ?? []
     }
 
-    @Test func nilIsNull() throws {
+    @Test func nilPropertyIsWrittenAsNull() throws {
         var plain = Plain()
         try db.insert(&plain)
         #expect(plain == Plain(id: 1) && plain.a == nil)
@@ -69,7 +69,7 @@ import TestSupport
         try db.execute("UPDATE t SET a = 1, b = 'x'")
         try db.upsert(Plain(id: 1))
         try db.update(Plain(id: 2))
-        try db.update(Plain(id: 3), from: Plain(id: 3, a: 1, b: "x"))
+        try db.updateChanges(Plain(id: 3), from: Plain(id: 3, a: 1, b: "x"))
         try db.insert(Plain(id: 4), onConflict: .replace)
         try db.insert(Plain(id: 5), into: "t", onConflict: .replace)
         for id in 1...5 { #expect(try row(id) == [.null, .null], "\(id)") }
@@ -79,7 +79,7 @@ import TestSupport
         #expect(error?.code == .constraintNotNull)
     }
 
-    @Test func whatWasNotSetIsTheDefaultOrStays() throws {
+    @Test func unsetPropertyTakesDefaultOrKeepsColumn() throws {
         var one = Defaulted()
         try db.insert(&one)
         #expect(one.a == 0 && one.b == "none" && one.$a.isSet)
@@ -98,7 +98,7 @@ import TestSupport
         try db.update(Defaulted(id: 4, b: nil))
         #expect(try row(4) == [9, .null])
         four.$a = ColumnDefault()
-        #expect(try db.update(four, from: Defaulted(id: 4, a: 1, b: nil)) == ["b"])
+        #expect(try db.updateChanges(four, from: Defaulted(id: 4, a: 1, b: nil)) == ["b"])
         #expect(try row(4) == [9, "x"])
         try db.insert(Defaulted(id: 5), into: "t")
         #expect(try row(5) == [0, "none"])
@@ -112,7 +112,7 @@ import TestSupport
         #expect(try row(6) == [0, .null] && row(7) == [.null, .null])
     }
 
-    @Test func inJSONItHasNoMember() throws {
+    @Test func unsetPropertyIsOmittedFromJSON() throws {
         #expect(try JSONBEncoder().encodeText(Defaulted(id: 1, a: nil)) == #"{"id":1,"a":null}"#)
         let back = try JSONDecoder().decode(Defaulted.self, from: JSONEncoder().encode(Defaulted(b: "x")))
         #expect(back == Defaulted(b: "x") && !back.$a.isSet)
@@ -120,7 +120,7 @@ import TestSupport
     }
 
     /// Records with now these, now other keys: each statement is compiled once.
-    @Test func eachStatementIsCompiledOnce() throws {
+    @Test func statementPerSetOfKeysIsCompiledOnce() throws {
         let compiled = Counter()
         try db.settings.setAuthorizer { access in
             if access.action == .insert, access.first == "t" { compiled.count += 1 }
@@ -141,18 +141,18 @@ import TestSupport
     }
 
     /// From database to database every row stays what it is.
-    @Test func copyingKeepsNull() throws {
+    @Test func copyingRowsKeepsNull() throws {
         let folder = try TemporaryFolder()
         let rows: [(Int?, String?)] = [(nil, nil), (0, nil), (nil, "none"), (5, "x"), (nil, "")]
         for (a, b) in rows { try db.execute("INSERT INTO t(a, b) VALUES (?, ?)", [a, b]) }
-        let all = try db.fetchAll(RowCopy.self, "SELECT * FROM t").map(\.values)
+        let all = try db.fetchAll(OwnedRow.self, "SELECT * FROM t").map(\.values)
         func other(_ name: String) throws -> Connection {
             let other = try Connection(.file(folder.path(name)), key: .passphrase("secret").quick)
             try other.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a INT DEFAULT 0, b TEXT DEFAULT 'none')")
             return other
         }
         func check(_ other: Connection, _ location: SourceLocation = #_sourceLocation) throws {
-            #expect(try other.fetchAll(RowCopy.self, "SELECT * FROM t").map(\.values) == all, sourceLocation: location)
+            #expect(try other.fetchAll(OwnedRow.self, "SELECT * FROM t").map(\.values) == all, sourceLocation: location)
         }
         for way in 0..<5 {
             let target = try other("\(way)")

@@ -80,7 +80,7 @@ import TestSupport
             .unionAll(Folder.join(Level.self) { $0.parentID == $1.folder }.select { ($0.id, $1.depth + 1) })
     }
 
-    @Test(arguments: 0..<6 as Range<UInt64>) func queriesAsTables(seed: UInt64) throws {
+    @Test(arguments: 0..<6 as Range<UInt64>) func commonTableQueriesMatchModel(seed: UInt64) throws {
         let folders = try fill(seed)
         var sums: [Int64?: Int] = [:]
         for folder in folders { sums[folder.parentID, default: 0] += folder.size }
@@ -96,7 +96,7 @@ import TestSupport
         #expect(try db.count(inside.limit(2)) == min(2, large.count) && db.count(inside.group { $0.parentID }) == Set(large.map(\.parentID)).count)
         // As part of others.
         let ids = inside.select { $0.id }
-        #expect(try Set(db.fetchAll(inside.union(inside).nested.filter { $0.id > 3 })) == Set(large.filter { $0.id > 3 }))
+        #expect(try Set(db.fetchAll(inside.union(inside).subquery.filter { $0.id > 3 })) == Set(large.filter { $0.id > 3 }))
         #expect(try db.count(Folder.all.except(inside)) == folders.count - large.count)
         #expect(try db.count(Folder.filter { $0.id.in(ids) }) == large.count)
         let shown = try db.fetchAll(inside.order { $0.id }.including(Folder.hasMany(Folder.self, by: \.parentID, to: \.id)))
@@ -109,7 +109,7 @@ import TestSupport
         #expect(try db.deleteAll(Folder.with(Total.self, as: totals).filter { $0.id.in(Total.all.select { $0.folderID ?? 0 }) }) == sums.keys.count { $0 != nil })
     }
 
-    @Test(arguments: 0..<6 as Range<UInt64>) func recursion(seed: UInt64) throws {
+    @Test(arguments: 0..<6 as Range<UInt64>) func recursiveCommonTableMatchesModel(seed: UInt64) throws {
         let folders = try fill(seed)
         var depths: [Int64: Int] = [:]
         for folder in folders { depths[folder.id] = folder.parentID.map { (depths[$0] ?? 0) + 1 } ?? 0 }
@@ -128,7 +128,7 @@ import TestSupport
     }
 
     /// Dates arrive in the form of the record that reads them.
-    @Test func formsAreConverted() throws {
+    @Test func commonTableConvertsDateForms() throws {
         let folders = try fill(1)
         let changes = Folder.all.select { ($0.changed, $0.id) }
         let query = Change.with(Change.self, as: changes)
@@ -138,7 +138,7 @@ import TestSupport
         #expect(try db.count(Folder.with(Change.self, as: changes).join(Change.self) { $0.changed == $1.day && $0.id == $1.folder }) == folders.count)
     }
 
-    @Test func whatCannotBeATableIsRefused() throws {
+    @Test func invalidCommonTableQueryIsRefused() throws {
         _ = try fill(1)
         func message(_ query: some SQLQueryable) -> String? {
             let error = #expect(throws: DatabaseError.self) { try db.count(query) }

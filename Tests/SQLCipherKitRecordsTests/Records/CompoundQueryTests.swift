@@ -42,7 +42,7 @@ private struct Folder: SQLRecord, Hashable {
         return folders
     }
 
-    @Test(arguments: 0..<12 as Range<UInt64>) func compounds(seed: UInt64) throws {
+    @Test(arguments: 0..<12 as Range<UInt64>) func compoundQueriesMatchModel(seed: UInt64) throws {
         let folders = try fill(seed)
         let (small, named) = (Folder.filter { $0.size < 3 }, Folder.filter { $0.name == "a" })
         let (smallSet, namedSet) = (Set(folders.filter { $0.size < 3 }), Set(folders.filter { $0.name == "a" }))
@@ -64,14 +64,14 @@ private struct Folder: SQLRecord, Hashable {
         let ends = Folder.order { $0.id }.limit(2).unionAll(Folder.order { $0.id.descending }.limit(1))
         #expect(try db.fetchAll(ends).map(\.id) == [1, 2, 30])
         let most = folders.sorted { ($0.size, $0.id) > ($1.size, $1.id) }.prefix(5).filter { $0.name == "b" }
-        let nested = Folder.order { $0.size.descending; $0.id.descending }.limit(5).nested.filter { $0.name == "b" }
+        let nested = Folder.order { $0.size.descending; $0.id.descending }.limit(5).subquery.filter { $0.name == "b" }
         #expect(try Set(db.fetchAll(nested)) == Set(most))
         let joined = nested.join(Folder.self) { $0.parent == $1.id }
         #expect(try db.count(joined) == most.filter { $0.parent != nil }.count)
         #expect(throws: DatabaseError.self) { try db.fetchAll(joined.selection.union(joined)) }
     }
 
-    @Test(arguments: 0..<12 as Range<UInt64>) func recursion(seed: UInt64) throws {
+    @Test(arguments: 0..<12 as Range<UInt64>) func recursiveQueryMatchesModel(seed: UInt64) throws {
         let folders = try fill(seed)
         for root in [1, 7, 30] as [Int64] {
             var (reached, next) = (Set<Int64>(), [root])
@@ -87,27 +87,27 @@ private struct Folder: SQLRecord, Hashable {
         }
     }
 
-    @Test(arguments: 0..<12 as Range<UInt64>) func scalarSubqueries(seed: UInt64) throws {
+    @Test(arguments: 0..<12 as Range<UInt64>) func scalarSubqueriesMatchModel(seed: UInt64) throws {
         let folders = try fill(seed)
         let rows = try db.fetchAll(Folder.order { $0.id }.select { folder in
-            (folder.id, Folder.filter { $0.parent == folder.id }.select { $0.size.max() }.value(), Folder.all.select { _ in .countAll }.value() ?? 0)
+            (folder.id, Folder.filter { $0.parent == folder.id }.select { $0.size.max() }.scalarSubquery(), Folder.all.select { _ in .countAll }.scalarSubquery() ?? 0)
         })
         for (folder, row) in zip(folders, rows) {
             #expect(row.0 == folder.id && row.1 == folders.filter { $0.parent == folder.id }.map(\.size).max() && row.2 == 30)
         }
-        let big = Folder.filter { folder in folder.size > (Folder.all.select { $0.size.average }.value() ?? 0.0).typed(Int.self) }
+        let big = Folder.filter { folder in folder.size > (Folder.all.select { $0.size.average() }.scalarSubquery() ?? 0.0).typed(Int.self) }
         let average = Double(folders.map(\.size).reduce(0, +)) / 30
         #expect(try db.count(big) == folders.filter { Double($0.size) > average }.count)
     }
 
-    @Test(arguments: 0..<12 as Range<UInt64>) func windows(seed: UInt64) throws {
+    @Test(arguments: 0..<12 as Range<UInt64>) func windowFunctionsMatchModel(seed: UInt64) throws {
         let folders = try fill(seed)
         let rows = try db.fetchAll(Folder.order { $0.id }.select { folder in
             let ordered = SQLWindow(partition: folder.name, order: folder.size.ascending, folder.id.ascending)
             let bySize = SQLWindow(partition: folder.name, order: folder.size.ascending)
             let large: SQLExpression<Int> = .countAll.where(folder.size > 2)
             return (
-                .rowNumber.over(ordered), .rank.over(bySize), .denseRank.over(bySize), folder.size.sum().over(ordered),
+                .rowNumber().over(ordered), .rank().over(bySize), .denseRank().over(bySize), folder.size.sum().over(ordered),
                 folder.id.lag().over(ordered), large.over(SQLWindow(partition: folder.name))
             )
         })
@@ -120,7 +120,7 @@ private struct Folder: SQLRecord, Hashable {
             #expect(row.5 == group.filter { $0.size > 2 }.count)
         }
         let names = try db.fetchAll(Folder.all.group { $0.name }.order { $0.name }.select { folder in
-            (folder.name, folder.id.joined(separator: "/", order: folder.id.descending), .countAll.where(folder.parent.isNull))
+            (folder.name, folder.id.groupConcat(separator: "/", orderedBy: folder.id.descending), .countAll.where(folder.parent.isNull))
         })
         for (name, ids, roots) in names {
             let group = folders.filter { $0.name == name }

@@ -42,10 +42,10 @@ import TestSupport
     }
 
     private func plan(_ condition: (SQLColumns<Player>) -> SQLPredicate) throws -> String {
-        try db.plan(of: Player.filter(condition)).joined(separator: "; ")
+        try db.queryPlan(of: Player.filter(condition)).joined(separator: "; ")
     }
 
-    @Test func negationIsWhatDoesNotHold() throws {
+    @Test func negatedConditionIsTrueForNull() throws {
         #expect(try ids { $0.team != 2 } == [1, 3, 4] && ids { !($0.team == 2) } == [1, 3, 4])
         #expect(try ids { !$0.team.in([2]) } == [1, 3, 4] && ids { !$0.team.in([2, nil]) } == [1])
         #expect(try ids { ($0.team == 2) == false } == [1, 3, 4] && ids { ($0.team == 2) != true } == [1, 3, 4])
@@ -62,7 +62,7 @@ import TestSupport
         #expect(try ids { !(SQLExpression<Int>("\($0.team)") > 1) } == [1, 3, 4])
     }
 
-    @Test func aConditionIsAValueThatIsNotNull() throws {
+    @Test func selectedConditionIsNeverNull() throws {
         let values = try db.fetchAll(Player.order { $0.id }.select { ($0.team == 2, $0.team > 1, !($0.team > 1), $0.name.like("b")) })
         #expect(values.map(\.0) == [false, true, false, false] && values.map(\.1) == [false, true, false, false])
         #expect(values.map(\.2) == [true, false, true, true] && values.map(\.3) == [false, true, false, true])
@@ -70,7 +70,7 @@ import TestSupport
         #expect(try db.fetchAll(Player.order { $0.id }.select { SQLCase(when: !($0.team == 2), then: "x").otherwise("y") }) == ["x", "y", "x", "x"])
     }
 
-    @Test func nilIsAmongNils() throws {
+    @Test func subqueryMembershipMatchesNil() throws {
         let lasts = Player.filter { $0.id <= 3 }.select { $0.last }
         #expect(try ids { $0.team.in(lasts) } == [3, 4] && ids { !$0.team.in(lasts) } == [1, 2])
         let teams = Player.filter { $0.team != nil }.select { $0.team }
@@ -78,7 +78,7 @@ import TestSupport
         #expect(try ids { !$0.score.in(Player.all.select { $0.last }) } == [1, 2, 3, 4])
     }
 
-    @Test func rowValuesHaveNil() throws {
+    @Test func rowValuesCompareNilAsSwiftDoes() throws {
         #expect(try ids { SQLRowValue($0.last, $0.id) == (nil, 1) } == [1] && ids { SQLRowValue($0.last, $0.id) != (nil, 1) } == [2, 3, 4])
         #expect(try ids { SQLRowValue($0.last, $0.id).in([(nil, 1), (7, 4)]) } == [1, 4])
         #expect(try ids { !SQLRowValue($0.last, $0.id).in([(nil, 1), (7, 4)]) } == [2, 3])
@@ -86,7 +86,7 @@ import TestSupport
         #expect(try ids { SQLRowValue($0.last, $0.id) < (7, 4) } == [1, 2, 3] && ids { SQLRowValue($0.last, $0.id) >= (5, 3) } == [3, 4])
     }
 
-    @Test func indexesAreUsed() throws {
+    @Test func conditionsUseIndexes() throws {
         for plan in [
             try plan { $0.team == 2 }, try plan { ($0.team == 2) == true }, try plan { !($0.team != 2) }, try plan { !(!($0.team == 2)) },
             try plan { $0.team > 1 }, try plan { !($0.team > 1) }, try plan { $0.team.in([1, 2]) }, try plan { !($0.team.isNotNull) },
@@ -100,7 +100,7 @@ import TestSupport
         #expect(try plan { SQLRowValue($0.last, $0.name) == (nil, "b") }.hasPrefix("SEARCH player USING INDEX player_last"))
         // A page after the last row seen is read from there on, in the order of the index.
         let page = Player.filter { SQLRowValue($0.score, $0.id) < (20, 2) }.order { $0.score.descending; $0.id.descending }
-        #expect(try db.plan(of: page) == ["SEARCH player USING INDEX player_score (score<?)"])
+        #expect(try db.queryPlan(of: page) == ["SEARCH player USING INDEX player_score (score<?)"])
     }
 }
 
@@ -137,12 +137,12 @@ import TestSupport
         try db.fetchAll(Message.filter(condition).order { $0.id }.select { $0.id })
     }
 
-    @Test func theFormGoesThroughEveryExpression() throws {
+    @Test func dateFormAppliesInEveryExpression() throws {
         #expect(try ids { $0.sent > at(6) } == [7, 8, 9, 10])
         #expect(try ids { SQLRowValue($0.sent, $0.id) > (at(6), 6) } == [7, 8, 9, 10])
         #expect(try ids { SQLRowValue($0.sent, $0.id) < (at(6), 6) } == [1, 2, 3, 4, 5])
         #expect(try ids { SQLRowValue($0.sent, $0.id).in([(at(6), 6)]) } == [6])
-        #expect(try ids { _ in Message.all.select { $0.sent.max() }.value() > at(9) }.count == 10)
+        #expect(try ids { _ in Message.all.select { $0.sent.max() }.scalarSubquery() > at(9) }.count == 10)
         #expect(try ids { SQLCase(when: $0.id > 2, then: $0.sent).otherwise(at(0)) > at(6) } == [7, 8, 9, 10])
         #expect(try ids { ($0.seen ?? at(1)) == at(1) } == [1, 3, 5, 7, 9] && ids { ($0.seen ?? $0.sent) == at(3) } == [3])
         #expect(try ids { $0.sent.in([at(2), at(3)]) } == [2, 3] && ids { $0.sent.between(at(2), and: at(3)) } == [2, 3])
@@ -158,15 +158,15 @@ import TestSupport
         #expect(try ids { $0.key == $0.other }.count == 10 && ids { $0.key != $0.other } == [])
         #expect(try ids { $0.sent <= $0.written }.count == 10 && ids { $0.seen < $0.sent } == [])
         #expect(try ids { $0.key.in(Message.filter { $0.id < 3 }.select { $0.other }) } == [1, 2])
-        #expect(try ids { message in message.sent == Message.filter { $0.id == message.id }.select { $0.written }.value() }.count == 10)
+        #expect(try ids { message in message.sent == Message.filter { $0.id == message.id }.select { $0.written }.scalarSubquery() }.count == 10)
         let dates = Message.filter { $0.id < 3 }.select { $0.sent }.union(Message.all.select { $0.written })
         #expect(try db.fetchAll(dates).count == 10)
         #expect(try db.fetchAll(Message.all.select { $0.written }.except(Message.all.select { $0.sent })) == [])
         // In one form, an index is used.
-        #expect(try db.plan(of: Message.filter { $0.sent == at(3) }).first?.hasPrefix("SEARCH message USING INDEX message_sent") == true)
+        #expect(try db.queryPlan(of: Message.filter { $0.sent == at(3) }).first?.hasPrefix("SEARCH message USING INDEX message_sent") == true)
     }
 
-    @Test func whatIsAssignedHasTheColumnsForm() throws {
+    @Test func assignedValueIsStoredInColumnForm() throws {
         func forms() throws -> [String] {
             try db.fetchAll(String.self, "SELECT DISTINCT typeof(sent) || ' ' || typeof(seen) || ' ' || typeof(written) || ' ' || typeof(key) FROM message")
         }
@@ -179,7 +179,7 @@ import TestSupport
         #expect(try forms() == ["integer text text text"])
         #expect(try ids { $0.sent == at(100) } == [1] && ids { $0.seen == at(4) } == [4] && ids { $0.key == uuid(5) } == [5])
         let last = try db.updateAll(Message.filter { $0.id == 2 }, returning: { $0.sent }) { _, set in
-            set(\.sent, to: Message.all.select { $0.written.max() }.value() ?? at(0))
+            set(\.sent, to: Message.all.select { $0.written.max() }.scalarSubquery() ?? at(0))
         }
         #expect(last == [at(10)])
         #expect(try ids { $0.sent == at(10) } == [2])
@@ -188,7 +188,7 @@ import TestSupport
         #expect(try ids { $0.sent == at(77) } == [3] && forms() == ["integer text text text"])
     }
 
-    @Test func whatIsNoSuchValueIsAnError() throws {
+    @Test func unconvertibleColumnValueThrows() throws {
         try db.execute("UPDATE message SET written = 'yesterday' WHERE id = 3")
         let error = #expect(throws: DatabaseError.self) { try ids { $0.sent == $0.written } }
         #expect(error?.reason == .typeMismatch && error?.message.contains("yesterday") == false)
@@ -204,19 +204,19 @@ import TestSupport
         static let columnProfiles: [String: ValueProfile] = ["listed": ValueProfile(decimals: .text)]
     }
 
-    @Test func decimalsAsTextHaveNoOrder() throws {
+    @Test func orderingTextDecimalsIsRefused() throws {
         try db.execute("CREATE TABLE price(id INTEGER PRIMARY KEY, amount, listed)")
         try db.execute("CREATE INDEX price_amount ON price(amount)")
         try db.insertAll([Price(id: 1, amount: 9, listed: 9), Price(id: 2, amount: 10, listed: 10)])
         #expect(try db.fetchAll(Price.order { $0.amount.descending.nullsLast }.select { $0.id }) == [2, 1])
-        #expect(try db.plan(of: Price.order { $0.amount }) == ["SCAN price USING INDEX price_amount"])
+        #expect(try db.queryPlan(of: Price.order { $0.amount }) == ["SCAN price USING INDEX price_amount"])
         #expect(try db.fetchOne(Price.all.select { $0.amount.max() }) == 10)
         #expect(try db.count(Price.filter { $0.listed == $0.amount }) == 2 && db.count(Price.filter { $0.listed <= $0.amount }) == 2)
         #expect(try db.fetchAll(Price.all.group { $0.listed }.select { _ in .countAll }) == [1, 1])
         for run in [
             { try db.fetchAll(Price.order { $0.listed }) }, { try db.fetchAll(Price.filter { $0.listed < 10 }) },
             { try db.fetchAll(Price.filter { $0.listed < $0.listed }) },
-            { try db.fetchAll(Price.filter { _ in Price.all.select { $0.listed.max() }.value() == 9 }) },
+            { try db.fetchAll(Price.filter { _ in Price.all.select { $0.listed.max() }.scalarSubquery() == 9 }) },
         ] as [() throws -> [Price]] {
             let error = #expect(throws: DatabaseError.self) { try run() }
             #expect(error?.reason == .misuse)

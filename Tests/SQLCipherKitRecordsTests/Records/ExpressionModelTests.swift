@@ -102,7 +102,7 @@ private struct ExpressionMaker {
             return Text(sql: a.sql.prefix(count)) { a.swift($0).map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(count))) } }
         case 6:
             let a = text(depth - 1)
-            return Text(sql: a.sql.uppercased.replacing("A", with: "bb")) { item in
+            return Text(sql: a.sql.uppercased().replacing("A", with: "bb")) { item in
                 a.swift(item).map { text in
                     String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isASCII ? $0.properties.uppercaseMapping.unicodeScalars.first ?? $0 : $0 }))
                         .replacing("A", with: "bb")
@@ -110,7 +110,7 @@ private struct ExpressionMaker {
             }
         default:
             let a = text(depth - 1)
-            return Text(sql: a.sql.trimmed.lowercased) { item in
+            return Text(sql: a.sql.trimmed().lowercased()) { item in
                 a.swift(item).map { text in
                     var scalars = Substring(text).unicodeScalars
                     while scalars.first == " " { scalars.removeFirst() }
@@ -180,7 +180,7 @@ private struct ExpressionMaker {
         try db.insertAll(items)
     }
 
-    @Test func expressionsAreWhatSwiftComputes() throws {
+    @Test func randomExpressionsMatchSwift() throws {
         for seed in 0..<UInt64(LongTests.areOn ? 20_000 : 300) {
             var failures: [String] = []
             let query = Item.order { $0.id }
@@ -207,7 +207,7 @@ private struct ExpressionMaker {
         }
     }
 
-    @Test func whatCanHaveNoResultSaysSo() throws {
+    @Test func expressionsWithoutResultAreNil() throws {
         let first = try #require(items.first)
         let one = Item.filter { $0.id == 1 }
         #expect(try db.fetchOne(one.select { ($0.whole + 1, 1 + $0.whole, $0.real * 2, 2 - $0.real, -$0.whole, $0.whole.magnitude) }) ?? (0, 0, 0, 0, 0, 0)

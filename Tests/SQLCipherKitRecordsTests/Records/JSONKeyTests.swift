@@ -24,7 +24,7 @@ import Testing
         return db
     }
 
-    @Test(arguments: documents, [false, true]) func itIsRefused(_ document: String, _ isJSONB: Bool) throws {
+    @Test(arguments: documents, [false, true]) func updateOfJSONWithNullCharacterKeyIsRefused(_ document: String, _ isJSONB: Bool) throws {
         for change in Self.changes {
             let db = try made(document, isJSONB)
             let before = try db.fetchAll(String.self, "SELECT quote(doc) FROM t")
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(arguments: harmless, [false, true]) func othersAreChanged(_ document: String, _ isJSONB: Bool) throws {
+    @Test(arguments: harmless, [false, true]) func updateOfJSONWithOrdinaryKeysSucceeds(_ document: String, _ isJSONB: Bool) throws {
         for change in Self.changes {
             let db = try made(document, isJSONB)
             #expect(try db.main.updateJSON("doc", in: "t", where: "TRUE", change, .set("done", to: true)) == 2)

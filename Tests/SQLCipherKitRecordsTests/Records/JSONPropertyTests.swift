@@ -47,7 +47,7 @@ private struct MetaVisit: SQLRecord, Hashable {
 
     /// The same answers as in Swift, for every form that the documents are stored in.
     @Test(arguments: ["", "json(#)", "jsonb(#)", "CAST(json(#) AS BLOB)", "json_pretty(#)"])
-    func queriesSayWhatSwiftSays(form: String) throws {
+    func jsonPropertyQueriesMatchSwift(form: String) throws {
         var random = SeededGenerator(state: 9)
         let db = try Connection(.memory)
         try db.create(MetaVisit.table)
@@ -103,7 +103,7 @@ private struct MetaVisit: SQLRecord, Hashable {
     }
 
     /// Where content and text differ, the text decides. Where only the storage differs, documents are equal.
-    @Test func theTextOfDocumentsDecides() throws {
+    @Test func jsonDocumentsCompareByText() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE pair(id INTEGER PRIMARY KEY, a, b)")
         struct Pair: SQLRecord {
@@ -157,7 +157,7 @@ private struct MetaVisit: SQLRecord, Hashable {
         static let tableName = "day"
     }
 
-    @Test func singleValuesAreNotDocuments() throws {
+    @Test func singleValuesAreNotComparedAsJSON() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE day(id INTEGER PRIMARY KEY, mood, tag, other)")
         try db.insertAll([Day(mood: .calm, tag: Tag("[1, 2]"), other: Tag("[1,2]")), Day(mood: .true, tag: Tag("a"), other: Tag("a")), Day(mood: .calm, tag: Tag("b"))])
@@ -169,7 +169,7 @@ private struct MetaVisit: SQLRecord, Hashable {
         #expect(try ids(Day.filter { $0.other == nil }) == [3] && ids(Day.filter { $0.other != Tag("a") }) == [1, 3])
     }
 
-    @Test func documentsAreSet() throws {
+    @Test func updateAllSetsJSONDocuments() throws {
         var random = SeededGenerator(state: 1)
         let db = try Connection(.memory)
         try db.create(MetaVisit.table)
@@ -191,7 +191,7 @@ private struct MetaVisit: SQLRecord, Hashable {
     }
 
     /// What has another name in the JSON is looked for under that one, and what has none is refused.
-    @Test func aPropertyHasTheNameOfItsCodingKey() throws {
+    @Test func jsonPropertyUsesItsCodingKey() throws {
         let db = try Connection(.memory)
         try db.create(MetaVisit.table)
         let renamed = try db.sql(of: MetaVisit.filter { $0.meta.json(\.renamed) == 1 })

@@ -23,7 +23,7 @@ import TestSupport
 
     private let columns = #"SELECT "author"."id", "author"."name", "author"."country", NULL AS "sqlcipherkit_next", "book"."id", "book"."title", "book"."author", "book"."pages" FROM "author""#
 
-    @Test func inner() throws {
+    @Test func innerJoinReturnsMatchingPairs() throws {
         let query = Author.join(Book.self).order { $1.id }
         #expect(try db.text(query) == columns + #" JOIN "book" ON "book"."author" = "author"."id" ORDER BY "book"."id""#)
         let pairs = try db.fetchAll(query)
@@ -35,7 +35,7 @@ import TestSupport
         #expect(try db.exists(query.filter { $1.title == "Solaris" && $0.country == "PL" }))
     }
 
-    @Test func outer() throws {
+    @Test func outerJoinsReturnNilForMissingSides() throws {
         let left = try db.fetchAll(Author.leftJoin(Book.self).order { $0.id; $1.id })
         #expect(left.map { "\($0.0.name) \($0.1?.title ?? "-")" } == ["Eco Baudolino", "Lem Solaris", "Lem Fiasco", "Anon -"])
         #expect(try db.text(Author.leftJoin(Book.self)) == columns + #" LEFT JOIN "book" ON "book"."author" = "author"."id""#)
@@ -51,12 +51,12 @@ import TestSupport
         #expect(values.map(\.0) == ["Anon"] && values.map(\.1) == [nil] && values.map(\.2) == [nil])
     }
 
-    @Test func cross() throws {
+    @Test func crossJoinReturnsAllPairs() throws {
         #expect(try db.count(Author.all.crossJoin(Book.self)) == 12)
         #expect(try db.fetchAll(Author.all.crossJoin(Book.self)).count == 12)
     }
 
-    @Test func three() throws {
+    @Test func threeTableJoinFollowsForeignKeys() throws {
         let query = Author.join(Book.self).leftJoin(Review.self).order { $1.id; $2.id }
         #expect(try db.text(query).hasSuffix(
             #"FROM "author" JOIN "book" ON "book"."author" = "author"."id" LEFT JOIN "review" ON "review"."book" = "book"."id" ORDER BY "book"."id", "review"."id""#))
@@ -68,11 +68,11 @@ import TestSupport
             "Eco Baudolino 0", "Lem Solaris 5", "Lem Solaris 4", "Lem Fiasco 0", "Anon - 0", "- - 3",
         ])
         let rating: [(String, Double?)] = try db.fetchAll(
-            Book.join(Review.self).join(Author.self).group { $2.id }.select { ($2.name, $1.stars.average) })
+            Book.join(Review.self).join(Author.self).group { $2.id }.select { ($2.name, $1.stars.average()) })
         #expect(rating.map(\.0) == ["Lem"] && rating.map(\.1) == [4.5])
     }
 
-    @Test func conditions() throws {
+    @Test func joinConditionReplacesForeignKey() throws {
         let query = Author.join(Book.self) { author, book in author.id == book.author && book.title == "Fiasco" }
         #expect(try db.text(query) == columns + #" JOIN "book" ON "author"."id" IS "book"."author" AND "book"."title" = ?"#)
         #expect(try db.fetchAll(query).map(\.0.name) == ["Lem"])
@@ -92,13 +92,13 @@ import TestSupport
         }
     }
 
-    @Test func aTableWithItself() throws {
+    @Test func selfJoinGetsAnAlias() throws {
         try db.create(Folder.table)
         try db.insertAll([Folder(name: "root"), Folder(name: "a", parent: 1), Folder(name: "b", parent: 2)])
         let query = Folder.leftJoin(Folder.self) { child, parent in child.parent == parent.id }.order { child, _ in child.id }
         #expect(try db.text(query).contains(#"FROM "folder" LEFT JOIN "folder" AS "folder_2" ON "folder"."parent" IS "folder_2"."id""#))
         #expect(try db.fetchAll(query).map { "\($0.0.name) \($0.1?.name ?? "-")" } == ["root -", "a root", "b a"])
-        let children = Folder.filter { folder in Folder.all.named("child").filter { $0.parent == folder.id }.exists }
+        let children = Folder.filter { folder in Folder.all.aliased("child").filter { $0.parent == folder.id }.exists }
         #expect(try db.fetchAll(children).map(\.name) == ["root", "a"])
     }
 
@@ -113,7 +113,7 @@ import TestSupport
         }
     }
 
-    @Test func withoutAKeyOrWithSeveralItIsAnError() throws {
+    @Test func joinWithoutOneForeignKeyThrows() throws {
         try db.create(Letter.table)
         let several = #expect(throws: DatabaseError.self) { try db.fetchAll(Author.join(Letter.self)) }
         #expect(several?.reason == .misuse)
@@ -141,7 +141,7 @@ import TestSupport
         var makerCode: String?
     }
 
-    @Test func plainTypesAndCompositeKeys() throws {
+    @Test func joinUsesCompositeForeignKeyOfUndescribedTable() throws {
         try db.execute("CREATE TABLE maker(code TEXT, land TEXT, name TEXT, PRIMARY KEY(land, code))")
         try db.execute(
             """

@@ -172,7 +172,7 @@ extension MachineMaker where A: SQLValueConvertible {
                 swift: { row in row.team == 2 && gaps.contains { isEqual($0, o.swift(row)) } })
         default:
             return Condition(
-                sql: { row in a.sql(row) == Row.filter { $0.id == row.id }.select { $0.b }.value() },
+                sql: { row in a.sql(row) == Row.filter { $0.id == row.id }.select { $0.b }.scalarSubquery() },
                 swift: { A.isEqual(a.swift($0), $0.b) })
         }
     }
@@ -218,14 +218,14 @@ extension MachineMaker where A: SQLValueConvertible {
                 })
         case 12:
             return Condition(
-                sql: { row in a.sql(row) == Row.filter { $0.team == row.team }.select { $0.b.max() }.value() },
+                sql: { row in a.sql(row) == Row.filter { $0.team == row.team }.select { $0.b.max() }.scalarSubquery() },
                 swift: { row in
                     let greatest = rows.filter { $0.team == row.team }.map(\.b).max { less($0, $1) }
                     return Self.isEqual(a.swift(row), greatest)
                 })
         default:
             return Condition(
-                sql: { row in o.sql(row) < Row.filter { $0.team == row.team }.select { $0.q.min() }.value() },
+                sql: { row in o.sql(row) < Row.filter { $0.team == row.team }.select { $0.q.min() }.scalarSubquery() },
                 swift: { row in
                     let least = rows.filter { $0.team == row.team }.compactMap(\.q).min { less($0, $1) }
                     return isLess(o.swift(row), least)

@@ -12,7 +12,7 @@ private typealias Cover = Library.Cover
 
 /// Joins of three and four tables, against the same computed in Swift.
 @Suite struct ManyJoinTests {
-    @Test(arguments: 0..<4 as Range<UInt64>) func upToFourTables(seed: UInt64) throws {
+    @Test(arguments: 0..<4 as Range<UInt64>) func fourTableJoinsMatchModel(seed: UInt64) throws {
         let made = try EncryptedDatabase(), db = made.db
         let content = Library.Content(seed: seed)
         try content.insert(into: db)
@@ -53,7 +53,7 @@ private typealias Cover = Library.Cover
         #expect(throws: DatabaseError.self) { try db.count(Folder.join(Library.Note.self).join(Link.self).join(Tag.self)) }
     }
 
-    @Test func queriesBeginAtTheType() throws {
+    @Test func recordTypeStartsQueries() throws {
         let made = try EncryptedDatabase(), db = made.db
         try Library.Content(seed: 1).insert(into: db)
         #expect(try db.fetchAll(Folder.limit(3, offset: 1)).count == 3)

@@ -31,7 +31,7 @@ import TestSupport
         var stars = 0
     }
 
-    @Test func snakeCase() {
+    @Test func snakeCaseNamingConvertsPropertyNames() {
         let names = ["id", "artistID", "httpURLPath", "isA", "URL", "name2", "snake_case", "a_B", "größeMax", ""]
         let expected = ["id", "artist_id", "http_url_path", "is_a", "url", "name2", "snake_case", "a_b", "größe_max", ""]
         #expect(names.map(ColumnNaming.snakeCase.callAsFunction) == expected)
@@ -40,7 +40,7 @@ import TestSupport
     }
 
     /// Every way of writing and of reading a record goes by its naming.
-    @Test func aWholeRecord() throws {
+    @Test func columnNamingAppliesToAllRecordCalls() throws {
         let made = try EncryptedDatabase(), db = made.db
         try db.execute("CREATE TABLE album(id INTEGER PRIMARY KEY, artist_id, cover_url, added_at, tag_names)")
         let date = Date(timeIntervalSince1970: 1_795_249_800)
@@ -55,7 +55,7 @@ import TestSupport
         #expect(try db.fetchAll(Album.order(\.artistID).select { $0.artistID }) == [7, 8, 9])
         let before = album
         album.artistID = 70
-        #expect(try db.update(album, from: before) == ["artist_id"])
+        #expect(try db.updateChanges(album, from: before) == ["artist_id"])
         album.tagNames = ["b"]
         album.coverURL = nil
         try db.update(album, columns: \.tagNames)
@@ -70,7 +70,7 @@ import TestSupport
         #expect(try db.delete(album))
     }
 
-    @Test func aDescription() throws {
+    @Test func columnNamingAppliesToTableDescription() throws {
         let made = try EncryptedDatabase(), db = made.db
         try db.create(Described.table)
         #expect(try db.main.columns(of: "described").map(\.name) == ["id", "first_name", "stars"])
@@ -98,7 +98,7 @@ import TestSupport
     }
 
     /// A property without a size lies where the next one does.
-    @Test func propertiesWithoutASize() throws {
+    @Test func zeroSizedPropertiesFindTheirColumns() throws {
         let made = try EncryptedDatabase(), db = made.db
         try db.execute("CREATE TABLE padded(id INTEGER PRIMARY KEY, first, second, third, name, last, note, only, end, stars)")
         try db.insertAll([Padded(name: "a", note: "b", stars: 3), Padded(name: "c", stars: 4)])
@@ -119,7 +119,7 @@ import TestSupport
     }
 
     /// The row id of a full-text table is a property like another.
-    @Test func rowIDsOfFullTextTables() throws {
+    @Test func fullTextTableRowIDIsARecordKey() throws {
         let made = try EncryptedDatabase(), db = made.db
         try db.execute("CREATE VIRTUAL TABLE page_fts USING fts5(title, body)")
         var first = Page(title: "a", body: "b"), second = Page(rowid: 17, title: "c", body: "d")

@@ -24,7 +24,7 @@ import TestSupport
 
     private func names(_ query: SQLQuery<Folder>) throws -> [String] { try db.fetchAll(query.order { $0.id }).map(\.name) }
 
-    @Test func aSubqueryOfTheSameTableMeansItsOwnRows() throws {
+    @Test func subqueryOfSameTableRefersToItsOwnRows() throws {
         let parents = Folder.filter { folder in Folder.filter { $0.parent == folder.id }.exists }
         #expect(try names(parents) == ["root", "a", "b"] && db.count(parents) == 3 && db.exists(parents))
         let all = Folder.filter { folder in Folder.all.filter { $0.parent == folder.id }.exists }
@@ -38,11 +38,11 @@ import TestSupport
         #expect(try names(grandparents) == ["root", "a"])
         let listed = Folder.filter { folder in folder.id.in(Folder.filter { $0.parent == folder.id }.select { $0.parent }) }
         #expect(try names(listed) == ["root", "a", "b"])
-        let named = Folder.filter { folder in Folder.all.named("child").filter { $0.parent == folder.id }.exists }
+        let named = Folder.filter { folder in Folder.all.aliased("child").filter { $0.parent == folder.id }.exists }
         #expect(try names(named) == ["root", "a", "b"])
     }
 
-    @Test func inEveryClause() throws {
+    @Test func subqueriesWorkInEveryClause() throws {
         let joined = Folder.filter { folder in
             Folder.join(Folder.self) { child, grandchild in grandchild.parent == child.id && child.parent == folder.id }.exists
         }
@@ -64,18 +64,18 @@ import TestSupport
     }
 
     /// Its conditions have names in them that would mean the outer table's rows now, or the other way round.
-    @Test func aQueryWithConditionsCannotBeContinuedInside() throws {
+    @Test func extendingOuterFilteredQueryInSubqueryThrows() throws {
         let made = Folder.filter { $0.name != "c" }
         let query = Folder.filter { folder in made.filter { $0.parent == folder.id }.exists }
         let error = #expect(throws: DatabaseError.self) { try db.count(query) }
         #expect(error?.reason == .misuse && error?.message.contains("named") == true)
         // As a whole it may stand there: it refers to nothing of the outer query.
         #expect(try db.count(Folder.filter { _ in made.exists }) == 5)
-        let other = Folder.all.named("other").filter { $0.name != "c" }
+        let other = Folder.all.aliased("other").filter { $0.name != "c" }
         #expect(try db.count(Folder.filter { folder in other.filter { $0.parent == folder.id }.exists }) == 2)
     }
 
-    @Test func aSelectionOfNothingIsRefused() throws {
+    @Test func emptySelectionIsRefused() throws {
         let nothing = Folder.all.select { _ in }
         let error = #expect(throws: DatabaseError.self) { try db.fetchAll(nothing) }
         #expect(error?.reason == .misuse && error?.message.contains("select") == true)
@@ -85,7 +85,7 @@ import TestSupport
         }
     }
 
-    @Test func oneValueThatMayBeNull() throws {
+    @Test func fetchOneFlattensOptionalValue() throws {
         let largest: Int64? = try db.fetchOne(Folder.all.select { $0.id.max() })
         let none: Int64? = try db.fetchOne(Folder.filter { $0.name == "z" }.select { $0.id.max() })
         let parent = try db.fetchOne(Folder.filter { $0.name == "a" }.select { $0.parent }), flat: Int64? = parent

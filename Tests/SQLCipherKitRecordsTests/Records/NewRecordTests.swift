@@ -70,7 +70,7 @@ import Testing
 
     static let types: [any Numbered.Type] = [Described.self, Found.self, Positional.self]
 
-    @Test(arguments: Way.allCases) func aKeyOfZeroNeverOverwritesARow(way: Way) throws {
+    @Test(arguments: Way.allCases) func autoincrementKeyOfZeroInsertsNewRow(way: Way) throws {
         func check<Record: Numbered>(_ type: Record.Type) throws {
             let db = try Connection(.memory)
             try db.create(Described.table)
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Elsewhere 0 is a number as any other: such as the key of a table that has one row.
-    @Test func withoutAutoincrementZeroIsAKey() throws {
+    @Test func zeroIsAnOrdinaryKeyWithoutAutoincrement() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE visit(id INTEGER PRIMARY KEY, title TEXT)")
         var only = Found(title: "a")

@@ -67,7 +67,7 @@ private struct PositionalPart: Part, SQLPositionalRecord {
             call("save") { db, schema, part in try db.save(&part, in: schema) },
             call("update") { db, schema, part in try db.update(part, in: schema) },
             call("update and read") { db, schema, part in try db.update(&part, in: schema) },
-            call("update from") { db, schema, part in try db.update(part, from: P(id: 1, code: 2, name: "old"), in: schema) },
+            call("update from") { db, schema, part in try db.updateChanges(part, from: P(id: 1, code: 2, name: "old"), in: schema) },
             call("delete") { db, schema, part in try db.delete(part, in: schema) },
             call("delete by id") { db, schema, part in try db.delete(P.self, id: 1, in: schema) },
             call("refresh") { db, schema, part in try db.refresh(&part, in: schema) },
@@ -112,7 +112,7 @@ private struct PositionalPart: Part, SQLPositionalRecord {
         return [try call.run(db, try name.map { try db.schema($0) })] + (try Self.rows(db))
     }
 
-    @Test(arguments: calls) func nothingLearntOutlivesItsSchema(_ call: Call) throws {
+    @Test(arguments: calls) func schemaChangeInvalidatesRecordStatements(_ call: Call) throws {
         func check(_ what: String, _ result: (_ isKnown: Bool) throws -> [String]) throws {
             #expect(try result(true) == result(false), "\(what)")
         }
@@ -159,7 +159,7 @@ private struct PositionalPart: Part, SQLPositionalRecord {
     }
 
     /// The statements of all calls are in the connection's one cache.
-    @Test func oneCacheKeepsAllStatements() throws {
+    @Test func recordStatementsShareTheStatementCache() throws {
         let db = try Connection(.memory)
         try db.execute(Self.before)
         let calls = Self.calls
@@ -182,7 +182,7 @@ private struct PositionalPart: Part, SQLPositionalRecord {
     }
 
     /// Records that leave out different columns in turn need a statement each, and each is compiled once.
-    @Test func eachSetOfColumnsHasItsStatement() throws {
+    @Test func eachColumnSetIsCompiledOnce() throws {
         let db = try Connection(.memory)
         try db.execute(
             """

@@ -59,7 +59,7 @@ import TestSupport
         try db.fetchAll(Letter.filter(condition).order(\.name).select { $0.name })
     }
 
-    @Test func whatIsOnlyCodable() throws {
+    @Test func codableEnumsWorkInQueries() throws {
         #expect(try names { $0.state.in([.sent, .read]) } == ["a", "b"] && names { $0.last.in([.sent]) } == ["b"])
         #expect(try names { $0.last.in([.sent, nil]) } == ["a", "b"] && names { !$0.last.in([.sent, nil]) } == ["c"])
         #expect(try names { $0.state.in(Set([State.gone])) } == ["c"] && names { $0.state.in([]) } == [])
@@ -71,7 +71,7 @@ import TestSupport
         #expect(try db.updateAll(Letter.filter { $0.name == "a" }, returning: { $0.state }) { _, set in set(\.state, to: .gone) } == [.gone])
     }
 
-    @Test func numbers() throws {
+    @Test func arithmeticAndBitOperatorsMatchSwift() throws {
         #expect(try names { ($0.flags & 2) == 2 } == ["b"] && names { $0.flags | 1 == 5 } == ["a"])
         #expect(try db.fetchAll(Letter.order(\.name).select { $0.flags << 1 }) == [10, 12, -6])
         #expect(try db.fetchAll(Letter.order(\.name).select { ~$0.flags >> 1 }) == [~5 >> 1, ~6 >> 1, 1])
@@ -83,7 +83,7 @@ import TestSupport
         #expect(try db.fetchAll(Letter.order(\.name).select { ($0.flags.cast(to: Double.self) / 4).rounded() }) == [1, 2, -1])
     }
 
-    @Test func documents() throws {
+    @Test func jsonColumnsSupportContainsAndKeyPaths() throws {
         #expect(try names { $0.tags.contains("y") } == ["a", "c"] && names { !$0.tags.contains("x") } == ["b", "c"])
         #expect(try names { $0.codes.contains(6) } == ["b"])
         #expect(try names { $0.meta.json(\.place.city) == "b" } == ["b"] && names { $0.meta.json(\.former?.zip) == "1" } == ["a", "c"])
@@ -92,10 +92,10 @@ import TestSupport
         let error = #expect(throws: DatabaseError.self) { try names { $0.meta.json(\.place.city.count) == 1 } }
         #expect(error?.reason == .invalidArgument)
         try db.main.createJSONIndex("letter_city", on: "letter", column: "meta", "place", "city")
-        #expect(try db.plan(of: Letter.filter { $0.meta.json(\.place.city) == "b" }) == ["SEARCH letter USING INDEX letter_city (<expr>=?)"])
+        #expect(try db.queryPlan(of: Letter.filter { $0.meta.json(\.place.city) == "b" }) == ["SEARCH letter USING INDEX letter_city (<expr>=?)"])
     }
 
-    @Test func shortForms() throws {
+    @Test func queryShorthandsWork() throws {
         #expect(try db.fetchAll(Letter.order(\.flags, \.name)).map(\.name) == ["c", "a", "b"])
         #expect(try db.count(Letter.all.distinct()) == 3 && db.fetchAll(Letter.all.group { $0.state }.select { _ in .countAll }) == [1, 1, 1])
         #expect(try db.fetchSet(Letter.select { $0.flags > 0 }) == [true, false])
@@ -117,7 +117,7 @@ import TestSupport
         #expect(region.description.contains("flags") && region.description.contains("name") && !region.description.contains("weight"))
     }
 
-    @Test func theNumberOfCharacters() throws {
+    @Test func lengthAndCountExpressionsWork() throws {
         #expect(try names { $0.name.length == 1 }.count == 3)
         #expect(try db.fetchOne(Letter.select { ($0.weight.count(), $0.name.countDistinct()) })?.0 == 2)
     }

@@ -115,7 +115,7 @@ private struct CrateName: SQLPositionalRecord, Equatable {
     }
 
     /// As in Swift, with the text that the parts make, for the first and for each later query of a shape.
-    @Test func queriesFindWhatSwiftFinds() throws {
+    @Test func randomFilterQueriesMatchSwift() throws {
         var random = SeededGenerator(state: 11)
         let columns = #"SELECT "crate"."id", "crate"."weight_kg", "crate"."name", "crate"."price" FROM "crate""#
         for _ in 0..<600 {
@@ -142,7 +142,7 @@ private struct CrateName: SQLPositionalRecord, Equatable {
         }
     }
 
-    @Test func theStatementOfAShapeIsCompiledOnce() throws {
+    @Test func queryShapeIsCompiledOnce() throws {
         for id in 1...3 as ClosedRange<Int64> { #expect(try db.fetchOne(Crate.filter { $0.id == id })?.id == id) }
         let misses = db.settings.statementCache.misses
         for id in 1...40 as ClosedRange<Int64> {
@@ -157,14 +157,14 @@ private struct CrateName: SQLPositionalRecord, Equatable {
     }
 
     /// The same condition in queries that are not of one table by its own name.
-    @Test func aConditionIsOneOfItsQuery() throws {
+    @Test func conditionRefersToItsQueryTable() throws {
         let archive = try db.attach(.memory, as: "archive", key: .plaintext)
         try archive.create(Crate.table)
         try db.insert(Crate(id: 7, weight: nil, name: "old", price: nil), in: archive)
         #expect(try db.fetchAll(Crate.in(archive).filter { $0.id == 7 }).map(\.name) == ["old"])
         #expect(try db.fetchAll(Crate.filter { $0.id == 7 }).map(\.name) == [crates[6].name])
 
-        let first = Crate.order { $0.id }.limit(5).nested.filter { $0.id >= 4 }
+        let first = Crate.order { $0.id }.limit(5).subquery.filter { $0.id >= 4 }
         #expect(try db.fetchAll(first).map(\.id) == [4, 5])
         #expect(try db.fetchOne(first)?.id == 4)
         let some = Crate.filter { $0.id == 3 }.union(Crate.filter { $0.id == 9 })

@@ -9,7 +9,7 @@ import TestSupport
 @Suite struct PositionalRecordTests {
     /// The rows of both tables, as they are stored, in one order of columns.
     private func dump(_ db: Connection, _ table: String) throws -> [[SQLValue]] {
-        try db.fetchAll(RowCopy.self, "SELECT * FROM \(identifier: table) ORDER BY id").map(\.values)
+        try db.fetchAll(OwnedRow.self, "SELECT * FROM \(identifier: table) ORDER BY id").map(\.values)
     }
 
     private func expectSame(_ db: Connection, _ location: SourceLocation = #_sourceLocation) throws {
@@ -20,10 +20,10 @@ import TestSupport
         #expect(try db.fetchAll(ByCodable.self, "SELECT * FROM by_position ORDER BY id") == codable, sourceLocation: location)
     }
 
-    @Test(arguments: ValueProfile.named.map(\.name))
-    func itWritesAndReadsWhatCodableDoes(profile: String) throws {
+    @Test(arguments: ValueProfile.namedProfiles.map(\.name))
+    func positionalRecordMatchesCodableRecord(profile: String) throws {
         var configuration = DatabaseConfiguration()
-        configuration.values = ValueProfile.named.first { $0.name == profile }?.profile ?? .standard
+        configuration.valueProfile = ValueProfile.namedProfiles.first { $0.name == profile }?.profile ?? .standard
         let db = try Connection(.memory, configuration: configuration)
         try db.execute(ByCodable.creation("by_codable"))
         try db.execute(ByCodable.creation("by_position"))
@@ -70,8 +70,8 @@ import TestSupport
                 try db.update(after)
                 try db.update(ByPosition(after))
             case 1:
-                let changed = try db.update(after, from: before)
-                #expect(try db.update(ByPosition(after), from: ByPosition(before)).sorted() == changed.sorted())
+                let changed = try db.updateChanges(after, from: before)
+                #expect(try db.updateChanges(ByPosition(after), from: ByPosition(before)).sorted() == changed.sorted())
             case 2:
                 try db.upsert(after)
                 try db.upsert(ByPosition(after))
@@ -100,7 +100,7 @@ import TestSupport
         try expectSame(db)
     }
 
-    @Test func aDescribedTableHasOtherColumnsThanTheRecord() throws {
+    @Test func positionalRecordMapsToDescribedColumns() throws {
         let db = try Connection(.memory)
         try db.create(Shelf.table)
         var shelf = Shelf(room: 1, place: 2, label: "Maps")
@@ -111,14 +111,14 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.fetchOne(Shelf.self, id: 1) }
         let before = shelf
         shelf.label = "Charts"
-        #expect(try db.update(shelf, from: before) == ["name"])
+        #expect(try db.updateChanges(shelf, from: before) == ["name"])
         try db.refresh(&shelf)
         #expect(shelf.shown == "CHARTS")
         // The key that it had before.
         let moved = Shelf(room: 3, place: 2, label: "Charts")
-        #expect(try db.update(moved, from: shelf) == ["room_id"])
-        #expect(try db.update(moved, from: moved).isEmpty)
-        let error = #expect(throws: DatabaseError.self) { try db.update(shelf, from: before) }
+        #expect(try db.updateChanges(moved, from: shelf) == ["room_id"])
+        #expect(try db.updateChanges(moved, from: moved).isEmpty)
+        let error = #expect(throws: DatabaseError.self) { try db.updateChanges(shelf, from: before) }
         #expect(error?.reason == .recordNotFound)
         #expect(try db.fetchAll(Shelf.filter { $0.label == "charts" }).map(\.room) == [3])
         let rooms = try db.fetchAll(Shelf.all.select { ($0.room, $0.shown) }).map { $0.0 }
@@ -131,7 +131,7 @@ import TestSupport
         #expect(try db.fetchOne(String.self, "SELECT name FROM shelf") == "x")
     }
 
-    @Test func sidesOfAJoinAreReadFromTheirOwnColumns() throws {
+    @Test func joinOfPositionalRecordsReadsOwnColumns() throws {
         let db = try Connection(.memory)
         try db.create(Shelf.table)
         try db.create(Author.table)
@@ -162,7 +162,7 @@ import TestSupport
         func write(to columns: inout SQLColumnWriter) throws { for _ in 0..<Self.writes { try columns.put(a) } }
     }
 
-    @Test func otherNumbersOfColumnsAreAnError() throws {
+    @Test func positionalRecordColumnCountMismatchThrows() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE pair(a INT, b INT, c INT)")
         try db.insert(Short(a: 1, b: 2))
@@ -191,7 +191,7 @@ import TestSupport
         }
     }
 
-    @Test func aChangedSchemaIsSeen() throws {
+    @Test func positionalRecordFollowsChangedKey() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE pair(a INTEGER PRIMARY KEY, b INT)")
         try db.insert(Pair(a: 1, b: 2))
@@ -203,7 +203,7 @@ import TestSupport
         #expect(try db.fetchOne(Pair.self, id: 1, 2) != nil)
     }
 
-    @Test func aPropertyWithoutAColumnIsRefused() throws {
+    @Test func positionalPropertyWithoutColumnIsRefused() throws {
         let db = try Connection(.memory)
         try db.create(Shelf.table)
         let error = #expect(throws: DatabaseError.self) { try db.fetchAll(Shelf.filter { $0.isHigh == true }) }
@@ -219,7 +219,7 @@ import TestSupport
     }
 
     /// The part begins where the property does.
-    @Test func aPartOfAPropertyIsNotItsColumn() throws {
+    @Test func nestedPropertyIsNotTakenForItsColumn() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE boxed(box TEXT)")
         let error = #expect(throws: DatabaseError.self) { try db.updateAll(Boxed.all) { _, set in set(\.box.width, to: 1) } }
@@ -227,7 +227,7 @@ import TestSupport
         try db.updateAll(Boxed.all) { _, set in set(\.box, to: Boxed.Box(width: 2)) }
     }
 
-    @Test func theFirstRowIsAllThatIsComputed() throws {
+    @Test func fetchOneLimitsTheQueryToOneRow() throws {
         let db = try Connection(.memory)
         try db.create(Author.table)
         try db.insertAll((1...20).map { (id: Int64) in Author(id: id, name: "n\(id)") })

@@ -79,7 +79,7 @@ import TestSupport
         static let tableName = "plain"
     }
 
-    @Test func anotherPropertysColumnIsNotTaken() throws {
+    @Test func swappedCodingKeysSelectTheRightColumn() throws {
         let price = try #require(try db.fetchOne(Price.all))
         #expect(price.low == 20 && price.high == 10 && price.title == "the name")
         #expect(try db.count(Price.filter { $0.id == 1 }) == 1)
@@ -92,12 +92,12 @@ import TestSupport
         let made = try Connection(.memory)
         try made.create(Price.table)
         try made.insert(price)
-        #expect(try made.fetchAll(RowCopy.self, "SELECT id, high, low, name FROM price").first?.dictionary
+        #expect(try made.fetchAll(OwnedRow.self, "SELECT id, high, low, name FROM price").first?.dictionary
             == ["id": 1, "high": 20, "low": 10, "name": "the name"])
     }
 
     /// Where the keys cannot be found out, a query that needs one is refused.
-    @Test func aColumnThatCannotBeFoundIsNotGuessed() throws {
+    @Test func undiscoverableCodingKeyIsRefused() throws {
         for query in [Closed.filter { $0.low == 10 }, Closed.all.order { $0.title }] {
             let error = #expect(throws: DatabaseError.self) { try db.fetchAll(query) }
             #expect(error?.reason == .invalidArgument && error?.message.contains("coding key") == true)
@@ -108,13 +108,13 @@ import TestSupport
         #expect(nameless?.message.contains("has no name") == true)
     }
 
-    @Test func aDescriptionNamesTheColumn() throws {
+    @Test func tableDescriptionNamesPropertyColumn() throws {
         #expect(try db.count(Described.filter { $0.low == 20 && $0.high == 10 && $0.title == "the name" }) == 1)
         try db.updateAll(Described.all) { _, set in set(\.low, to: 30) }
         #expect(try db.fetchOne(Int.self, "SELECT high FROM price") == 30)
     }
 
-    @Test func otherPropertiesHaveTheirNames() throws {
+    @Test func keywordPropertiesFindTheirColumns() throws {
         try db.execute("CREATE TABLE plain(id INTEGER PRIMARY KEY, \"default\" INTEGER, class TEXT)")
         try db.insert(Plain(id: 1, default: 2, class: "x"))
         #expect(try db.count(Plain.filter { $0.default == 2 && $0.class == "x" }) == 1)

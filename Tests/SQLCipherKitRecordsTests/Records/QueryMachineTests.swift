@@ -15,7 +15,7 @@ import TestSupport
 
     private static let rounds = LongTests.areOn ? 400 : 6
 
-    static let cases: [Case] = ValueProfile.named.flatMap { named -> [Case] in
+    static let cases: [Case] = ValueProfile.namedProfiles.flatMap { named -> [Case] in
         func with<A: MachineValue & SQLValueConvertible>(_ type: A.Type) -> [Case] {
             func one<Forms: MachineForms>(_ forms: Forms.Type) -> Case {
                 Case(testDescription: "\(type), \(Forms.name), \(named.name)") { seed in
@@ -44,7 +44,7 @@ import TestSupport
         return all
     }
 
-    @Test(arguments: LongTests.sample(24, of: cases)) func queriesFindWhatClosuresFind(_ one: Case) throws {
+    @Test(arguments: LongTests.sample(24, of: cases)) func randomQueriesMatchSwiftClosures(_ one: Case) throws {
         for round in 0..<Self.rounds { try one.run(round) }
     }
 }
@@ -63,7 +63,7 @@ private struct Machine<A: MachineValue, Forms: MachineForms> {
     ) throws {
         var random = SeededGenerator(seed, of: "queries")
         var configuration = DatabaseConfiguration()
-        configuration.values = profile
+        configuration.valueProfile = profile
         db = try Connection(.memory, configuration: configuration)
         rows = Row.rows(30, &random)
         for sql in Row.creation { try db.execute(sql) }
@@ -86,7 +86,7 @@ private struct Machine<A: MachineValue, Forms: MachineForms> {
         guard found != expected else { return }
         Issue.record(
             """
-            seed \(Seed.value), round \(seed), \(A.self), \(Forms.name), \(db.configuration.values): \(try db.sql(of: request).text)
+            seed \(Seed.value), round \(seed), \(A.self), \(Forms.name), \(db.configuration.valueProfile): \(try db.sql(of: request).text)
             found \(found), not \(expected)
             """)
     }

@@ -36,7 +36,7 @@ import TestSupport
         try db.fetchAll(Author.filter(condition).order { $0.id }).map(\.name)
     }
 
-    @Test func comparisons() throws {
+    @Test func comparisonOperatorsBecomeSQL() throws {
         #expect(try find { $0.pages == 204 } == (#""pages" = ?"#, ["Solaris"]))
         #expect(try find { $0.pages != 204 }.titles.count == 3)
         #expect(try find { $0.pages < 204 } == (#""pages" < ?"#, ["100% true_"]))
@@ -48,7 +48,7 @@ import TestSupport
         #expect(try find { $0.title == "x' OR 1 --" } == (#""title" = ?"#, []))
     }
 
-    @Test func nilMeansWhatItMeansInSwift() throws {
+    @Test func nilComparisonsFollowSwift() throws {
         #expect(try find { $0.author == nil } == (#""author" IS NULL"#, ["100% true_"]))
         #expect(try find { $0.author != nil } == (#""author" IS NOT NULL"#, ["Baudolino", "Solaris", "Fiasco"]))
         #expect(try find { $0.author != 2 } == (#""author" IS NOT ?"#, ["Baudolino", "100% true_"]))
@@ -60,7 +60,7 @@ import TestSupport
         #expect(try find { !$0.author.in([1, nil]) }.titles == ["Solaris", "Fiasco"])
     }
 
-    @Test func lists() throws {
+    @Test func inListsAndSubqueriesBecomeSQL() throws {
         #expect(try find { $0.pages.in([204, 10]) } == (#""pages" IN (?,?)"#, ["Solaris", "100% true_"]))
         #expect(try find { $0.pages.in([]) }.titles == [])
         #expect(try find { !$0.pages.in([]) }.titles.count == 4)
@@ -71,14 +71,14 @@ import TestSupport
             #""title" IN (SELECT coalesce("author"."country", ?) FROM "author" WHERE "author"."country" IS NOT ?)"#, []))
     }
 
-    @Test func text() throws {
+    @Test func likePatternsQuoteWildcards() throws {
         #expect(try find { $0.title.like("%o") } == (#""title" LIKE ?"#, ["Baudolino", "Fiasco"]))
         #expect(try find { $0.title.like(.contains("100%")) } == (#""title" LIKE ? ESCAPE '\'"#, ["100% true_"]))
-        #expect(try find { $0.title.like(.ends(with: "_")) }.titles == ["100% true_"])
-        #expect(try find { $0.title.like(.begins(with: "sol")) }.titles == ["Solaris"])
+        #expect(try find { $0.title.like(.hasSuffix("_")) }.titles == ["100% true_"])
+        #expect(try find { $0.title.like(.hasPrefix("sol")) }.titles == ["Solaris"])
     }
 
-    @Test func combinations() throws {
+    @Test func combinedConditionsAreParenthesized() throws {
         #expect(try find { $0.pages > 10 && $0.pages < 500 && $0.author == 2 }.sql == #""pages" > ? AND "pages" < ? AND "author" = ?"#)
         #expect(try find { $0.pages == 10 || $0.pages == 204 || $0.pages == 322 }.sql == #""pages" = ? OR "pages" = ? OR "pages" = ?"#)
         #expect(try find { ($0.pages == 10 || $0.pages == 204) && $0.author == 2 } == (
@@ -92,7 +92,7 @@ import TestSupport
         #expect(try db.fetchAll(twice).map(\.title) == ["Solaris"])
     }
 
-    @Test func customSQLKeepsItsPlace() throws {
+    @Test func customSQLIsParenthesizedInConditions() throws {
         let odd = 1
         #expect(try find { SQLPredicate("\($0.pages) % 2 = \(odd)") } == (#""pages" % 2 = ?"#, ["Baudolino"]))
         #expect(try find { SQLPredicate("\($0.pages) = 10 OR \($0.pages) = 204") && $0.author == 2 } == (
@@ -101,7 +101,7 @@ import TestSupport
         #expect(try find { SQLPredicate("\($0.pages == 10) IS TRUE") }.titles == ["100% true_"])
     }
 
-    @Test func columnsAndRowValues() throws {
+    @Test func columnAndRowValueComparisonsBecomeSQL() throws {
         let solaris: (Int64?, Int) = (2, 204)
         #expect(try find { $0.pages == $0.id.typed(Int.self) } == (#""pages" = "id""#, []))
         #expect(try find { $0.id < $0.author } == (#""id" < "author""#, []))
@@ -113,7 +113,7 @@ import TestSupport
         #expect(try find { SQLRowValue($0.author, $0.pages).in([]) }.titles == [])
     }
 
-    @Test func orderLimitOffset() throws {
+    @Test func orderLimitAndOffsetBecomeSQL() throws {
         let query = Book.order { $0.author.descending.nullsLast; $0.title }.limit(2, offset: 1)
         #expect(try db.text(query).hasSuffix(#"ORDER BY "book"."author" DESC NULLS LAST, "book"."title" LIMIT ? OFFSET ?"#))
         #expect(try db.fetchAll(query).map(\.title) == ["Solaris", "Baudolino"])
@@ -129,7 +129,7 @@ import TestSupport
         #expect(try cursor.collect().count == 3)
     }
 
-    @Test func countsAndAggregates() throws {
+    @Test func countsAndAggregatesReturnTheirValues() throws {
         #expect(try db.count(Book.all) == 4)
         #expect(try db.count(Book.filter { $0.author == 2 }) == 2)
         #expect(try db.count(Book.all.limit(3)) == 3)
@@ -141,9 +141,9 @@ import TestSupport
         let (rows, authors, different, least, most) = try #require(all)
         #expect((rows, authors, different) == (4, 3, 2))
         #expect(least == 10 && most == 521)
-        let sums = try #require(try db.fetchOne(Book.filter { $0.author == 2 }.select { ($0.pages.sum(), $0.pages.total, $0.pages.average) }))
+        let sums = try #require(try db.fetchOne(Book.filter { $0.author == 2 }.select { ($0.pages.sum(), $0.pages.total(), $0.pages.average()) }))
         #expect(sums.0 == 526 && sums.1 == 526 && sums.2 == 263)
-        let none = try #require(try db.fetchOne(Book.filter { $0.id == 99 }.select { ($0.pages.sum(), $0.author.max(), $0.pages.average) }))
+        let none = try #require(try db.fetchOne(Book.filter { $0.id == 99 }.select { ($0.pages.sum(), $0.author.max(), $0.pages.average()) }))
         #expect(none.0 == nil && none.1 == nil && none.2 == nil)
         let perAuthor: [(Int64?, Int)] = try db.fetchAll(
             Book.all.group { $0.author }.having { _ in SQLExpression<Int>.countAll > 1 }.select { ($0.author, .countAll) })
@@ -152,14 +152,14 @@ import TestSupport
         #expect(try db.fetchAll(Book.order { $0.id }.select { $0.author }) == [1, 2, 2, nil])
     }
 
-    @Test func subqueries() throws {
+    @Test func existsSubqueriesFilterRows() throws {
         #expect(try names { author in Book.filter { $0.author == author.id }.exists } == ["Eco", "Lem"])
         #expect(try names { author in !Book.filter { $0.author == author.id }.exists } == ["Anonymous"])
-        #expect(try names { author in Author.all.named("other").filter { $0.id == author.id && $0.name == "Lem" }.exists } == ["Lem"])
+        #expect(try names { author in Author.all.aliased("other").filter { $0.id == author.id && $0.name == "Lem" }.exists } == ["Lem"])
         #expect(try names { author in SQLPredicate("NOT \(Book.filter { $0.author == author.id }.exists)") } == ["Anonymous"])
     }
 
-    @Test func changesOfSeveralRows() throws {
+    @Test func updateAllAndDeleteAllReturnRowCounts() throws {
         #expect(try db.updateAll(Book.filter { $0.author == 2 }) { book, set in
             set(\.pages, to: SQLExpression("\(book.pages) + 1"))
             set(\.title, to: "Lem")
@@ -193,7 +193,7 @@ import TestSupport
         }
     }
 
-    @Test func aPropertyWithoutAColumnIsAnError() throws {
+    @Test func queryOfPropertyWithoutColumnThrows() throws {
         let unknown = Shy.filter { $0.shout == "0!" }
         let error = #expect(throws: DatabaseError.self) { try db.count(unknown) }
         #expect(error?.reason == .invalidArgument && error?.message.contains("Shy") == true)
@@ -204,7 +204,7 @@ import TestSupport
         #expect(try db.count(Described.filter { $0.name == "Lem" }) == 1)
     }
 
-    @Test func names() throws {
+    @Test func tableNamesAreQuoted() throws {
         struct Quoted: SQLRecord {
             var id: Int64?
             static let tableName = "a \"b\""

@@ -40,7 +40,7 @@ import Testing
             """))
     }
 
-    @Test func columnsOfARecordAreFoundByName() throws {
+    @Test func recordColumnsAreMatchedByName() throws {
         let books = try db.fetchAll(Book.self, "SELECT 'x' AS more, shelf, pages, TITLE, id, author FROM book ORDER BY id")
         #expect(books == (try db.fetchAll(Book.order { $0.id })))
         // An optional property without a column is nil, and a default is not set.
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func plainDecodableTypesNeedNothing() throws {
+    @Test func plainDecodableTypesReadRows() throws {
         let sql: SQL = "SELECT title, pages FROM book ORDER BY id"
         #expect(try db.fetchAll(Plain.self, sql) == [Plain(title: "Mill", pages: 5), Plain(title: "Bakery", pages: nil)])
         #expect(try db.fetchOne(Plain.self, "SELECT title FROM book WHERE id = ?", [11]) == Plain(title: "Bakery", pages: nil))
@@ -69,17 +69,17 @@ import Testing
         #expect(try db.prepare(sql).fetchOne(Plain.self) == one)
     }
 
-    private struct Shown: SQLRow {
+    private struct Shown: SQLRowConvertible {
         let book: Book, author: Author?, plain: Plain?
         init(row: borrowing Row) throws {
-            book = try row.part("book")
-            author = try row.part("author")
-            plain = try row.part("book", as: Plain?.self)
+            book = try row.scope("book")
+            author = try row.scope("author")
+            plain = try row.scope("book", as: Plain?.self)
         }
     }
     private struct Coded: Decodable { var book: Book, author: Author?, n: Int, id: Int64? }
 
-    @Test func twoRecordsOfOneRow() throws {
+    @Test func rowDecodesIntoSeveralRecords() throws {
         let sql: SQL = """
             SELECT count(*) OVER () AS n, \(columns: Book.self, of: "b", as: "book"), \(columns: Author.self, of: "a", as: "author")
             FROM book AS b LEFT JOIN author AS a ON a.id = b.author ORDER BY b.id
@@ -110,13 +110,13 @@ import Testing
         }
     }
 
-    @Test func aRecordMayReadItself() throws {
+    @Test func customRowInitializerIsUsed() throws {
         #expect(try db.fetchAll(Own.self, "SELECT * FROM author").map(\.name) == ["ADA", "BO"])
         #expect(try db.fetchOne(Own.self, id: 1)?.name == "ADA")
         #expect(try db.fetchAll(Own.order { $0.id.descending }).map(\.name) == ["BO", "ADA"])
     }
 
-    @Test func textInDigitsInAColumnOfAnotherTypeSaysWhy() throws {
+    @Test func digitTextInSTRINGColumnErrorExplainsAffinity() throws {
         try db.execute("CREATE TABLE place(zip STRING)")
         try db.execute("INSERT INTO place VALUES ('01067')")
         let error = #expect(throws: DatabaseError.self) { try db.fetchAll(String.self, "SELECT zip FROM place") }

@@ -25,7 +25,7 @@ import TestSupport
         return seen.filter { sql in !["PRAGMA", "SAVEPOINT", "RELEASE"].contains { sql.hasPrefix($0) } }
     }
 
-    @Test func insertFillsBackIds() throws {
+    @Test func insertFillsInTheNewID() throws {
         var note = Note(title: "Plan", tags: ["a", "b"])
         try db.insert(&note)
         #expect(note == Note(id: 1, title: "Plan", stars: nil, tags: ["a", "b"]))
@@ -44,7 +44,7 @@ import TestSupport
         static let columnProfiles: [String: ValueProfile] = ["Created": .sap]
     }
 
-    @Test func aProfileOfNoColumnIsRefused() throws {
+    @Test func valueProfileOfUnknownColumnIsRefused() throws {
         try db.execute("CREATE TABLE event(id INTEGER PRIMARY KEY, created)")
         let error = #expect(throws: DatabaseError.self) { try db.insert(Misspelt(id: 1)) }
         #expect(error?.reason == .invalidArgument && error?.message.contains("Created") == true)
@@ -52,7 +52,7 @@ import TestSupport
     }
 
     /// A statement for the key of before would change the wrong rows.
-    @Test func aTableMadeAgainHasItsNewKey() throws {
+    @Test func recreatedTableUsesItsNewKey() throws {
         struct Pair: SQLRecord {
             var a = 1, b: Int, text: String
             static let tableName = "pair"
@@ -67,7 +67,7 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT b || text FROM pair ORDER BY b") == ["1new", "2changed"])
     }
 
-    @Test func theStatements() throws {
+    @Test func recordCallsRunTheExpectedSQL() throws {
         var note = Note(title: "Plan")
         try db.insert(&note)
         let columns = #"("id", "title", "stars", "tags") VALUES (?, ?, ?, ?)"#
@@ -84,7 +84,7 @@ import TestSupport
         #expect(try statements { try db.delete(note) } == [#"DELETE FROM "note" WHERE "id" = ?1"#])
     }
 
-    @Test func aPlainInsertionIgnoresOrReplaces() throws {
+    @Test func insertIgnoresOrReplacesOnConflict() throws {
         try db.insert(Note(id: 1, title: "Plan"))
         let error = #expect(throws: DatabaseError.self) { try db.insert(Note(id: 2, title: "Plan")) }
         #expect(error?.code == .constraintUnique)
@@ -111,7 +111,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM child") == 1)
     }
 
-    @Test func updateAndRefreshAndDelete() throws {
+    @Test func updateRefreshAndDeleteFindRecordByKey() throws {
         var note = Note(title: "Plan")
         try db.insert(&note)
         note.title = "Better plan"
@@ -133,7 +133,7 @@ import TestSupport
         #expect(try !db.delete(Note.self, id: 1))
     }
 
-    @Test func onlyWhatChangedIsUpdated() throws {
+    @Test func updateFromWritesOnlyChangedColumns() throws {
         var note = Note(title: "Plan", stars: 1)
         try db.insert(&note)
         let before = note
@@ -141,15 +141,15 @@ import TestSupport
         try db.execute("UPDATE note SET title = 'Theirs'")
         note.stars = 5
         note.tags = ["x"]
-        #expect(try db.update(note, from: before) == ["stars", "tags"])
+        #expect(try db.updateChanges(note, from: before) == ["stars", "tags"])
         #expect(try db.fetchOne(Note.self, id: 1) == Note(id: 1, title: "Theirs", stars: 5, tags: ["x"]))
-        #expect(try db.update(note, from: note) == [])
+        #expect(try db.updateChanges(note, from: note) == [])
         // A changed key is found by the former one.
         var moved = note
         moved.id = 10
-        #expect(try db.update(moved, from: note) == ["id"])
+        #expect(try db.updateChanges(moved, from: note) == ["id"])
         #expect(try db.fetchAll(Note.all.select { $0.id }) == [10])
-        let error = #expect(throws: DatabaseError.self) { try db.update(moved, from: note) }
+        let error = #expect(throws: DatabaseError.self) { try db.updateChanges(moved, from: note) }
         #expect(error?.reason == .recordNotFound)
     }
 
@@ -180,7 +180,7 @@ import TestSupport
         static let tableName = "odd"
     }
 
-    @Test func whatCannotBeReadBackIsNotKept() throws {
+    @Test func unreadableReturningRowUndoesInsert() throws {
         try db.execute("CREATE TABLE odd(id INTEGER PRIMARY KEY, value TEXT)")
         // The column's affinity makes text of the number, which is no Int.
         var odd = Odd(value: 3)
@@ -202,7 +202,7 @@ import TestSupport
         }
     }
 
-    @Test func compositeKeys() throws {
+    @Test func compositePrimaryKeysFindRecords() throws {
         try db.create(Enrolment.table)
         var one = Enrolment(student: 1, course: "algebra")
         try db.insert(&one)
@@ -237,7 +237,7 @@ import TestSupport
         }
     }
 
-    @Test func aRecordThatIsAllKey() throws {
+    @Test func recordOfKeyColumnsUpsertsAndRefusesUpdate() throws {
         try db.create(Link.table)
         var link = Link(a: 1, b: 2)
         try db.upsert(&link)
@@ -274,7 +274,7 @@ import TestSupport
         let before = person
         person.first = "A."
         person.full = "nonsense"
-        #expect(try db.update(person, from: before) == ["first_name"])
+        #expect(try db.updateChanges(person, from: before) == ["first_name"])
         try db.upsert(&person)
         #expect(person.full == "A. King")
         #expect(try db.fetchAll(Person.filter { $0.first == "A." && $0.full == "A. King" }).count == 1)
@@ -291,7 +291,7 @@ import TestSupport
         var b: Int?
     }
 
-    @Test func aKeyThatChangesIsNoticed() throws {
+    @Test func changedPrimaryKeyIsNoticed() throws {
         try db.insertAll([Note(title: "a"), Note(title: "b")])
         // The same table, with another key.
         try db.execute("DROP TABLE note")
@@ -301,7 +301,7 @@ import TestSupport
         #expect(try db.fetchAll(Note.order { $0.title }.select { $0.stars }) == [5, 0])
     }
 
-    @Test func badRecordsAreErrors() throws {
+    @Test func recordsWithoutTableOrPrimaryKeyThrow() throws {
         struct Missing: SQLRecord { var id = 1 }
         let missing = #expect(throws: DatabaseError.self) { try db.insert(Missing()) }
         #expect(missing?.message.contains("missing") == true)
@@ -332,7 +332,7 @@ import TestSupport
         @ColumnDefault var none: String?
     }
 
-    @Test func allKindsOfDefaults() throws {
+    @Test func insertFillsInEveryKindOfColumnDefault() throws {
         // As old files have them: SQLite takes a bare word for text.
         try db.execute(
             """
@@ -374,12 +374,12 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [DateStrategy.iso8601, .realSeconds]) func datesAndOtherTypes(strategy: DateStrategy) throws {
+    @Test(arguments: [DateStrategy.iso8601, .realSeconds]) func dateStrategiesRoundTripInRecords(strategy: DateStrategy) throws {
         var configuration = DatabaseConfiguration()
-        configuration.values.dates = strategy
+        configuration.valueProfile.dates = strategy
         let db = try Connection(.file(folder.path("b.db")), key: .passphrase("secret").quick, configuration: configuration)
         try db.create(Stamp.table)
-        #expect(try Stamp.table.creation()[0].text == """
+        #expect(try Stamp.table.createStatements()[0].text == """
             CREATE TABLE "stamp"("id" INTEGER PRIMARY KEY, "at" ANY NOT NULL, "kind" TEXT NOT NULL, "data" BLOB NOT NULL, \
             "uuid" ANY NOT NULL) STRICT
             """)
@@ -390,10 +390,10 @@ import TestSupport
         var later = stamp
         later.at += 0.0001
         // Less than ISO 8601 can tell.
-        #expect(try db.update(later, from: stamp) == (strategy == .iso8601 ? [] : ["at"]))
+        #expect(try db.updateChanges(later, from: stamp) == (strategy == .iso8601 ? [] : ["at"]))
     }
 
-    @Test func insertionsAreCutOffAsOne() throws {
+    @Test func killedInsertAllLeavesNoRows() throws {
         // Nothing of insertAll stays where the process dies before its end.
         let path = folder.path("c.db")
         do {

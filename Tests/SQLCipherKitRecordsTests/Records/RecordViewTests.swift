@@ -60,7 +60,7 @@ private struct Undescribed: SQLRecord, Equatable {
         return db
     }
 
-    @Test func aViewThatIsNotDescribedIsWrittenByItsId() throws {
+    @Test func undescribedViewIsWrittenByItsIDColumn() throws {
         let db = try make("UPDATE note SET title = new.title WHERE id = old.id")
         var record = try #require(try db.fetchOne(Undescribed.self, id: 1))
         record.title = "b"
@@ -78,10 +78,10 @@ private struct Undescribed: SQLRecord, Equatable {
         let before = Title(id: 1, title: "a")
         try db.update(Title(id: 1, title: "b"))
         #expect(try db.fetchOne(Title.self, id: 1) == Title(id: 1, title: "b"))
-        #expect(try db.update(Title(id: 1, title: "c"), from: before) == ["title"])
+        #expect(try db.updateChanges(Title(id: 1, title: "c"), from: before) == ["title"])
         let missing: [() throws -> Void] = [
             { try db.update(Title(id: 2, title: "x")) },
-            { try db.update(Title(id: 2, title: "x"), from: Title(id: 2, title: "y")) },
+            { try db.updateChanges(Title(id: 2, title: "x"), from: Title(id: 2, title: "y")) },
         ]
         for missing in missing {
             let error = #expect(throws: DatabaseError.self) { try missing() }
@@ -96,14 +96,14 @@ private struct Undescribed: SQLRecord, Equatable {
     }
 
     /// A trigger may have nothing to do; the row is there all the same.
-    @Test func aTriggerThatChangesNothingHasMetItsRow() throws {
+    @Test func updateThroughEmptyTriggerSucceeds() throws {
         let db = try make("SELECT 1")
         try db.update(Title(id: 1, title: "b"))
-        #expect(try db.update(Title(id: 1, title: "b"), from: Title(id: 1, title: "a")) == ["title"])
+        #expect(try db.updateChanges(Title(id: 1, title: "b"), from: Title(id: 1, title: "a")) == ["title"])
         #expect(try db.fetchOne(String.self, "SELECT title FROM note") == "a")
     }
 
-    @Test func anIgnoredInsertionIsTold() throws {
+    @Test func ignoredInsertReturnsFalse() throws {
         let db = try Connection(.memory)
         try db.create(Word.table)
         var word = Word(text: "a")
@@ -120,13 +120,13 @@ private struct Undescribed: SQLRecord, Equatable {
         #expect(all.map(\.id) == [nil, 3, nil])
     }
 
-    @Test func anIndexFollowsTheNameOfItsColumn() throws {
+    @Test func describedIndexUsesColumnName() throws {
         let db = try Connection(.memory)
         try db.create(Word.table)
         #expect(try db.main.indexes(of: "word").map { $0.terms.map(\.column) } == [["kind", "word"], ["word"]])
     }
 
-    @Test func anUpdateMayHaveAnOrderAndNoLimit() throws {
+    @Test func updateAllAcceptsOrderWithoutLimit() throws {
         let db = try Connection(.memory)
         try db.create(Word.table)
         try db.insertAll((1...5).map { Word(text: "\($0)") })
@@ -136,7 +136,7 @@ private struct Undescribed: SQLRecord, Equatable {
         #expect(try db.deleteAll(Word.filter { $0.kind == 1 }.order { $0.text }) == 3)
     }
 
-    @Test func namesOfTablesHaveSmallInitials() {
+    @Test func tableNameLowercasesLeadingInitials() {
         #expect([HTTPRequest.tableName, URL2.tableName, ABTest.tableName, X.tableName, JSON.tableName, Word.tableName]
             == ["httpRequest", "url2", "abTest", "x", "json", "word"])
     }

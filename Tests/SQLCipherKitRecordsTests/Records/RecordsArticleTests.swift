@@ -69,7 +69,7 @@ struct Concert: SQLRecord {
         let before = albums[0]
         albums[0].tracks = 6
         // UPDATE "album" SET "tracks" = ? WHERE "id" = ?
-        try db.update(albums[0], from: before)
+        try db.updateChanges(albums[0], from: before)
         try db.update(albums[0], columns: \.title, \.year)
         try db.upsert(&monk, onConflict: ["name"])
         let same = try db.findOrInsert(monk, on: \.name)
@@ -78,7 +78,7 @@ struct Concert: SQLRecord {
         #expect(try db.sql(of: Concert.filter { $0.artistID == 1 }).text.contains("artist_id"))
         let byName = SQLUpsert<Artist>(on: \.name)
             .updating(\.country)
-            .only { artist, new in artist.country == nil }
+            .where { artist, new in artist.country == nil }
         let isWritten = try db.upsert(&monk, byName)
         #expect(!isWritten)
         #expect(monk.id == 1 && albums.map(\.id) == [1, 2] && albums[0].tracks == 6 && albums[1].tracks == 7)
@@ -92,7 +92,7 @@ struct Concert: SQLRecord {
         var tags: [String]
     }
 
-    @Test func json() throws {
+    @Test func recordsArticleJSONCodeWorks() throws {
         let db = try Connection(.memory, key: .passphrase("secret").quick)
         try db.execute("CREATE TABLE place(id INTEGER PRIMARY KEY, meta BLOB, tags TEXT)")
         let meta = JSONColumn(Meta(city: "Roma"))
@@ -106,10 +106,10 @@ struct Concert: SQLRecord {
         #expect(try romans.map(\.tags) == [["food"]] && db.fetchAll(Place.all).map(\.tags) == [["food", "river"]])
     }
 
-    @Test func codeOfTheArticleWorks() throws {
+    @Test func recordsArticleQueryCodeWorks() throws {
         let (db, _) = try written()
         let query = Album
-            .filter { $0.year > 1950 && $0.title.like(.begins(with: "M")) }
+            .filter { $0.year > 1950 && $0.title.like(.hasPrefix("M")) }
             .order { $0.year.descending; $0.title }
             .limit(10)
         let found = try db.fetchAll(query)
@@ -129,7 +129,7 @@ struct Concert: SQLRecord {
         }
         let labels = try db.fetchAll(Album.order { $0.id }.select { album in
             SQLCase(when: album.year < 1960, then: "early: ")
-                .otherwise("late: ") + album.title.uppercased
+                .otherwise("late: ") + album.title.uppercased()
         })
         #expect(try db.count(long) == 0 && labels == ["early: MISTERIOSO", "late: UNDERGROUND"])
 
@@ -160,7 +160,7 @@ extension Artist {
 }
 
 extension RecordsArticleTests {
-    @Test func codeFromAssociationsOnWorks() throws {
+    @Test func recordsArticleAssociationCodeWorks() throws {
         let (db, _) = try written()
         let shelf = Artist.order { $0.name }
             .including(Artist.albums.order { $0.year }.limit(3))
@@ -176,7 +176,7 @@ extension RecordsArticleTests {
         let perArtist = try db.fetchAll(
             Artist.join(Album.self)
                 .group { artist, _ in artist.id }
-                .having { $1.tracks.total > 10 && $0.country != nil }
+                .having { $1.tracks.total() > 10 && $0.country != nil }
                 .select { ($0.name, .countAll, $1.year.max()) })
         let busy = try db.fetchAll(Artist.filter { artist in
             Album.filter { $0.artist == artist.id }.exists
@@ -188,21 +188,23 @@ extension RecordsArticleTests {
             let window = SQLWindow(
                 partition: album.artist, order: album.year.ascending)
             return (
-                album.title, .rowNumber.over(window),
+                album.title, .rowNumber().over(window),
                 album.tracks.sum().over(window)
             )
         })
         let counts = try db.fetchAll(Artist.all.select { artist in
             let albums = Album.filter { $0.artist == artist.id }
             return (
-                artist.name, albums.select { _ in .countAll }.value(),
-                albums.select { $0.title.joined(separator: ", ") }.value()
+                artist.name,
+                albums.select { _ in .countAll }.scalarSubquery(),
+                albums.select { $0.title.groupConcat(separator: ", ") }
+                    .scalarSubquery()
             )
         })
         #expect(places.map(\.1) == [1, 2] && places.map(\.2) == [6, 13] && counts.map(\.1) == [2])
     }
 
-    @Test func rowsOfSQL() throws {
+    @Test func recordsArticleSQLRowCodeWorks() throws {
         let (db, _) = try written()
         let late = try db.fetchAll(Album.self, """
             SELECT * FROM album WHERE year > \(1960) ORDER BY year
@@ -227,7 +229,7 @@ extension RecordsArticleTests {
         #expect(credits.map(\.artist?.name) == ["Monk", "Monk"] && credits.map(\.album.title) == ["Misterioso", "Underground"])
     }
 
-    @Test func queriesOfQueriesAndManyRows() throws {
+    @Test func recordsArticleSubqueryCodeWorks() throws {
         let (db, artist) = try written()
         var monk = artist
         struct Folder: SQLRecord {
@@ -244,7 +246,7 @@ extension RecordsArticleTests {
             .recursive { folder, found in folder.parent == found.id }
         let folders = try db.fetchAll(inside.order { $0.name })
         let newest = Album.order { $0.year.descending }.limit(10)
-            .nested.filter { $0.tracks > 5 }
+            .subquery.filter { $0.tracks > 5 }
         let names = Album.all.select { $0.title }
             .union(Artist.all.select { $0.name }).order(byColumn: 1)
         #expect(try folders.map(\.name) == ["Bop", "Jazz", "Music"] && db.count(newest) == 2)
@@ -310,14 +312,14 @@ extension RecordsArticleTests {
         }
     }
 
-    @Test func byHand() throws {
+    @Test func recordsArticleHandwrittenTableWorks() throws {
         let db = try Connection(.memory)
         try db.create(Sleeve.table)
         try db.execute("INSERT INTO sleeve(front_side) VALUES ('a')")
         #expect(try db.fetchOne(Sleeve.filter { $0.front == "a" })?.id == 1)
     }
 
-    @Test func callbacks() throws {
+    @Test func recordsArticleCallbackCodeWorks() throws {
         let (db, artist) = try written()
         try db.execute("""
             CREATE TRIGGER album_alone BEFORE INSERT ON album
@@ -337,7 +339,7 @@ extension RecordsArticleTests {
     }
 
     /// The calls of the table for those that know other packages.
-    @Test func callsOfTheTable() async throws {
+    @Test func recordsArticlePeerCallTableWorks() async throws {
         let (db, artist) = try written()
         var monk = artist
         try db.save(&monk)

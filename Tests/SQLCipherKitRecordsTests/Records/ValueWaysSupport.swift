@@ -214,11 +214,11 @@ extension PlacedWays: WaysRecord {
 }
 
 /// Two of them in one row.
-struct WaysPair<T: WaysRecord>: SQLRow {
+struct WaysPair<T: WaysRecord>: SQLRowConvertible {
     let first: T, second: T?
     init(row: borrowing Row) throws {
-        first = try row.part("first")
-        second = try row.part("second")
+        first = try row.scope("first")
+        second = try row.scope("second")
     }
 }
 

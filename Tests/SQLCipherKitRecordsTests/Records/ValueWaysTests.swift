@@ -7,7 +7,7 @@ import Testing
 
 /// Each way of writing a value, each way of reading it, and each profile: what was written is read.
 @Suite struct ValueWaysTests {
-    enum Quarters: DateForm {
+    enum Quarters: CustomDateStrategy {
         static func stored(_ date: Date) -> SQLValue { .integer(Int64((date.timeIntervalSince1970 * 4).rounded(.down))) }
         static func date(_ value: SQLValue) -> Date? {
             guard case .integer(let quarters) = value else { return nil }
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    static let profiles = ValueProfile.named.map(\.profile) + [
+    static let profiles = ValueProfile.namedProfiles.map(\.profile) + [
         ValueProfile(dates: .julianDays, uuids: .lowercaseText),
         ValueProfile(dates: .custom(Quarters.self), decimals: .text),
         ValueProfile(dates: .text(DateTextFormat(separator: .space, fraction: .microseconds, zone: .offset))),
@@ -60,7 +60,7 @@ import Testing
             }),
             ("update from", { db, record in
                 try db.insert(other(record))
-                try db.update(record, from: other(record))
+                try db.updateChanges(record, from: other(record))
             }),
             ("updateAll", { db, record in
                 try db.insert(other(record))
@@ -182,7 +182,7 @@ import Testing
             }),
             ("values of a row", { db, record in
                 var row = record.row
-                let copy = try db.fetchOne(RowCopy.self, "SELECT at, maybe, moment FROM \(identifier: name)")
+                let copy = try db.fetchOne(OwnedRow.self, "SELECT at, maybe, moment FROM \(identifier: name)")
                 guard let copy else { return nil }
                 (row.at, row.maybe, row.moment) = (try copy["at"], try copy[1], try copy["moment"])
                 return T(row)
@@ -212,7 +212,7 @@ import Testing
         for _ in 0..<rounds {
             try OwnProfile.$value.withValue(Self.profiles.randomElement(using: &random) ?? .standard) {
                 var configuration = DatabaseConfiguration()
-                configuration.values = profile
+                configuration.valueProfile = profile
                 let db = try Connection(.memory, configuration: configuration)
                 try db.create(T.table)
                 var stored: [SQLValue]?
@@ -222,7 +222,7 @@ import Testing
                     try db.execute("DELETE FROM \(identifier: T.tableName)")
                     try write.run(db, record)
                     // Byte for byte what the first way has stored.
-                    let values = try #require(try db.fetchOne(RowCopy.self, "SELECT * FROM \(identifier: T.tableName)"), place).values
+                    let values = try #require(try db.fetchOne(OwnedRow.self, "SELECT * FROM \(identifier: T.tableName)"), place).values
                     #expect(values == stored ?? values, place)
                     stored = values
                     // It is found by what it holds.
@@ -240,16 +240,16 @@ import Testing
         }
     }
 
-    @Test(arguments: profiles.indices) func everyWayOfWritingIsReadByEveryOther(_ index: Int) throws {
+    @Test(arguments: profiles.indices) func valuesRoundTripThroughEveryWriterAndReader(_ index: Int) throws {
         try check(Ways.self, index)
         try check(PlacedWays.self, index)
     }
 
-    @Test func queuesPoolsAndObservationsRead() async throws {
+    @Test func queuePoolAndObservationReadProfileValues() async throws {
         let folder = try TemporaryFolder()
         var random = SeededGenerator()
         var configuration = DatabaseConfiguration()
-        configuration.values = .room
+        configuration.valueProfile = .room
         let queue = try DatabaseQueue(.file(folder.path("a.db")), configuration: configuration)
         let pool = try DatabasePool(.file(folder.path("b.db")), configuration: configuration)
         let row = Ways.random(&random), sql: SQL = "SELECT * FROM ways"

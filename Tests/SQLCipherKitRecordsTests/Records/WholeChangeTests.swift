@@ -62,7 +62,7 @@ import TestSupport
         Call(name: "upsert") { db in try db.upsert(Plain(id: 3, a: 9), SQLUpsert(on: \.id)) },
         Call(name: "update") { db in try db.update(Plain(id: 3, a: 9)) },
         Call(name: "update") { db in var record = Plain(id: 3, a: 9); try db.update(&record) },
-        Call(name: "update") { db in try db.update(Plain(id: 3, a: 9), from: Plain(id: 3, a: 3)) },
+        Call(name: "updateChanges") { db in try db.updateChanges(Plain(id: 3, a: 9), from: Plain(id: 3, a: 3)) },
         Call(name: "update") { db in try db.update(Plain(id: 3, a: 9), columns: \.a) },
         Call(name: "updateAll") { db in try db.updateAll(Plain.order { $0.id }) { _, set in set(\.a, to: 9) } },
         Call(name: "updateAll") { db in _ = try db.updateAll(Plain.all, returning: Plain.self) { _, set in set(\.a, to: 9) } },
@@ -91,7 +91,7 @@ import TestSupport
         Call(name: "update") { db in try db.update(Positional(id: 3, a: 9)) },
         Call(name: "upsert") { db in try db.upsert(Positional(id: 3, a: 9)) },
         Call(name: "delete") { db in try db.delete(Positional(id: 3, a: 3)) },
-        Call(name: "update from") { db in try db.update(Positional(id: 3, a: 9), from: Positional(id: 3, a: 3)) },
+        Call(name: "update from") { db in try db.updateChanges(Positional(id: 3, a: 9), from: Positional(id: 3, a: 3)) },
     ]
 
     struct Coded: SQLRecord {
@@ -136,7 +136,7 @@ import TestSupport
         try db.fetchAll(String.self, "SELECT id || ' ' || a || doc FROM t UNION ALL SELECT id || '-' || a || doc FROM other ORDER BY 1")
     }
 
-    @Test(arguments: calls + positional) func aCallThatThrowsHasChangedNothing(_ call: Call) throws {
+    @Test(arguments: calls + positional) func throwingChangeCallRollsBack(_ call: Call) throws {
         for isInTransaction in [false, true] {
             let db = try made()
             try addTriggers(db)
@@ -150,7 +150,7 @@ import TestSupport
     }
 
     /// A statement that was compiled before the trigger existed.
-    @Test func aTriggerThatIsMadeLaterCounts() throws {
+    @Test func cachedStatementRollsBackWhenNewTriggerFails() throws {
         let db = try made()
         try db.insert(Plain(id: 5, a: 5))
         try db.delete(Plain(id: 5, a: 5))
@@ -161,7 +161,7 @@ import TestSupport
         #expect(try content(db) == before)
     }
 
-    @Test func failStillKeepsTheRowsBeforeIt() throws {
+    @Test func conflictFailKeepsEarlierRows() throws {
         let db = try made()
         try db.insert(Plain(id: 8, a: 0))
         #expect(throws: DatabaseError.self) { try db.insertAll(from: Self.others(db), onConflict: .fail, in: db.main) }
@@ -169,8 +169,8 @@ import TestSupport
     }
 
     /// Each overload in the sources has a call here.
-    @Test func allCallsAreInTheList() throws {
-        let verbs = "insert|insertAll|inserted|update|updateAll|updateJSON|upsert|save|delete|deleteAll|findOrInsert"
+    @Test func everyChangeCallIsListed() throws {
+        let verbs = "insert|insertAll|inserted|update|updateAll|updateChanges|updateJSON|upsert|save|delete|deleteAll|findOrInsert"
         var found: [String: Int] = [:]
         for folder in ["SQLCipherKitRecords/Records", "SQLCipherKitCore/Values", "SQLCipherKitCore/JSON"] {
             let folder = Repository.file("Sources/\(folder)")

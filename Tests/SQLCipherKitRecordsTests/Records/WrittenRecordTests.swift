@@ -64,14 +64,14 @@ import TestSupport
 
     private func pages() throws -> [Page] { try db.fetchAll(Page.order { $0.id }) }
 
-    @Test func changedRowsComeBack() throws {
+    @Test func updateAllAndDeleteAllReturnChangedRows() throws {
         try db.insertAll((1...9).map { Page(id: $0, title: "p\($0)", stars: Int($0) % 4) })
         let changed = try db.updateAll(Page.filter { $0.stars > 1 }, returning: Page.self) { page, set in set(\.stars, to: page.stars * 10) }
         #expect(changed.sorted { $0.stars * 100 + Int($0.id!) < $1.stars * 100 + Int($1.id!) }.map(\.stars) == [20, 20, 30, 30])
         #expect(changed.allSatisfy { $0.shout == $0.title.uppercased() })
         let ids = try db.updateAll(Page.order { $0.id.descending }.limit(2), returning: { $0.id }) { _, set in set(\.title, to: "x") ; set(\.deleted, to: 1) }
         #expect(Set(ids) == [8, 9])
-        let pairs = try db.updateAll(Page.all.named("other").filter { $0.id == 1 }, returning: { ($0.id, $0.stars + 1) }) { _, set in set(\.stars, to: 7) }
+        let pairs = try db.updateAll(Page.all.aliased("other").filter { $0.id == 1 }, returning: { ($0.id, $0.stars + 1) }) { _, set in set(\.stars, to: 7) }
         #expect(pairs.map(\.0) == [1] && pairs.map(\.1) == [8])
 
         let before = try pages()
@@ -86,7 +86,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.deleteAll(Page.all.group { $0.id }, returning: Page.self) }
     }
 
-    @Test func whatAQueryFindsIsInserted() throws {
+    @Test func insertAllFromQueryCopiesRows() throws {
         try db.insertAll((1...9).map { Page(id: $0, title: "p\($0)", stars: Int($0) % 3) })
         let archive = try db.attach(.memory, as: "archive", key: .plaintext)
         try archive.create(Page.table)
@@ -103,7 +103,7 @@ import TestSupport
         #expect(try db.insertAll(from: Note.in(db.main), in: archive, returning: Note.self).map(\.title) == ["a"])
     }
 
-    @Test func whatCannotBeReadBackIsNotChanged() throws {
+    @Test func unreadableReturningValueUndoesChange() throws {
         try db.insert(Page(id: 1, title: "a", stars: 1))
         #expect(throws: DatabaseError.self) {
             try db.updateAll(Page.all, returning: { $0.title.typed(Int.self) }) { _, set in set(\.stars, to: 9) }
@@ -116,7 +116,7 @@ import TestSupport
         #expect(try pages().map(\.stars) == [1])
     }
 
-    @Test func anUpdatedRecordIsReadBack() throws {
+    @Test func updateReadsRecordBack() throws {
         var page = Page(title: "a", stars: 1)
         try db.insert(&page)
         page.title = "b"
@@ -132,7 +132,7 @@ import TestSupport
     }
 
     /// Random insertions over a few titles, with each kind of conflict, beside the same in Swift.
-    @Test(arguments: 0..<16 as Range<UInt64>) func upserts(seed: UInt64) throws {
+    @Test(arguments: 0..<16 as Range<UInt64>) func randomUpsertsMatchModel(seed: UInt64) throws {
         var random = SeededGenerator(state: seed)
         var model: [Page] = []
         let byTitle = SQLUpsert<Page>(on: \.title, where: "deleted IS NULL")
@@ -143,7 +143,7 @@ import TestSupport
             let kind = Int.random(in: 0...5, using: &random)
             let conflict = switch kind {
             case 0: byTitle.updating(\.stars)
-            case 1: byTitle.updating(\.stars).only { page, new in new.stars > page.stars }
+            case 1: byTitle.updating(\.stars).where { page, new in new.stars > page.stars }
             case 2: byTitle.setting { page, new, set in set(\.stars, to: page.stars + new.stars) }
             case 3: byTitle.ignoring
             case 4: byTitle.setting { _, new, set in set(\.deleted, to: new.stars.typed(Int?.self)) }.updating(\.stars)
@@ -173,7 +173,7 @@ import TestSupport
                 let quickTitle = SQLUpsert<QuickPage>(on: \.title, where: "deleted IS NULL")
                 let same = switch kind {
                 case 0: quickTitle.updating(\.stars)
-                case 1: quickTitle.updating(\.stars).only { page, new in new.stars > page.stars }
+                case 1: quickTitle.updating(\.stars).where { page, new in new.stars > page.stars }
                 case 2: quickTitle.setting { page, new, set in set(\.stars, to: page.stars + new.stars) }
                 case 3: quickTitle.ignoring
                 case 4: quickTitle.setting { _, new, set in set(\.deleted, to: new.stars.typed(Int?.self)) }.updating(\.stars)
@@ -202,7 +202,7 @@ import TestSupport
         }
     }
 
-    @Test func savingInsertsOrUpdates() throws {
+    @Test func saveInsertsOrUpdates() throws {
         var page = Page(title: "a", stars: 1)
         try db.save(&page)
         #expect(page.id == 1 && page.shout == "A")
@@ -247,7 +247,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: 0..<8 as Range<UInt64>) func recordsByManyKeys(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func fetchAllByIDsKeepsOrder(seed: UInt64) throws {
         var random = SeededGenerator(state: seed)
         try db.insertAll((1...50).map { Page(id: $0 * 3, title: "p\($0)", stars: 0) })
         let ids = (0..<60).map { _ in Int64.random(in: 1...160, using: &random) }

@@ -77,7 +77,7 @@ import Testing
         static let table = SQLTable(of: Backwards.self) { $0.crossed }
     }
 
-    @Test func aTypeThatCodesItselfHasTheAffinityOfWhatItWrites() throws {
+    @Test func customCodableColumnTakesAffinityOfItsValues() throws {
         let types = Probe.table.columns.map(\.type)
         #expect(types == [.integer, .real, .real, .any, .text, .integer, .any, .text, .text])
         #expect(Backwards.table.columns.map(\.type) == [.any])
@@ -93,7 +93,7 @@ import Testing
         #expect(try db.fetchAll(Probe.filter { $0.maybe == Celsius(4) }).count == 3)
     }
 
-    @Test func tablesOfAnotherAffinityAreReported() throws {
+    @Test func columnsOfOtherAffinityAreReportedAsDifferences() throws {
         let db = try Connection(.memory)
         try db.execute("""
             CREATE TABLE probe(id INTEGER PRIMARY KEY, celsius TEXT NOT NULL, maybe TEXT, stamp NOT NULL, tag TEXT NOT NULL,
@@ -135,9 +135,9 @@ import Testing
         ("strftime('%Y-%m-%dT%H:%M:%SZ')", .dataLiteCore, true), ("CURRENT_TIME", .standard, false), ("'soon'", .standard, false),
     ]
 
-    @Test(arguments: defaults) func aDefaultThatDoesNotCompareIsRefused(_ sql: SQL, _ profile: ValueProfile, _ isFine: Bool) throws {
+    @Test(arguments: defaults) func columnDefaultInAnotherFormIsRefused(_ sql: SQL, _ profile: ValueProfile, _ isFine: Bool) throws {
         var configuration = DatabaseConfiguration()
-        configuration.values = profile
+        configuration.valueProfile = profile
         let db = try Connection(.memory, configuration: configuration)
         try Event.$sql.withValue(sql) {
             for create in [{ try db.create(Event.table) }, { try db.create(Plain.table) }] {

@@ -103,7 +103,7 @@ import TestSupport
         #expect(!db.isInTransaction)
     }
 
-    @Test func theSameDefinitionChangesNothing() throws {
+    @Test func rebuildWithSameDefinitionChangesNothing() throws {
         for seed in 0..<(LongTests.areOn ? 1_000 : 40) as Range<UInt64> {
             var random = SeededGenerator(state: seed)
             let form = Form(&random)
@@ -131,7 +131,7 @@ import TestSupport
         }
     }
 
-    @Test func anotherDefinitionChangesTheTableAlone() throws {
+    @Test func rebuildWithNewDefinitionChangesOnlyItsTable() throws {
         for seed in 1000..<(LongTests.areOn ? 2_000 : 1_040) as Range<UInt64> {
             var random = SeededGenerator(state: seed)
             let form = Form(&random)
@@ -144,12 +144,12 @@ import TestSupport
             let others = try Self.contents(db).filter { !isOwn($0) }
             let id = form.suffix.contains("WITHOUT") ? "id" : "rowid"
             let list = SQL(raw: "SELECT \(id), typeof(a), hex(a), typeof(b), b, c FROM x ORDER BY 1")
-            let rows = try db.fetchAll(RowCopy.self, list).map(\.values)
+            let rows = try db.fetchAll(OwnedRow.self, list).map(\.values)
             let sql = form.sql(adding: ["z INTEGER NOT NULL DEFAULT 7", "y TEXT COLLATE NOCASE", "\"\(id)_2\" INTEGER"])
             try db.main.rebuildTable("x", sql: SQL(raw: sql), values: ["Y": "upper(x.a) || \("!")", "\(id)_2": "\(raw: id) * 2"])
             let difference = Set(try Self.contents(db).filter { !isOwn($0) }).symmetricDifference(others).sorted()
             #expect(difference.isEmpty, "seed \(seed)")
-            let isSame = try db.fetchAll(RowCopy.self, list).map(\.values) == rows
+            let isSame = try db.fetchAll(OwnedRow.self, list).map(\.values) == rows
             #expect(isSame, "seed \(seed)")
             let mistakes: SQL = """
                 SELECT count(*) FROM x WHERE z <> 7 OR y IS NOT upper(a) || '!' OR "\(raw: id)_2" IS NOT \(raw: id) * 2
@@ -161,7 +161,7 @@ import TestSupport
     }
 
     /// Whatever makes it throw, nothing has changed.
-    @Test func whatFailsChangesNothing() throws {
+    @Test func failedRebuildChangesNothing() throws {
         let definition = "CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, tag INTEGER REFERENCES tag)"
         let cases: [(String, [String: SQL], DatabaseError.Reason)] = [
             ("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT CHECK (title <> 'b'), tag)", [:], .engine),
@@ -173,10 +173,10 @@ import TestSupport
             (definition, ["id": "count(*)"], .migration),
             (definition, ["nothing": "1"], .invalidArgument),
             (definition, ["title": "nothing"], .engine),
-            ("CREATE TABLE other(id)", [:], .schemaText),
-            ("CREATE TABLE note(id, title, tag); DROP TABLE tag", [:], .schemaText),
-            ("CREATE TABLE note AS SELECT 1", [:], .schemaText),
-            ("DELETE FROM note", [:], .schemaText),
+            ("CREATE TABLE other(id)", [:], .malformedSchema),
+            ("CREATE TABLE note(id, title, tag); DROP TABLE tag", [:], .malformedSchema),
+            ("CREATE TABLE note AS SELECT 1", [:], .malformedSchema),
+            ("DELETE FROM note", [:], .malformedSchema),
             ("CREATE TABLE note(else)", [:], .engine),
         ]
         for (sql, values, reason) in cases {
@@ -202,7 +202,7 @@ import TestSupport
         }
     }
 
-    @Test func aViewThatNoLongerCompilesIsNamed() throws {
+    @Test func rebuildNamesViewThatNoLongerCompiles() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title, body)")
         try db.execute("CREATE VIEW bodies AS SELECT body FROM note")
@@ -216,7 +216,7 @@ import TestSupport
         #expect(try db.main.columns(of: "note").count == 2)
     }
 
-    @Test func foreignKeysAreNotSwitchedInsideOfATransaction() throws {
+    @Test func rebuildOfForeignKeyTableInTransactionIsRefused() throws {
         let db = try Connection(.memory)
         try db.execute(SQLScript("CREATE TABLE tag(id INTEGER PRIMARY KEY); CREATE TABLE note(tag REFERENCES tag)"))
         try db.execute("CREATE TABLE free(x)")
@@ -237,7 +237,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 1)
     }
 
-    @Test func inAnAttachedDatabaseAndByADescription() throws {
+    @Test func rebuildWorksInAttachedDatabase() throws {
         let db = try Connection(.memory)
         let other = try db.attach(.memory, as: "other", key: nil)
         for schema in ["main", "other"] {

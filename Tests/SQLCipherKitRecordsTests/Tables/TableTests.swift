@@ -40,8 +40,8 @@ import TestSupport
         }
     }
 
-    @Test func theSQL() throws {
-        let sql = try Everything.table.creation().map(\.text)
+    @Test func tableDescriptionBecomesSQL() throws {
+        let sql = try Everything.table.createStatements().map(\.text)
         #expect(sql == [
             """
             CREATE TABLE "every thing"("id" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, \
@@ -60,13 +60,13 @@ import TestSupport
         #expect(key.columns == ["parent"] && key.parentColumns == ["id"] && key.onDelete == .setNull && key.onUpdate == .cascade)
     }
 
-    @Test func untyped() throws {
+    @Test func untypedColumnsAreAnyInStrictTables() throws {
         let table = SQLTable("tag", options: [.strict, .withoutRowID]) {
             SQLColumn("name", .text).notNull().primaryKey()
             SQLColumn("any")
             SQLColumn("added", .text).default(sql: "CURRENT_TIMESTAMP")
         }
-        #expect(try table.creation(ifNotExists: true).map(\.text) == [
+        #expect(try table.createStatements(ifNotExists: true).map(\.text) == [
             """
             CREATE TABLE IF NOT EXISTS "tag"("name" TEXT PRIMARY KEY NOT NULL, "any" ANY, \
             "added" TEXT DEFAULT (CURRENT_TIMESTAMP)) WITHOUT ROWID, STRICT
@@ -76,7 +76,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO tag(name) VALUES (NULL)") }
     }
 
-    @Test func uniqueIndexesAreUnique() throws {
+    @Test func uniqueIndexRejectsDuplicates() throws {
         try db.execute("CREATE TABLE t(a, b)")
         try db.main.create(SQLIndex("t_a", on: ["a"], isUnique: true), on: "t")
         try db.execute("INSERT INTO t VALUES (1, 1)")
@@ -94,7 +94,7 @@ import TestSupport
 
     /// What becomes of a child's key 1 when the parent's row goes, and when its key becomes 2; nil for an error.
     @Test(arguments: SQLForeignKey.Action.allCases, [false, true])
-    func everyActionOfForeignKeys(action: SQLForeignKey.Action, isDeferred: Bool) throws {
+    func foreignKeyActionsAreEnforced(action: SQLForeignKey.Action, isDeferred: Bool) throws {
         try db.execute("CREATE TABLE parent(id INTEGER PRIMARY KEY)")
         try db.create(SQLTable("child") {
             SQLColumn("parent", .integer).default(9).references("parent", onDelete: action, onUpdate: action, isDeferred: isDeferred)
@@ -131,7 +131,7 @@ import TestSupport
         #expect(((try? mended.get()) != nil) == isDeferred)
     }
 
-    @Test func badDescriptionsAreErrors() throws {
+    @Test func invalidTableDescriptionThrows() throws {
         let bad: [SQLTable] = [
             SQLTable("empty"),
             SQLTable("twice") { SQLColumn("a"); SQLColumn("A") },
@@ -167,7 +167,7 @@ import TestSupport
         }
     }
 
-    @Test func inAnAttachedDatabase() throws {
+    @Test func recordCallsWorkInAttachedDatabase() throws {
         try db.attach(.file(folder.path("b.db")), as: "o\"ther", key: .passphrase("else"))
         let other = try db.schema("O\"THER")
         try other.create(Thing.table)
@@ -180,7 +180,7 @@ import TestSupport
         #expect(thing.id == 1)
         let before = thing
         thing.name = "y"
-        #expect(try db.update(thing, from: before, in: other) == ["name"])
+        #expect(try db.updateChanges(thing, from: before, in: other) == ["name"])
         try db.insert(Thing(id: 1, name: "in main"))
         // Each call is about one of the two tables of that name.
         #expect(try db.fetchAll(Thing.in(other).filter { $0.name == "y" }) == [thing])
@@ -218,7 +218,7 @@ import TestSupport
     }
 
     /// Without a description the keys are read from the database, and another database may have others.
-    @Test func keysAreThoseOfTheDatabase() throws {
+    @Test func undescribedKeysAreReadPerDatabase() throws {
         struct Plain: SQLRecord, Equatable {
             var a: Int
             var b: Int

@@ -3,7 +3,7 @@ import SQLCipherKitSearch
 import Testing
 import TestSupport
 
-/// `isIntact()` beside FTS5's own check, over tables of every kind, whole and damaged in every way.
+/// `passesIntegrityCheck()` beside FTS5's own check, over tables of every kind, whole and damaged in every way.
 @Suite struct FullTextCheckTests {
     struct Kind: CustomTestStringConvertible, Sendable {
         let detail: String, isExternal: Bool, others: String
@@ -81,21 +81,21 @@ import TestSupport
         return all.map { SQL(raw: $0) }
     }
 
-    @Test(arguments: kinds) func theCheckIsThatOfFTS5(_ kind: Kind) throws {
+    @Test(arguments: kinds) func isIntactAgreesWithFTS5IntegrityCheck(_ kind: Kind) throws {
         let db = try Self.made(kind)
-        #expect(try db.fullText("fts").isIntact() && Self.isIntactToFTS5(db))
+        #expect(try db.fullText("fts").passesIntegrityCheck() && Self.isIntactToFTS5(db))
         var damaged = 0
         for damage in Self.damages(kind) {
             try db.execute("SAVEPOINT whole")
             try db.execute(damage)
-            let (own, theirs) = (try db.fullText("fts").isIntact(), try Self.isIntactToFTS5(db))
+            let (own, theirs) = (try db.fullText("fts").passesIntegrityCheck(), try Self.isIntactToFTS5(db))
             #expect(own == theirs, "\(damage)")
             if !own { damaged += 1 }
             try db.execute("ROLLBACK TO whole")
             try db.execute("RELEASE whole")
         }
-        #expect(try damaged > 12 && db.fullText("fts").isIntact(), "\(damaged)")
+        #expect(try damaged > 12 && db.fullText("fts").passesIntegrityCheck(), "\(damaged)")
         try db.execute("INSERT INTO fts(fts) VALUES ('optimize')")
-        #expect(try db.fullText("fts").isIntact())
+        #expect(try db.fullText("fts").passesIntegrityCheck())
     }
 }

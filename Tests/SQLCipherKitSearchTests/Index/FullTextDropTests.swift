@@ -18,7 +18,7 @@ import Testing
         return db
     }
 
-    @Test(arguments: keys, ways) func howeverAnIndexIsDroppedTheTableWorks(_ key: String, _ way: String) throws {
+    @Test(arguments: keys, ways) func droppingIndexInAnyWayLeavesTableWritable(_ key: String, _ way: String) throws {
         let db = try made(key)
         func drop() throws {
             switch way {
@@ -33,18 +33,18 @@ import Testing
             throw DatabaseError(message: "undone")
         }
         try db.execute("INSERT INTO doc VALUES ('3', 'c', 'three')")
-        #expect(try db.fullText("doc_fts").isIntact() && db.fullText("doc_fts").search("three").hits.count == 1)
+        #expect(try db.fullText("doc_fts").passesIntegrityCheck() && db.fullText("doc_fts").search("three").hits.count == 1)
         try drop()
         #expect(try db.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE name LIKE 'doc\\_fts%' ESCAPE '\\'") == [])
         try db.execute("INSERT INTO doc VALUES ('4', 'd', 'four')")
         try db.execute("UPDATE doc SET body = 'five' WHERE k = 'a'")
         try db.execute("DELETE FROM doc WHERE k = 'b'")
         try db.create(FTS5Table("doc_fts", columns: ["body"], content: .external(table: "doc")))
-        #expect(try db.fullText("doc_fts").search("five").total.count == 1 && db.fullText("doc_fts").isIntact())
+        #expect(try db.fullText("doc_fts").search("five").total.count == 1 && db.fullText("doc_fts").passesIntegrityCheck())
     }
 
     /// Triggers with such names that belong to another index stay.
-    @Test func whatOthersMadeStays() throws {
+    @Test func droppingIndexKeepsUnrelatedTriggersAndTables() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, body TEXT)")
         try db.create(FTS5Table("doc_fts", columns: ["body"]))
@@ -55,19 +55,19 @@ import Testing
     }
 
     /// Rows that came while the triggers, some or all of them, were missing.
-    @Test(arguments: keys, [0, 1, 3, 6]) func rowsThatTheIndexLacksAreSeenAndAddedByARebuild(_ key: String, _ missing: Int) throws {
+    @Test(arguments: keys, [0, 1, 3, 6]) func rebuildAddsRowsMissingFromIndex(_ key: String, _ missing: Int) throws {
         let table = "a \"doc\" AS t"
         let db = try made(key, table)
         let index = try db.fullText("doc_fts")
-        #expect(try index.isIntact())
+        #expect(try index.passesIntegrityCheck())
         let triggers: [(String, String)] = try db.fetchAll("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY name")
         for trigger in triggers { try db.main.dropTrigger(trigger.0) }
         try db.execute("INSERT INTO \(identifier: table) VALUES ('3', 'c', 'three')")
         for trigger in triggers.dropFirst(missing) { try db.execute(SQL(raw: trigger.1)) }
-        #expect(try !index.isIntact())
+        #expect(try !index.passesIntegrityCheck())
         try index.rebuild()
-        #expect(try index.isIntact() && index.search("three").total.count == 1)
+        #expect(try index.passesIntegrityCheck() && index.search("three").total.count == 1)
         try db.execute("DELETE FROM \(identifier: table) WHERE k = 'a'")
-        #expect(try index.isIntact() == (missing == 0))
+        #expect(try index.passesIntegrityCheck() == (missing == 0))
     }
 }

@@ -12,17 +12,17 @@ import Testing
         ("columns", { _ = try $0.columns() }), ("search", { _ = try $0.search("one") }), ("a query", { _ = try $0.hits("one") }),
         ("search by SQL", { _ = try $0.hits(FullTextSearch(exactly: "one", filter: "a = 1", order: .sql("a"))) }),
         ("count", { _ = try $0.count("one") }),
-        ("records", { _ = try $0.records(RowCopy.self, FullTextSearch(exactly: "one")) }),
+        ("records", { _ = try $0.records(OwnedRow.self, FullTextSearch(exactly: "one")) }),
         ("facets", { _ = try $0.facets(FullTextSearch(exactly: "one"), by: .values("a")) }), ("terms", { _ = try $0.terms() }),
         ("instances", { _ = try $0.instances(of: "one") }), ("suggestions", { _ = try $0.suggestions(for: "on") }),
         ("corrections", { _ = try $0.corrections(of: "onne") }), ("correctedText", { _ = try $0.correctedText("onne") }),
         ("tokens", { _ = try $0.tokens(of: "one") }),
         ("settings", { _ = try $0.settings }), ("configure", { try $0.configure(.other("automerge", 4)) }),
-        ("rebuild", { try $0.rebuild() }), ("optimize", { try $0.optimize() }), ("merge", { try $0.merge() }), ("isIntact", { _ = try $0.isIntact() }),
+        ("rebuild", { try $0.rebuild() }), ("optimize", { try $0.optimize() }), ("merge", { try $0.merge() }), ("isIntact", { _ = try $0.passesIntegrityCheck() }),
         ("size", { _ = try $0.size() }), ("drop", { try $0.drop() }),
     ]
 
-    @Test func aTableThatIsGoneIsAnErrorOfEachCall() throws {
+    @Test func callsOnDroppedFullTextTableThrow() throws {
         try db.attach(.memory, as: "other", key: .plaintext)
         let other = try db.schema("other")
         try db.execute("CREATE TABLE other.t(id INTEGER PRIMARY KEY, a TEXT)")
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// Without positions, a text of several tokens becomes a search for all of them. A text of one token stays as it is.
-    @Test(arguments: [FTS5Table.Detail.column, .none]) func anIndexWithoutPositions(detail: FTS5Table.Detail) throws {
+    @Test(arguments: [FTS5Table.Detail.column, .none]) func indexWithoutPositionsSearchesPhraseAsAllWords(detail: FTS5Table.Detail) throws {
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: .unicode61(tokenCharacters: "-"), detail: detail))
         try db.execute("INSERT INTO f(rowid, a) VALUES (1, 'a multi-agent system'), (2, 'one agent, multi')")
         let f = try db.fullText("f")
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// Names that would be the same when joined.
-    @Test func eachIndexHasAVocabularyOfItsOwn() throws {
+    @Test func vocabulariesOfSimilarIndexNamesStayApart() throws {
         for schema in ["x", "x_y"] { try db.attach(.memory, as: schema, key: .plaintext) }
         let first = try db.schema("x"), second = try db.schema("x_y")
         try first.create(FTS5Table("y_f", columns: ["a"]))

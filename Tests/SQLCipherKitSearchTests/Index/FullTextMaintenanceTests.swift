@@ -25,7 +25,7 @@ import TestSupport
         try db.fetchOne(Int.self, "SELECT count(DISTINCT id >> 37) FROM fts_data WHERE id > 10") ?? 0
     }
 
-    @Test func mergingAndOptimizing() throws {
+    @Test func mergeAndOptimizeLeaveOneSegment() throws {
         try db.fullText("fts").configure(.other("automerge", 0))
         try fill(200)
         let before = try segments()
@@ -37,7 +37,7 @@ import TestSupport
         #expect(try segments() > 1)
         try db.fullText("fts").optimize()
         #expect(try segments() == 1)
-        #expect(try db.fullText("fts").isIntact())
+        #expect(try db.fullText("fts").passesIntegrityCheck())
         #expect(throws: DatabaseError.self) { try db.fullText("fts").merge(pages: 0) }
     }
 
@@ -66,7 +66,7 @@ import TestSupport
         }
         // FTS5 itself changes some 9,900 rows in the first write. The last rows about a segment's pages are deleted together.
         #expect(most < 6_000 && total > 8_000, "\(most) of \(total)")
-        #expect(try segments() ?? 0 < 32 && index.isIntact())
+        #expect(try segments() ?? 0 < 32 && index.passesIntegrityCheck())
         #expect(try index.count("some") == 80 && index.count("w7") > 0)
     }
 
@@ -88,29 +88,29 @@ import TestSupport
             }
         }
         #expect(way == "merge" ? most < 100 : (900...1_000).contains(most), "\(most)")
-        #expect(try index.isIntact() && index.count("mno") == 2_200)
+        #expect(try index.passesIntegrityCheck() && index.count("mno") == 2_200)
         try index.optimize()
         #expect(try db.fetchOne(Int.self, "SELECT count(DISTINCT id >> 37) FROM fts_data WHERE id > 10") == 1)
     }
 
-    @Test func damageIsSeenAndRebuilt() throws {
+    @Test func isIntactSeesStaleIndexAndRebuildRepairsIt() throws {
         try fill(20)
         // A write that fires no triggers.
         try db.execute("DROP TRIGGER fts_before_update")
         try db.execute("DROP TRIGGER fts_after_update")
         try db.execute("UPDATE doc SET body = 'changed' WHERE id = 3")
-        #expect(try !db.fullText("fts").isIntact())
-        #expect(try db.fullText("fts").isIntact(comparingContent: false))
+        #expect(try !db.fullText("fts").passesIntegrityCheck())
+        #expect(try db.fullText("fts").passesIntegrityCheck(comparingContent: false))
         try db.fullText("fts").rebuild()
-        #expect(try db.fullText("fts").isIntact())
+        #expect(try db.fullText("fts").passesIntegrityCheck())
         #expect(try db.fullText("fts").count("changed") == 1)
-        #expect(throws: DatabaseError.self) { try db.fullText("nothing").isIntact() }
+        #expect(throws: DatabaseError.self) { try db.fullText("nothing").passesIntegrityCheck() }
         try db.fullText("fts").deleteAll()
         #expect(try db.fullText("fts").count("common") == 0)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM doc") == 20)
     }
 
-    @Test func aRebuildFindsTheKeysOfRowsWrittenWithoutTriggers() throws {
+    @Test func rebuildIndexesRowsWrittenWithoutTriggers() throws {
         try db.execute("CREATE TABLE keyed(k TEXT, p INTEGER, body TEXT, PRIMARY KEY(k, p)) WITHOUT ROWID")
         try db.create(FTS5Table("kfts", columns: ["body"], content: .external(table: "keyed")))
         try db.execute("INSERT INTO keyed VALUES ('a', 1, 'one'), ('b', 1, 'two')")
@@ -122,12 +122,12 @@ import TestSupport
         try db.execute("DELETE FROM keyed WHERE k = 'a'")
         for trigger in triggers { try db.execute(SQL(raw: trigger)) }
         try db.fullText("kfts").rebuild()
-        #expect(try db.fullText("kfts").isIntact())
+        #expect(try db.fullText("kfts").passesIntegrityCheck())
         #expect(try db.fullText("kfts").count("three") == 1 && db.fullText("kfts").count("one") == 0)
     }
 
     /// A connection that cannot write checks an index too, with what an open transaction has written.
-    @Test func aReadChecks() throws {
+    @Test func readOnlyConnectionChecksIndex() throws {
         let folder = try TemporaryFolder(), path = folder.path("a.db")
         let writer = try Connection(.file(path))
         try writer.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, x)")
@@ -136,19 +136,19 @@ import TestSupport
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         let reader = try Connection(.file(path), configuration: reading)
-        #expect(try reader.fullText("note_fts").isIntact())
+        #expect(try reader.fullText("note_fts").passesIntegrityCheck())
         try writer.transaction { db in
             try db.execute("INSERT INTO note(x) VALUES ('three')")
-            #expect(try db.fullText("note_fts").isIntact())
+            #expect(try db.fullText("note_fts").passesIntegrityCheck())
         }
-        #expect(try reader.fullText("note_fts").isIntact())
+        #expect(try reader.fullText("note_fts").passesIntegrityCheck())
         try writer.execute("DELETE FROM note_fts_idx")
         try writer.execute("DELETE FROM note_fts_data WHERE id > 10")
-        #expect(try !reader.fullText("note_fts").isIntact(comparingContent: false))
-        #expect(try !writer.fullText("note_fts").isIntact())
+        #expect(try !reader.fullText("note_fts").passesIntegrityCheck(comparingContent: false))
+        #expect(try !writer.fullText("note_fts").passesIntegrityCheck())
     }
 
-    @Test func settings() throws {
+    @Test func indexSettingsAreAppliedAndValidated() throws {
         for setting: FullTextIndex.Setting in [
             .other("automerge", 8), .other("crisismerge", 12), .other("usermerge", 3), .pageSize(1000), .other("hashsize", 100_000), .other("deletemerge", 20), .secureDelete(true),
             .rank("bm25(3.0)"),
@@ -165,10 +165,10 @@ import TestSupport
         }
         try fill(50)
         try db.execute("DELETE FROM doc WHERE id % 2 = 0")
-        #expect(try db.fullText("fts").isIntact())
+        #expect(try db.fullText("fts").passesIntegrityCheck())
     }
 
-    @Test func sizes() throws {
+    @Test func indexSizeCountsIndexAndContent() throws {
         let empty = try db.fullText("fts").size()
         try fill(2000)
         let full = try db.fullText("fts").size()
@@ -188,7 +188,7 @@ import TestSupport
         try db.execute("INSERT INTO item(body, owner) VALUES ('one', 1), ('two', 2), ('three', 2)")
         try db.execute("UPDATE owner SET id = 5 WHERE id = 1")
         try db.execute("DELETE FROM owner WHERE id = 2")
-        #expect(try db.fullText("items").isIntact())
+        #expect(try db.fullText("items").passesIntegrityCheck())
         #expect(try db.fullText("items").count(.any("one", "two", "three")) == 1)
     }
 
@@ -210,6 +210,6 @@ import TestSupport
             }
         }
         #expect(try db.fullText("fts").count("common") == 20 && db.fullText("fts").count("other") == 0)
-        #expect(try db.fullText("fts").isIntact())
+        #expect(try db.fullText("fts").passesIntegrityCheck())
     }
 }

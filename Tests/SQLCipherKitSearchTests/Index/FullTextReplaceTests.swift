@@ -65,7 +65,7 @@ import TestSupport
     /// Compares the index's words and positions with those of an index built from the same table now.
     static func expectSame(_ db: Connection, _ context: String) throws {
         let index = try db.fullText("doc_fts")
-        try #require(try index.isIntact(), "\(context)")
+        try #require(try index.passesIntegrityCheck(), "\(context)")
         for word in words {
             let expected = try db.fetchOne(
                 Int.self, "SELECT count(*) FROM doc WHERE a LIKE \(word) OR b LIKE \(word) OR d LIKE \(word)")
@@ -74,7 +74,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [false, true]) func anyStatementOnAnyTable(recursive: Bool) throws {
+    @Test(arguments: [false, true]) func randomStatementsKeepIndexSynchronized(recursive: Bool) throws {
         let rounds = LongTests.areOn ? 600 : 20
         var succeeded = 0
         for round in 0..<rounds {
@@ -109,7 +109,7 @@ import TestSupport
     }
 
     /// A regression: a partial unique index, and a REPLACE that deletes two rows at once.
-    @Test func aPartialIndex() throws {
+    @Test func replaceThroughPartialUniqueIndexUpdatesFullText() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, email TEXT, phone TEXT, deleted INTEGER, body TEXT)")
         try db.execute("CREATE UNIQUE INDEX live ON doc(email) WHERE deleted = 0")
@@ -119,16 +119,16 @@ import TestSupport
         try db.execute("INSERT OR REPLACE INTO doc VALUES (4, 'e', 'c', 0, 'four')")
         #expect(try db.fetchAll(Int.self, "SELECT id FROM doc") == [1, 4])
         let index = try db.fullText("doc_fts")
-        #expect(try index.isIntact() && index.count("three") == 0 && index.count("two") == 0 && index.count("four") == 1)
+        #expect(try index.passesIntegrityCheck() && index.count("three") == 0 && index.count("two") == 0 && index.count("four") == 1)
         // An update of a column that is not in the full-text index.
         try db.execute("INSERT INTO doc VALUES (5, 'e', 'D', 1, 'five')")
         try db.execute("UPDATE OR REPLACE doc SET deleted = 0 WHERE id = 5")
         #expect(try db.fetchAll(Int.self, "SELECT id FROM doc") == [1, 5])
-        #expect(try index.isIntact() && index.count("four") == 0)
+        #expect(try index.passesIntegrityCheck() && index.count("four") == 0)
     }
 
     /// The application's own triggers fire as in SQLite.
-    @Test func otherTriggersAreLeftAlone() throws {
+    @Test func applicationTriggersFireAsInSQLite() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, slug TEXT UNIQUE, body TEXT)")
         try db.execute("CREATE TABLE log(id)")
@@ -140,10 +140,10 @@ import TestSupport
         try db.execute("PRAGMA recursive_triggers = ON")
         try db.execute("INSERT OR REPLACE INTO doc VALUES (3, 'a', 'three')")
         #expect(try db.fetchAll(Int.self, "SELECT id FROM log") == [2])
-        #expect(try db.fullText("doc_fts").isIntact())
+        #expect(try db.fullText("doc_fts").passesIntegrityCheck())
     }
 
-    @Test func renaming() throws {
+    @Test func renamedTableAndColumnsStaySearchable() throws {
         for key in ["id INTEGER PRIMARY KEY", "id TEXT PRIMARY KEY"] {
             let db = try Connection(.memory)
             try db.execute("CREATE TABLE doc(\(raw: key), title TEXT, body TEXT UNIQUE)")
@@ -154,14 +154,14 @@ import TestSupport
             try db.execute("ALTER TABLE doc RENAME TO paper")
             try db.execute("INSERT OR REPLACE INTO paper VALUES (2, 'two', 'first text'), (3, 'three', 'third text')")
             let index = try db.fullText("doc_fts")
-            #expect(try index.isIntact())
+            #expect(try index.passesIntegrityCheck())
             var search = FullTextSearch(exactly: "text", filter: "content <> ''", order: .sql("number DESC"))
-            search.highlights = ["body"]
+            search.highlightedColumns = ["body"]
             search.snippet = .column("body")
             let marked = try index.hits(search).map { $0.highlights["body"]?.description }
             #expect(marked == ["third [text]", "first [text]"])
             try index.rebuild()
-            #expect(try index.isIntact() && index.count("two") == 1 && index.count("one") == 0)
+            #expect(try index.passesIntegrityCheck() && index.count("two") == 1 && index.count("one") == 0)
             try index.drop()
             #expect(try db.fetchAll(String.self, "SELECT name FROM sqlite_schema WHERE name LIKE 'doc\\_fts%' ESCAPE '\\'") == [])
         }

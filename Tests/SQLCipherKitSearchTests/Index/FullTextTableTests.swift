@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [FTS5Table.Detail.full, .column, .none], [true, false])
-    func detailAndColumnSizes(detail: FTS5Table.Detail, sizes: Bool) throws {
+    func detailAndColumnSizeOptionsKeepSearchWorking(detail: FTS5Table.Detail, sizes: Bool) throws {
         try db.create(FTS5Table("f", columns: ["a", .unindexed("b")], detail: detail, storesColumnSizes: sizes))
         try db.execute("INSERT INTO f(rowid, a, b) VALUES (7, 'one two three', 'four'), (8, 'three two one', 'one')")
         #expect(try found("f", "one") == [7, 8])
@@ -23,12 +23,12 @@ import Testing
         #expect(try found("f", .phrase("one two")) == (detail == .full ? [7] : [7, 8]))
         #expect(try found("f", .all("one-two", .prefix("thr"))) == (detail == .full ? [7] : [7, 8]))
         #expect(try db.fullText("f").count(.near(["one", "three"], within: 1)) == 2)
-        #expect(try db.fullText("f").isIntact())
+        #expect(try db.fullText("f").passesIntegrityCheck())
         let hasSizes = try db.fetchOne(Int.self, "SELECT 1 FROM sqlite_schema WHERE name = 'f_docsize'") != nil
         #expect(hasSizes == sizes)
     }
 
-    @Test(arguments: [true, false]) func synchronisedWithoutColumnSizes(recursive: Bool) throws {
+    @Test(arguments: [true, false]) func synchronizedIndexWithoutColumnSizesStaysIntact(recursive: Bool) throws {
         try db.execute("PRAGMA recursive_triggers = \(raw: recursive ? "ON" : "OFF")")
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT UNIQUE)")
         try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "t"), detail: .none, storesColumnSizes: false))
@@ -37,10 +37,10 @@ import Testing
             try db.execute("UPDATE OR REPLACE t SET a = \("w\(index % 29)") WHERE id = \(index % 13)")
             try db.execute("DELETE FROM t WHERE id = \(index % 7)")
         }
-        #expect(try db.fullText("f").isIntact())
+        #expect(try db.fullText("f").passesIntegrityCheck())
     }
 
-    @Test func contentless() throws {
+    @Test func contentlessTableDeletesAndKeepsUnindexedColumns() throws {
         try db.create(FTS5Table("f", columns: ["a", .unindexed("b")], content: .contentless(deletes: true, keepsUnindexed: true)))
         try db.execute("INSERT INTO f(rowid, a, b) VALUES (1, 'one', 'x'), (2, 'two', 'y')")
         try db.execute("DELETE FROM f WHERE rowid = 1")
@@ -49,11 +49,11 @@ import Testing
         let hits = try f.hits(
             FullTextSearch(exactly: "two").with {
                 $0.snippet = .column("a")
-                $0.columns = ["a", "b"]
+                $0.retrievedColumns = ["a", "b"]
             })
-        #expect(hits[0].columns.values == [.null, .text("y")])
+        #expect(hits[0].columnValues.values == [.null, .text("y")])
         #expect(hits[0].snippet == nil)
-        #expect(throws: DatabaseError.self) { try f.records(RowCopy.self, of: hits) }
+        #expect(throws: DatabaseError.self) { try f.records(OwnedRow.self, of: hits) }
         try db.create(FTS5Table("g", columns: ["a"], content: .contentless(deletes: false)))
         try db.execute("INSERT INTO g(rowid, a) VALUES (1, 'one')")
         #expect(throws: DatabaseError.self) { try db.execute("DELETE FROM g WHERE rowid = 1") }
@@ -61,7 +61,7 @@ import Testing
         #expect(try found("g", "one") == [])
     }
 
-    @Test func tokenizers() throws {
+    @Test func builtInTokenizersFindTheirTokens() throws {
         let cases: [(FTS5Tokenizer, String, String, Bool)] = [
             (.unicode61(), "Café", "cafe", true), (.unicode61(diacritics: .keep), "Café", "cafe", false),
             (.unicode61(tokenCharacters: "-'= _"), "x-'= _y", "x", false), (.unicode61(separators: "x"), "oxo", "o", true),
@@ -79,7 +79,7 @@ import Testing
         #expect(try !db.main.fullTextIndexes().contains { $0.name == "x" })
     }
 
-    @Test func expressionsOverTheContent() throws {
+    @Test func indexedExpressionsFollowContentChanges() throws {
         try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, meta TEXT, upper TEXT AS (upper(meta->>'$.title')) STORED)")
         try db.execute("INSERT INTO doc(meta) VALUES ('{\"title\":\"first\",\"address\":{\"city\":\"Ulm\"}}')")
         try db.create(
@@ -90,23 +90,23 @@ import Testing
         try db.execute("UPDATE doc SET meta = json_set(meta, '$.address.city', 'Köln') WHERE id = 1")
         #expect(try found("f", .column("city", "koln")) == [1])
         #expect(try found("f", "ulm") == [] && found("f", .column("upper", "second")) == [2])
-        #expect(try db.fullText("f").isIntact())
-        let hit = try db.fullText("f").hits(FullTextSearch(exactly: "bonn").with { $0.columns = ["title"] }).first
-        #expect(hit?.columns.values == [.text("second")])
+        #expect(try db.fullText("f").passesIntegrityCheck())
+        let hit = try db.fullText("f").hits(FullTextSearch(exactly: "bonn").with { $0.retrievedColumns = ["title"] }).first
+        #expect(hit?.columnValues.values == [.text("second")])
     }
 
-    @Test func progressAndPopulation() throws {
+    @Test func populationReportsProgressAndRollsBackOnThrow() throws {
         try db.execute("CREATE TABLE t(k TEXT PRIMARY KEY, a TEXT)")
         try db.execute(
             """
             WITH RECURSIVE s(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM s LIMIT 2500)
             INSERT INTO t SELECT 'k' || value, 'word' || (value % 10) FROM s
             """)
-        var seen: [RewriteProgress] = []
+        var seen: [DatabaseProgress] = []
         try db.create(FTS5Table("f", columns: ["a"], content: .external(table: "t"))) { seen.append($0) }
-        #expect(seen.map(\.done) == [1000, 2000, 2500] && seen.allSatisfy { $0.total == 2500 })
+        #expect(seen.map(\.completed) == [1000, 2000, 2500] && seen.allSatisfy { $0.total == 2500 })
         #expect(try db.fullText("f").count("word3") == 250)
-        #expect(try db.fullText("f").isIntact())
+        #expect(try db.fullText("f").passesIntegrityCheck())
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try db.create(FTS5Table("g", columns: ["a"], content: .external(table: "t"))) { _ in throw Stop() }
@@ -115,7 +115,7 @@ import Testing
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'g\\_%' ESCAPE '\\'") == 0)
     }
 
-    @Test func attachedDatabasesAndOddNames() throws {
+    @Test func attachedFullTextTableAcceptsQuotedNames() throws {
         try db.attach(.memory, as: "o'ther \"one\"", key: .plaintext)
         let schema = try db.schema("o'ther \"one\"")
         let columns: SQL = "\(identifier: "the id") INTEGER PRIMARY KEY, \(identifier: "it's, a=\"b\"") TEXT"
@@ -129,13 +129,13 @@ import Testing
         #expect(try found(index, "world") == [5])
         #expect(throws: DatabaseError.self) { try db.fullText("f'u\"ll") }
         let search = FullTextSearch(exactly: "world", filter: "\(identifier: "the id") > 4")
-        let hits = try index.hits(search.with { $0.highlights = ["it's, a=\"b\""] })
+        let hits = try index.hits(search.with { $0.highlightedColumns = ["it's, a=\"b\""] })
         #expect(hits.first?.highlights["it's, a=\"b\""]?.description == "hello [world]")
         try index.drop()
         #expect(try schema.fullTextIndexes().isEmpty)
     }
 
-    @Test func localesAndTokenDataAndASecondCreation() throws {
+    @Test func localesAndTokenDataOptionsTakeEffect() throws {
         try db.create(FTS5Table("f", columns: ["a"], acceptsLocales: true, hasTokenData: true))
         try db.create(FTS5Table("f", columns: ["a"]), ifNotExists: true)
         #expect(throws: DatabaseError.self) { try db.create(FTS5Table("f", columns: ["a"])) }
@@ -146,7 +146,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO g VALUES (fts5_locale('de', 'x'))") }
     }
 
-    @Test func badDescriptionsAreRefusedAndLeaveNothing() throws {
+    @Test func invalidFTS5DescriptionLeavesNoTables() throws {
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
         try db.execute("CREATE TABLE keyless(a TEXT)")
         let bad: [FTS5Table] = [
@@ -168,7 +168,7 @@ import Testing
         #expect(try db.fetchAll(String.self, "SELECT name FROM sqlite_schema ORDER BY 1") == ["keyless", "t"])
     }
 
-    @Test func unsynchronisedContentMayBeAView() throws {
+    @Test func unsynchronizedContentCanBeAView() throws {
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
         try db.execute("CREATE VIEW v AS SELECT id, a || ' viewed' AS a FROM t")
         try db.execute("INSERT INTO t VALUES (3, 'one')")

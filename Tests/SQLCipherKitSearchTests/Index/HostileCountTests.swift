@@ -10,7 +10,7 @@ import TestSupport
         ("ffffffffffffffffff", false), ("c08080808080808000", false), ("a08080808080808000", false), ("c0808080808001", false),
         ("c0808080808000", true),
     ])
-    func anImpossibleNumberOfRowsIsDamage(number: String, isPossible: Bool) throws {
+    func impossibleRowCountIsReportedAsCorrupt(number: String, isPossible: Bool) throws {
         let folder = try TemporaryFolder()
         do {
             let db = try Connection(.file(folder.path("a.db")))
@@ -36,6 +36,6 @@ import TestSupport
                 #expect(error.map { .corrupt ~= $0.code } == true)
             }
         }
-        #expect(try !index.isIntact())
+        #expect(try !index.passesIntegrityCheck())
     }
 }

@@ -50,7 +50,7 @@ import TestSupport
             try db.execute("DELETE FROM doc WHERE id = \(id)")
         }
         if Bool.random(using: &random) { try index.optimize() }
-        #expect(try index.isIntact(), "\(kind)")
+        #expect(try index.passesIntegrityCheck(), "\(kind)")
         try db.execute("CREATE VIRTUAL TABLE whole USING fts5(a, b)")
         try db.execute("INSERT INTO whole(rowid, a, b) SELECT id, a, b FROM doc")
     }
@@ -157,9 +157,9 @@ import TestSupport
             for text in Self.typed {
                 var search = FullTextSearch(text, limit: 3)
                 if call(comment, { _ = try index.search(search) }) { isDamaged = true }
-                search.highlights = ["a"]
+                search.highlightedColumns = ["a"]
                 search.facets = ["b": .values("b")]
-                search.fewerWordsBelow = 50
+                search.dropTokensThreshold = 50
                 call(comment) { _ = try index.search(search) }
                 call(comment) { _ = try db.search(text, in: several) }
                 call(comment) { _ = try index.search(FTS5Query.phrase(text, prefix: true)) }
@@ -177,14 +177,14 @@ import TestSupport
 
     private func isIntact(_ db: Connection, _ comment: String) -> Bool {
         var isIntact = false
-        call(comment) { isIntact = try db.fullText("t").isIntact(comparingContent: false) }
-        call(comment) { _ = try db.fullText("t").isIntact() }
+        call(comment) { isIntact = try db.fullText("t").passesIntegrityCheck(comparingContent: false) }
+        call(comment) { _ = try db.fullText("t").passesIntegrityCheck() }
         return isIntact
     }
 
     /// The distance to a page's last term leads past the highest number, to memory before the page.
     @Test(arguments: ["full", "column", "none"], [false, true])
-    func distancesBeyondAPageAreDamage(detail: String, isSecure: Bool) throws {
+    func termOffsetBeyondPageIsReportedAsCorrupt(detail: String, isSecure: Bool) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("hostile.db")
         try makeFile(Kind(detail: detail, isSecure: isSecure), path, 1)
@@ -203,7 +203,7 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "PRAGMA quick_check") != ["ok"])
     }
 
-    @Test(.timeLimit(.minutes(60))) func eachCallOnAHostileIndexReturnsOrThrows() throws {
+    @Test(.timeLimit(.minutes(60))) func callsOnHostileIndexReturnOrThrow() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("hostile.db"), whole = folder.path("whole.db")
         var made: UInt64?

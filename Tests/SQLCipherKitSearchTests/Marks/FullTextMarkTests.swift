@@ -10,13 +10,13 @@ import Testing
         let hit = try db.fullText("f").hits(
             FullTextSearch(query + " ").with {
                 $0.snippet = .best(words: 4)
-                $0.highlights = ["A"]
+                $0.highlightedColumns = ["A"]
             }
         ).first
         return try #require(hit?.highlights["A"])
     }
 
-    @Test func rangesAreThoseOfTheOriginalString() throws {
+    @Test func highlightRangesMatchOriginalString() throws {
         let texts: [(String, String, [String])] = [
             ("👩‍👩‍👧 word 👨‍👩‍👦‍👦 other", "word other", ["word", "other"]),
             ("cafe\u{301} and café", "cafe", ["cafe\u{301}", "café"]),
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func partsAndMarks() throws {
+    @Test func highlightedTextSplitsIntoMarkedParts() throws {
         let marked = try highlight("a <b> & c", "b")
         let html = marked.marked(from: "<em>", to: "</em>") { String($0.replacing("&", with: "&amp;").replacing("<", with: "&lt;")) }
         #expect(html == "a &lt;<em>b</em>> &amp; c")
@@ -46,7 +46,7 @@ import Testing
         #expect(HighlightedText(text, ranges: [d..<d, b..<d, text.startIndex..<b, d..<f, b..<f]).description == "[a][bcde]f")
     }
 
-    @Test func snippetsAreShort() throws {
+    @Test func snippetIsLimitedToItsWordCount() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("f", columns: ["a", "b"]))
         let filler = Array(repeating: "filler", count: 100).joined(separator: " ")
@@ -58,6 +58,6 @@ import Testing
         #expect(try f.hits("needle", snippet: .column("a")).first?.snippet?.hasHighlights == false)
         #expect(throws: DatabaseError.self) { try f.hits("needle", snippet: .best(words: 65)) }
         #expect(throws: DatabaseError.self) { try f.hits("needle", snippet: .column("c")) }
-        #expect(throws: DatabaseError.self) { try f.hits(FullTextSearch(exactly: "needle").with { $0.highlights = ["c"] }) }
+        #expect(throws: DatabaseError.self) { try f.hits(FullTextSearch(exactly: "needle").with { $0.highlightedColumns = ["c"] }) }
     }
 }

@@ -25,7 +25,7 @@ import TestSupport
         return text
     }
 
-    @Test func hostileTextInQueriesNeitherThrowsNorReachesAnotherColumn() throws {
+    @Test func hostileQueryTextNeverThrowsOrLeavesItsColumn() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("fts", columns: ["a", "b"], prefixes: [1]))
         let everything = "secret word a b x 5 b20 04 multi agent near and or not é ß rank rowid fts 日本 999999999999999999999"
@@ -58,7 +58,7 @@ import TestSupport
         #expect(hits > 1_000)
     }
 
-    @Test func builtQueriesFindWhatTheySay() throws {
+    @Test func builtQueriesMatchTheirRows() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("fts", columns: ["title", "body"]))
         let rows = [
@@ -89,7 +89,7 @@ import TestSupport
         #expect(error?.message.contains("no such column") == true)
     }
 
-    @Test func aQueryIsAValueInSQL() throws {
+    @Test func fts5QueryBindsAsMatchArgument() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("fts", columns: ["a"]))
         try db.execute("INSERT INTO fts VALUES ('it''s \"quoted\"')")

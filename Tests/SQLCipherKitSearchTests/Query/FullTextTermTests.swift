@@ -8,7 +8,7 @@ import TestSupport
     let db: Connection
     init() throws { db = try Connection(.memory) }
 
-    @Test func termsWithoutAWordDoNotCount() throws {
+    @Test func queryTermsWithoutTokensAreIgnored() throws {
         try db.register(.tokenFilter(FTS5StopWords(FullTextSearch.englishStopWords), as: "english"))
         try db.create(FTS5Table("f", columns: ["title", "body"], tokenizer: .custom("english")))
         try db.execute("INSERT INTO f VALUES ('the fox', 'and the hounds'), ('wolves', 'a fox'), ('the end', '')")
@@ -30,7 +30,7 @@ import TestSupport
         ("porter", .porter(.multilingual())), ("synonyms", .custom("synonyms")),
     ]
 
-    @Test(arguments: [FTS5Table.Detail.full, .column, .none]) func nothingThatIsTypedThrows(detail: FTS5Table.Detail) throws {
+    @Test(arguments: [FTS5Table.Detail.full, .column, .none]) func userInputNeverThrowsWithAnyTokenizer(detail: FTS5Table.Detail) throws {
         try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
         try db.register(.tokenFilter(FTS5StopWords(["a", "word"]), as: "english"))

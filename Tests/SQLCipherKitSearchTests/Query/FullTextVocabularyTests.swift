@@ -19,7 +19,7 @@ import TestSupport
         for (title, body) in rows { try db.execute("INSERT INTO fts VALUES (\(title), \(body))") }
     }
 
-    @Test func termsAndInstances() throws {
+    @Test func vocabularyListsTermsAndInstances() throws {
         let terms = try fts.terms(prefix: "data")
         #expect(terms.map(\.term) == ["data", "database"] && terms.map(\.documents) == [1, 2] && terms.map(\.occurrences) == [1, 3])
         let byColumn = try fts.terms(prefix: "database", byColumn: true)
@@ -31,7 +31,7 @@ import TestSupport
     }
 
     /// At the ends of the ranges of code points, too, the last of which has none after it.
-    @Test func aPrefixFindsEveryWordThatBeginsWithIt() throws {
+    @Test func termPrefixFindsEveryWordWithThatPrefix() throws {
         try db.create(FTS5Table("ends", columns: ["body"], tokenizer: .ascii()))
         let alphabet = ["a", "b", "\u{7f}", "\u{80}", "\u{7ff}", "\u{d7ff}", "\u{e000}", "\u{ffff}", "\u{10000}", "\u{10ffff}"]
         let short = alphabet + alphabet.flatMap { first in alphabet.map { first + $0 } }
@@ -50,7 +50,7 @@ import TestSupport
         }
     }
 
-    @Test func suggestions() throws {
+    @Test func suggestionsCompleteTheLastWord() throws {
         #expect(try fts.suggestions(for: "my DATA").map(\.term) == ["database", "data"])
         #expect(try fts.suggestions(for: "sear", limit: 1).map(\.term) == ["search"])
         #expect(try fts.suggestions(for: "CAFÉ").map(\.term) == ["cafe"])
@@ -58,7 +58,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.fullText("nothing").suggestions(for: "a") }
     }
 
-    @Test func corrections() throws {
+    @Test func correctionsFindMistypedWords() throws {
         for typo in ["databse", "dtaabase", "databasse", "datavase", "datbse"] {
             #expect(try fts.corrections(of: typo).first?.term == "database", "\(typo)")
         }
@@ -89,7 +89,7 @@ import TestSupport
         return table[a.count][b.count]
     }
 
-    @Test func twoErrorsOnlyWhereNoWordHasOne() throws {
+    @Test func correctionsAllowTwoTyposOnlyWithoutCloserWord() throws {
         try db.create(FTS5Table("random", columns: ["a"]))
         for word in ["ladder", "laddie", "louder"] { try db.execute("INSERT INTO random VALUES (\(word))") }
         let index = try db.fullText("random")
@@ -99,7 +99,7 @@ import TestSupport
         #expect(try index.corrections(of: "laddes", distance: 2).map(\.term) == ["ladder", "laddie"])
     }
 
-    @Test func aConnectionThatMayOnlyReadHasVocabulariesToo() throws {
+    @Test func queryOnlyConnectionReadsVocabulary() throws {
         try db.execute("PRAGMA query_only = ON")
         #expect(try fts.terms(prefix: "data").count == 2)
         #expect(try db.fetchOne(Bool.self, "PRAGMA query_only") == true)

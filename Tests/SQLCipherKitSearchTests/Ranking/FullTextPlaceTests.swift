@@ -10,7 +10,7 @@ import Testing
     init() throws { db = try Connection(.memory) }
 
     /// Reports each word at a given range, right or wrong.
-    struct Liar: FTS5TextTokenizer {
+    struct Liar: FTS5CustomTokenizer {
         let range: Range<Int>
         let isColocated: Bool
         func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func noRangeReachesBeyondTheText() throws {
+    @Test func tokenRangesStayWithinTheText() throws {
         let bounds = [Int.min, Int(Int32.min), -1_000, -1, 0, 1, 2, 3, 4, 5, 1_000, Int(Int32.max), Int(UInt32.max), Int.max - 1, Int.max]
         var number = 0
         for lower in bounds {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    struct Separated: FTS5TextTokenizer {
+    struct Separated: FTS5CustomTokenizer {
         let separator: UInt8
         func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) {
             for part in text.indices.split(whereSeparator: { text[$0] == separator }) {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func argumentsReachTokenizers() throws {
+    @Test func tokenizerReceivesItsArguments() throws {
         struct Refused: Error {}
         try db.register(.tokenizer(as: "separated") { arguments in
             guard arguments.count == 1, let byte = arguments[0].utf8.first else { throw Refused() }
@@ -80,14 +80,14 @@ import Testing
         #expect(try db.fullText("i").terms().map(\.term) == ["end", "it"])
     }
 
-    @Test func marksBehindBytesThatAreNoText() throws {
+    @Test func highlightsStayAlignedAfterInvalidUTF8() throws {
         try db.create(FTS5Table("f", columns: ["a"]))
         for junk in [[0xff], [0xe3, 0x81], [0xf0, 0x9f, 0x98], [0xc3, 0x28, 0xff, 0xfe], [0x80, 0x80, 0x80]] as [[UInt8]] {
             try db.execute("DELETE FROM f")
             let bytes = Data(Array("one ".utf8) + junk + Array(" two ".utf8) + junk + Array(" fox".utf8) + junk)
             try db.execute("INSERT INTO f VALUES (CAST(\(bytes) AS TEXT))")
             let search = FullTextSearch(exactly: .any("one", "two")).with {
-                $0.highlights = ["a"]
+                $0.highlightedColumns = ["a"]
                 $0.snippet = .best()
             }
             let hit = try #require(try db.fullText("f").hits(search).first)
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// The time for a snippet grows only linearly with the number of occurrences.
-    @Test func snippetsOfLongTexts() throws {
+    @Test func snippetTimeGrowsLinearly() throws {
         try db.create(FTS5Table("f", columns: ["a"]))
         func seconds(_ count: Int) throws -> Duration {
             try db.execute("DELETE FROM f")

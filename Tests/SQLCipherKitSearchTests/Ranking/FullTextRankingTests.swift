@@ -7,7 +7,7 @@ import Testing
     let db: Connection
     let fts: FullTextIndex
 
-    struct Note: SQLRow, Equatable {
+    struct Note: SQLRowConvertible, Equatable {
         var id: Int64
         var title: String
         init(row: borrowing Row) throws {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func weights() throws {
+    @Test func columnWeightsChangeTheOrder() throws {
         let titles = try fts.hits("needle", weights: [10, 1], limit: 1)
         let bodies = try fts.hits("needle", weights: [0, 1], limit: 1)
         #expect(titles[0].rowID == 2 && bodies[0].rowID == 1)
@@ -38,7 +38,7 @@ import Testing
         #expect(try fts.hits("needle", weights: [1e15, -2.5e-7]).count == 100)
     }
 
-    @Test func aRankingFunctionInSwift() throws {
+    @Test func customRankingFunctionOrdersHits() throws {
         try db.register(.ranking("by_id") { row in
             guard try row.rowCount() == 100, row.columnCount == 2, row.phraseCount == 1, row.phraseSize(0) == 1 else { return 0 }
             let instances = try row.instances()
@@ -63,7 +63,7 @@ import Testing
         #expect(try fts.hits("needle").count == 100)
     }
 
-    @Test func pagesFitTogether() throws {
+    @Test func fullTextHitPagesFormTheWholeResult() throws {
         var search = FullTextSearch(exactly: "needle", filter: "year <> \(2003)", limit: 10)
         let all = try fts.hits(search.with { $0.limit = 1_000 })
         var pages: [FullTextSearch.Hit] = []
@@ -77,7 +77,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try fts.hits("needle", offset: -1) }
     }
 
-    @Test func records() throws {
+    @Test func fullTextSearchReturnsRecords() throws {
         let search = FullTextSearch(exactly: "needle", filter: "year = 2001", order: .sql("year, title DESC, id DESC"), limit: 2)
         let matches = try fts.records(Note.self, search.with { $0.snippet = .column("body", words: 2) })
         #expect(matches.map(\.record.id) == [97, 93])
@@ -91,16 +91,16 @@ import Testing
         try db.execute("CREATE TABLE keyed(id TEXT PRIMARY KEY, title TEXT)")
         try db.create(FTS5Table("kfts", columns: ["title"], content: .external(table: "keyed")))
         try db.execute("INSERT INTO keyed VALUES ('x', 'hay'), ('y', 'needle')")
-        let keyed = try db.fullText("kfts").records(RowCopy.self, FullTextSearch(exactly: "needle", filter: "id > 'a'"))
+        let keyed = try db.fullText("kfts").records(OwnedRow.self, FullTextSearch(exactly: "needle", filter: "id > 'a'"))
         #expect(keyed.map(\.record.values) == [[.text("y"), .text("needle")]])
         try db.create(FTS5Table("own", columns: ["title", "body"]))
         try db.execute("INSERT INTO own VALUES ('needle', 'x')")
         let ownSearch = FullTextSearch(exactly: "needle", filter: "body = 'x'", order: .sql("body"))
-        let own = try db.fullText("own").records(RowCopy.self, ownSearch)
+        let own = try db.fullText("own").records(OwnedRow.self, ownSearch)
         #expect(own.map(\.record.values) == [[.text("needle"), .text("x")]])
     }
 
-    @Test func countsAndFacets() throws {
+    @Test func fullTextCountsAndFacetsApplyFilters() throws {
         #expect(try fts.count("needle") == 100)
         #expect(try fts.count(FullTextSearch(exactly: "needle", filter: "year IN \([2001, 2002])")) == 50)
         try db.execute("DELETE FROM note WHERE year = 2002 AND id > 50")
@@ -111,7 +111,7 @@ import Testing
         #expect(try fts.facets(FullTextSearch(exactly: .nothing), by: .values("year")).isEmpty)
     }
 
-    @Test func filtersKeepToTheirValues() throws {
+    @Test func filterValuesAreBoundNotInterpolated() throws {
         let hostile = "x') OR 1=1 --"
         #expect(try fts.count(FullTextSearch(exactly: "needle", filter: "title = \(hostile)")) == 0)
         let named = #expect(throws: DatabaseError.self) {

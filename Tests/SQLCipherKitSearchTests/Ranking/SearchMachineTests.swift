@@ -67,7 +67,7 @@ import TestSupport
         return text.replacing("\"", with: "").split(separator: " ").allSatisfy { row.words.contains(String($0)) }
     }
 
-    @Test func whatTheFilterAndTheWordsHaveIsFoundAndCounted() throws {
+    @Test func filteredSearchHitsAndFacetsMatchModel() throws {
         let index = try Self.made()
         let cases = Self.texts.flatMap { text in Self.filters.map { (text, $0) } }
         for (text, filter) in LongTests.sample(24, of: cases) {
@@ -75,9 +75,9 @@ import TestSupport
             var search = FullTextSearch(text, limit: 50)
             search.snippet = nil
             search.filter = filter.sql
-            search.fewerWordsBelow = 0
-            search.completion = .none
-            search.typos = .none
+            search.dropTokensThreshold = 0
+            search.prefixMatching = .none
+            search.typoTolerance = .none
             let found = try index.search(search)
             #expect(found.hits.count == min(50, expected.count), "\(text) \(filter.testDescription)")
             #expect(Set(found.hits.map(\.rowID)).isSubset(of: expected), "\(text) \(filter.testDescription)")
@@ -93,21 +93,21 @@ import TestSupport
         }
     }
 
-    @Test func signalsReachAllRows() throws {
+    @Test func decayAndPopularityRankAllRows() throws {
         let index = try Self.made()
         for text in ["common ", "meeting ", "budget ", "seldom ", "common meeting "] {
             for filter in LongTests.sample(2, of: Self.filters) {
                 let expected = (1...Self.rows).map(Row.init).filter { Self.matches(text, $0) && filter.passes($0) }
                 var search = FullTextSearch(text, limit: 30)
-                (search.snippet, search.filter, search.fewerWordsBelow) = (nil, filter.sql, 0)
-                search.rules = [.relevance]
+                (search.snippet, search.filter, search.dropTokensThreshold) = (nil, filter.sql, 0)
+                search.rankingRules = [.relevance]
                 // Such a decay leaves no doubt, however long the texts are.
-                search.decay = FullTextSearch.Decay("\(Self.rows) - id", half: 1)
+                search.decay = FullTextSearch.Decay("\(Self.rows) - id", halfLife: 1)
                 let recent = try index.search(search).hits.map(\.rowID)
                 let newest = expected.map { Int64($0.id) }.filter { Int64(Self.rows) - $0 < 1_000 }.suffix(30).reversed()
                 #expect(Array(recent.prefix(newest.count)) == Array(newest), "\(text) \(filter.testDescription)")
                 search.decay = nil
-                search.popularity = FullTextSearch.Popularity("CASE WHEN readers > 990 THEN 1e9 ELSE 0 END", half: 1, strength: 1_000)
+                search.popularity = FullTextSearch.Popularity("CASE WHEN readers > 990 THEN 1e9 ELSE 0 END", pivot: 1, strength: 1_000)
                 let popular = Set(expected.filter { $0.readers > 990 }.map { Int64($0.id) })
                 let first = try index.search(search).hits.prefix(popular.count).map(\.rowID)
                 #expect(first.allSatisfy(popular.contains), "\(text) \(filter.testDescription)")
@@ -115,7 +115,7 @@ import TestSupport
         }
     }
 
-    @Test func pagesFitTogether() throws {
+    @Test func typedSearchPagesFormTheWholeResult() throws {
         let index = try Self.made()
         let texts = ["meeting ", "budget ", "common meeting", "seldm ", "seldom budget unique meeting ", "\"common meeting\" filler "]
         for text in texts {

@@ -16,9 +16,9 @@ import TestSupport
     private func check(_ db: Connection, after step: String, _ rows: [Int: String]) throws {
         for typed in ["alp", "beta", "g", "del", "omega"] {
             var search = FullTextSearch(typed, limit: 1_000)
-            search.findsForms = false
-            search.typos = .none
-            search.completion = .lastWord
+            search.usesStemming = false
+            search.typoTolerance = .none
+            search.prefixMatching = .lastWord
             let found = try db.fullText("t").search(search).hits.map(\.rowID).sorted()
             #expect(found == expected(typed, rows), "\(typed) after \(step)")
         }
@@ -27,7 +27,7 @@ import TestSupport
     private struct GiveUp: Error {}
 
     @Test(arguments: [false, true])
-    func whateverIsWrittenIsSeen(deletesSecurely: Bool) throws {
+    func searchSeesWritesAndRollbacksDespiteCache(deletesSecurely: Bool) throws {
         let folder = try TemporaryFolder()
         let db = try Connection(.file(folder.path("a.db")), key: .passphrase("x").quick)
         try db.create(FTS5Table("t", columns: ["a"]))
@@ -87,7 +87,7 @@ import TestSupport
         }
     }
 
-    @Test func anotherTableOfTheNameIsAnother() throws {
+    @Test func recreatedTableDoesNotReuseSearchCache() throws {
         let db = try Connection(.memory)
         for word in ["alpha", "alpine"] {
             try db.create(FTS5Table("t", columns: ["a"]))

@@ -10,7 +10,7 @@ import TestSupport
     }
 
     @Test(arguments: ["abcü", "ab日本я", "abcdefgh"])
-    func correctionsAreThoseOfTheTextbook(_ letters: String) throws {
+    func correctionsMatchEditDistanceModel(_ letters: String) throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a"], tokenizer: .unicode61(diacritics: .keep)))
         let index = try db.fullText("t")
@@ -109,7 +109,7 @@ import TestSupport
         }
     }
 
-    @Test func rowsAreRankedAsByTheModel() throws {
+    @Test func searchRankingMatchesModel() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a", "b"]))
         let index = try db.fullText("t")
@@ -125,16 +125,16 @@ import TestSupport
         for _ in 0..<25 {
             let typed = Array(Self.vocabulary.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random)))
             var search = FullTextSearch(typed.joined(separator: " "), limit: 1_000)
-            search.completion = .none
-            search.findsForms = false
-            search.fewerWordsBelow = 1_000
+            search.prefixMatching = .none
+            search.usesStemming = false
+            search.dropTokensThreshold = 1_000
             let found = try index.search(search)
             let expected = rows.mapValues { key(typed, $0) }.filter { $0.value.words > 0 }
             #expect(found.hits.count == expected.count && found.total.count == expected.count && found.total.isExact)
             var last: [Double] = []
             for hit in found.hits {
                 let own = Key(
-                    words: hit.words, typos: hit.typos, proximity: hit.proximity, column: hit.column, exactness: hit.exactness,
+                    words: hit.matchedWordCount, typos: hit.typoCount, proximity: hit.proximityDistance, column: hit.columnPositionSum, exactness: hit.inexactness,
                     isPhrase: hit.isPhrase)
                 #expect(own == expected[hit.rowID], "\(typed) \(rows[hit.rowID] ?? [])")
                 // The rarities decide which of the missing words costs more.
@@ -146,14 +146,14 @@ import TestSupport
             }
             // The first page alone has the same first hits.
             search.limit = 7
-            search.fewerWordsBelow = 5
+            search.dropTokensThreshold = 5
             let page = try index.search(search)
             if page.hits.count == 7 { #expect(page.hits.map(\.rowID) == found.hits.prefix(7).map(\.rowID), "\(typed)") }
         }
     }
 
     /// A page leaves out rows that lack too much to be on it, and no others.
-    @Test func pagesOfRowsThatLackWordsAreThoseOfAllRows() throws {
+    @Test func pagesOfPartialMatchesMatchWholeResult() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a", "b"]))
         let index = try db.fullText("t")
@@ -169,7 +169,7 @@ import TestSupport
             // No row has the last word.
             let typed = Array(vocabulary.shuffled(using: &random).prefix(Int.random(in: 2...6, using: &random))) + ["unheard"]
             var search = FullTextSearch(typed.joined(separator: " ") + " ", limit: 1_000)
-            (search.completion, search.typos, search.findsForms, search.snippet) = (.none, .none, false, nil)
+            (search.prefixMatching, search.typoTolerance, search.usesStemming, search.snippet) = (.none, .none, false, nil)
             let whole = try index.search(search)
             search.limit = 20
             for offset in [0, 20, 60] {
@@ -196,7 +196,7 @@ import TestSupport
         """.split(separator: " ").map(String.init)
 
     @Test(arguments: [FTS5Tokenizer.unicode61(), .porter(.unicode61()), .ascii()])
-    func everyPrefixOfAWordFindsIt(_ tokenizer: FTS5Tokenizer) throws {
+    func everyPrefixFindsItsWord(_ tokenizer: FTS5Tokenizer) throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a"], tokenizer: tokenizer))
         for (row, word) in Self.english.enumerated() {

@@ -59,7 +59,7 @@ import Testing
     ]
 
     /// A letter begins so many words that only the most frequent of them are looked for, and those that follow the word before.
-    @Test(arguments: [nil, "body <> ''"]) func aLetterAfterAWordFindsARareWordThere(filter: String?) throws {
+    @Test(arguments: [nil, "body <> ''"]) func singleLetterPrefixFindsRareFollowingWord(filter: String?) throws {
         for (words, typed) in [("given", "given s"), ("given", "givens s"), ("transit given", "transit given s")] {
             let db = try Connection(.memory)
             try db.create(FTS5Table("t", columns: ["title", "body"]))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test(arguments: cases) func theWantedRowComesFirst(_ one: Case) throws {
+    @Test(arguments: cases) func bestMatchComesFirst(_ one: Case) throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["title", "body"]))
         // Other rows, some with a word.

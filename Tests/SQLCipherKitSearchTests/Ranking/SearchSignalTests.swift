@@ -27,7 +27,7 @@ import TestSupport
     }
 
     /// Rows that are alike in all but these values, against the formula.
-    @Test func relevanceIsWhatTheFormulaSays() throws {
+    @Test func decayAndPopularityMatchFormula() throws {
         let odd: [SQLValue] = [
             .null, "many", .blob(Data([1])), -5, 0, .integer(.max), .integer(.min), .real(.infinity), .real(-.infinity), .real(1e300), 0.5,
         ]
@@ -40,8 +40,8 @@ import TestSupport
         var search = FullTextSearch("fox ", limit: 200)
         let plain = try #require(try index.search(search).hits.first?.score)
         for (decay, popularity) in [(true, false), (false, true), (true, true)] {
-            search.decay = decay ? FullTextSearch.Decay("age", half: 10) : nil
-            search.popularity = popularity ? FullTextSearch.Popularity("likes", half: 100, strength: 2) : nil
+            search.decay = decay ? FullTextSearch.Decay("age", halfLife: 10) : nil
+            search.popularity = popularity ? FullTextSearch.Popularity("likes", pivot: 100, strength: 2) : nil
             let hits = try index.search(search).hits
             #expect(hits.count == 200)
             for hit in hits {
@@ -69,35 +69,35 @@ import TestSupport
     }
 
     /// Popularity decides only among rows that the rules before it find equal.
-    @Test func aPopularRowDoesNotPassABetterOne() throws {
+    @Test func popularityDoesNotOutrankBetterMatch() throws {
         let index = try open([(0, 0), (0, 1_000_000)])
         try index.connection.execute("UPDATE note SET body = 'a fix' WHERE id = 2")
         var search = FullTextSearch("foxx")
-        search.popularity = FullTextSearch.Popularity("likes", half: 1, strength: 1_000)
-        search.typos = FullTextSearch.Typos(oneFrom: 3, twoFrom: 4)
+        search.popularity = FullTextSearch.Popularity("likes", pivot: 1, strength: 1_000)
+        search.typoTolerance = FullTextSearch.TypoTolerance(oneTypoFrom: 3, twoTyposFrom: 4)
         #expect(try index.search(search).hits.map(\.rowID) == [1, 2])
-        search.rules = [.relevance]
+        search.rankingRules = [.relevance]
         #expect(try index.search(search).hits.first?.rowID == 2)
     }
 
-    @Test func numbersOutOfTheirRangeThrow() throws {
+    @Test func decayAndPopularityOutOfRangeThrow() throws {
         let index = try open([(1, 1)])
         for half: Double in [0, -1, .nan, .infinity, -.infinity] {
             var search = FullTextSearch("fox")
-            search.decay = FullTextSearch.Decay("age", half: half)
+            search.decay = FullTextSearch.Decay("age", halfLife: half)
             #expect(throws: DatabaseError.self) { try index.search(search) }
             search.decay = nil
-            search.popularity = FullTextSearch.Popularity("likes", half: half)
+            search.popularity = FullTextSearch.Popularity("likes", pivot: half)
             #expect(throws: DatabaseError.self) { try index.search(search) }
         }
         for strength: Double in [-1, .nan, .infinity, 1_001] {
             var search = FullTextSearch("fox")
-            search.popularity = FullTextSearch.Popularity("likes", half: 1, strength: strength)
+            search.popularity = FullTextSearch.Popularity("likes", pivot: 1, strength: strength)
             #expect(throws: DatabaseError.self) { try index.search(search) }
         }
         for value: SQL in ["none", "likes, age", SQL(raw: ":name", ["name": 1]), "likes)) --"] {
             var search = FullTextSearch("fox")
-            search.popularity = FullTextSearch.Popularity(value, half: 1)
+            search.popularity = FullTextSearch.Popularity(value, pivot: 1)
             #expect(throws: DatabaseError.self, "\(value.text)") { try index.search(search) }
         }
     }

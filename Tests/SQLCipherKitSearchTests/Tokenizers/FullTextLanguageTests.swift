@@ -33,7 +33,7 @@ import TestSupport
         [text, text.decomposedStringWithCanonicalMapping, text.precomposedStringWithCompatibilityMapping]
     }
 
-    @Test(arguments: ["multilingual", "cjk"]) func everyPartOfTextWithoutBlanksIsFoundAndMarked(name: String) throws {
+    @Test(arguments: ["multilingual", "cjk"]) func substringsOfUnspacedTextAreFoundAndHighlighted(name: String) throws {
         try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
         let tokenizer: FTS5Tokenizer = name == "cjk" ? .custom("cjk") : .multilingual()
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: tokenizer))
@@ -70,16 +70,16 @@ import TestSupport
         #expect(queries > 1_500)
         try db.execute("DELETE FROM f")
         try db.execute("INSERT INTO f VALUES ('東京都')")
-        let hit = try db.fullText("f").hits(FullTextSearch(exactly: .words("京")).with { $0.highlights = ["a"] }).first
+        let hit = try db.fullText("f").hits(FullTextSearch(exactly: .words("京")).with { $0.highlightedColumns = ["a"] }).first
         #expect(hit?.highlights["a"]?.description == "東[京]都")
-        #expect(try db.fullText("f").isIntact())
+        #expect(try db.fullText("f").passesIntegrityCheck())
     }
 
     func tokens(_ text: String, _ tokenizer: FTS5Tokenizer = .multilingual()) throws -> [String] {
         try tokenizer.tokens(of: text, on: db).map(\.token)
     }
 
-    @Test func wordsOfManyScripts() throws {
+    @Test func multilingualTokenizerNormalizesScripts() throws {
         #expect(try tokens("काम कीमा") == ["काम", "कीमा"])
         // A composed letter and its decomposed form; Unicode excludes it from composition.
         #expect(try tokens("\u{0958}लम \u{0915}\u{093C}लम") == ["कलम", "कलम"])
@@ -102,7 +102,7 @@ import TestSupport
     }
 
     /// Words of any length, at any place of eight bytes, with whatever follows them.
-    @Test func wordsOfASCIIAreThoseOfTheModel() throws {
+    @Test func asciiTokensMatchModel() throws {
         var random = SeededGenerator()
         let pieces = "aZ09bcde".map { ($0, $0.lowercased()) } + [("é", "e"), ("\u{AD}", "")]
         for _ in 0..<2_000 {
@@ -121,7 +121,7 @@ import TestSupport
     }
 
     /// For any text, token ranges are within it, and canonically equal texts have the same tokens.
-    @Test func anyText() throws {
+    @Test func multilingualTokensAreInRangeAndCanonical() throws {
         var random = SeededGenerator()
         var ranges: [ClosedRange<UInt32>] = [0x20...0x7e, 0xa0...0x24f, 0x300...0x36f, 0x370...0x52f, 0x590...0x6ff, 0x900...0xdff, 0xe00...0x10ff]
         ranges += [0x1100...0x11ff, 0x1780...0x17ff, 0x1e00...0x1fff, 0x2000...0x206f, 0x3000...0x30ff, 0x4e00...0x4eff, 0xac00...0xad00]

@@ -18,7 +18,7 @@ import TestSupport
         for text in texts { try db.execute("INSERT INTO \(identifier: name) VALUES (\(text))") }
     }
 
-    @Test func stopWords() throws {
+    @Test func stopWordFilterDropsStopWords() throws {
         try db.register(.tokenFilter(FTS5StopWords(FullTextSearch.englishStopWords, base: .porter(.unicode61())), as: "english"))
         try table("f", .custom("english"), "The cats of the house", "THE end of a house")
         #expect(try found("f", "the cat") == [1])
@@ -29,10 +29,10 @@ import TestSupport
         // A prefix that is also a stop word.
         try db.execute("INSERT INTO f VALUES ('theatre')")
         #expect(try found("f", "the*") == [3])
-        #expect(try db.fullText("f").isIntact())
+        #expect(try db.fullText("f").passesIntegrityCheck())
     }
 
-    @Test(arguments: [FTS5Synonyms.Side.query, .document]) func synonyms(side: FTS5Synonyms.Side) throws {
+    @Test(arguments: [FTS5Synonyms.Side.query, .document]) func synonymFilterFindsSynonyms(side: FTS5Synonyms.Side) throws {
         try db.register(.tokenFilter(FTS5Synonyms([["car", "Automobile", "auto"], ["fast", "quick"]], side: side), as: "syn"))
         try table("f", .custom("syn"), "a quick automobile", "a fast CAR here", "slow train")
         #expect(try found("f", "auto") == [1, 2])
@@ -40,7 +40,7 @@ import TestSupport
         #expect(try found("f", "train") == [3])
         let terms = try db.fullText("f").terms().map(\.term)
         #expect(terms.contains("auto") == (side == .document))
-        let hits = try db.fullText("f").hits(FullTextSearch(exactly: "auto").with { $0.highlights = ["a"] })
+        let hits = try db.fullText("f").hits(FullTextSearch(exactly: "auto").with { $0.highlightedColumns = ["a"] })
         #expect(hits.map { "\($0.highlights["a"] ?? HighlightedText(""))" }.sorted() == [
             "a fast [CAR] here", "a quick [automobile]",
         ])
@@ -50,7 +50,7 @@ import TestSupport
         }
     }
 
-    @Test func folding() throws {
+    @Test func compatibilityFoldingFindsVariants() throws {
         try db.register(.tokenFilter(FTS5CompatibilityFolding(), as: "folding"))
         try table("f", .custom("folding"), "Straße", "ｆｕｌｌｗｉｄｔｈ", "ﬁnd ﬂow", "year ٢٠٢٤", "plain")
         #expect(try found("f", "STRASSE") == [1])
@@ -60,7 +60,7 @@ import TestSupport
         #expect(try found("f", "Plain") == [5])
     }
 
-    @Test func filtersStandOnFilters() throws {
+    @Test func tokenFiltersCanBeChained() throws {
         try db.register(.tokenFilter(FTS5CompatibilityFolding(), as: "folding"))
         try db.register(.tokenFilter(FTS5StopWords(["the"], base: .custom("folding")), as: "stopped"))
         try db.register(.tokenFilter(FTS5Synonyms([["road", "street"]], base: .custom("stopped")), as: "all"))
@@ -94,7 +94,7 @@ import TestSupport
         return Double(hits) / Double(words)
     }
 
-    @Test func wordsInUnspacedText() throws {
+    @Test func cjkTokenizerFindsWordsInUnspacedText() throws {
         try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
         #expect(try recall(.custom("cjk"), "cjk") == 1)
         let plain = try recall(.unicode61(), "plain"), trigram = try recall(.trigram(), "trigram")
@@ -102,15 +102,15 @@ import TestSupport
         #expect(trigram < 0.6, "trigram finds \(trigram)")
         // Words that are not in the text are not found, and those found are marked.
         #expect(try found("cjk", "据数") == [] && found("cjk", "图书数据") == [] && found("cjk", "สมุดห้อง") == [])
-        let hit = try db.fullText("cjk").hits(FullTextSearch(exactly: "图书馆").with { $0.highlights = ["a"] }).first
+        let hit = try db.fullText("cjk").hits(FullTextSearch(exactly: "图书馆").with { $0.highlightedColumns = ["a"] }).first
         #expect(hit?.highlights["a"]?.parts.filter(\.isHighlighted).map(\.text) == ["图书馆"])
         try db.execute("INSERT INTO cjk VALUES ('Swift 6でＳＱＬiteとCafé を使う')")
         for word in ["swift", "6", "sqlite", "cafe", "使う", "と"] { #expect(try found("cjk", word).contains(9), "\(word)") }
         #expect(try found("cjk", "数据*") == [1])
-        #expect(try db.fullText("cjk").isIntact())
+        #expect(try db.fullText("cjk").passesIntegrityCheck())
     }
 
-    @Test func identifiersInCode() throws {
+    @Test func codeTokenizerFindsPartsOfIdentifiers() throws {
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
         try table(
             "f", .custom("code"), "func parseHTTPResponse2(_ data: Data)", "int parse_http_response = sqlite3_open_v2(x);", "__init__ größeMax")
@@ -129,18 +129,18 @@ import TestSupport
         try db.execute("INSERT INTO f(rowid, a) VALUES (4, 'let getUserName = 東京図書館.ＰａｇｅＴｗｏ(ÉtatCafé_Größe2)')")
         let fts = try db.fullText("f")
         for typed in ["user name", "getUserName", "getusername", "図書館", "page two", "etat", "cafe", "état", "grosse", "pagetwo", "cafegrosse"] {
-            #expect(try fts.search(typed + " ").hits.contains { $0.rowID == 4 && $0.typos == 0 }, "\(typed)")
+            #expect(try fts.search(typed + " ").hits.contains { $0.rowID == 4 && $0.typoCount == 0 }, "\(typed)")
         }
         #expect(try FTS5Tokenizer.custom("code").tokens(of: "ÉtatE\u{301}tat", on: db).map(\.token).filter { $0 == "etat" }.count == 2)
-        #expect(try fts.isIntact())
+        #expect(try fts.passesIntegrityCheck())
         // A token at the place of another one is marked as well.
         var typed = FullTextSearch("parsehttpresponse ")
-        typed.highlights = ["a"]
+        typed.highlightedColumns = ["a"]
         let marked = try db.fullText("f").search(typed).hits.map { $0.highlights["a"]?.marked() }
         #expect(Set(marked) == ["func [parseHTTPResponse]2(_ data: Data)", "int [parse_http_response] = sqlite3_open_v2(x);"])
     }
 
-    struct Commas: FTS5TextTokenizer {
+    struct Commas: FTS5CustomTokenizer {
         struct Refused: Error {}
         func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) throws {
             if text.elementsEqual("refuse".utf8) { throw Refused() }
@@ -152,7 +152,7 @@ import TestSupport
         }
     }
 
-    @Test func aTokenizerOfOnesOwn() throws {
+    @Test func customTokenizerSplitsTextAndThrows() throws {
         try db.register(.tokenizer(Commas(), as: "commas"))
         try table("f", .custom("commas"), "one two,three", "")
         #expect(try found("f", "one two") == [1])
@@ -165,7 +165,7 @@ import TestSupport
         #expect(try found("f", "after") == [3])
     }
 
-    @Test func hostileBytesDoNoHarm() throws {
+    @Test func invalidBytesKeepTokenizedIndexIntact() throws {
         try db.register(.tokenizer(FTS5CJKTokenizer(), as: "cjk"))
         try db.register(.tokenizer(FTS5CodeTokenizer(), as: "code"))
         try db.register(.tokenFilter(FTS5CompatibilityFolding(), as: "folding"))
@@ -180,14 +180,14 @@ import TestSupport
                 if index % 50 == 0 { try db.execute("DELETE FROM \(identifier: "f_\(name)") WHERE rowid % 3 = 0") }
                 _ = try found("f_\(name)", FullTextQueryTests.hostile(&random))
             }
-            #expect(try db.fullText("f_\(name)").isIntact(), "\(name)")
+            #expect(try db.fullText("f_\(name)").passesIntegrityCheck(), "\(name)")
         }
     }
 
-    @Test func anUnregisteredTokenizerIsAnError() throws {
+    @Test func unregisteredTokenizerThrowsItsName() throws {
         let folder = try TemporaryFolder()
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { try $0.register(.tokenizer(Commas(), as: "commas")) }
+        configuration.prepareDatabase = { try $0.register(.tokenizer(Commas(), as: "commas")) }
         do {
             let db = try Connection(.file(folder.path("a.db")), configuration: configuration)
             try db.create(FTS5Table("f", columns: ["a"], tokenizer: .custom("commas")))

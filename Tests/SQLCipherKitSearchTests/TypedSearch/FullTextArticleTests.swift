@@ -7,7 +7,7 @@ import TestSupport
 
 /// The examples of the article "Search", in its order.
 @Suite struct FullTextArticleTests {
-    @Test(.timeLimit(.minutes(60))) func codeOfTheArticleWorks() async throws {
+    @Test(.timeLimit(.minutes(60))) func searchArticleCodeWorks() async throws {
         let db = try Connection(.memory)
         try db.execute("""
             CREATE TABLE note(
@@ -91,17 +91,17 @@ import TestSupport
         var chosen = FullTextSearch("brown fox")
         chosen.filter = "created >= \("2010-01-01")"
         chosen.weights = [1, 5]
-        chosen.rules = [.words, .typos, .relevance]
+        chosen.rankingRules = [.words, .typos, .relevance]
         chosen.synonyms = [FullTextSearch.Synonym("reynard", finds: ["fox"])]
         chosen.stopWords = FullTextSearch.englishStopWords
-        chosen.highlights = ["title"]
+        chosen.highlightedColumns = ["title"]
         let ranked = try notes.search(chosen)
         #expect(ranked.hits.map(\.rowID) == [1])
 
         var lively = FullTextSearch("fox")
         lively.decay = FullTextSearch.Decay(
-            "julianday('now') - julianday(created)", half: 30)
-        lively.popularity = FullTextSearch.Popularity("likes", half: 100)
+            "julianday('now') - julianday(created)", halfLife: 30)
+        lively.popularity = FullTextSearch.Popularity("likes", pivot: 100)
         let liked = try notes.search(lively)
         #expect(liked.hits.count == 1)
 
@@ -174,7 +174,7 @@ import TestSupport
         #expect(words.map(\.term) == ["quick"] && meant == "quick fox")
 
         try notes.optimize()
-        let isSound = try notes.isIntact()
+        let isSound = try notes.passesIntegrityCheck()
         let size = try notes.size().total
         try notes.configure(.secureDelete(true))
         #expect(isSound && size > 0)

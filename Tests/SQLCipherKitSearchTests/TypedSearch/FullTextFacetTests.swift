@@ -69,7 +69,7 @@ import TestSupport
     ]
 
     private func check(
-        _ facets: [String: [FullTextSearch.Facet]], _ rows: [Row], _ comment: String, _ location: SourceLocation = #_sourceLocation
+        _ facets: [String: [FullTextSearch.FacetCount]], _ rows: [Row], _ comment: String, _ location: SourceLocation = #_sourceLocation
     ) {
         func check(_ name: String, _ expected: [(SQLValue, Int)]) {
             let found = facets[name] ?? []
@@ -94,7 +94,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Store.allCases) func facetsAreCountsOfTheRowsFound(_ store: Store) throws {
+    @Test(arguments: Store.allCases) func facetCountsMatchModel(_ store: Store) throws {
         let db = try Connection(.memory)
         let rows = try fill(db, store, 250)
         let notes = try db.fullText("note_fts")
@@ -103,9 +103,9 @@ import TestSupport
             let words = Array(FacetModel.vocabulary.shuffled(using: &random).prefix(Int.random(in: 1...2, using: &random)))
             let (condition, isLetIn) = filter(&random)
             var search = FullTextSearch(words.joined(separator: " "), limit: [0, 1, 20].randomElement(using: &random) ?? 0)
-            search.completion = .none
-            search.findsForms = false
-            search.fewerWordsBelow = 0
+            search.prefixMatching = .none
+            search.usesStemming = false
+            search.dropTokensThreshold = 0
             search.filter = condition
             search.facets = Self.groupings
             let expected = rows.values.filter { row in
@@ -128,7 +128,7 @@ import TestSupport
         }
     }
 
-    @Test func totalsAreTheSameOnEachPage() throws {
+    @Test func totalIsTheSameOnEachPage() throws {
         let db = try Connection(.memory)
         let rows = try fill(db, .external, 300)
         let notes = try db.fullText("note_fts")
@@ -145,7 +145,7 @@ import TestSupport
     }
 
     /// Rows without one of the words are counted where they are shown.
-    @Test func rowsWithFewerWords() throws {
+    @Test func facetsCountShownPartialMatches() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["body", .unindexed("kind")]))
         for (body, kind) in [("red", "a"), ("red", "b"), ("green", "b"), ("blue", "c")] {
@@ -156,11 +156,11 @@ import TestSupport
         let found = try db.fullText("t").search(search)
         #expect(found.hits.count == 1 && found.total.count == 3)
         #expect(found.facets["kind"]?.map(\.value) == ["b", "a"] && found.facets["kind"]?.map(\.count) == [2, 1])
-        search.fewerWordsBelow = 0
+        search.dropTokensThreshold = 0
         #expect(try db.fullText("t").search(search).facets == ["kind": []])
     }
 
-    @Test func numbersOutOfTheirRangeThrow() throws {
+    @Test func invalidFacetGroupingsThrow() throws {
         let db = try Connection(.memory)
         _ = try fill(db, .own, 1)
         let notes = try db.fullText("note_fts")
@@ -184,7 +184,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try notes.search(search) }
     }
 
-    @Test func namesThatLookLikeSQL() throws {
+    @Test func facetNamesThatLookLikeSQLAreQuoted() throws {
         let name = "no\"te'] -- ; DROP TABLE x"
         let db = try Connection(.memory)
         let rows = try fill(db, .external, 50, name: name)
@@ -195,7 +195,7 @@ import TestSupport
     }
 
     /// Enough hits end the search before typing errors are looked for, and the total says that it is a lower bound.
-    @Test func aSearchThatEndsEarlySaysSo() throws {
+    @Test func earlyEndedSearchReportsInexactTotal() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a"]))
         for number in 0..<31 { try db.execute("INSERT INTO t VALUES (\(number == 7 ? "commom" : "common"))") }
@@ -211,7 +211,7 @@ import TestSupport
     }
 
     /// A filter with an index and few rows leads: it is not asked about rows of the words.
-    @Test func aFilterWithFewRowsLeads() throws {
+    @Test func selectiveIndexedFilterDrivesSearch() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, kind INTEGER, body TEXT)")
         try db.create(FTS5Table("note_fts", columns: ["body"], content: .external(table: "note")))
@@ -227,7 +227,7 @@ import TestSupport
     }
 
     /// What a filter lets in is counted only as far as it was asked.
-    @Test func aTotalNeverExceedsTheRowsFound() throws {
+    @Test func estimatedTotalNeverExceedsRowCount() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT)")
         try db.create(FTS5Table("note_fts", columns: ["body"], content: .external(table: "note")))

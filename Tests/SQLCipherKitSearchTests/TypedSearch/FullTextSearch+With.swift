@@ -35,7 +35,7 @@ extension FullTextIndex {
 
     func count(_ search: FullTextSearch) throws -> Int { try self.search(search.with { $0.limit = 0 }).total.count }
 
-    func facets(_ search: FullTextSearch, by grouping: FullTextSearch.Grouping) throws -> [FullTextSearch.Facet] {
+    func facets(_ search: FullTextSearch, by grouping: FullTextSearch.Grouping) throws -> [FullTextSearch.FacetCount] {
         try self.search(search.with { ($0.limit, $0.facets) = (0, ["facet": grouping]) }).facets["facet"] ?? []
     }
 }

@@ -25,11 +25,11 @@ import Testing
 
     func found(_ text: String) throws -> [Int64] {
         var search = FullTextSearch(text + " ")
-        (search.typos, search.completion, search.fewerWordsBelow, search.order) = (.none, .none, 0, .rowID)
+        (search.typoTolerance, search.prefixMatching, search.dropTokensThreshold, search.order) = (.none, .none, 0, .rowID)
         return try notes.search(search).hits.map(\.rowID)
     }
 
-    @Test func ranksAndShowsSnippets() throws {
+    @Test func hitsAreRankedAndHaveSnippets() throws {
         let hits = try notes.hits("fox", weights: [5, 1], snippet: .column("body"), limit: 20)
         #expect(hits.map(\.rowID) == [1, 2])
         #expect(hits[0].score > hits[1].score && hits[1].score > 0)
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// In an index of stems, in which FTS5's prefixes find less.
-    @Test func userInput() throws {
+    @Test func typedQuerySyntaxFindsRows() throws {
         #expect(try found("lazy dogs") == [1])
         #expect(try found("\"brown fox\"") == [1])
         #expect(try found("\"fox brown\"") == [])
@@ -56,9 +56,9 @@ import Testing
         #expect(try found("NOTE: fox") == [])
     }
 
-    @Test func filtersAndColumns() throws {
+    @Test func exactSearchFiltersAndReturnsColumns() throws {
         let search = FullTextSearch(exactly: "fox", filter: "year > \(2020) AND title <> 'x'")
-        let hits = try notes.hits(search.with { $0.columns = ["title"] })
+        let hits = try notes.hits(search.with { $0.retrievedColumns = ["title"] })
         #expect(hits.map(\.rowID) == [2])
         let title: String = try hits[0]["title"]
         #expect(title == "Dogs")
@@ -67,14 +67,14 @@ import Testing
         #expect(try notes.count(FullTextSearch(exactly: "fox", filter: "year > 2020")) == 1)
     }
 
-    @Test(arguments: ["100%", "a_b", "\\", "%", "'", "c:\\d", ""]) func plainSearchTakesTextAsItIs(text: String) throws {
+    @Test(arguments: ["100%", "a_b", "\\", "%", "'", "c:\\d", ""]) func likePatternMatchesTextLiterally(text: String) throws {
         let titles = ["100%", "100x", "a_b", "axb", "c:\\d", "it's", "xa_bx"]
         for title in titles { try db.execute("INSERT INTO note(title, body) VALUES (\(title), 'like')") }
         func found(_ pattern: LikePattern) throws -> [String] {
             try db.fetchAll("SELECT title FROM note WHERE body = 'like' AND \(pattern.condition(on: "title")) ORDER BY id")
         }
         #expect(try found(.contains(text)) == titles.filter { text.isEmpty || $0.contains(text) })
-        #expect(try found(.begins(with: text)) == titles.filter { $0.hasPrefix(text) })
-        #expect(try found(.ends(with: text)) == titles.filter { $0.hasSuffix(text) })
+        #expect(try found(.hasPrefix(text)) == titles.filter { $0.hasPrefix(text) })
+        #expect(try found(.hasSuffix(text)) == titles.filter { $0.hasSuffix(text) })
     }
 }

@@ -30,7 +30,7 @@ import TestSupport
     }
 
     @Test(arguments: kinds.indices)
-    func wordsAreFoundInAnyTable(_ kind: Int) throws {
+    func typedWordsAreFoundInEveryTableKind(_ kind: Int) throws {
         let index = try open(Self.kinds[kind].1)
         #expect(try index.search("quick univers").hits.count == 20)
         #expect(try index.search("brown ").hits.first?.rowID == (Self.kinds[kind].0 == "trigram" ? 9 : 30))
@@ -40,7 +40,7 @@ import TestSupport
     }
 
     @Test(arguments: kinds.indices)
-    func noTextThrows(_ kind: Int) throws {
+    func randomInputNeverThrowsOnAnyTableKind(_ kind: Int) throws {
         let index = try open(Self.kinds[kind].1)
         let pieces = [
             "quick", "uni", "univresity", "\"", "-", "*", ":", "a:", "b:quick", "(", ")", " OR ", " AND ", " NOT ", "NEAR(", "+", "^",
@@ -62,7 +62,7 @@ import TestSupport
 
     /// A table with its own content keeps what was written to it.
     @Test(arguments: [FTS5Tokenizer.unicode61(), .porter(.unicode61())])
-    func valuesThatAreNoText(_ tokenizer: FTS5Tokenizer) throws {
+    func nonTextValuesAreFoundAndHighlighted(_ tokenizer: FTS5Tokenizer) throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a", "b"], tokenizer: tokenizer))
         for value: SQLValue in [2021, 2.5, nil, .blob(Data("running 2021 \u{e9}".utf8 + [0xff]))] {
@@ -71,8 +71,8 @@ import TestSupport
         let index = try db.fullText("t")
         for text in ["2021", "runnig", "2", "running 2021 ", "quick"] {
             var search = FullTextSearch(text)
-            search.highlights = ["a", "b"]
-            search.columns = ["a"]
+            search.highlightedColumns = ["a", "b"]
+            search.retrievedColumns = ["a"]
             #expect(try !index.search(search).hits.isEmpty, "\(text)")
             _ = try index.suggestions(for: text)
             _ = try index.correctedText(text)
@@ -80,7 +80,7 @@ import TestSupport
         #expect(try index.search("2021").hits.map { $0.snippet?.marked() }.contains("[2021]"))
     }
 
-    @Test func didYouMean() throws {
+    @Test func correctedTextFixesMistypedWords() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a"]))
         try db.transaction { db in
@@ -98,7 +98,7 @@ import TestSupport
         #expect(try index.correctedText("2020 libary") == nil)
     }
 
-    @Test func didYouMeanInAnIndexOfStems() throws {
+    @Test func stemmedIndexSuggestsWholeWords() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a"], tokenizer: .porter(.unicode61())))
         for text in ["The universities of Europe", "happily running"] { try db.execute("INSERT INTO t VALUES (\(text))") }

@@ -23,14 +23,14 @@ import TestSupport
     /// its list is on, and these change with the index.
     private func found(_ db: Connection, _ typed: String) throws -> [String] {
         var search = FullTextSearch(typed, limit: 600)
-        (search.snippet, search.rules) = (nil, [.words, .typos, .phrase, .column, .exactness, .proximity])
+        (search.snippet, search.rankingRules) = (nil, [.words, .typos, .phrase, .column, .exactness, .proximity])
         return try db.fullText("t").search(search).hits.map {
-            "\($0.rowID) w\($0.words) t\($0.typos) \($0.isPhrase) c\($0.column) e\($0.exactness) p\($0.proximity)"
+            "\($0.rowID) w\($0.matchedWordCount) t\($0.typoCount) \($0.isPhrase) c\($0.columnPositionSum) e\($0.inexactness) p\($0.proximityDistance)"
         }.sorted()
     }
 
     @Test(arguments: [32, 50, 400, 4_050], [FTS5Table.Detail.full, .column])
-    func readListsAreThoseOfFTS5(pageSize: Int, detail: FTS5Table.Detail) throws {
+    func directlyReadDoclistsMatchFTS5(pageSize: Int, detail: FTS5Table.Detail) throws {
         for isInOrder in [true, false] {
             let db = try Connection(.memory)
             try db.create(FTS5Table("t", columns: ["title", "body"], detail: detail))
@@ -66,7 +66,7 @@ import TestSupport
     /// How rare a word is decides the order. A list may begin at the end of one page, and go on to pages that hold a few long rows,
     /// or that a secure deletion has emptied.
     @Test(arguments: [FTS5Table.Detail.full, .column, .none], [false, true])
-    func theRowsOfAWordAreCountedNearly(detail: FTS5Table.Detail, isSecure: Bool) throws {
+    func documentCountEstimateIsWithinAnEighth(detail: FTS5Table.Detail, isSecure: Bool) throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["body"], detail: detail))
         let index = try db.fullText("t")

@@ -14,13 +14,13 @@ import TestSupport
         var total: Int
     }
 
-    private static func shown(_ found: FullTextSearch.Found) -> Shown {
+    private static func shown(_ found: FullTextSearch.Results) -> Shown {
         Shown(
             hits: found.hits.map { $0.highlights["title"]?.marked() ?? "" }, tags: (found.facets["tag"] ?? []).map(\.value),
             total: found.total.count)
     }
 
-    @Test(arguments: Store.allCases) func aSearchFollowsWrites(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func observedSearchFollowsWrites(_ store: Store) async throws {
         let folder = try TemporaryFolder()
         let database = try store.open(folder)
         try await database.write { db in
@@ -29,10 +29,10 @@ import TestSupport
             try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
         }
         var search = FullTextSearch("quikc fo")
-        search.highlights = ["title"]
+        search.highlightedColumns = ["title"]
         search.filter = "n < \(10)"
         search.facets = ["tag": .elements("tags")]
-        search.popularity = FullTextSearch.Popularity("likes", half: 10)
+        search.popularity = FullTextSearch.Popularity("likes", pivot: 10)
         let asked = search
         var found = database.observe { db in Self.shown(try db.fullText("note_fts").search(asked)) }
             .removingDuplicates().makeAsyncIterator()
@@ -62,7 +62,7 @@ import TestSupport
         try await database.close()
     }
 
-    @Test(arguments: Store.allCases) func aSearchOfSeveralIndexesFollowsEach(_ store: Store) async throws {
+    @Test(arguments: Store.allCases) func observedSearchFollowsSeveralIndexes(_ store: Store) async throws {
         let folder = try TemporaryFolder()
         let database = try store.open(folder)
         let path = folder.path("mail.db")
@@ -102,7 +102,7 @@ import TestSupport
         var search = FullTextSearch("fox")
         switch part {
         case "facet": search.facets = ["newer": .values("newer()")]
-        case "signal": search.popularity = FullTextSearch.Popularity("newer()", half: 1)
+        case "signal": search.popularity = FullTextSearch.Popularity("newer()", pivot: 1)
         default: search.filter = "newer()"
         }
         let error = #expect(throws: DatabaseError.self) {

@@ -13,11 +13,11 @@ import TestSupport
 
         init(_ hit: FullTextSearch.Hit) {
             row = hit.rowID
-            rules = [-hit.words, hit.typos, hit.exactness, hit.proximity, hit.column]
+            rules = [-hit.matchedWordCount, hit.typoCount, hit.inexactness, hit.proximityDistance, hit.columnPositionSum]
         }
     }
 
-    private static let rules: [FullTextSearch.Rule] = [.words, .typos, .exactness, .proximity, .column, .phrase, .relevance]
+    private static let rules: [FullTextSearch.RankingRule] = [.words, .typos, .exactness, .proximity, .column, .phrase, .relevance]
     private static let words = FacetModel.vocabulary + ["gammas", "running", "runs", "ran", "run", "delt", "om"]
 
     /// One index with all rows, and several that have a part of them each.
@@ -52,31 +52,31 @@ import TestSupport
     }
 
     /// With the second seed, a row with a typing error once came before others only where more rows were asked for.
-    @Test(arguments: [2, 3], [Seed.value, 15]) func anIndexInPartsIsAsOneIndex(_ parts: Int, seed: UInt64) throws {
+    @Test(arguments: [2, 3], [Seed.value, 15]) func searchOfSplitIndexMatchesWholeIndex(_ parts: Int, seed: UInt64) throws {
         let (db, whole, indexes) = try split(250, parts: parts, seed: seed)
         var random = SeededGenerator(state: seed)
         for round in 0..<30 {
             var typed = (0..<Int.random(in: 1...3, using: &random)).map { _ in Self.words.randomElement(using: &random) ?? "" }
             if round % 5 == 0 { typed.append("xylophone") }
             var search = FullTextSearch(typed.joined(separator: " ") + (Bool.random(using: &random) ? " " : ""), limit: 1_000)
-            search.completion = [.none, .lastWord, .everyWord].randomElement(using: &random) ?? .none
-            search.findsForms = Bool.random(using: &random)
-            search.fewerWordsBelow = [0, 5, 1_000].randomElement(using: &random) ?? 5
+            search.prefixMatching = [.none, .lastWord, .everyWord].randomElement(using: &random) ?? .none
+            search.usesStemming = Bool.random(using: &random)
+            search.dropTokensThreshold = [0, 5, 1_000].randomElement(using: &random) ?? 5
             search.countsAll = Bool.random(using: &random)
-            search.rules = Self.rules
+            search.rankingRules = Self.rules
             let (one, several) = (try whole.search(search), try db.search(search, in: indexes))
-            #expect(several.total == one.total && several.hasFewerWords == one.hasFewerWords, "\(search.text)")
+            #expect(several.total == one.total && several.hasDroppedTokens == one.hasDroppedTokens, "\(search.text)")
             // Rows that these rules tell apart are in the same order, and all rows are the same. What a word costs that is typed
             // otherwise depends on how rare it is, which is read off each index, nearly.
             let typedWords = one.words.count
             let ordered = [several, one].map { found in
-                found.hits.filter { $0.words == typedWords && $0.typos == 0 && $0.exactness == 0 }.map { Key($0).rules }
+                found.hits.filter { $0.matchedWordCount == typedWords && $0.typoCount == 0 && $0.inexactness == 0 }.map { Key($0).rules }
             }
             #expect(ordered[0] == ordered[1], "\(search.text)")
             #expect(Set(several.hits.map(Key.init)) == Set(one.hits.map(Key.init)))
             #expect(Set(several.hits.map(\.id)).count == several.hits.count)
             for hit in several.hits {
-                let index = indexes[hit.source]
+                let index = indexes[hit.indexPosition]
                 #expect(hit.table == index.name)
                 let table = "\(index.schema.name).\(index.name.quotedSQLIdentifier)"
                 #expect(try db.fetchOne(Int.self, "SELECT 1 FROM \(raw: table) WHERE rowid = \(hit.rowID)") == 1)
@@ -88,7 +88,7 @@ import TestSupport
             // Pages fit together.
             search.limit = 7
             var paged: [FullTextSearch.Hit.ID] = []
-            search.fewerWordsBelow = 0
+            search.dropTokensThreshold = 0
             let all = try db.search(search.with { $0.limit = 1_000 }, in: indexes).hits.map(\.id)
             while let page = Optional(try db.search(search, in: indexes).hits.map(\.id)), !page.isEmpty {
                 paged += page
@@ -98,7 +98,7 @@ import TestSupport
         }
     }
 
-    @Test func theRelevanceIsThatOfAllRows() throws {
+    @Test func relevanceCountsRowsOfAllIndexes() throws {
         let db = try Connection(.memory)
         for name in ["notes", "mails"] { try db.create(FTS5Table(name, columns: ["text"])) }
         try db.transaction { db in
@@ -110,15 +110,15 @@ import TestSupport
         }
         let indexes = [try db.fullText("notes"), try db.fullText("mails")]
         var search = FullTextSearch("needle OR hay ", limit: 100)
-        search.rules = [.relevance]
+        search.rankingRules = [.relevance]
         search.text = "needle "
         let found = try db.search(search, in: indexes)
         // Each index by itself would find its own rare word much more relevant.
         #expect(found.hits.count == 40 && Set(found.hits.map { ($0.score * 1e6).rounded() }).count == 1)
-        #expect(found.hits.map(\.source) == Array(repeating: 0, count: 39) + [1])
+        #expect(found.hits.map(\.indexPosition) == Array(repeating: 0, count: 39) + [1])
     }
 
-    @Test func tokenizersThatReadDifferentWords() throws {
+    @Test func searchCombinesIndexesWithDifferentTokenizers() throws {
         let db = try Connection(.memory)
         try db.register(.tokenFilter(FTS5StopWords(["the"], base: .unicode61()), as: "stop"))
         try db.create(FTS5Table("plain", columns: ["text"]))
@@ -130,12 +130,12 @@ import TestSupport
         let indexes = try ["plain", "filtered", "nothing"].map { try db.fullText($0) }
         let found = try db.search("the fox ", in: indexes)
         // A row of an index without stop words misses none of the words.
-        #expect(found.hits.map(\.table) == ["plain", "filtered", "plain"] && found.hits.map(\.words) == [2, 1, 1])
+        #expect(found.hits.map(\.table) == ["plain", "filtered", "plain"] && found.hits.map(\.matchedWordCount) == [2, 1, 1])
         #expect(found.words.map(\.typed) == ["the", "fox"])
         #expect(try db.search("", in: indexes).hits.isEmpty)
     }
 
-    @Test func eachTableHasItsOwnColumns() throws {
+    @Test func searchOfSeveralTablesUsesOwnColumns() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, tags TEXT, created TEXT)")
         try db.execute("CREATE TABLE mail(id INTEGER PRIMARY KEY, subject TEXT, folder TEXT, labels BLOB, sent INTEGER)")
@@ -152,11 +152,11 @@ import TestSupport
         var search = FullTextSearch("fox ")
         search.facets = ["tag": .elements("tags"), "month": month]
         let found = try db.search(search, in: indexes) { search, index in
-            search.highlights = [index.name == "note_fts" ? "title" : "subject"]
+            search.highlightedColumns = [index.name == "note_fts" ? "title" : "subject"]
             guard index.name == "mail_fts" else { return }
             search.filter = "folder <> \("trash")"
             search.facets = ["tag": .elements("labels"), "month": .dates("sent", by: .month, form: .unixTime)]
-            search.decay = FullTextSearch.Decay("1000", half: 1)
+            search.decay = FullTextSearch.Decay("1000", halfLife: 1)
         }
         #expect(Set(found.hits.map(\.table)) == ["note_fts", "mail_fts"] && found.total.count == 3)
         #expect(found.hits.compactMap { $0.highlights.first?.value.marked() }.sorted() == ["[Fox]", "a [fox]", "no [fox]"])
@@ -177,12 +177,12 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try ranges([3]) }
     }
 
-    @Test func badArgumentsThrow() throws {
+    @Test func invalidMultiIndexSearchThrows() throws {
         let (db, whole, parts) = try split(60, parts: 2)
         let search = FullTextSearch("alpha")
         let changes: [(inout FullTextSearch) -> Void] = [
-            { $0.text = "beta" }, { $0.limit = 1 }, { $0.offset = 1 }, { $0.rules = [] }, { $0.fewerWordsBelow = 1 },
-            { $0.highlights = ["none"] }, { $0.facets = ["a": .ranges("a", bounds: [1])] }, { $0.filter = "none = 1" },
+            { $0.text = "beta" }, { $0.limit = 1 }, { $0.offset = 1 }, { $0.rankingRules = [] }, { $0.dropTokensThreshold = 1 },
+            { $0.highlightedColumns = ["none"] }, { $0.facets = ["a": .ranges("a", bounds: [1])] }, { $0.filter = "none = 1" },
         ]
         for change in changes {
             #expect(throws: DatabaseError.self) {

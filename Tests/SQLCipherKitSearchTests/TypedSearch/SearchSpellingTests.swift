@@ -33,7 +33,7 @@ import TestSupport
 
     // MARK: Joined and split
 
-    @Test(arguments: tokenizers.map(\.0)) func wordsThatAreWrittenTogetherOrApart(_ name: String) throws {
+    @Test(arguments: tokenizers.map(\.0)) func joinedAndSplitWordsFindEachOther(_ name: String) throws {
         let tokenizer = try #require(Self.tokenizers.first { $0.0 == name }?.1)
         let pairs = [
             ("redbull", "a can of Red Bull"), ("wifi", "the wi-fi is slow"), ("wi fi", "the wifi here"), ("pol358", "flight POL-358 today"),
@@ -48,7 +48,7 @@ import TestSupport
                 let first = found.hits.prefix(2).map(\.rowID)
                 #expect(first.contains(Int64(row + 1)), "\(typed) in \(text): \(found.hits.prefix(3).map { $0.snippet?.marked() ?? "" })")
                 let hit = found.hits.first { $0.rowID == row + 1 }
-                #expect(hit?.typos == 0 && hit?.words == found.words.count, "\(typed)")
+                #expect(hit?.typoCount == 0 && hit?.matchedWordCount == found.words.count, "\(typed)")
             }
         }
     }
@@ -68,29 +68,29 @@ import TestSupport
         ("fox NOT dog", ["a fox and a dog", "a cat"], []), ("CATS OR DOGS", ["cats", "dogs", "birds"], [1, 2]),
     ]
 
-    @Test(arguments: operators.indices) func operatorsAndWordsInCapitals(_ number: Int) throws {
+    @Test(arguments: operators.indices) func uppercaseOperatorsAndWordsAreToldApart(_ number: Int) throws {
         let (typed, texts, expected) = Self.operators[number]
         let index = try made(texts, .unicode61())
         var search = FullTextSearch(typed + " ")
-        (search.fewerWordsBelow, search.typos, search.findsForms, search.completion) = (0, .none, false, .none)
+        (search.dropTokensThreshold, search.typoTolerance, search.usesStemming, search.prefixMatching) = (0, .none, false, .none)
         #expect(try Set(index.search(search).hits.map(\.rowID)) == expected, "\(typed)")
     }
 
     // MARK: Marks
 
-    @Test func textAroundNULIsShown() throws {
+    @Test func snippetKeepsNullCharacters() throws {
         let text = "one\0 two fox three"
         let index = try made([text], .unicode61())
         for search in [FullTextSearch("fox"), FullTextSearch(FTS5Query.phrase("fox"))] {
             var search = search
-            search.highlights = ["a"]
+            search.highlightedColumns = ["a"]
             let hit = try #require(try index.search(search).hits.first)
             #expect(hit.highlights["a"]?.text == text && hit.highlights["a"]?.marked() == "one\0 two [fox] three")
             #expect(hit.snippet?.marked() == "one\0 two [fox] three")
         }
     }
 
-    @Test func wordsAreMarkedOnlyInTheirColumn() throws {
+    @Test func highlightsRespectColumnFilters() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a", "b"]))
         try db.execute("INSERT INTO t VALUES ('fox', 'fox and a foxglove')")
@@ -102,7 +102,7 @@ import TestSupport
             (FullTextSearch(FTS5Query.near(["fox", "foxglove"]).excluding("cat")), "[fox] and a [foxglove]"),
         ] {
             var search = search
-            search.highlights = ["b"]
+            search.highlightedColumns = ["b"]
             #expect(try index.search(search).hits.first?.highlights["b"]?.marked() == marked, "\(search.text)")
         }
     }
@@ -119,7 +119,7 @@ import TestSupport
 
     /// What an index of words completes, corrects, marks and suggests, an index of stems does too.
     @Test(arguments: tokenizers.map(\.0), [FTS5Table.Detail.full, .column, .none])
-    func eachTokenizerFindsWhatIsTyped(_ name: String, _ detail: FTS5Table.Detail) throws {
+    func typedSearchWorksWithEachTokenizer(_ name: String, _ detail: FTS5Table.Detail) throws {
         let tokenizer = try #require(Self.tokenizers.first { $0.0 == name }?.1)
         let index = try made(Self.english.map { "some \($0) here" }, tokenizer, detail: detail)
         var missed: [String] = []
@@ -172,7 +172,7 @@ import TestSupport
 
     /// What the search finds by another form, a beginning or a typing error alone, it finds by two of them: the index has one form
     /// of each word, and what is typed is another one, mistyped or not typed to its end.
-    @Test(arguments: [FTS5Tokenizer.multilingual(), .porter(.unicode61())]) func tiersAreCombined(_ tokenizer: FTS5Tokenizer) throws {
+    @Test(arguments: [FTS5Tokenizer.multilingual(), .porter(.unicode61())]) func formsPrefixesAndTyposCombine(_ tokenizer: FTS5Tokenizer) throws {
         let words = ["paint", "adjust", "compare", "inspect", "measure", "refresh", "arrange", "bake"]
         let index = try made(words.map { "they \($0) it here" } + (0..<60).map { "some other text \($0)" }, tokenizer)
         var (missed, typed): ([String], Int) = ([], 0)
@@ -197,7 +197,7 @@ import TestSupport
     }
 
     /// Words whose forms do not begin with their stems: `dai`, `kei`, `possibl`.
-    @Test func formsThatDoNotBeginWithTheStem() throws {
+    @Test func wordFormsWithAlteredStemsAreFound() throws {
         let pairs = [("days", "a day here"), ("keyed", "this key fits"), ("possibility", "it is possible"), ("happiest", "so happy now")]
         let index = try made(pairs.map(\.1), .multilingual())
         for (row, (typed, text)) in pairs.enumerated() {
@@ -214,7 +214,7 @@ import TestSupport
     }
 
     /// An index of trigrams has no words: other forms and mistyped words are those of its texts, in any script.
-    @Test func trigramsFindOtherFormsAndMistypedWords() throws {
+    @Test func trigramIndexFindsFormsAndTypos() throws {
         let texts = ["the dog jumps over", "a jumper", "Ein Straßenbahnhof", "быстрая собака", "naïveté and more", "redemption song"]
         let index = try made(texts, .trigram(removesDiacritics: true))
         for (typed, row) in [("jumped ", 1), ("jmps ", 1), ("strassenbanhof ", 0), ("straßenbanhof ", 3), ("собакы ", 4), ("naivetee ", 5), ("redemtpion", 6)] {
@@ -228,7 +228,7 @@ import TestSupport
     }
 
     /// Letters that are the same to a reader. The texts are found by each spelling, and marked.
-    @Test func otherWritingsOfTheSameWord() throws {
+    @Test func alternativeSpellingsFindEachOther() throws {
         let groups = [
             ["हिंदी", "हिन्दी"], ["कलम", "क़लम", "क\u{93C}लम"], ["طالب", "الطالب"], ["zero\u{200B}width", "zero width"],
             ["𝐛𝐨𝐥𝐝", "bold"], ["ĳs", "ijs"], ["don't", "dont", "don’t"], ["संबंध", "सम्बन्ध"],
@@ -238,7 +238,7 @@ import TestSupport
                 let index = try made(["a \(text) b", "other words"], .multilingual())
                 for typed in group {
                     let found = try index.search(typed + " ")
-                    #expect(found.hits.first?.rowID == 1 && found.hits.first?.typos == 0, "\(typed) in \(text)")
+                    #expect(found.hits.first?.rowID == 1 && found.hits.first?.typoCount == 0, "\(typed) in \(text)")
                 }
             }
         }

@@ -32,35 +32,35 @@ import Testing
         ("\"", []),
         ("-fox", []), ("2012", []), ("202", [5]), ("tbe-quick brown", [1]),
     ])
-    func whatIsFound(_ text: String, _ expected: [Int64]) throws {
+    func typedTextFindsExpectedRows(_ text: String, _ expected: [Int64]) throws {
         #expect(try rows(text).sorted() == expected)
     }
 
-    @Test func formsComeAfterWordsAsTheyWereTyped() throws {
+    @Test func exactWordsRankBeforeWordForms() throws {
         var first = FullTextSearch("run")
-        first.rules = [.words, .typos, .exactness, .column]
+        first.rankingRules = [.words, .typos, .exactness, .column]
         #expect(try notes.search(first).hits.map(\.rowID) == [3, 2])
         // The title counts more if the rule of columns comes first.
-        first.rules = [.words, .typos, .column, .exactness]
+        first.rankingRules = [.words, .typos, .column, .exactness]
         #expect(try notes.search(first).hits.map(\.rowID) == [2, 3])
         #expect(try rows("run") == [2, 3])
         #expect(try Set(rows("run ")) == [2, 3])
         let found = try notes.search("runs ")
-        #expect(found.words[0].kind == .form && found.hits.allSatisfy { $0.exactness == 1 })
+        #expect(found.words[0].kind == .form && found.hits.allSatisfy { $0.inexactness == 1 })
         var exact = FullTextSearch("runs ")
-        exact.findsForms = false
-        exact.typos = .none
-        exact.completion = .none
+        exact.usesStemming = false
+        exact.typoTolerance = .none
+        exact.prefixMatching = .none
         #expect(try notes.search(exact).hits.isEmpty)
     }
 
-    @Test func marksFollowWhatWasUnderstood() throws {
+    @Test func highlightsMarkCorrectedWords() throws {
         #expect(try notes.search("quikc jumped").hits[0].snippet == HighlightedText(
             "The quick brown fox jumps over the lazy dog", ranges: marks(["quick", "jumps"])))
         var search = FullTextSearch("libary")
         search.snippet = .column("body", words: 2)
-        search.highlights = ["body"]
-        search.columns = ["title"]
+        search.highlightedColumns = ["body"]
+        search.retrievedColumns = ["title"]
         let hit = try notes.search(search).hits[0]
         #expect(hit.snippet?.marked() == "…university [library]" || hit.snippet?.marked() == "…the [libraries]…")
         #expect(hit.highlights["body"]?.ranges.count == 1)
@@ -73,31 +73,31 @@ import Testing
         return words.compactMap { text.range(of: $0) }
     }
 
-    @Test func oneWordTooMany() throws {
+    @Test func unknownWordFallsBackToFewerWords() throws {
         let found = try notes.search("quick brown xylophone ")
-        #expect(found.hits.map(\.rowID) == [1] && found.hasFewerWords && found.hits[0].words == 2)
+        #expect(found.hits.map(\.rowID) == [1] && found.hasDroppedTokens && found.hits[0].matchedWordCount == 2)
         #expect(found.words.map(\.isUnknown) == [false, false, true])
         var search = FullTextSearch("quick brown xylophone ")
-        search.fewerWordsBelow = 0
+        search.dropTokensThreshold = 0
         #expect(try notes.search(search).hits.isEmpty)
         #expect(try rows("fox bread ").sorted() == [1, 3])
     }
 
     /// Rows that have a word in whatever form, near the others or far away, have it.
     @Test(arguments: ["jumps over the tree ", "jumped over the tree ", "jumps over the trees ", "jum ove the tre", "jumps ovre the treee "])
-    func rowsWithAllWordsInAnyForm(_ text: String) throws {
+    func rowsWithAllWordsInAnyFormAreComplete(_ text: String) throws {
         let far = "Long ago the fox jumps and runs and sleeps and goes over some hills and in the end it sees a tree"
         for rows in 1...6 {
             try db.execute("INSERT INTO note(title, body) VALUES ('Other', \(far))")
             let found = try notes.search(text)
-            let isComplete = { (hit: FullTextSearch.Hit) in hit.words == found.words.count }
-            #expect(found.hits.count(where: isComplete) == rows && found.hasFewerWords == (rows < 5), "\(rows)")
+            let isComplete = { (hit: FullTextSearch.Hit) in hit.matchedWordCount == found.words.count }
+            #expect(found.hits.count(where: isComplete) == rows && found.hasDroppedTokens == (rows < 5), "\(rows)")
         }
     }
 
-    @Test func synonymsOfSeveralWordsAndInOneDirection() throws {
+    @Test func multiwordAndOneWaySynonymsAreFound() throws {
         var search = FullTextSearch("tv ")
-        search.fewerWordsBelow = 0
+        search.dropTokensThreshold = 0
         #expect(try notes.search(search).hits.isEmpty)
         search.synonyms = [FullTextSearch.Synonym("tv", finds: ["television set"])]
         #expect(try notes.search(search).hits.map(\.rowID) == [5])
@@ -110,7 +110,7 @@ import Testing
 
     @Test func stopWordsNeverEmptyAQuery() throws {
         var search = FullTextSearch("the xylophone fox ")
-        search.fewerWordsBelow = 0
+        search.dropTokensThreshold = 0
         search.stopWords = ["the", "xylophone"]
         #expect(try notes.search(search).hits.map(\.rowID) == [1])
         #expect(try notes.search(search).words.map(\.isLeftOut) == [true, true, false])
@@ -118,7 +118,7 @@ import Testing
         #expect(try notes.search(search).hits.count == 4)
     }
 
-    @Test func filtersDecaysAndPages() throws {
+    @Test func searchAppliesFilterDecayAndPaging() throws {
         var search = FullTextSearch("the ")
         search.filter = "year > \(2020)"
         #expect(try Set(notes.search(search).hits.map(\.rowID)) == [2, 4, 5])
@@ -132,8 +132,8 @@ import Testing
         }
         #expect(paged == all && all.count == 4)
         search = FullTextSearch("the ")
-        search.rules = [.relevance]
-        search.decay = FullTextSearch.Decay("2024 - year", half: 0.01)
+        search.rankingRules = [.relevance]
+        search.decay = FullTextSearch.Decay("2024 - year", halfLife: 0.01)
         #expect(try notes.search(search).hits.map(\.rowID) == [5, 4, 2, 1])
         search.filter = "no_such_column > 1"
         #expect(throws: DatabaseError.self) { try notes.search(search) }
@@ -145,7 +145,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try notes.search(search) }
     }
 
-    @Test func whatAnOpenTransactionWroteIsFound() throws {
+    @Test func uncommittedRowsAreFound() throws {
         try db.transaction { db in
             try db.execute("INSERT INTO note VALUES (9, 'Zebra', 'zebras everywhere', 2030)")
             #expect(try rows("zebr") == [9] && rows("zebar") == [9])

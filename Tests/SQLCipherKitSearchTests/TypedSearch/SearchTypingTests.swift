@@ -16,7 +16,7 @@ import TestSupport
     }
 
     @Test(arguments: [FTS5Tokenizer.unicode61(), .porter(.unicode61())])
-    func whatWasAmongTheFirstFiveStays(_ tokenizer: FTS5Tokenizer) throws {
+    func topFiveHitsStayWhileTyping(_ tokenizer: FTS5Tokenizer) throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT)")
         try db.create(FTS5Table("fts", columns: ["title", "body"], content: .external(table: "note"), tokenizer: tokenizer))

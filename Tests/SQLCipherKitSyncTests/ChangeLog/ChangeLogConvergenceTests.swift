@@ -50,7 +50,7 @@ import TestSupport
         init(_ name: String, _ db: Connection, skew: TimeInterval) throws {
             self.db = db
             keyed = SeededGenerator(state: skew.bitPattern)
-            log = try ChangeLog(db, tables: ChangeLogConvergenceTests.tables, peer: name, rules: ["PLACE": .row])
+            log = try ChangeLog(db, tables: ChangeLogConvergenceTests.tables, localPeer: name, mergePolicies: ["PLACE": .row])
             log.now = { Date(timeIntervalSinceNow: skew) }
         }
     }
@@ -58,7 +58,7 @@ import TestSupport
     static func rows(_ db: Connection) throws -> [String] {
         var lines: [String] = []
         for table in tables {
-            let rows = try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(table)"))
+            let rows = try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(table)"))
             lines += rows.map { "\(table) \($0.values)" }.sorted()
         }
         return lines
@@ -166,7 +166,7 @@ import TestSupport
         let takenForGranted = Bool.random(using: &random) ? from.sent[to] : nil
         let position = try takenForGranted ?? #require(peer.known.suffix(3).randomElement(using: &random))
         let isWhole = forgets && Int.random(in: 0..<3, using: &random) == 0
-        let made = try unlessRefused(&seen, { try isWhole ? from.log.wholeState() : from.log.changes(since: position) })
+        let made = try unlessRefused(&seen, { try isWhole ? from.log.snapshot() : from.log.changes(since: position) })
         guard let message = made else { return }
         from.sent[to] = message.until
         sent.append(Sent(to: to, data: message.data))
@@ -215,7 +215,7 @@ import TestSupport
         }
         for peer in peers {
             for other in peers where other !== peer && (!forgets || Bool.random(using: &random)) {
-                try peer.log.add(peer: other.log.peer)
+                try peer.log.add(peer: other.log.localPeer)
             }
         }
         var sent: [Sent] = []
@@ -232,7 +232,7 @@ import TestSupport
             } else if action < 9 {
                 try deliver(peers, &sent, &seen, &random)
             } else if prunes {
-                seen.pruned += try peers[from].log.prune(patience: forgets && Bool.random(using: &random) ? .zero : nil)
+                seen.pruned += try peers[from].log.prune(gracePeriod: forgets && Bool.random(using: &random) ? .zero : nil)
             }
         }
         if migrates { for peer in peers { try peer.migrate() } }
@@ -253,8 +253,8 @@ import TestSupport
             for from in peers.shuffled(using: &random) {
                 for to in peers.shuffled(using: &random) where to !== from {
                     let position = try to.log.position
-                    let message = try unlessRefused(&seen) { try from.log.changes(since: position) } ?? from.log.wholeState()
-                    if !message.isEmpty, !message.isWhole || !position.includes(message.until) { isQuiet = false }
+                    let message = try unlessRefused(&seen) { try from.log.changes(since: position) } ?? from.log.snapshot()
+                    if !message.isEmpty, !message.isSnapshot || !position.includes(message.until) { isQuiet = false }
                     seen.add(try to.log.receive(message))
                 }
             }
@@ -263,7 +263,7 @@ import TestSupport
         }
     }
 
-    @Test func theyConverge() throws {
+    @Test func peersConvergeUnderRandomEdits() throws {
         var seen = Seen()
         let seeds = LongTests.seeds(32, of: 2000)
         for seed in seeds {
@@ -278,7 +278,7 @@ import TestSupport
     }
 
     /// Two copies of one database, and a third that begins empty, with a thousand edits each.
-    @Test func aThousandEditsEach() throws {
+    @Test func peersConvergeAfterThousandEditsEach() throws {
         var random = SeededGenerator(state: 77), seen = Seen()
         let first = try Connection(.memory), second = try Connection(.memory), third = try Connection(.memory)
         try first.execute(Self.schema)

@@ -17,7 +17,7 @@ import TestSupport
 
     // MARK: Clocks
 
-    @Test func aClockFarAheadIsRefusedAndMended() throws {
+    @Test func changesFromFastClockAreRefusedUntilRepaired() throws {
         let a = try peer("a"), b = try peer("b"), year = 365.0 * 86_400
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1)") }
         try exchange(a, b)
@@ -42,7 +42,7 @@ import TestSupport
 
     /// A clock that is slow counts on from the last entry that was seen. So a copy that was restored from a backup writes the same
     /// numbers at the same times again.
-    @Test func twoEntriesOfOneNumberAndTimeAreToldApart() throws {
+    @Test func entriesWithEqualNumberAndTimeAreDistinguished() throws {
         let a = try peer("a"), b = try peer("b"), copy = try Connection(.memory, key: .passphrase("x").quick)
         let slow: () -> Date = { Date(timeIntervalSinceNow: -3600) }
         a.now = slow
@@ -51,12 +51,12 @@ import TestSupport
         try a.connection.main.backup(to: copy.main)
         try a.write { try $0.execute("UPDATE note SET title = 'first'") }
         try exchange(a, b)
-        let restored = try ChangeLog(copy, tables: ["note", "pair"], peer: "a")
+        let restored = try ChangeLog(copy, tables: ["note", "pair"], localPeer: "a")
         restored.now = slow
         try restored.write { try $0.execute("UPDATE note SET title = 'second', body = 'second'") }
         let (first, second) = try (#require(a.position.marks["a"]), #require(restored.position.marks["a"]))
         #expect(first.sequence == second.sequence && first.clock == second.clock && first != second)
-        for message in [try restored.changes(), try restored.wholeState()] { #expect(error { try b.receive(message) }?.reason == .misuse) }
+        for message in [try restored.changes(), try restored.snapshot()] { #expect(error { try b.receive(message) }?.reason == .misuse) }
         #expect(error { _ = try restored.changes(since: b.position) }?.reason == .misuse)
         #expect(error { _ = try b.changes(since: restored.position) }?.reason == .misuse)
         #expect(try rows(b) == [["n", "first", 1]])
@@ -68,7 +68,7 @@ import TestSupport
     }
 
     /// What is before the entries with wrong times may have been pruned.
-    @Test func aClockIsMendedAfterPruning() throws {
+    @Test func repairClockWorksAfterPruning() throws {
         let a = try peer("a"), b = try peer("b")
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
         try exchange(a, b)
@@ -82,7 +82,7 @@ import TestSupport
     }
 
     /// Messages at random: what one peer takes, each other peer takes from it.
-    @Test func whatOnePeerTakesAllTake() throws {
+    @Test func mutatedMessagesAreAcceptedByAllPeersOrNone() throws {
         var random = SeededGenerator()
         let sender = try peer("s")
         for number in 0..<20 { try sender.write { try $0.execute("INSERT INTO note VALUES (\("k\(number)"), \(number), 1)") } }
@@ -106,7 +106,7 @@ import TestSupport
     }
 
     /// Values that no copy can write, or not as the others do, are refused by all, whatever they have.
-    @Test func valuesThatCannotBeWrittenAreRefused() throws {
+    @Test func messagesWithUnwritableValuesThrow() throws {
         let a = try peer("a")
         try a.write { try $0.execute("INSERT INTO pair VALUES (0, 'p', 1.5)") }
         let data = try a.changes().data
@@ -118,7 +118,7 @@ import TestSupport
     }
 
     /// A message of a version before the first release, which fuzzing had found.
-    @Test func aMessageOfAnotherVersionIsRefused() throws {
+    @Test func messageOfAnotherVersionThrows() throws {
         let message = try peer("a").changes().data
         for version in ["1", "6", "8"] {
             let found = error { _ = try ChangeLog.Message(data: Data("SCKlog\(version)".utf8) + message.dropFirst(7)) }
@@ -129,20 +129,20 @@ import TestSupport
     }
 
     /// Its entries and records would be read as others.
-    @Test func aLogOfAnotherVersionIsRefused() throws {
+    @Test func changeLogOfAnotherVersionThrows() throws {
         for change in ["UPDATE changelog_state SET value = 6 WHERE name = 'format'", "DELETE FROM changelog_state WHERE name = 'format'"] {
             let log = try peer("a"), db = log.connection
             try log.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
             try db.execute(SQL(raw: change))
             try db.execute("CREATE TABLE other(id)")
-            let found = error { _ = try ChangeLog(db, tables: ["note", "pair"], peer: "a") }
+            let found = error { _ = try ChangeLog(db, tables: ["note", "pair"], localPeer: "a") }
             #expect(found?.code == .schema && found?.message.contains("delete(from:)") == true)
             try ChangeLog.delete(from: db)
-            #expect(try ChangeLog(db, tables: ["note", "pair"], peer: "a").changes().isEmpty && rows(log).count == 1)
+            #expect(try ChangeLog(db, tables: ["note", "pair"], localPeer: "a").changes().isEmpty && rows(log).count == 1)
         }
     }
 
-    @Test func aPositionFromOutsideIsBounded() throws {
+    @Test func outOfRangeChangeLogPositionThrows() throws {
         for (sequence, clock) in [(Int64.min, Int64(1)), (0, 1), (1 << 40, 1), (1, -1), (1, .max)] {
             let text = #"{"marks":{"a":{"sequence":\#(sequence),"clock":\#(clock),"identity":1}}}"#
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(ChangeLog.Position.self, from: Data(text.utf8)) }
@@ -152,28 +152,28 @@ import TestSupport
     // MARK: What the log keeps of itself
 
     /// What cannot be read is an error, and not taken for missing. Opening the log, which says the same, replaces it.
-    @Test(arguments: ["x", "{}", "[]", "{\"peer\":\"a\"}"]) func damagedSettingsAreRefused(_ text: String) throws {
+    @Test(arguments: ["x", "{}", "[]", "{\"peer\":\"a\"}"]) func damagedChangeLogSettingsThrow(_ text: String) throws {
         let log = try peer("a"), db = log.connection
         #expect(try ChangeLog.settings(in: db)?.tables == ["note", "pair"])
         try db.execute("UPDATE changelog_state SET value = \(Data(text.utf8)) WHERE name = 'settings'")
         #expect(error { _ = try ChangeLog.settings(in: db) }?.code == .corrupt)
-        let again = try ChangeLog(db, tables: ["note", "pair"], peer: "a")
+        let again = try ChangeLog(db, tables: ["note", "pair"], localPeer: "a")
         try again.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
-        #expect(try ChangeLog.settings(in: db)?.peer == "a")
+        #expect(try ChangeLog.settings(in: db)?.localPeer == "a")
         // A log with rules is opened without being written.
-        let rules: [String: ChangeLog.Rule] = ["note": .row, "pair": .row]
-        _ = try ChangeLog(db, tables: ["note", "pair"], peer: "a", rules: rules)
+        let rules: [String: ChangeLog.MergePolicy] = ["note": .row, "pair": .row]
+        _ = try ChangeLog(db, tables: ["note", "pair"], localPeer: "a", mergePolicies: rules)
         let changes = db.totalChanges
-        for _ in 0..<5 { _ = try ChangeLog(db, tables: ["note", "pair"], peer: "a", rules: rules) }
-        #expect(try db.totalChanges == changes && ChangeLog.settings(in: db)?.rules == rules)
+        for _ in 0..<5 { _ = try ChangeLog(db, tables: ["note", "pair"], localPeer: "a", mergePolicies: rules) }
+        #expect(try db.totalChanges == changes && ChangeLog.settings(in: db)?.mergePolicies == rules)
     }
 
     /// A connection remembers the log that it has opened, and opens it from scratch if anything has changed since.
-    @Test func aLogIsOpenedAgainAsItIsNow() throws {
+    @Test func reopenedChangeLogFollowsLaterChanges() throws {
         let folder = try TemporaryFolder(), location = DatabaseLocation.file(folder.path("a.db"))
         let db = try peer("a", location).connection
-        func open(_ rules: [String: ChangeLog.Rule], _ db: Connection) throws -> ChangeLog {
-            try ChangeLog(db, tables: ["note", "pair"], peer: "a", rules: rules)
+        func open(_ rules: [String: ChangeLog.MergePolicy], _ db: Connection) throws -> ChangeLog {
+            try ChangeLog(db, tables: ["note", "pair"], localPeer: "a", mergePolicies: rules)
         }
         func check(_ log: ChangeLog) throws {
             let id = UUID().uuidString
@@ -187,10 +187,10 @@ import TestSupport
         try check(open([:], db))
         try other.execute("ALTER TABLE note ADD COLUMN stars DEFAULT 0")
         try open([:], db).write { try $0.execute("UPDATE note SET stars = 1") }
-        for rules in [["note": ChangeLog.Rule.row], [:], ["note": .row]] {
+        for rules in [["note": ChangeLog.MergePolicy.row], [:], ["note": .row]] {
             for db in [db, other, db] {
                 _ = try open(rules, db)
-                #expect(try ChangeLog.settings(in: other)?.rules == rules)
+                #expect(try ChangeLog.settings(in: other)?.mergePolicies == rules)
             }
         }
         try ChangeLog.delete(from: other)
@@ -199,7 +199,7 @@ import TestSupport
         #expect(try begun.changes().count == 1)
         // Another copy's log is not taken for this one's.
         try begun.add(peer: "b")
-        _ = try ChangeLog(other, tables: ["note", "pair"], peer: "b")
+        _ = try ChangeLog(other, tables: ["note", "pair"], localPeer: "b")
         #expect(error { _ = try open([:], db) }?.reason == .misuse)
         // What was rolled back was not opened.
         let fresh = try Connection(.memory)
@@ -221,12 +221,12 @@ import TestSupport
         "INSERT OR REPLACE INTO changelog_state VALUES ('clock', ?)", "INSERT OR REPLACE INTO changelog_state VALUES ('horizon', ?)",
         "UPDATE changelog_name SET id = ? WHERE id = 1", "UPDATE changelog_name SET id = ? WHERE id = 2",
     ], [Int64.min, -1, .max])
-    func numbersOutOfBoundsAreRefused(_ sql: String, _ number: Int64) throws {
+    func outOfRangeChangeLogNumbersThrow(_ sql: String, _ number: Int64) throws {
         let b = try peer("b")
         try b.write { try $0.execute("INSERT INTO note VALUES ('b', 1, 1)") }
         let calls: [(ChangeLog) throws -> Void] = [
-            { log in try log.write { try $0.execute("UPDATE note SET title = 2") } }, { _ = try $0.changes() }, { _ = try $0.wholeState() },
-            { try $0.receive(b.changes()) }, { try $0.receive(b.wholeState()) }, { try $0.prune(patience: .zero) }, { try $0.repairClock() },
+            { log in try log.write { try $0.execute("UPDATE note SET title = 2") } }, { _ = try $0.changes() }, { _ = try $0.snapshot() },
+            { try $0.receive(b.changes()) }, { try $0.receive(b.snapshot()) }, { try $0.prune(gracePeriod: .zero) }, { try $0.repairClock() },
             { try $0.addExistingRows() },
         ]
         var errors: [DatabaseError] = []
@@ -243,7 +243,7 @@ import TestSupport
     }
 
     /// Values of each form that the log's bytes have arrive as they were, in a key and beside it.
-    @Test func eachValueArrivesAsItWas() throws {
+    @Test func changeLogValuesArriveUnchanged() throws {
         let uuid = "0123abcd-4567-89ef-0123-456789abcdef"
         var texts = ["", "x", "a\0b", "é", String(repeating: "long", count: 9000), uuid, uuid.uppercased(), uuid + " "]
         texts += ["0123ABcd" + uuid.dropFirst(8), "01234567-0123-0123-0123-012345678901", uuid.replacing("-", with: "a")]
@@ -257,7 +257,7 @@ import TestSupport
         let schema: SQL = "CREATE TABLE bare(key BLOB PRIMARY KEY, a, b)"
         let (a, b) = (try Connection(.memory), try Connection(.memory))
         for db in [a, b] { try db.execute(schema) }
-        let from = try ChangeLog(a, tables: ["bare"], peer: "a"), to = try ChangeLog(b, tables: ["bare"], peer: "b")
+        let from = try ChangeLog(a, tables: ["bare"], localPeer: "a"), to = try ChangeLog(b, tables: ["bare"], localPeer: "b")
         for value in values where value != .null {
             try from.write { try $0.execute("INSERT OR REPLACE INTO bare VALUES (\(value), \(value), 1)") }
         }
@@ -267,15 +267,15 @@ import TestSupport
         }
         try from.write { try $0.execute("DELETE FROM bare WHERE rowid % 3 = 0") }
         func rows(_ db: Connection) throws -> Set<[SQLValue]> {
-            Set(try db.fetchAll(RowCopy.self, "SELECT *, typeof(key), hex(key) FROM bare").map(\.values))
+            Set(try db.fetchAll(OwnedRow.self, "SELECT *, typeof(key), hex(key) FROM bare").map(\.values))
         }
         #expect(try rows(a).count > 40)
         try to.receive(try ChangeLog.Message(data: from.changes(since: to.position).data))
         #expect(try rows(b) == rows(a))
         let other = try Connection(.memory)
         try other.execute(schema)
-        let state = try ChangeLog.Message(data: from.wholeState().data)
-        try ChangeLog(other, tables: ["bare"], peer: "c").receive(state)
+        let state = try ChangeLog.Message(data: from.snapshot().data)
+        try ChangeLog(other, tables: ["bare"], localPeer: "c").receive(state)
         #expect(try rows(other) == rows(a))
         // What the log knows of each row is found by its key again.
         try from.write { try $0.execute("UPDATE bare SET a = 'again'") }

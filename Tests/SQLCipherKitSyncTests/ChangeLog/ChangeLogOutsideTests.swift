@@ -28,7 +28,7 @@ import TestSupport
 
     /// Each way to change a row, on the log's connection and on another one.
     @Test(arguments: outside.indices, [false, true])
-    func changesOutsideAreNoticed(_ index: Int, isOther: Bool) throws {
+    func outsideChangesAreDetected(_ index: Int, isOther: Bool) throws {
         let folder = try TemporaryFolder()
         let location = DatabaseLocation.file(folder.path("a.db"))
         let a = try peer("a", location), b = try peer("b")
@@ -55,11 +55,11 @@ import TestSupport
     }
 
     /// What the log itself writes is no change outside, whatever runs.
-    @Test func theLogsOwnChangesAreNotNoted() throws {
+    @Test func changeLogWritesAreNotOutsideChanges() throws {
         let a = try peer("a"), b = try peer("b")
         a.outsideChanges = .refused
         b.outsideChanges = .refused
-        b.triggers = .run
+        b.triggers = .all
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
         _ = try? a.write { db in
             try db.execute("UPDATE note SET title = 2")
@@ -68,7 +68,7 @@ import TestSupport
         try exchange(a, b)
         #expect(try a.logOutsideChanges() == 0 && b.logOutsideChanges() == 0)
         try a.connection.execute("ALTER TABLE note RENAME TO paper")
-        let again = try ChangeLog(a.connection, tables: ["paper", "pair"], peer: "a")
+        let again = try ChangeLog(a.connection, tables: ["paper", "pair"], localPeer: "a")
         try again.connection.execute("UPDATE paper SET title = 7")
         #expect(try again.logOutsideChanges() == 1)
         try ChangeLog.delete(from: a.connection)
@@ -76,7 +76,7 @@ import TestSupport
     }
 
     /// A statement that was compiled while the log wrote, and triggers that were made then.
-    @Test func statementsOfTheLogAreNoticedOutsideOfIt() throws {
+    @Test func statementsPreparedInLogAreDetectedOutside() throws {
         let a = try peer("a"), sql: SQL = "INSERT OR REPLACE INTO note VALUES ('n', 1, 1)"
         let statement = try a.connection.prepare("UPDATE note SET title = title + 1")
         try a.connection.execute("CREATE TABLE seen(id)")
@@ -109,7 +109,7 @@ import TestSupport
     ]
 
     /// Each kind of statement that writes to a logged table, compiled while the log wrote or not: the triggers run only outside.
-    @Test(arguments: writers, [false, true]) func eachStatementIsNoticedOutsideOfTheLog(_ sql: String, isMadeInside: Bool) throws {
+    @Test(arguments: writers, [false, true]) func everyWriteStatementIsDetectedOutsideTheLog(_ sql: String, isMadeInside: Bool) throws {
         for isWithoutRowID in [false, true] {
             let db = try Connection(.memory)
             try db.execute("CREATE TABLE parent(id INTEGER PRIMARY KEY)")
@@ -122,7 +122,7 @@ import TestSupport
                 CREATE VIEW view_of_child AS SELECT x FROM child;
                 CREATE TRIGGER view_insert INSTEAD OF INSERT ON view_of_child BEGIN DELETE FROM child WHERE id = 1; END;
                 """))
-            let log = try ChangeLog(db, tables: ["parent", "child"], peer: "a")
+            let log = try ChangeLog(db, tables: ["parent", "child"], localPeer: "a")
             func begin() throws {
                 try db.execute(SQLScript("""
                     DELETE FROM spare; DELETE FROM child; DELETE FROM parent; INSERT INTO parent VALUES (1);
@@ -149,7 +149,7 @@ import TestSupport
 
     /// The triggers of a full-text index run, and those of the user do not, with or without the others.
     @Test(arguments: [false, true], [false, true])
-    func theTriggersOfIndexesRun(hasIndex: Bool, hasOwn: Bool) throws {
+    func receiveRunsFTS5TriggersAndNotUserTriggers(hasIndex: Bool, hasOwn: Bool) throws {
         let a = try peer("a"), b = try peer("b")
         if hasIndex {
             try b.connection.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
@@ -166,7 +166,7 @@ import TestSupport
         try exchange(a, b)
         if hasIndex {
             let index = try b.connection.fullText("note_fts")
-            #expect(try index.isIntact())
+            #expect(try index.passesIntegrityCheck())
             #expect(try index.search("elk").hits.count == 1 && index.search("fox").hits.isEmpty && index.search("owl").hits.isEmpty)
         }
         if hasOwn {

@@ -16,7 +16,7 @@ enum ChangeLogPeers {
     static func peer(_ name: String, _ location: DatabaseLocation = .memory) throws -> ChangeLog {
         let db = try Connection(location, key: .passphrase("x").quick)
         if try !db.main.hasTable("note") { try db.execute(schema) }
-        return try ChangeLog(db, tables: ["note", "pair"], peer: name)
+        return try ChangeLog(db, tables: ["note", "pair"], localPeer: name)
     }
 
     static func exchange(_ a: ChangeLog, _ b: ChangeLog) throws {
@@ -27,7 +27,7 @@ enum ChangeLogPeers {
     }
 
     static func rows(_ log: ChangeLog, _ table: String = "note") throws -> [[SQLValue]] {
-        try log.connection.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(table) ORDER BY 1, 2")).map(\.values)
+        try log.connection.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(table) ORDER BY 1, 2")).map(\.values)
     }
 
     static func error(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self, performing: body) }

@@ -20,7 +20,7 @@ import TestSupport
     }
 
     /// A copy that has not waited for another one takes its rows and deletes from all rows of a third one.
-    @Test func whatASilentPeerHasChangedIsNotTakenForDeleted() throws {
+    @Test func wholeStateKeepsRowsChangedBySilentPeer() throws {
         let a = try peer("a"), b = try peer("b"), c = try peer("c")
         try write(a, at: 0, "INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1), ('both', 1, 1)")
         for (first, second) in [(a, b), (b, c), (a, c)] { try exchange(first, second) }
@@ -29,30 +29,30 @@ import TestSupport
         try write(c, at: 12, "UPDATE note SET title = 'c', body = 'c' WHERE id = 'both'")
         try write(a, at: 20, "UPDATE note SET title = 'a' WHERE id = 'both'")
         try write(a, at: 21, "UPDATE note SET body = 'a' WHERE id = 'n'")
-        #expect(try a.prune(patience: .zero) == 3)
+        #expect(try a.prune(gracePeriod: .zero) == 3)
         try exchange(b, c)
-        #expect(try b.prune(patience: .zero) == 4)
-        let outcome = try a.receive(try b.wholeState())
+        #expect(try b.prune(gracePeriod: .zero) == 4)
+        let outcome = try a.receive(try b.snapshot())
         #expect(outcome["note"]?.applied == 3 && outcome.renewed == 0)
-        for log in [b, c] { try log.receive(try a.wholeState()) }
+        for log in [b, c] { try log.receive(try a.snapshot()) }
         for log in [a, b, c] { #expect(try rows(log) == [["both", "a", "c"], ["n", 1, "a"], ["own", "c", "c"]]) }
     }
 
     /// A row that another copy has not seen is not taken for one that it has deleted.
-    @Test func whatAnotherCopyHasNotSeenIsNotMissing() throws {
+    @Test func wholeStateKeepsRowsUnseenByTheSender() throws {
         let a = try peer("a"), b = try peer("b")
         try write(a, at: 0, "INSERT INTO note VALUES ('both', 1, 1)")
         try exchange(a, b)
         try write(a, at: 10, "INSERT INTO note VALUES ('own', 1, 1)")
         try write(b, at: 20, "INSERT INTO note VALUES ('other', 1, 1)")
-        try a.receive(try b.wholeState())
+        try a.receive(try b.snapshot())
         #expect(try rows(a) == [["both", 1, 1], ["other", 1, 1], ["own", 1, 1]])
         try exchange(a, b)
         #expect(try rows(b) == rows(a))
     }
 
     /// A row that is older than what a copy has forgotten is logged again there: another one may know that it was deleted.
-    @Test(arguments: [false, true]) func anOldRowOfAnUnknownPeerIsTheSameForAll(isWhole: Bool) throws {
+    @Test(arguments: [false, true]) func oldRowsOfUnknownPeerConvergeAfterPruning(isWhole: Bool) throws {
         let a = try peer("a"), b = try peer("b"), d = try peer("d")
         try write(d, at: 0, "INSERT INTO note VALUES ('n', 'd', 'd')")
         try write(a, at: 10, "INSERT INTO note VALUES ('n', 'a', 'a')")
@@ -60,24 +60,24 @@ import TestSupport
         try exchange(a, b)
         #expect(try a.prune() == 2)
         // One has forgotten the delete, and the other one knows of it.
-        for log in [a, b] { try log.receive(isWhole ? try d.wholeState() : try d.changes()) }
+        for log in [a, b] { try log.receive(isWhole ? try d.snapshot() : try d.changes()) }
         #expect(try rows(a).count == 1 && rows(b).isEmpty)
         for _ in 0..<2 {
             for (from, to) in [(a, b), (b, d), (d, a), (a, d), (b, a)] {
                 let position = try to.position
                 let message = try? from.changes(since: position)
-                try to.receive(try message ?? from.wholeState())
+                try to.receive(try message ?? from.snapshot())
             }
         }
         for log in [a, b, d] { #expect(try rows(log) == [["n", "d", "d"]]) }
     }
 
     /// A row is written as a whole by a copy that has not got a new column yet: by entries and by all rows it means the same.
-    @Test(arguments: [false, true]) func aWholeRowWithoutAColumnHasItsDefault(isWhole: Bool) throws {
+    @Test(arguments: [false, true]) func wholeRowWithoutNewColumnTakesItsDefault(isWhole: Bool) throws {
         func open(_ name: String) throws -> ChangeLog {
             let db = try Connection(.memory)
             try db.execute(ChangeLogPeers.schema)
-            return try ChangeLog(db, tables: ["note"], peer: name, rules: ["note": .row])
+            return try ChangeLog(db, tables: ["note"], localPeer: name, mergePolicies: ["note": .row])
         }
         let a = try open("a"), b = try open("b")
         try write(a, at: 0, "INSERT INTO note VALUES ('n', 1, 1)")
@@ -85,14 +85,14 @@ import TestSupport
         try a.connection.execute("ALTER TABLE note ADD COLUMN stars DEFAULT 5")
         try write(a, at: 10, "UPDATE note SET stars = 9 WHERE id = 'n'")
         try write(b, at: 20, "UPDATE note SET title = 2 WHERE id = 'n'")
-        try a.receive(isWhole ? try b.wholeState() : try b.changes(since: try a.position))
+        try a.receive(isWhole ? try b.snapshot() : try b.changes(since: try a.position))
         #expect(try rows(a) == [["n", 2, 1, 5]])
     }
 
     /// A copy that is restored from a backup logs a change again whose row was deleted and forgotten meanwhile.
-    @Test(arguments: [ChangeLog.Rule.column, .row]) func aRestoredCopyChangesADeletedRow(_ rule: ChangeLog.Rule) throws {
+    @Test(arguments: [ChangeLog.MergePolicy.column, .row]) func restoredPeerRenewsChangeOfDeletedRow(_ rule: ChangeLog.MergePolicy) throws {
         func open(_ db: Connection, _ name: String) throws -> ChangeLog {
-            try ChangeLog(db, tables: ["note", "pair"], peer: name, rules: ["note": rule])
+            try ChangeLog(db, tables: ["note", "pair"], localPeer: name, mergePolicies: ["note": rule])
         }
         let a = try open(try peer("a").connection, "a"), b = try open(try peer("b").connection, "b")
         let copy = try Connection(.memory, key: .passphrase("x").quick)
@@ -107,10 +107,10 @@ import TestSupport
         #expect(try b.connection.fetchOne(Int.self, "SELECT count(*) FROM changelog_row") == 1)
         let restored = try open(copy, "a")
         try restored.write { try $0.execute("UPDATE note SET title = 3 WHERE id = 'n'") }
-        #expect(try restored.receive(try b.wholeState(), resolvesForks: true).renewed == 1)
+        #expect(try restored.receive(try b.snapshot(), resolvesForks: true).renewed == 1)
         #expect(try rows(restored) == [["m", 1, 1]])
         try restored.write { try $0.execute("INSERT INTO note VALUES ('n', 4, 4)") }
-        try b.receive(try restored.wholeState())
+        try b.receive(try restored.snapshot())
         #expect(try rows(b) == [["m", 1, 1], ["n", 4, 4]])
     }
 }

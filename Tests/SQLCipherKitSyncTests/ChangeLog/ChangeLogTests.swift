@@ -16,7 +16,7 @@ import TestSupport
     private func peer(_ name: String, _ schema: SQLScript = schema, tables: [String] = ["note", "point"]) throws -> ChangeLog {
         let db = try Connection(.memory, key: .passphrase("x").quick)
         try db.execute(schema)
-        return try ChangeLog(db, tables: tables, peer: name, rules: tables.contains("point") ? ["point": .row] : [:])
+        return try ChangeLog(db, tables: tables, localPeer: name, mergePolicies: tables.contains("point") ? ["point": .row] : [:])
     }
 
     private func bare() throws -> Connection {
@@ -33,12 +33,12 @@ import TestSupport
     }
 
     private func rows(_ log: ChangeLog, _ table: String = "note") throws -> [[SQLValue]] {
-        try log.connection.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(table) ORDER BY 1")).map(\.values)
+        try log.connection.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(table) ORDER BY 1")).map(\.values)
     }
 
     private func error(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self, performing: body) }
 
-    @Test func columnsAreMergedOrRowsAreTakenWhole() throws {
+    @Test func concurrentUpdatesMergeByColumnOrRow() throws {
         let a = try peer("a"), b = try peer("b")
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
         try a.write { try $0.execute("INSERT INTO point VALUES (1, 1, 1)") }
@@ -58,7 +58,7 @@ import TestSupport
         #expect(try b.receive(try a.changes()).repeated == 4)
     }
 
-    @Test func aDeleteCountsOverUpdatesAndALaterInsertOverBoth() throws {
+    @Test func deleteBeatsUpdatesAndLaterInsertBeatsBoth() throws {
         let a = try peer("a"), b = try peer("b")
         try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
         try exchange(a, b)
@@ -76,7 +76,7 @@ import TestSupport
         #expect(try rows(a) == [["n", "b", "b"]] && rows(b) == [["n", "b", "b"]])
     }
 
-    @Test func whatIsRefusedByConstraintsIsRepairedForAll() throws {
+    @Test func constraintViolationsAreRepairedAlikeForAllPeers() throws {
         let schema = SQLScript("""
             CREATE TABLE folder(id INTEGER PRIMARY KEY, name TEXT UNIQUE);
             CREATE TABLE item(id INTEGER PRIMARY KEY, folder REFERENCES folder, last REFERENCES folder ON DELETE SET NULL, low, high, CHECK (low <= high));
@@ -99,7 +99,7 @@ import TestSupport
     }
 
     /// Whichever of two rows comes first, the one that was written last stays.
-    @Test(arguments: [true, false]) func ofTwoRowsWithOneNameTheLaterOneStays(isFirstLater: Bool) throws {
+    @Test(arguments: [true, false]) func laterRowWinsUniqueConflict(isFirstLater: Bool) throws {
         let schema = SQLScript("CREATE TABLE tag(id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
         let a = try peer("a", schema, tables: ["tag"]), b = try peer("b", schema, tables: ["tag"])
         let later = isFirstLater ? a : b
@@ -114,7 +114,7 @@ import TestSupport
     }
 
     /// What another program's schema refuses is not lost: it stays with the sender until the receiver can take it.
-    @Test func aRowThatCannotBeWrittenStopsTheMessage() throws {
+    @Test func rowRefusedBySchemaAbortsTheMessage() throws {
         let a = try peer("a"), b = try peer("b", SQLScript("CREATE TABLE note(id TEXT PRIMARY KEY, title CHECK (title <> 'no')); CREATE TABLE point(id INTEGER PRIMARY KEY, x, y)"))
         try a.write { try $0.execute("INSERT INTO point VALUES (7, 1, 1)") }
         let first = try a.changes()
@@ -131,7 +131,7 @@ import TestSupport
         try b.connection.execute(SQLScript("ALTER TABLE note RENAME TO old; CREATE TABLE note(id TEXT PRIMARY KEY, title, body, more DEFAULT 5)"))
         #expect(try b.receive(second).repeated == 1)
         #expect(try rows(b) == [["n", "no", nil, 5]])
-        let c = try ChangeLog(try bare(), tables: ["note", "point"], peer: "c")
+        let c = try ChangeLog(try bare(), tables: ["note", "point"], localPeer: "c")
         found = error { try c.receive(first) }
         #expect(found?.code == .schema && found?.message == "the rule for the table point is column here, and row there")
         let d = try peer("d", SQLScript("""
@@ -142,7 +142,7 @@ import TestSupport
         #expect(found?.code == .abort && found?.message.hasPrefix("row 7 of point cannot be written here: ") == true)
     }
 
-    @Test func lostAndForeignMessagesAreRefused() throws {
+    @Test func missingOrForeignMessagesThrow() throws {
         let a = try peer("a"), b = try peer("b")
         try a.write { try $0.execute("INSERT INTO note(id) VALUES (1)") }
         let start = try a.position
@@ -167,7 +167,7 @@ import TestSupport
         #expect(found?.reason == .misuse)
     }
 
-    @Test func aPeerThatIsRemovedIsNotWaitedFor() throws {
+    @Test func removedPeerDoesNotBlockPruning() throws {
         let a = try peer("a"), b = try peer("b"), c = try peer("c")
         try a.write { try $0.execute("INSERT INTO note(id) VALUES (1)") }
         #expect(try a.prune() == 0, "no other peer is known")
@@ -197,9 +197,9 @@ import TestSupport
     }
 
     /// A copy of the file, at each of the instants when a process could have been killed, opens as it was before or after.
-    @Test func aProcessThatIsKilledLosesNothingAndHasNothingTwice() throws {
+    @Test func killedReceiverAppliesEachMessageOnce() throws {
         let folder = try TemporaryFolder()
-        let key = try Encryption.passphrase("x").quick
+        let key = try DatabaseKey.passphrase("x").quick
         for mode in ["delete", "wal"] {
             let a = try peer("a")
             try a.write { try $0.execute("INSERT INTO note VALUES ('1', 1, 1), ('2', 2, 2)") }
@@ -208,7 +208,7 @@ import TestSupport
             let db = try Connection(.file(path), key: key)
             try db.execute(SQL(raw: "PRAGMA journal_mode = \(mode)"))
             try db.execute(Self.schema)
-            let b = try ChangeLog(db, tables: ["note", "point"], peer: "b", rules: ["point": .row])
+            let b = try ChangeLog(db, tables: ["note", "point"], localPeer: "b", mergePolicies: ["point": .row])
             try b.write { try $0.execute("INSERT INTO note VALUES ('2', 'b', 'b')") }
             let before = try rows(b)
             var copies: [String] = []
@@ -229,7 +229,7 @@ import TestSupport
             #expect(copies.count > 3 && after.count == 2)
             for (index, copy) in copies.enumerated() {
                 let again = try Connection(.file(copy), key: key)
-                let log = try ChangeLog(again, tables: ["note", "point"], peer: "b", rules: ["point": .row])
+                let log = try ChangeLog(again, tables: ["note", "point"], localPeer: "b", mergePolicies: ["point": .row])
                 #expect(try rows(log) == (index == copies.count - 1 ? after : before))
                 let outcome = try log.receive(message)
                 #expect(outcome.received + outcome.repeated == 1)
@@ -240,7 +240,7 @@ import TestSupport
         }
     }
 
-    @Test func editsAreLoggedWithTheirTransactionOrNotAtAll() throws {
+    @Test func editsAreLoggedOnlyIfTheirTransactionCommits() throws {
         struct Mine: Error {}
         let a = try peer("a")
         let before = try Contents.of(a.connection)
@@ -272,7 +272,7 @@ import TestSupport
         #expect(try b.connection.main.tables().map(\.name) == ["note", "point"])
     }
 
-    @Test func whatALogCannotHaveIsRefused() throws {
+    @Test func invalidChangeLogTablesThrow() throws {
         let db = try Connection(.memory)
         try db.execute(SQLScript("""
             CREATE TABLE a(id INTEGER PRIMARY KEY, b REFERENCES b); CREATE TABLE b(id INTEGER PRIMARY KEY); CREATE TABLE bare(x);
@@ -280,21 +280,21 @@ import TestSupport
             """))
         let before = try Contents.of(db)
         for tables in [["a"], ["bare"], ["v"], ["b", "B"], ["nothing"], ["sqlite_schema"]] {
-            #expect(error { _ = try ChangeLog(db, tables: tables, peer: "x") }?.reason == .invalidArgument, "\(tables)")
+            #expect(error { _ = try ChangeLog(db, tables: tables, localPeer: "x") }?.reason == .invalidArgument, "\(tables)")
         }
         for name in ["", "a b", "é", String(repeating: "x", count: 129)] {
-            #expect(error { _ = try ChangeLog(db, tables: ["b"], peer: name) }?.reason == .invalidArgument)
+            #expect(error { _ = try ChangeLog(db, tables: ["b"], localPeer: name) }?.reason == .invalidArgument)
         }
-        #expect(error { _ = try ChangeLog(db, tables: ["b"], peer: "x", rules: ["a": .row]) }?.reason == .invalidArgument)
+        #expect(error { _ = try ChangeLog(db, tables: ["b"], localPeer: "x", mergePolicies: ["a": .row]) }?.reason == .invalidArgument)
         #expect(try Contents.of(db) == before)
-        let log = try ChangeLog(db, tables: ["a", "b"], peer: "x")
-        #expect(error { _ = try ChangeLog(db, tables: ["a", "b"], peer: "y") }?.reason == .misuse)
+        let log = try ChangeLog(db, tables: ["a", "b"], localPeer: "x")
+        #expect(error { _ = try ChangeLog(db, tables: ["a", "b"], localPeer: "y") }?.reason == .misuse)
         try log.add(peer: "y")
-        #expect(try ChangeLog(db, tables: ["a", "b"], peer: "y").peers == ["x"])
+        #expect(try ChangeLog(db, tables: ["a", "b"], localPeer: "y").peers == ["x"])
     }
 
     /// No bytes make a message that traps or that is half applied.
-    @Test func damagedMessagesAreRefused() throws {
+    @Test func damagedMessagesThrowAndApplyNothing() throws {
         var random = SeededGenerator(state: 5)
         let a = try peer("a"), b = try peer("b")
         try b.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1.5)") }

@@ -165,7 +165,7 @@ import TestSupport
         return db
     }
 
-    @Test func recordsWhatASessionRecords() throws {
+    @Test func rowRecorderMatchesSQLiteSession() throws {
         var kinds: Set<RowChange.Kind> = [], changes = 0
         for seed in LongTests.seeds(60, of: 3000) {
             var random = SeededGenerator(state: seed)
@@ -189,7 +189,7 @@ import TestSupport
     }
 
     /// What a savepoint undoes, however deep, is no change; what a statement that fails has done so far is one.
-    @Test func savepointsAndHalfStatements() throws {
+    @Test func rowRecorderFollowsSavepointsAndFailedStatements() throws {
         let db = try Self.open()
         try db.execute("INSERT INTO plain VALUES ('a', 1, 1), ('b', 2, 2), ('c', 3, 3)")
         let undone = try Self.compare(db, "undone") { db in
@@ -210,7 +210,7 @@ import TestSupport
     }
 
     /// A change of the schema between two changes of rows.
-    @Test func alteredTables() throws {
+    @Test func rowRecorderFollowsSchemaChanges() throws {
         let steps: [(name: String, sql: String, isRefused: Bool)] = [
             ("a column more", "ALTER TABLE plain ADD COLUMN q DEFAULT 4", false),
             ("another name of a column", "ALTER TABLE plain RENAME COLUMN y TO why", false),
@@ -266,7 +266,7 @@ import TestSupport
 
     /// A row with NULL in its key ends the recording, whether it is the first change or comes after others, and stays or goes.
     @Test(arguments: ["", "INSERT INTO plain VALUES ('b', 1, 1);", "INSERT INTO note(id) VALUES (1);"])
-    func aRowWithoutAKey(_ before: String) throws {
+    func nullInPrimaryKeyEndsRowRecording(_ before: String) throws {
         for sql in [
             "INSERT INTO plain VALUES (NULL, 1, 1)", "UPDATE plain SET id = NULL WHERE id = 'a'",
             "INSERT INTO plain VALUES (NULL, 1, 1); DELETE FROM plain WHERE id IS NULL", "INSERT INTO word VALUES (NULL, 1)",
@@ -284,7 +284,7 @@ import TestSupport
     }
 
     /// A schema that a savepoint brings back is not in memory.
-    @Test func aSchemaThatIsRolledBack() throws {
+    @Test func rowRecorderSurvivesSchemaRollback() throws {
         let db = try Self.open()
         try db.execute("INSERT INTO plain VALUES ('a', 1, 1)")
         let found = try Self.compare(db, "rolled back") { db in
@@ -299,7 +299,7 @@ import TestSupport
     }
 
     /// A session that begins or ends meanwhile takes the hook, and gives it back.
-    @Test func besideSessions() throws {
+    @Test func rowRecorderCoexistsWithSessions() throws {
         let db = try Self.open()
         let found = try ChangeLog.recording(db, ["plain"]) { db in
             try db.execute("INSERT INTO plain VALUES ('a', 1, 1)")
@@ -312,7 +312,7 @@ import TestSupport
     }
 
     /// Rows that are changed through a handle of incremental input.
-    @Test func aBlobThatIsWritten() throws {
+    @Test func rowRecorderRecordsBlobWrites() throws {
         let db = try Self.open()
         try db.execute("INSERT INTO plain VALUES ('a', zeroblob(9000), 1)")
         try db.execute("INSERT INTO note(id, x) VALUES (1, zeroblob(10))")

@@ -25,16 +25,16 @@ import Testing
         return try [recorder.changeset(), recorder.patchset()]
     }
 
-    @Test func whatIsRecordedIsAccepted() throws {
+    @Test func recordedChangesetsPassTheFormatCheck() throws {
         for changes in try recorded() {
             #expect(try changes.changes().count == 10)
-            #expect(try changes.followed(by: changes).isEmpty == false)
+            #expect(try changes.concatenated(with: changes).isEmpty == false)
             if !changes.isPatchset { #expect(try changes.inverted().inverted().changes().count == 10) }
         }
     }
 
     /// Of bytes that are cut off within a change, nothing is read, whichever call they are given to.
-    @Test func bytesThatEndWithinAChangeAreRefusedByEachCall() throws {
+    @Test func truncatedChangesetThrowsFromEachCall() throws {
         for changes in try recorded() {
             let whole = changes.data
             // The bytes within the long values are all alike.
@@ -53,8 +53,8 @@ import Testing
                 let db = try Connection(.memory)
                 let calls: [(String, () throws -> Void)] = [
                     ("inverted", { _ = try part.inverted() }),
-                    ("followed", { _ = try part.followed(by: part) }),
-                    ("following", { _ = try changes.followed(by: part) }),
+                    ("followed", { _ = try part.concatenated(with: part) }),
+                    ("following", { _ = try changes.concatenated(with: part) }),
                     ("rebased", { _ = try part.rebased(by: [Changeset.Rebase(data: Data())]) }),
                     ("rebase", { _ = try changes.rebased(by: [Changeset.Rebase(data: part.data)]) }),
                     ("apply", { _ = try part.apply(to: db) { _ in .omit } }),
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// Lengths that no bytes could have, as the engine's own 32 bits would understand them.
-    @Test func lengthsBeyondTheBytesAreRefused() throws {
+    @Test func changesetLengthsBeyondItsBytesThrow() throws {
         let header: [UInt8] = [0x54, 1, 1, 0x61, 0, 0x12, 0]
         for length: [UInt8] in [
             [1], [0x7f], [0x81, 0x00], [0x8f, 0xff, 0xff, 0xff, 0x7f], [0x90, 0x80, 0x80, 0x80, 0x00],

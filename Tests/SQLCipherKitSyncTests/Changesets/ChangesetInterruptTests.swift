@@ -12,7 +12,7 @@ import Testing
     }
 
     /// - Parameter lasts: whether every later step is ended too, as by a deadline that has passed.
-    @Test(arguments: [true, false]) func nothingOfItStays(lasts: Bool) throws {
+    @Test(arguments: [true, false]) func interruptedChangesetApplyLeavesNoChange(lasts: Bool) throws {
         let changes = try database().main.recordingChanges { db in
             try db.execute("UPDATE t SET x = x || 'y'")
             try db.execute("INSERT INTO t VALUES (4, 'd')")

@@ -12,7 +12,7 @@ import TestSupport
 
     private static func rows(_ db: Connection, _ table: String) throws -> Rows {
         var rows: Rows = [:]
-        for row in try db.fetchAll(RowCopy.self, SQL(raw: "SELECT id, a, b FROM \(table)")).map(\.values) {
+        for row in try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT id, a, b FROM \(table)")).map(\.values) {
             if case .integer(let id) = row[0] { rows[id] = row }
         }
         return rows
@@ -55,7 +55,7 @@ import TestSupport
         return true
     }
 
-    @Test func itTellsWhatWasMadeAndWhatWasNot() throws {
+    @Test func changesetOutcomeCountsAppliedAndOmittedChanges() throws {
         let forms = [
             "CREATE TABLE x(id INTEGER PRIMARY KEY, a, b)", "CREATE TABLE x(id INTEGER PRIMARY KEY, a, b, more DEFAULT 7)",
             "CREATE TABLE x(id INTEGER PRIMARY KEY, a)", "CREATE TABLE x(id, a, b, PRIMARY KEY (id, a))", "",
@@ -132,7 +132,7 @@ import TestSupport
         return target
     }
 
-    @Test func aTableThatIsRequired() throws {
+    @Test func missingRequiredTableThrows() throws {
         let source = try Connection(.memory), target = try Connection(.memory)
         try source.execute(SQLScript("CREATE TABLE a(id INTEGER PRIMARY KEY, x); CREATE TABLE b(id INTEGER PRIMARY KEY, x)"))
         try target.execute(SQLScript("CREATE TABLE a(id INTEGER PRIMARY KEY, x); CREATE TABLE b(id INTEGER PRIMARY KEY)"))
@@ -149,7 +149,7 @@ import TestSupport
         #expect(try !changes.apply(to: target) { _ in .omit }.isComplete)
     }
 
-    @Test func anAbortNamesTableAndRow() throws {
+    @Test func abortedChangesetNamesTableAndRow() throws {
         let schema = SQLScript(
             """
             CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE);
@@ -182,7 +182,7 @@ import TestSupport
         }
     }
 
-    @Test func triggersAreKeptQuiet() throws {
+    @Test func changesetApplyDisablesChosenTriggers() throws {
         let schema = SQLScript(
             """
             CREATE TABLE note(id INTEGER PRIMARY KEY, t);
@@ -196,7 +196,7 @@ import TestSupport
             INSERT INTO note VALUES (1, 'one');
             INSERT INTO tag VALUES (1, 1);
             """)
-        for triggers in [Changeset.Triggers.run, .quiet, .without(["LOG_new", "log_gone"])] {
+        for triggers in [Changeset.Triggers.all, .essentialOnly, .except(["LOG_new", "log_gone"])] {
             let source = try Connection(.memory), target = try Connection(.memory)
             for db in [source, target] { try db.execute(schema) }
             let changes = try source.main.recordingChanges { db in
@@ -204,7 +204,7 @@ import TestSupport
             }
             var options = Changeset.Options()
             (options.triggers, options.runsForeignKeyActions) = (triggers, false)
-            if triggers == .run {
+            if triggers == .all {
                 let before = try Contents.of(target)
                 #expect(throws: DatabaseError.self) { try changes.apply(to: target, options: options) }
                 #expect(try Contents.of(target) == before)
@@ -212,7 +212,7 @@ import TestSupport
             }
             let outcome = try changes.apply(to: target, options: options)
             #expect(outcome.isComplete && outcome.rebase == nil)
-            let isWhole = triggers != .quiet
+            let isWhole = triggers != .essentialOnly
             let mine = try Contents.of(target), theirs = try Contents.of(source)
             #expect(mine.filter { !$0.hasPrefix("f_") } == theirs.filter { !$0.hasPrefix("f_") })
             // Only a full-text index that triggers keep is behind if none runs.
@@ -221,7 +221,7 @@ import TestSupport
             try target.execute("INSERT INTO note VALUES (9, 'nine')")
             #expect(try target.fetchOne(String.self, "SELECT what FROM log ORDER BY id DESC") == "nine")
             // Again, it has been made already.
-            options.reportsChangesThatAreMade = false
+            options.reportsNoOpChanges = false
             try target.execute("DELETE FROM note WHERE id = 9")
             try target.execute(SQLScript("DELETE FROM log WHERE what = 'nine'"))
             #expect(try changes.apply(to: target, options: options).isComplete)
@@ -230,14 +230,14 @@ import TestSupport
         try db.execute(schema)
         let changes = try db.main.recordingChanges { try $0.execute("INSERT INTO note VALUES (3, 'x')") }
         var options = Changeset.Options()
-        options.triggers = .without(["nothing"])
+        options.triggers = .except(["nothing"])
         let error = #expect(throws: DatabaseError.self) { try changes.inverted().apply(to: db, options: options) }
         #expect(error?.reason == .invalidArgument)
         #expect(try db.settings.isEnabled(.triggers))
     }
 
     /// No row is kept of which no changeset tells.
-    @Test func aBodyThatThrowsKeepsNothing() throws {
+    @Test func recordingChangesThatThrowsRollsBack() throws {
         struct Mine: Error {}
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY)")

@@ -14,10 +14,10 @@ import TestSupport
     }
 
     private func rows(_ db: Connection, _ table: String = "t") throws -> [[SQLValue]] {
-        try db.fetchAll(RowCopy.self, "SELECT * FROM \(identifier: table) ORDER BY 1").map(\.values)
+        try db.fetchAll(OwnedRow.self, "SELECT * FROM \(identifier: table) ORDER BY 1").map(\.values)
     }
 
-    @Test func recordedAndRead() throws {
+    @Test func recordedChangesAreReadBack() throws {
         let db = try make()
         let recorder = try ChangeRecorder(db.main)
         #expect(try recorder.isEmpty && recorder.changeset().isEmpty)
@@ -50,12 +50,12 @@ import TestSupport
         #expect(try !nothing.changes().contains { $0.new.first == .some(9) })
     }
 
-    @Test func aNameWithANULIsNoOther() throws {
+    @Test func changeRecorderTableNameWithNULThrows() throws {
         let error = #expect(throws: DatabaseError.self) { try ChangeRecorder(make().main, tables: ["t\0x"]) }
         #expect(error?.reason == .invalidArgument)
     }
 
-    @Test func bothWays() throws {
+    @Test func changesetsApplyInBothDirections() throws {
         let folder = try TemporaryFolder()
         func open(_ name: String) throws -> Connection {
             try Connection(.file(folder.path(name)), key: .passphrase(name).quick)
@@ -71,7 +71,7 @@ import TestSupport
         try there.inverted().apply(to: a)
         try here.inverted().apply(to: a)
         #expect(try rows(a) == [[1, "x"], [2, "x"], [3, "x"]])
-        try here.followed(by: there).apply(to: a)
+        try here.concatenated(with: there).apply(to: a)
         #expect(try rows(a) == rows(b))
         // Both change the same row: one gives in, and its own change is rebased.
         let first = try a.main.recordingChanges { try $0.execute("UPDATE t SET x = 'first' WHERE id = 3") }
@@ -84,7 +84,7 @@ import TestSupport
 
     /// A whole number in a REAL column is the same value however it is written, in a key too.
     @Test(arguments: ["CREATE TABLE t(id REAL PRIMARY KEY, a)", "CREATE TABLE t(id REAL PRIMARY KEY, a) WITHOUT ROWID"])
-    func aKeyThatIsAWholeRealIsOneRow(table: String) throws {
+    func integralRealKeyIdentifiesOneRow(table: String) throws {
         let db = try make(table)
         func recorded(_ sql: String) throws -> Changeset { try db.main.recordingChanges { try $0.execute(SQLScript(sql)) } }
         #expect(try recorded("INSERT INTO t VALUES (1700000000.0, 'x'); DELETE FROM t").isEmpty)
@@ -102,7 +102,7 @@ import TestSupport
     }
 
     /// What a constraint of the table would delete or leave out is a conflict, or waits until the changes that it needs are made.
-    @Test func constraintsThatReplaceOrIgnoreRowsAreConflicts() throws {
+    @Test func conflictClausesRaiseChangesetConflicts() throws {
         let db = try make("CREATE TABLE t(id INTEGER PRIMARY KEY, a UNIQUE ON CONFLICT REPLACE); INSERT INTO t VALUES (1, 'x'), (2, 'y')")
         let before = try rows(db)
         let changes = try db.main.recordingChanges {
@@ -122,7 +122,7 @@ import TestSupport
     }
 
     /// Rows that are all key have nothing to update: what both sides have inserted needs no change after a rebase.
-    @Test func tablesThatAreAllKeyAreRebased() throws {
+    @Test func rebaseHandlesTablesOfKeyColumnsOnly() throws {
         let sql = "CREATE TABLE t(a, b, PRIMARY KEY(a, b)); CREATE TABLE u(id INTEGER PRIMARY KEY, x)"
         let a = try make(sql), b = try make(sql)
         let first = try a.main.recordingChanges {
@@ -142,7 +142,7 @@ import TestSupport
         }
     }
 
-    @Test func conflicts() throws {
+    @Test func changesetConflictsFollowTheHandler() throws {
         let source = try make()
         let changes = try source.main.recordingChanges { db in
             try db.execute(SQLScript("""
@@ -186,7 +186,7 @@ import TestSupport
         #expect(closed?.reason == .closed)
     }
 
-    @Test func foreignKeysAndFilters() throws {
+    @Test func changesetReportsForeignKeysAndFiltersTables() throws {
         let schema = "CREATE TABLE parent(id INTEGER PRIMARY KEY); CREATE TABLE child(id INTEGER PRIMARY KEY, p REFERENCES parent(id)); CREATE TABLE bare(x)"
         let source = try make(schema), target = try make(schema)
         let changes = try source.main.recordingChanges { db in
@@ -207,7 +207,7 @@ import TestSupport
     }
 
     /// A full-text index is written by triggers on both sides, not by the changes.
-    @Test func fullText() throws {
+    @Test func changesetApplyUpdatesFTS5ByTriggers() throws {
         let schema = """
             CREATE TABLE note(id INTEGER PRIMARY KEY, t); CREATE VIRTUAL TABLE f USING fts5(t, content='note', content_rowid='id');
             CREATE TRIGGER i AFTER INSERT ON note BEGIN INSERT INTO f(rowid, t) VALUES (new.id, new.t); END
@@ -221,7 +221,7 @@ import TestSupport
         #expect(error?.reason == .schemaName)
     }
 
-    @Test func closing() throws {
+    @Test func closedChangeRecorderThrows() throws {
         let db = try make()
         let recorder = try ChangeRecorder(db.main), other = try ChangeRecorder(db.main)
         other.close()
@@ -238,7 +238,7 @@ import TestSupport
     }
 
     /// Bytes that are no changeset, or one that was damaged: an error or other changes, never a crash.
-    @Test func malformed() throws {
+    @Test func malformedChangesetThrows() throws {
         let db = try make()
         var random = SeededGenerator(state: 42)
         let good = try db.main.recordingChanges { db in
@@ -263,7 +263,7 @@ import TestSupport
             do {
                 _ = try bad.changes()
                 _ = try bad.inverted()
-                _ = try bad.followed(by: good)
+                _ = try bad.concatenated(with: good)
                 _ = try db.transaction { db in
                     try bad.apply(to: db) { _ in .omit }
                     return TransactionEnd.rollback(())

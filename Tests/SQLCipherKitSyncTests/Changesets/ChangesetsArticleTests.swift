@@ -20,7 +20,7 @@ import TestSupport
         try copy.fetchAll(String.self, "SELECT title FROM note ORDER BY id")
     }
 
-    @Test func differences() throws {
+    @Test func changesetsArticleDiffsDatabases() throws {
         let yesterday = try open("a.db"), today = try open("b.db"), replica = try open("c.db")
         try today.execute("UPDATE note SET title = 'new'")
         let diff = try DatabaseDiff(from: yesterday.main, to: today.main)
@@ -36,7 +36,7 @@ import TestSupport
         #expect(try titles(replica) == ["new"])
     }
 
-    @Test func changesets() throws {
+    @Test func changesetsArticleAppliesChangesets() throws {
         let laptop = try open("a.db"), phone = try open("b.db")
         let mine = try laptop.main.recordingChanges { db in
             try db.execute("UPDATE note SET title = 'Foxes' WHERE id = 1")
@@ -52,7 +52,8 @@ import TestSupport
         try mine.inverted().apply(to: phone)
 
         var options = Changeset.Options()
-        (options.triggers, options.runsForeignKeyActions) = (.quiet, false)
+        options.triggers = .essentialOnly
+        options.runsForeignKeyActions = false
         let outcome = try theirs.apply(
             to: laptop, options: options,
             policy: Changeset.Policy(.replace, tables: ["tag": .omit]))

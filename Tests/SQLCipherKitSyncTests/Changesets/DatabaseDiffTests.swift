@@ -17,7 +17,7 @@ import TestSupport
 
     /// Random changes: the script, the value and the changeset each turn one database into the other.
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func randomChanges(seed: UInt64) throws {
+    func randomDiffsTurnOneDatabaseIntoTheOther(seed: UInt64) throws {
         var random = SeededGenerator(state: seed)
         let old = try open("old.db", "one")
         try OddTables.make(old)
@@ -79,7 +79,7 @@ import TestSupport
         Issue.record("\(a.count) and \(b.count) lines differ: \(only)")
     }
 
-    @Test func schemas() throws {
+    @Test func databaseDiffCoversSchemaChanges() throws {
         let old = try open("old.db", "one"), new = try open("new.db", "two")
         try RichDatabase.fill(old, rows: 30)
         try new.execute(SQLScript("""
@@ -122,7 +122,7 @@ import TestSupport
     }
 
     /// Another SQLCipher runs the script.
-    @Test func anotherEngineRunsIt() throws {
+    @Test func anotherSQLCipherBuildRunsDiffScript() throws {
         let old = try open("old.db", "one")
         try RichDatabase.fill(old, rows: 30)
         try old.main.backup(toFileAt: folder.path("new.db"))
@@ -143,7 +143,7 @@ import TestSupport
         try expectSame(Contents.of(open("old.db", "one")), Contents.of(new))
     }
 
-    @Test func twoOfOneConnection() throws {
+    @Test func databaseDiffOfAttachedDatabases() throws {
         let db = try Connection(.memory, key: .passphrase("k").quick)
         try db.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')"))
         try db.attach(.memory, as: "o'ther", key: .plaintext)
@@ -167,7 +167,7 @@ import TestSupport
 
     /// Each switch of the connection is what it was, whether the diff was applied or did not fit.
     @Test(arguments: [false, true], [0, 1])
-    func theSwitchesOfTheConnectionStay(fits: Bool, value: Int) throws {
+    func databaseDiffApplyRestoresConnectionSettings(fits: Bool, value: Int) throws {
         let old = try open("old.db", "one"), new = try open("new.db", "two"), third = try open("third.db", "three")
         for db in [old, new] { try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE)") }
         try new.execute("INSERT INTO t VALUES (2, 'b')")
@@ -187,7 +187,7 @@ import TestSupport
     }
 
     /// What does not fit is undone as a whole.
-    @Test func anotherDatabaseThanTheFirst() throws {
+    @Test func databaseDiffThatDoesNotFitIsUndone() throws {
         let old = try open("old.db", "one"), new = try open("new.db", "two"), third = try open("third.db", "three")
         for db in [old, new] { try db.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE); INSERT INTO t VALUES (1, 'a')")) }
         try new.execute(SQLScript("INSERT INTO t VALUES (2, 'b'), (3, 'c')"))

@@ -12,7 +12,7 @@ import Testing
     private func fill() throws { try db.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')") }
 
     @Test(arguments: ["", "WITHOUT ROWID", "STRICT"], [false, true])
-    func theirChangesAreRecorded(options: String, isHeld: Bool) throws {
+    func statementsPreparedBeforeRecordingAreRecorded(options: String, isHeld: Bool) throws {
         try db.execute(SQL(raw: "CREATE TABLE t(id INTEGER PRIMARY KEY, x TEXT) \(options)"))
         let held = try db.prepare("DELETE FROM t")
         func deleteAll() throws { if isHeld { try held.execute() } else { try db.execute("DELETE FROM t") } }

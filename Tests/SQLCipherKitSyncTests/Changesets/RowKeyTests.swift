@@ -24,7 +24,7 @@ import TestSupport
     }
 
     /// The table itself is the judge: it refuses a second row with an equal key.
-    @Test func keysAreEqualAsTheTableSays() throws {
+    @Test func canonicalKeysAreEqualAsInTheTable() throws {
         let texts: [SQLValue] = ["", " ", "a", "A", "a ", "a  ", "ab", "AB", "é", "É", "e\u{301}", "a\0", "A\0", "a\0b", "A\0c", "a\0bc", "\0", "\0 ", "1", "1.0", " 1", "1e0", "[", "{"]
         let numbers: [SQLValue] = [0, 0.0, -0.0, 1, 1.0, -1, 2.5, 9_007_199_254_740_992, 9_007_199_254_740_992.0, 9_007_199_254_740_993, .integer(.max), 9_223_372_036_854_775_807.0, .integer(.min), -9_223_372_036_854_775_808.0, 1e300, .real(.infinity)]
         let values = texts + numbers + [.blob(.init([0x61])), .blob(.init([0x41])), .blob(.init())]
@@ -74,7 +74,7 @@ import TestSupport
         let further = try tests.copy(a)
         let second = try further.main.recordingChanges { try tests.change($0, &random, 8) }
         let joined = try tests.copy(before)
-        try first.followed(by: second).apply(to: joined)
+        try first.concatenated(with: second).apply(to: joined)
         #expect(try KeyedTables.rows(joined) == KeyedTables.rows(further), "seed \(seed)")
         // What differs, as changes and as a script.
         let diff = try DatabaseDiff(from: before.main, to: further.main)
@@ -117,7 +117,7 @@ import TestSupport
         #expect(try KeyedTables.rows(source, schema: "moves") == rows && KeyedTables.rows(source).isEmpty, "seed \(seed)")
     }
 
-    @Test func changesConvergeOrAreRefused() throws {
+    @Test func rebasedChangesConvergeOrThrow() throws {
         var seen = (rebased: 0, refused: 0)
         let seeds = LongTests.seeds(60, of: 10_000)
         for seed in seeds { try Self.changes(seed, &seen) }
@@ -139,14 +139,14 @@ import TestSupport
     }
 
     /// A table that deletes or leaves out rows by itself does so when it is written to, and not when changes of it are applied.
-    @Test func aTableThatReplacesRowsByItself() throws {
+    @Test func conflictClausesDoNotActWhenChangesAreApplied() throws {
         var circles = 0, changed = 0
         let seeds = LongTests.seeds(60, of: 10_000)
         for seed in seeds {
             var random = SeededGenerator(state: seed)
             let db = try make("CREATE TABLE once(k INTEGER PRIMARY KEY ON CONFLICT IGNORE, v UNIQUE ON CONFLICT REPLACE); INSERT INTO once VALUES (1, 1), (2, 2), (3, 3), (4, 4)")
             func rows(_ db: Connection, _ schema: String = "main") throws -> [[SQLValue]] {
-                try db.fetchAll(RowCopy.self, "SELECT * FROM \(identifier: schema).once ORDER BY k").map(\.values)
+                try db.fetchAll(OwnedRow.self, "SELECT * FROM \(identifier: schema).once ORDER BY k").map(\.values)
             }
             func edit() throws {
                 for _ in 0..<Int.random(in: 1...8, using: &random) {
@@ -190,13 +190,13 @@ import TestSupport
         ("CREATE TABLE t(k TEXT COLLATE NOCASE, v, PRIMARY KEY (k COLLATE BINARY, v))", "by another collation than the column has"),
     ]
 
-    @Test(arguments: odd) func keysWithoutACanonicalFormAreRefused(table: String, how: String) throws {
+    @Test(arguments: odd) func keysWithoutCanonicalFormThrow(table: String, how: String) throws {
         let db = try Connection(.memory)
         try db.register(.collation("backwards") { $0 < $1 ? .orderedDescending : $0 > $1 ? .orderedAscending : .orderedSame })
         try db.execute(SQL(raw: table))
         let before = try Contents.of(db)
         for what in [
-            { _ = try ChangeLog(db, tables: ["T"], peer: "a") }, { _ = try ChangeRecorder(db.main) }, { _ = try ChangeRecorder(db.main, tables: ["T"]) },
+            { _ = try ChangeLog(db, tables: ["T"], localPeer: "a") }, { _ = try ChangeRecorder(db.main) }, { _ = try ChangeRecorder(db.main, tables: ["T"]) },
             { _ = try db.main.recordingChanges { _ in } }, { try ChangeRecorder(db.main, tables: []).add(table: "T") },
             { _ = try DatabaseDiff(from: db.main, to: db.main).changeset() },
         ] as [() throws -> Void] {
@@ -210,7 +210,7 @@ import TestSupport
     }
 
     /// A table that comes later is refused when it changes.
-    @Test func aTableThatComesLaterIsRefused() throws {
+    @Test func tableWithUncanonicalKeyCreatedLaterThrows() throws {
         let db = try Connection(.memory)
         try db.register(.collation("backwards") { $0 < $1 ? .orderedDescending : $0 > $1 ? .orderedAscending : .orderedSame })
         let error = #expect(throws: DatabaseError.self) {
@@ -220,14 +220,14 @@ import TestSupport
         #expect(try !db.main.hasTable("t"))
     }
 
-    @Test func aRowWithoutAKeyEndsTheRecording() throws {
+    @Test func nullInPrimaryKeyEndsChangeRecording() throws {
         let db = try make("CREATE TABLE t(k TEXT, l, v, PRIMARY KEY (k, l)); INSERT INTO t VALUES ('a', 1, 1)")
         for sql in ["INSERT INTO t VALUES ('a', NULL, 1)", "UPDATE t SET l = NULL"] {
             let error = #expect(throws: DatabaseError.self) { try db.main.recordingChanges { try $0.execute(SQL(raw: sql)) } }
             #expect(error?.reason == .invalidArgument && error?.message == "a changeset cannot have a row of the table t with NULL in the key's column l")
             #expect(try db.fetchAll(Int.self, "SELECT l FROM t") == [1])
         }
-        let log = try ChangeLog(db, tables: ["t"], peer: "a")
+        let log = try ChangeLog(db, tables: ["t"], localPeer: "a")
         #expect(throws: DatabaseError.self) { try log.write { try $0.execute("INSERT INTO t VALUES (NULL, 1, 1)") } }
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 1)
         #expect(try log.write { try $0.execute("UPDATE t SET v = 2"); return 7 } == 7)
@@ -242,7 +242,7 @@ import TestSupport
         #expect(try log.write { try $0.execute("UPDATE t SET v = 3"); return 8 } == 8)
         try db.execute("INSERT INTO t VALUES ('b', NULL, 1)")
         try ChangeLog.delete(from: db)
-        #expect(#expect(throws: DatabaseError.self) { try ChangeLog(db, tables: ["t"], peer: "a") }?.message == message)
+        #expect(#expect(throws: DatabaseError.self) { try ChangeLog(db, tables: ["t"], localPeer: "a") }?.message == message)
         #expect(try !db.main.hasTable("changelog"))
         let other = try copy(db)
         #expect(#expect(throws: DatabaseError.self) { try DatabaseDiff(from: db.main, to: other.main).changeset() }?.message.contains("column l") == true)
@@ -250,28 +250,28 @@ import TestSupport
 
     /// Peers that compare keys differently would never agree.
     @Test(arguments: [("TEXT COLLATE NOCASE", "TEXT"), ("INTEGER", "TEXT"), ("", "TEXT")])
-    func peersMustCompareKeysAlike(one: String, other: String) throws {
-        let a = try ChangeLog(try make("CREATE TABLE t(k \(one) PRIMARY KEY, v)"), tables: ["t"], peer: "a")
-        let b = try ChangeLog(try make("CREATE TABLE t(K \(other) PRIMARY KEY, v)"), tables: ["t"], peer: "b")
+    func peersWithDifferentKeyCollationsThrow(one: String, other: String) throws {
+        let a = try ChangeLog(try make("CREATE TABLE t(k \(one) PRIMARY KEY, v)"), tables: ["t"], localPeer: "a")
+        let b = try ChangeLog(try make("CREATE TABLE t(K \(other) PRIMARY KEY, v)"), tables: ["t"], localPeer: "b")
         try a.write { try $0.execute("INSERT INTO t VALUES (1, 1)") }
         let message = try ChangeLog.Message(data: try a.changes().data)
         let error = #expect(throws: DatabaseError.self) { try b.receive(message) }
         #expect(error?.code == .schema && error?.message.hasPrefix("the key of the table t is k BINARY text here, and k ") == true)
-        let c = try ChangeLog(try make("CREATE TABLE t(v, k \(one.lowercased()) PRIMARY KEY)"), tables: ["T"], peer: "c")
+        let c = try ChangeLog(try make("CREATE TABLE t(v, k \(one.lowercased()) PRIMARY KEY)"), tables: ["T"], localPeer: "c")
         #expect(try c.receive(message).received == 1)
     }
 
     /// The row has the spelling of its last insert, at each peer.
-    @Test func aRowKeepsTheSpellingOfItsLastInsert() throws {
+    @Test func rowKeepsKeySpellingOfItsLastInsert() throws {
         let sql = "CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY, v, w)"
-        let a = try ChangeLog(try make(sql), tables: ["t"], peer: "a"), b = try ChangeLog(try make(sql), tables: ["t"], peer: "b")
+        let a = try ChangeLog(try make(sql), tables: ["t"], localPeer: "a"), b = try ChangeLog(try make(sql), tables: ["t"], localPeer: "b")
         func exchange() throws {
             for _ in 0..<2 {
                 try b.receive(try a.changes(since: try b.position))
                 try a.receive(try b.changes(since: try a.position))
             }
         }
-        func rows(_ log: ChangeLog) throws -> [[SQLValue]] { try log.connection.fetchAll(RowCopy.self, "SELECT * FROM t").map(\.values) }
+        func rows(_ log: ChangeLog) throws -> [[SQLValue]] { try log.connection.fetchAll(OwnedRow.self, "SELECT * FROM t").map(\.values) }
         try a.write { try $0.execute("INSERT INTO t VALUES ('Key', 1, 1)") }
         try exchange()
         b.now = { .init(timeIntervalSinceNow: 10) }

@@ -15,7 +15,7 @@ import TestSupport
     private func peer(_ name: String, day: Int = 0) throws -> SharedChangeLog {
         let queue = try DatabaseQueue(.memory, key: try .raw([UInt8](repeating: 1, count: 32)))
         try queue.write { try $0.execute("CREATE TABLE note(id TEXT PRIMARY KEY, title)") }
-        return at(day, try SharedChangeLog(queue, tables: ["note"], peer: name))
+        return at(day, try SharedChangeLog(queue, tables: ["note"], localPeer: name))
     }
 
     private func at(_ day: Int, _ log: SharedChangeLog) -> SharedChangeLog {
@@ -47,13 +47,13 @@ import TestSupport
     private func remove(_ chain: String) { memory.restore(memory.objects.filter { !$0.key.contains("/\(chain)/") }) }
 
     /// The entries of a removed chain are needed for what others have stored after it.
-    @Test(arguments: [false, true]) func aCopyThatJoinsAfterAChainWasRemoved(isOwnerBack: Bool) async throws {
+    @Test(arguments: [false, true]) func copyJoiningAfterChainRemovalConverges(isOwnerBack: Bool) async throws {
         let h = try peer("h"), a = try peer("a"), b = try peer("b")
         try set(h, "h", "1")
         let chain = try await begin(h)
         for log in [a, b] {
             try await log.synchronize(with: store)
-            try set(log, log.peer, "1")
+            try set(log, log.localPeer, "1")
             try await log.synchronize(with: store)
         }
         remove(chain)
@@ -75,7 +75,7 @@ import TestSupport
     }
 
     /// Neither can take what the other one has stored, nor what comes after it.
-    @Test func copiesThatWaitForEachOther() async throws {
+    @Test func copiesWaitingForEachOtherConverge() async throws {
         var chains: [String] = [], all: [SharedChangeLog] = []
         for (first, second) in [("g", "x"), ("h", "y")] {
             let gone = try peer(first), log = try peer(second), others = memory.objects
@@ -96,7 +96,7 @@ import TestSupport
     }
 
     /// A copy whose name others know from a chain that is gone does not begin it again with other entries.
-    @Test func aCopyThatBeginsAgainWithoutItsChain() async throws {
+    @Test func resetCopyWithoutItsChainConverges() async throws {
         let h = try peer("h"), a = try peer("a")
         try set(h, "h", "1")
         let chain = try await begin(h)
@@ -113,30 +113,30 @@ import TestSupport
     /// A copy of a queue's database, as a backup restores it.
     private func restored(_ log: SharedChangeLog) throws -> DatabaseQueue {
         let copy = try DatabaseQueue(.memory, key: try .raw([UInt8](repeating: 1, count: 32)))
-        try log.database.withWriter { db in try copy.withWriter { try db.main.backup(to: $0.main) } }
+        try log.database.writeWithoutTransaction { db in try copy.writeWithoutTransaction { try db.main.backup(to: $0.main) } }
         return copy
     }
 
-    private func open(_ database: SharedDatabase, _ name: String) throws -> SharedChangeLog {
-        at(0, try SharedChangeLog(database, tables: ["note"], peer: name))
+    private func open(_ database: DatabaseWriter, _ name: String) throws -> SharedChangeLog {
+        at(0, try SharedChangeLog(database, tables: ["note"], localPeer: name))
     }
 
     private func renamed(_ log: SharedChangeLog, _ name: String) async throws -> SharedChangeLog {
         try await log.withLog { log in
-            let former = log.peer
+            let former = log.localPeer
             #expect(throws: DatabaseError.self) { try log.rename(to: "no name") }
             #expect(throws: DatabaseError.self) { try log.rename(to: former) }
             #expect(throws: DatabaseError.self) { try log.connection.transaction { _ in try log.rename(to: name) } }
-            #expect(log.peer == former)
+            #expect(log.localPeer == former)
             try log.rename(to: name)
-            #expect(log.peer == name)
+            #expect(log.localPeer == name)
         }
-        #expect(throws: DatabaseError.self) { try open(log.database, log.peer) }
+        #expect(throws: DatabaseError.self) { try open(log.database, log.localPeer) }
         return try open(log.database, name)
     }
 
     /// Nothing can give back what others know of it. Under another name it goes on.
-    @Test(arguments: [false, true]) func aRestoredCopyWhoseChainWasRemoved(isBackupKnown: Bool) async throws {
+    @Test(arguments: [false, true]) func restoredCopyWithoutItsChainConverges(isBackupKnown: Bool) async throws {
         let h = try peer("h"), a = try peer("a")
         try set(h, "h", "1")
         let chain = try await begin(h)
@@ -165,7 +165,7 @@ import TestSupport
     }
 
     /// What it once stored is nowhere, and others have seen that there was something.
-    @Test func aCopyWhoseFormerChangesNobodyHas() async throws {
+    @Test func copyWithLostChangesContinuesUnderNewName() async throws {
         let h = try peer("h"), a = try peer("a")
         try set(h, "h", "1")
         let chain = try await begin(h)
@@ -200,7 +200,7 @@ import TestSupport
     ]
 
     /// All rows of a copy are wrong in some, and are taken by those that lack its entries alone.
-    @Test(arguments: faults.indices) func wrongRowsAreFound(_ index: Int) async throws {
+    @Test(arguments: faults.indices) func wrongWholeStateIsRepaired(_ index: Int) async throws {
         let h = try peer("h"), a = try peer("a"), b = try peer("b")
         for id in ["1", "2", "3"] { try set(h, id, "5") }
         let chain = try await begin(h)
@@ -224,7 +224,7 @@ import TestSupport
     }
 
     /// A fault of the disk, or of a program, is found within a day after the next change.
-    @Test(arguments: faults.indices) func aFaultInOneCopyIsFound(_ index: Int) async throws {
+    @Test(arguments: faults.indices) func corruptCopyIsRepaired(_ index: Int) async throws {
         let a = try peer("a"), b = try peer("b"), c = try peer("c")
         for id in ["1", "2", "3"] { try set(a, id, "5") }
         for log in [a, b, c, a] { try await log.synchronize(with: store) }

@@ -31,7 +31,7 @@ import TestSupport
 
         init(_ name: String, _ path: String, _ time: Time, _ numbers: Numbers) throws {
             (self.name, self.path) = (name, path)
-            let key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+            let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
             let queue = try DatabaseQueue(.file(path), key: key)
             try queue.write { db in
                 if try db.main.hasTable("note") { return }
@@ -43,7 +43,7 @@ import TestSupport
                     """))
                 try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
             }
-            log = try SharedChangeLog(queue, tables: ["note", "folder", "part"], peer: name, rules: ["part": .row])
+            log = try SharedChangeLog(queue, tables: ["note", "folder", "part"], localPeer: name, mergePolicies: ["part": .row])
             log.now = { time.now }
             log.identity = { numbers.identity }
         }
@@ -51,7 +51,7 @@ import TestSupport
         func rows() throws -> [String] {
             try log.database.read { db in
                 try ["note", "folder", "part"].flatMap { table in
-                    try db.fetchAll(RowCopy.self, SQL(raw: "SELECT * FROM \(table)")).map { "\(table) \($0.values)" }.sorted()
+                    try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(table)")).map { "\(table) \($0.values)" }.sorted()
                 }
             }
         }
@@ -206,14 +206,14 @@ import TestSupport
             #expect(Set(rows).symmetricDifference(expected).sorted() == [], "seed \(seed) \(peer.name)")
             #expect(rows.count == expected.count)
             let isIntact = try await peer.log.database.write { db in
-                try db.fullText("note_fts").isIntact() && db.main.foreignKeyViolations() == [] && db.main.integrityCheck() == []
+                try db.fullText("note_fts").passesIntegrityCheck() && db.main.foreignKeyViolations() == [] && db.main.integrityCheck() == []
             }
             #expect(isIntact, "seed \(seed)")
         }
         return memory.objects
     }
 
-    @Test func copiesBecomeEqual() async throws {
+    @Test func copiesConvergeOverHostileStore() async throws {
         var seen = Seen()
         let seeds = LongTests.seeds(3, of: 400)
         for seed in seeds {
@@ -224,7 +224,7 @@ import TestSupport
     }
 
     /// The seed that a failure names leads to it again: each object has the same bytes.
-    @Test func aSeedRepeatsItsRun() async throws {
+    @Test func changeStoreModelRunsRepeatBySeed() async throws {
         var seen = Seen(), sums: [UInt64] = []
         for seed: UInt64 in [0, 1, 0, 1] {
             let objects = try await Self.run(seed, steps: 40, &seen)
@@ -341,7 +341,7 @@ import TestSupport
         }
     }
 
-    @Test func whatOneCopyTakesOfNonsenseAllTake() async throws {
+    @Test func nonsenseChangesAreAcceptedByAllCopiesOrNone() async throws {
         var seen = Seen()
         let seeds = LongTests.seeds(3, of: 600)
         for seed in seeds {

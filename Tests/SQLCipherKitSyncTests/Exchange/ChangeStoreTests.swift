@@ -7,12 +7,12 @@ import Testing
 import TestSupport
 
 /// A store that is cut off before or after one request, and counts requests.
-final class CutStore: ReplicaStore {
+final class CutStore: ObjectStore {
     struct Cut: Error {}
-    let store: any ReplicaStore
+    let store: any ObjectStore
     private let state = Mutex((count: 0, last: Int.max, isAfter: false))
 
-    init(_ store: any ReplicaStore) { self.store = store }
+    init(_ store: any ObjectStore) { self.store = store }
 
     var requests: Int { state.withLock { $0.count } }
 
@@ -30,9 +30,9 @@ final class CutStore: ReplicaStore {
         return result
     }
 
-    func list(prefix: String) async throws -> [ReplicaObject.Info] { try await run { try await store.list(prefix: prefix) } }
-    func get(_ name: String) async throws -> ReplicaObject? { try await run { try await store.get(name) } }
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    func list(prefix: String) async throws -> [StoredObject.Info] { try await run { try await store.list(prefix: prefix) } }
+    func get(_ name: String) async throws -> StoredObject? { try await run { try await store.get(name) } }
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try await run { try await store.put(name, bytes, if: condition) }
     }
     func delete(_ name: String) async throws { try await run { try await store.delete(name) } }
@@ -40,7 +40,7 @@ final class CutStore: ReplicaStore {
 
 /// Change logs over a store.
 @Suite struct ChangeStoreTests {
-    static let key = Encryption.raw32(7)
+    static let key = DatabaseKey.raw32(7)
     let folder: TemporaryFolder
     let memory = MemoryStore()
 
@@ -51,7 +51,7 @@ final class CutStore: ReplicaStore {
     private func peer(_ name: String, at path: String? = nil) throws -> SharedChangeLog {
         let queue = try DatabaseQueue(path.map { .file($0) } ?? .memory, key: .raw32(1))
         try queue.write { try $0.execute("CREATE TABLE IF NOT EXISTS note(id TEXT PRIMARY KEY, title, body)") }
-        return try SharedChangeLog(queue, tables: ["note"], peer: name)
+        return try SharedChangeLog(queue, tables: ["note"], localPeer: name)
     }
 
     private func set(_ log: SharedChangeLog, _ id: String, _ title: String) throws {
@@ -70,7 +70,7 @@ final class CutStore: ReplicaStore {
 
     // MARK: What it does
 
-    @Test func changesTravelThroughAFolder() async throws {
+    @Test func changesSynchronizeThroughFolderStore() async throws {
         let store = ChangeStore(try FolderStore(folder.path("shared")), key: .raw32(9))
         let a = try peer("a"), b = try peer("b"), c = try peer("c")
         try set(a, "1", "foxglove")
@@ -100,7 +100,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// Whatever the last request was, the next call goes on.
-    @Test func cutOffAtAnyRequest() async throws {
+    @Test func synchronizationResumesAfterAnyFailedRequest() async throws {
         var hasAll = false
         for number in sequence(first: 1, next: { $0 + (LongTests.areOn ? 1 : 5) }) {
             for isAfter in [false, true] {
@@ -129,7 +129,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// All rows take the place of many small objects.
-    @Test func objectsAreBounded() async throws {
+    @Test func changeStoreObjectCountIsBounded() async throws {
         var store = store
         store.largestCount = 8
         store.largestSize = 20_000
@@ -147,7 +147,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// A copy that was ended while it removed what all rows have replaced leaves the rest of its chain before them.
-    @Test func objectsBeforeAllRowsAreSkipped() async throws {
+    @Test func objectsBeforeWholeStateAreSkipped() async throws {
         var store = store
         store.largestCount = 3
         let a = try peer("a")
@@ -167,7 +167,7 @@ final class CutStore: ReplicaStore {
     // MARK: Copies that come back
 
     /// The others have pruned their logs meanwhile.
-    @Test func aCopyThatWasAwayForAYear() async throws {
+    @Test func copyAwayForYearConverges() async throws {
         let year: TimeInterval = 400 * 86_400
         var a = try peer("a"), b = try peer("b"), away = try peer("away")
         try set(a, "deleted", "x")
@@ -203,7 +203,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// It gets its own changes back, and keeps what it has made since.
-    @Test func aCopyThatIsRestoredFromABackup() async throws {
+    @Test func restoredCopyRegainsItsChanges() async throws {
         let path = folder.path("a.db"), backup = folder.path("backup.db")
         let a = try peer("a", at: path), b = try peer("b")
         try set(a, "1", "one")
@@ -226,7 +226,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// Two copies with one name go on together.
-    @Test func twoCopiesWithOneName() async throws {
+    @Test func copiesWithSamePeerNameConverge() async throws {
         let path = folder.path("a.db"), twin = folder.path("twin.db")
         let a = try peer("a", at: path), b = try peer("b")
         try set(a, "0", "zero")
@@ -250,7 +250,7 @@ final class CutStore: ReplicaStore {
     // MARK: Stores that do harm
 
     /// A changed object stops the chain that it is in, and no other.
-    @Test func changedObjectsAreRefused() async throws {
+    @Test func changedObjectStopsOnlyItsChain() async throws {
         let a = try peer("a"), b = try peer("b")
         try set(a, "1", "one")
         try set(b, "2", "two")
@@ -290,7 +290,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// A chain that has another object under a number that was read is read again. One that is put together from two is refused.
-    @Test func aChainWithTwoObjectsOfOneNumber() async throws {
+    @Test func replacedChainObjectIsReadAgain() async throws {
         let a = try peer("a"), b = try peer("b")
         try set(a, "1", "one")
         try await settle(a, b)
@@ -323,7 +323,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// A message with all rows is taken, although the object that it names as the one before it is no longer there.
-    @Test func allRowsBeginAChainAgain() async throws {
+    @Test func wholeStateRestartsItsChain() async throws {
         let b = try peer("b")
         var c = try peer("c")
         try await c.synchronize(with: store)
@@ -348,7 +348,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// A copy that was restored from a backup is shown the store as it was then. The others do not mix its two histories.
-    @Test func aStoreThatShowsEachReaderAnotherHistory() async throws {
+    @Test func forkedStoreHistoriesAreNotMixed() async throws {
         let path = folder.path("a.db"), backup = folder.path("backup.db")
         let a = try peer("a", at: path), b = try peer("b")
         try set(a, "1", "one")
@@ -372,7 +372,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// What a copy has noted of the chains is not taken for missing if it cannot be read.
-    @Test func damagedNotesOfChainsAreRefused() async throws {
+    @Test func damagedChainRecordsThrow() async throws {
         let a = try peer("a"), b = try peer("b")
         for (log, id) in [(a, "1"), (b, "2")] { try set(log, id, "x") }
         try await settle(a, b)
@@ -394,13 +394,13 @@ final class CutStore: ReplicaStore {
     }
 
     /// No head makes a copy take or store anything under another key or for another store.
-    @Test func hostileHeads() async throws {
+    @Test func hostileHeadsChangeNothing() async throws {
         let a = try peer("a"), b = try peer("b"), name = "changes/head"
         for (log, id) in [(a, "1"), (b, "2")] { try set(log, id, "x") }
         try await settle(a, b)
         let before = memory.objects, head = try #require(before[name])
         try set(a, "3", "x")
-        func other(_ key: Encryption) async throws -> [UInt8] {
+        func other(_ key: DatabaseKey) async throws -> [UInt8] {
             let memory = MemoryStore()
             try await peer("o").synchronize(with: ChangeStore(memory, key: key))
             return try #require(memory.objects[name])
@@ -420,7 +420,7 @@ final class CutStore: ReplicaStore {
                 await #expect { try await log.synchronize(with: store) } throws: {
                     ($0 as? DatabaseError)?.reason == .replicaDamaged
                 }
-                #expect(try rows(log).count <= 2 + (log.peer == "a" ? 1 : 0))
+                #expect(try rows(log).count <= 2 + (log.localPeer == "a" ? 1 : 0))
             }
             #expect(memory.objects == objects)
         }
@@ -436,7 +436,7 @@ final class CutStore: ReplicaStore {
     }
 
     /// A store that is emptied, or restored from a copy of itself, is filled again.
-    @Test func aStoreThatGoesBack() async throws {
+    @Test func rolledBackChangeStoreIsRefilled() async throws {
         let a = try peer("a"), b = try peer("b")
         try set(a, "1", "one")
         try await settle(a, b)
@@ -455,8 +455,8 @@ final class CutStore: ReplicaStore {
     }
 }
 
-extension Encryption {
-    fileprivate static func raw32(_ byte: UInt8) -> Encryption {
+extension DatabaseKey {
+    fileprivate static func raw32(_ byte: UInt8) -> DatabaseKey {
         (try? .raw([UInt8](repeating: byte, count: 32))) ?? .plaintext
     }
 }

@@ -23,8 +23,8 @@ import TestSupport
         try await pool.read { db in try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id") }
     }
 
-    @Test func codeOfTheArticleWorks() async throws {
-        let folder = try TemporaryFolder(), key = try Encryption.raw([UInt8](repeating: 7, count: 32))
+    @Test func synchronizeArticleExamplesWork() async throws {
+        let folder = try TemporaryFolder(), key = try DatabaseKey.raw([UInt8](repeating: 7, count: 32))
         let path = folder.path("laptop.db"), shared = folder.path("shared"), copy = folder.path("tablet.db")
         let other = folder.path("watch.db")
         do {
@@ -37,7 +37,7 @@ import TestSupport
 
         let pool = try DatabasePool(.file(path), key: key)
         let log = try await SharedChangeLog(
-            pool, tables: ["folder", "note"], peer: "laptop")
+            pool, tables: ["folder", "note"], localPeer: "laptop")
         let store = ChangeStore(try FolderStore(shared), key: key)
 
         try await log.write { db in
@@ -49,9 +49,9 @@ import TestSupport
         }
         try await log.synchronize(with: store)
 
-        try await pool.withWriter { db in
+        try await pool.writeWithoutTransaction { db in
             let log = try ChangeLog(
-                db, tables: ["folder", "note"], peer: "laptop")
+                db, tables: ["folder", "note"], localPeer: "laptop")
             try log.write { db in
                 try db.execute("UPDATE note SET title = 'Owls'")
             }
@@ -59,7 +59,7 @@ import TestSupport
 
         let queue = try DatabaseQueue(.file(other), key: key)
         let watch = try await SharedChangeLog(
-            queue, tables: ["folder", "note"], peer: "watch")
+            queue, tables: ["folder", "note"], localPeer: "watch")
 
         func addFolder(to log: SharedChangeLog) throws {
             try log.write { db in
@@ -89,12 +89,12 @@ import TestSupport
 
             init(
                 _ name: String, _ path: String, _ migrator: Migrator,
-                _ store: ChangeStore, _ key: Encryption
+                _ store: ChangeStore, _ key: DatabaseKey
             ) throws {
                 pool = try DatabasePool(.file(path), key: key)
                 try migrator.migrate(pool)
                 log = try SharedChangeLog(
-                    pool, tables: ["folder", "note"], peer: name)
+                    pool, tables: ["folder", "note"], localPeer: name)
                 self.store = store
             }
 
@@ -173,8 +173,8 @@ import TestSupport
             let pool = try DatabasePool(.file(folder.path("other.db")), key: key)
             try await Self.migrator().migrate(pool)
             let log = try await SharedChangeLog(
-                pool, tables: ["place", "note", "folder"], peer: "laptop",
-                rules: ["place": .row])
+                pool, tables: ["place", "note", "folder"], localPeer: "laptop",
+                mergePolicies: ["place": .row])
             #expect(try await log.withLog { try $0.peers } == [])
         }
 
@@ -182,7 +182,7 @@ import TestSupport
         try await pool.main.backup(toFileAt: copy)
         let tablet = try await SharedChangeLog(
             DatabasePool(.file(copy), key: key),
-            tables: ["folder", "note"], peer: "tablet")
+            tables: ["folder", "note"], localPeer: "tablet")
         try await tablet.write { try $0.execute("UPDATE note SET title = 'Tablet' WHERE id = 'n1'") }
         try await log.receive(tablet.changes(since: log.withLog { try $0.position }))
         #expect(try await self.titles(pool) == ["Tablet", "Bats"])
@@ -192,7 +192,7 @@ import TestSupport
         try await log.withLog { try $0.remove(peer: "watch") }
         let count = try await log.withLog { log in
             try log.remove(peer: "phone")
-            return try log.prune(patience: .seconds(365 * 86_400))
+            return try log.prune(gracePeriod: .seconds(365 * 86_400))
         }
         #expect(count > 0)
     }

@@ -19,7 +19,7 @@ import TestSupport
     }
 
     @Test(arguments: ["nothing", "read", "write", "attach", "change of key", "change of key, new file", "snapshot", "conversion"])
-    func noFileOfTheLogStays(after last: String) throws {
+    func closingPoolRemovesLogFiles(after last: String) throws {
         for isReadLast in [false, true] {
             let pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick)
             switch last {

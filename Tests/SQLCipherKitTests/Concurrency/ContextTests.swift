@@ -13,25 +13,25 @@ import TestSupport
     enum Call: CaseIterable {
         case read, write, barrier
 
-        func run<R: Sendable>(_ database: SharedDatabase, _ body: @escaping @Sendable (Connection) throws -> R) async throws -> R {
+        func run<R: Sendable>(_ database: DatabaseWriter, _ body: @escaping @Sendable (Connection) throws -> R) async throws -> R {
             switch self {
             case .read: try await database.read { db in try body(db) }
             case .write: try await database.write { db in try body(db) }
-            case .barrier: try await database.barrier { db in try body(db) }
+            case .barrier: try await database.barrierWriteWithoutTransaction { db in try body(db) }
             }
         }
 
-        func wait<R: Sendable>(_ database: SharedDatabase, _ body: @escaping @Sendable (Connection) throws -> R) throws -> R {
+        func wait<R: Sendable>(_ database: DatabaseWriter, _ body: @escaping @Sendable (Connection) throws -> R) throws -> R {
             switch self {
             case .read: try database.read { db in try body(db) }
             case .write: try database.write { db in try body(db) }
-            case .barrier: try database.barrier { db in try body(db) }
+            case .barrier: try database.barrierWriteWithoutTransaction { db in try body(db) }
             }
         }
     }
 
     let folder: TemporaryFolder
-    let databases: [SharedDatabase]
+    let databases: [DatabaseWriter]
 
     init() throws {
         folder = try TemporaryFolder()
@@ -42,7 +42,7 @@ import TestSupport
         for database in databases { try database.write { db in try db.execute("CREATE TABLE t(x)") } }
     }
 
-    @Test(arguments: Call.allCases) func localValuesHold(call: Call) async throws {
+    @Test(arguments: Call.allCases) func taskLocalsReachClosures(call: Call) async throws {
         for database in databases {
             for number in 1...60 {
                 let seen = try await Local.$value.withValue(number) { try await call.run(database) { _ in Local.value } }
@@ -55,7 +55,7 @@ import TestSupport
         }
     }
 
-    @Test func localValuesHoldForCallsThatWait() async throws {
+    @Test func taskLocalsReachQueuedClosures() async throws {
         for database in databases {
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 1...200 {
@@ -73,20 +73,20 @@ import TestSupport
         }
     }
 
-    @Test func localValuesHoldInWhatRewrites() async throws {
+    @Test func taskLocalsReachProgressCallbacks() async throws {
         let seen = Lock<Set<Int>>([])
         let note: @Sendable () -> Void = { seen.withLock { _ = $0.insert(Local.value) } }
         for (number, database) in databases.enumerated() where number != 1 {
             try await Local.$value.withValue(5) {
                 try await database.convert(to: .passphrase("one").quick) { _ in note() }
                 try await database.changeKey(to: .passphrase("two").quick) { _ in note() }
-                _ = try await database.main.erase { _ in note() }
+                _ = try await database.main.eraseDeletedContent { _ in note() }
             }
         }
         #expect(seen.withLock { $0 } == [5])
     }
 
-    @Test(arguments: Call.allCases) func cancellationIsSeen(call: Call) async throws {
+    @Test(arguments: Call.allCases) func closureSeesTaskCancellation(call: Call) async throws {
         for database in databases {
             for isWarm in [false, true] {
                 if isWarm { for _ in 0..<20 { _ = try await call.run(database) { db in db.isOpen } } }
@@ -109,7 +109,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Call.allCases) func priorityHolds(call: Call) async throws {
+    @Test(arguments: Call.allCases) func closureKeepsTaskPriority(call: Call) async throws {
         for database in databases {
             for priority in [TaskPriority.background, .high] {
                 // The one that it was made with: waiting for the task raises the other.
@@ -119,7 +119,7 @@ import TestSupport
         }
     }
 
-    @MainActor @Test func callsFromAnActorComeBackToIt() async throws {
+    @MainActor @Test func callReturnsToItsActor() async throws {
         for database in databases {
             for call in Call.allCases {
                 let isOnThread = try await call.run(database) { db in db.isOpen }
@@ -130,7 +130,7 @@ import TestSupport
     }
 
     /// Who waits is served on a thread of its own: Swift's may all be blocked by calls that wait behind it.
-    @Test func aWaitingTaskNeedsNoneOfSwiftsThreads() async throws {
+    @Test func waitingTaskNeedsNoCooperativeThread() async throws {
         for database in databases {
             let executor = PausableExecutor()
             defer { executor.stop() }

@@ -16,18 +16,18 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func database(_ isPool: Bool, _ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws -> SharedDatabase {
+    private func database(_ isPool: Bool, _ configuration: DatabaseConfiguration = DatabaseConfiguration()) throws -> DatabaseWriter {
         let location = DatabaseLocation.file(folder.path("a.db"))
         return try isPool ? DatabasePool(location, configuration: configuration) : DatabaseQueue(location, configuration: configuration)
     }
 
-    @Test(arguments: [false, true]) func aTimeoutMayBeAnyTime(isPool: Bool) async throws {
+    @Test(arguments: [false, true]) func timeoutAcceptsAnyDuration(isPool: Bool) async throws {
         let database = try database(isPool)
         for timeout in Self.longest {
             for _ in 0..<3 {
                 #expect(try await database.read(timeout: timeout) { db in db.isOpen })
                 #expect(try await database.write(timeout: timeout) { db in db.isOpen })
-                #expect(try await database.barrier(timeout: timeout) { db in db.isOpen })
+                #expect(try await database.barrierWriteWithoutTransaction(timeout: timeout) { db in db.isOpen })
             }
             try sync(database, timeout)
         }
@@ -42,13 +42,13 @@ import TestSupport
         }
     }
 
-    private func sync(_ database: SharedDatabase, _ timeout: Duration) throws {
+    private func sync(_ database: DatabaseWriter, _ timeout: Duration) throws {
         #expect(try database.read(timeout: timeout) { db in db.isOpen })
         #expect(try database.write(timeout: timeout) { db in db.isOpen })
-        #expect(try database.barrier(timeout: timeout) { db in db.isOpen })
+        #expect(try database.barrierWriteWithoutTransaction(timeout: timeout) { db in db.isOpen })
     }
 
-    @Test func configurationsTakeAnyTime() throws {
+    @Test func configurationAcceptsAnyDuration() throws {
         for time in Self.longest + Self.none + Self.shortest {
             var configuration = DatabaseConfiguration.pool { $0.readerIdleTime = time }
             configuration.busyTimeout = time
@@ -56,7 +56,7 @@ import TestSupport
             #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
             try pool.write { db in try db.settings.setBusyTimeout(time) }
             let copy = folder.path("copy.db")
-            try pool.barrier { db in
+            try pool.barrierWriteWithoutTransaction { db in
                 var options = Schema.BackupOptions()
                 // A longest pause would be one.
                 options.pause = min(time, .milliseconds(1))
@@ -66,7 +66,7 @@ import TestSupport
         }
     }
 
-    @Test func aPauseOfABackupEndsWithItsCancellation() async throws {
+    @Test func cancellationEndsBackupPause() async throws {
         let path = folder.path("a.db"), copy = folder.path("copy.db")
         let task = Task.detached {
             let db = try Connection(.file(path))
@@ -81,7 +81,7 @@ import TestSupport
     }
 
     @Test(arguments: [.zero, .seconds(-1), .nanoseconds(1), .seconds(Int64.max)] as [Duration])
-    func observationsPollAtAnyInterval(interval: Duration) async throws {
+    func observationPollingAcceptsAnyInterval(interval: Duration) async throws {
         let database = try database(true)
         let task = Task {
             var iterator = database.observe { db in try db.fetchOne(Int.self, "SELECT 1") }

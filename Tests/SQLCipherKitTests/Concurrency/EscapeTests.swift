@@ -52,10 +52,10 @@ import TestSupport
         return loot
     }
 
-    @Test(arguments: [false, true]) func whatEscapesIsOfNoUse(isPool: Bool) throws {
+    @Test(arguments: [false, true]) func escapedObjectsThrowOnAnyThread(isPool: Bool) throws {
         let folder = try TemporaryFolder()
         let location = DatabaseLocation.file(folder.path("a.db"))
-        let database: SharedDatabase = try isPool ? DatabasePool(location) : DatabaseQueue(location)
+        let database: DatabaseWriter = try isPool ? DatabasePool(location) : DatabaseQueue(location)
         try database.write { db in
             try db.execute("CREATE TABLE t(x, y DEFAULT (x'0102'))")
             try db.execute("INSERT INTO t(x) VALUES (1), (2), (3)")
@@ -68,7 +68,7 @@ import TestSupport
             switch round % 3 {
             case 0: try database.write { db in escaped = try loot(db) }
             case 1: try database.read { db in escaped = try loot(db) }
-            default: try database.barrier { db in escaped = try loot(db) }
+            default: try database.barrierWriteWithoutTransaction { db in escaped = try loot(db) }
             }
             let uses = try #require(escaped).uses
             nonisolated(unsafe) let sent = uses

@@ -8,7 +8,7 @@ import TestSupport
 /// works. Then nothing has changed, and the database goes on.
 @Suite struct ConcurrencyLongCallTests {
     let folder: TemporaryFolder
-    private static let key = Result { try Encryption.passphrase("one").quick }
+    private static let key = Result { try DatabaseKey.passphrase("one").quick }
     private static let rows = 300
 
     init() throws { folder = try TemporaryFolder() }
@@ -18,18 +18,18 @@ import TestSupport
         let description: String
         /// Whether it tells its progress.
         let isRewriting: Bool
-        let wait: @Sendable (Subject, Duration?, RewriteProgress.Handler?) throws -> Void
-        let run: @Sendable (Subject, Duration?, sending RewriteProgress.Handler?) async throws -> Void
+        let wait: @Sendable (Subject, Duration?, DatabaseProgress.Handler?) throws -> Void
+        let run: @Sendable (Subject, Duration?, sending DatabaseProgress.Handler?) async throws -> Void
     }
 
     /// A database with another one attached to it, and a backup of it in its folder.
     struct Subject: Sendable {
-        let database: SharedDatabase
+        let database: DatabaseWriter
         let kept: SharedSchema
         let folder: TemporaryFolder
     }
 
-    private static func newKey() throws -> Encryption { try .passphrase("two").quick }
+    private static func newKey() throws -> DatabaseKey { try .passphrase("two").quick }
 
     private static var inSteps: Schema.BackupOptions {
         var options = Schema.BackupOptions()
@@ -54,14 +54,14 @@ import TestSupport
             try await subject.database.convert(to: .plaintext, timeout: timeout, progress: progress)
         },
         LongCall(description: "erase", isRewriting: true) { subject, timeout, progress in
-            try subject.database.main.erase(timeout: timeout, progress: progress)
+            try subject.database.main.eraseDeletedContent(timeout: timeout, progress: progress)
         } run: { subject, timeout, progress in
-            try await subject.database.main.erase(timeout: timeout, progress: progress)
+            try await subject.database.main.eraseDeletedContent(timeout: timeout, progress: progress)
         },
         LongCall(description: "residue", isRewriting: true) { subject, timeout, progress in
-            _ = try subject.database.main.residue(of: ["needle"], timeout: timeout, progress: progress)
+            _ = try subject.database.main.findRemnants(of: ["needle"], timeout: timeout, progress: progress)
         } run: { subject, timeout, progress in
-            _ = try await subject.database.main.residue(of: ["needle"], timeout: timeout, progress: progress)
+            _ = try await subject.database.main.findRemnants(of: ["needle"], timeout: timeout, progress: progress)
         },
         LongCall(description: "backup", isRewriting: true) { subject, timeout, progress in
             try subject.database.main.backup(
@@ -95,9 +95,9 @@ import TestSupport
             try await subject.database.main.checkpoint(.truncate, timeout: timeout)
         },
         LongCall(description: "barrier", isRewriting: false) { subject, timeout, _ in
-            try subject.database.barrier(timeout: timeout) { db in try db.execute("DELETE FROM t") }
+            try subject.database.barrierWriteWithoutTransaction(timeout: timeout) { db in try db.execute("DELETE FROM t") }
         } run: { subject, timeout, _ in
-            try await subject.database.barrier(timeout: timeout) { db in try db.execute("DELETE FROM t") }
+            try await subject.database.barrierWriteWithoutTransaction(timeout: timeout) { db in try db.execute("DELETE FROM t") }
         },
         LongCall(description: "close", isRewriting: false) { subject, timeout, _ in
             try subject.database.close(timeout: timeout)
@@ -108,7 +108,7 @@ import TestSupport
 
     private func subject(_ isPool: Bool) throws -> Subject {
         let location = DatabaseLocation.file(folder.path("a.db")), key = try Self.key.get()
-        let database: SharedDatabase = try isPool ? DatabasePool(location, key: key) : DatabaseQueue(location, key: key)
+        let database: DatabaseWriter = try isPool ? DatabasePool(location, key: key) : DatabaseQueue(location, key: key)
         try database.write { db in
             try db.execute("CREATE TABLE t(x INTEGER PRIMARY KEY, y BLOB)")
             for number in 0..<Self.rows { try db.execute("INSERT INTO t VALUES (\(number), zeroblob(3000))") }
@@ -119,7 +119,7 @@ import TestSupport
     }
 
     /// Nothing has changed, and the database goes on.
-    private func requireUnchanged(_ database: SharedDatabase, _ call: LongCall, _ way: String) throws {
+    private func requireUnchanged(_ database: DatabaseWriter, _ call: LongCall, _ way: String) throws {
         #expect(database.isOpen, "\(call), \(way)")
         let content = try database.read { db in
             (try db.fetchOne(Int.self, "SELECT count(*) FROM t"), try db.schemas().map(\.name).filter { $0 != "temp" })
@@ -135,11 +135,11 @@ import TestSupport
 
     // A backup is a read: a pool's does not wait.
     @Test(arguments: calls.filter { $0.description != "backup" }, [false, true])
-    func givenUpWhileItWaits(call: LongCall, isPool: Bool) async throws {
+    func waitingLongCallTimesOutOrCancels(call: LongCall, isPool: Bool) async throws {
         let subject = try subject(isPool), database = subject.database
         let entered = Latch(), leave = Latch()
         let holder = onThread {
-            try database.withWriter { _ in
+            try database.writeWithoutTransaction { _ in
                 entered.open()
                 leave.wait()
             }
@@ -166,7 +166,7 @@ import TestSupport
     }
 
     @Test(arguments: calls.filter(\.isRewriting), [false, true])
-    func givenUpWhileItWorks(call: LongCall, isPool: Bool) async throws {
+    func runningLongCallTimesOutOrCancels(call: LongCall, isPool: Bool) async throws {
         let subject = try subject(isPool), database = subject.database
         let steps = Recorded()
         let late = onThread {
@@ -200,7 +200,7 @@ import TestSupport
 
     /// Suspended in the midst of its work, it is given up where that is safe: nothing has changed, no setting either.
     @Test(arguments: calls.filter(\.isRewriting), [false, true])
-    func suspendedWhileItWorks(call: LongCall, isPool: Bool) async throws {
+    func suspendingDatabaseEndsRunningLongCall(call: LongCall, isPool: Bool) async throws {
         let subject = try subject(isPool), database = subject.database
         func settings() throws -> [SQLValue?] {
             try database.read { db in

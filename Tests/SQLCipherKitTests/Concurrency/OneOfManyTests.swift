@@ -34,13 +34,13 @@ import TestSupport
         ("TEMP virtual table", { db in try db.execute("CREATE VIRTUAL TABLE temp.u USING fts5(x)") }),
     ]
 
-    @Test func areRefusedToAllClosuresOfAPool() throws {
+    @Test func perConnectionChangesAreRefusedInPool() throws {
         try pool.attach(.file(folder.path("b.db")), as: "b", key: nil)
         let calls: [(String, ((Connection) throws -> Void) throws -> Void)] = [
             ("read", { body in try pool.read { db in try body(db) } }),
             ("write", { body in try pool.write { db in try body(db) } }),
-            ("barrier", { body in try pool.barrier { db in try body(db) } }),
-            ("withWriter", { body in try pool.withWriter { db in try body(db) } }),
+            ("barrier", { body in try pool.barrierWriteWithoutTransaction { db in try body(db) } }),
+            ("withWriter", { body in try pool.writeWithoutTransaction { db in try body(db) } }),
         ]
         for (call, run) in calls {
             for (what, change) in Self.changes {
@@ -55,11 +55,11 @@ import TestSupport
         #expect(names == ["main", "b"])
     }
 
-    @Test func areFineOnAQueueAndInPrepare() throws {
+    @Test func perConnectionChangesWorkOnQueueAndInPrepare() throws {
         let queue = try DatabaseQueue(.memory)
         try queue.write { db in try db.execute("CREATE TABLE t(x)") }
         for (_, change) in Self.changes {
-            try queue.barrier { db in
+            try queue.barrierWriteWithoutTransaction { db in
                 if try !db.schemas().contains(where: { $0.name == "b" }) { try db.attach(.memory, as: "b", key: nil) }
                 try change(db)
                 if try db.schemas().contains(where: { $0.name == "m" }) { try db.schema("m").detach() }
@@ -67,7 +67,7 @@ import TestSupport
             }
         }
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { db in
+        configuration.prepareDatabase = { db in
             try db.register(.function("half") { (x: Double) in x / 2 })
             try db.execute("CREATE TEMP VIEW u AS SELECT half(x) AS x FROM main.t")
         }
@@ -76,19 +76,19 @@ import TestSupport
         #expect(try other.read { db in try db.fetchAll(Double.self, "SELECT x FROM u") } == [])
     }
 
-    @Test func whatIsTakenBackIsAllowed() throws {
-        try pool.withWriter { db in
+    @Test func scopedAttachAndVacuumWorkInPool() throws {
+        try pool.writeWithoutTransaction { db in
             try db.withAttached(.memory, as: "m", key: nil) { schema in try db.execute("CREATE TABLE m.u(x)") }
             try db.execute("VACUUM")
         }
         let error = #expect(throws: DatabaseError.self) {
-            try pool.withWriter { db in try db.changeKey(to: .passphrase("two").quick) }
+            try pool.writeWithoutTransaction { db in try db.changeKey(to: .passphrase("two").quick) }
         }
         #expect(error?.reason == .misuse)
     }
 
     /// What all connections see is created and altered as ever, and the package's own temporary tables are its own.
-    @Test func whatIsSharedMayChange() throws {
+    @Test func sharedSchemaChangesWorkInPool() throws {
         try pool.write { db in
             for sql in [
                 "CREATE TABLE shared(a, b)", "CREATE INDEX shared_a ON shared(a)", "CREATE VIEW both AS SELECT a, b FROM shared",
@@ -102,7 +102,7 @@ import TestSupport
         #expect(read == ["fox"] && written == ["fox"])
     }
 
-    @Test func anExtensionIsRegisteredOnAllConnections() throws {
+    @Test func registeredFunctionReachesAllPoolConnections() throws {
         let pool = pool
         try pool.read { db in _ = try db.fetchOne(Int.self, "SELECT 1") }
         let snapshot = try pool.snapshot()

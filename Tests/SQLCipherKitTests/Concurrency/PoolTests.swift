@@ -18,7 +18,7 @@ import TestSupport
         try pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
     }
 
-    @Test func aReadSeesOneMomentFromItsBeginning() throws {
+    @Test func poolReadIsSnapshotFromItsStart() throws {
         try pool.read { db in
             // Before its first statement of its own.
             let pool = pool
@@ -33,9 +33,9 @@ import TestSupport
         #expect(try count(pool) == 1)
     }
 
-    @Test func theMomentIsThatOfAttachedDatabasesToo() throws {
+    @Test func poolReadSnapshotCoversAttachedDatabases() throws {
         try pool.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("two", cipher: .quick))
-        try pool.barrier { db in
+        try pool.barrierWriteWithoutTransaction { db in
             try db.execute("PRAGMA other.journal_mode = WAL")
             try db.execute("CREATE TABLE other.u(x)")
         }
@@ -48,7 +48,7 @@ import TestSupport
     }
 
     /// Else another connection's commit between a write's reads and its first change would make it fail.
-    @Test func aWriteHasTheLockFromItsBeginning() throws {
+    @Test func poolWriteHoldsWriteLockFromItsStart() throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero
         let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: configuration)
@@ -85,7 +85,7 @@ import TestSupport
         #expect(try count(pool) == 0)
     }
 
-    @Test func readersOfAURIAreReadOnlyToo() throws {
+    @Test func poolReadersOfURIAreReadOnly() throws {
         let pool = try DatabasePool(.uri("file:\(folder.path("a.db"))"), key: .passphrase("one").quick)
         let error = #expect(throws: DatabaseError.self) { try pool.read { db in try db.execute("INSERT INTO t VALUES (1)") } }
         #expect(error?.code == .readOnly)
@@ -95,7 +95,7 @@ import TestSupport
     @Test func reentrantCallsThrow() throws {
         let calls: [() throws -> Void] = [
             { _ = try pool.read { db in db.isOpen } }, { _ = try pool.write { db in db.isOpen } },
-            { _ = try pool.barrier { db in db.isOpen } }, { try pool.close() },
+            { _ = try pool.barrierWriteWithoutTransaction { db in db.isOpen } }, { try pool.close() },
         ]
         func all() {
             for call in calls {
@@ -105,11 +105,11 @@ import TestSupport
         }
         try pool.write { _ in all() }
         try pool.read { _ in all() }
-        try pool.barrier { _ in all() }
+        try pool.barrierWriteWithoutTransaction { _ in all() }
         #expect(try count(pool) == 0)
     }
 
-    @Test func aClosureCannotEndItsTransaction() throws {
+    @Test func poolClosureCannotEndItsTransaction() throws {
         for call in [
             { _ = try pool.write { db in try db.commit() } }, { _ = try pool.write { db in try db.execute("ROLLBACK") } },
             { _ = try pool.read { db in try db.commit() } },
@@ -121,7 +121,7 @@ import TestSupport
         #expect(try count(pool) == 1)
     }
 
-    @Test func whatIsLetOutOfAClosureIsOfNoUse() throws {
+    @Test func objectsEscapedFromPoolClosureThrow() throws {
         try pool.write { db in try db.execute("INSERT INTO t VALUES (1), (2), (3)") }
         var connection: Connection?
         var statement: Statement?
@@ -161,27 +161,27 @@ import TestSupport
         #expect(try count(pool) == 3)
     }
 
-    @Test func onlyInAFile() throws {
+    @Test func poolRefusesDatabaseWithoutFile() throws {
         for location in [DatabaseLocation.memory, .temporary, .uri("file:x?mode=memory")] {
             let error = #expect(throws: DatabaseError.self) { try DatabasePool(location) }
             #expect(error?.reason == .invalidArgument)
         }
     }
 
-    @Test func attachedDatabasesAreThoseOfAllConnections() throws {
-        try pool.barrier { db in
+    @Test func databaseAttachedInBarrierReachesAllConnections() throws {
+        try pool.barrierWriteWithoutTransaction { db in
             try db.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("two", cipher: .quick))
             try db.execute("CREATE TABLE other.u(x)")
             try db.execute("INSERT INTO other.u VALUES (7)")
         }
         #expect(try pool.read { db in try db.fetchOne(Int.self, "SELECT x FROM other.u") } == 7)
-        try pool.barrier { db in try db.schema("other").detach() }
+        try pool.barrierWriteWithoutTransaction { db in try db.schema("other").detach() }
         #expect(throws: DatabaseError.self) { try pool.read { db in try db.fetchOne(Int.self, "SELECT x FROM other.u") } }
     }
 
-    @Test func aKeyChangedInABarrierIsThatOfAllReaders() throws {
+    @Test func keyChangedInBarrierReachesAllReaders() throws {
         #expect(try count(pool) == 0)
-        try pool.barrier { db in try db.changeKey(to: .passphrase("two")) }
+        try pool.barrierWriteWithoutTransaction { db in try db.changeKey(to: .passphrase("two")) }
         #expect(try count(pool) == 0)
         try pool.write { db in try db.execute("INSERT INTO t VALUES (1)") }
         #expect(try count(pool) == 1)
@@ -189,7 +189,7 @@ import TestSupport
         #expect(try count(DatabasePool(.file(folder.path("a.db")), key: .passphrase("two").quick)) == 1)
     }
 
-    @Test func closingLetsCallsEndAndMakesWaitingOnesThrow() async throws {
+    @Test func closingPoolFinishesRunningAndFailsWaitingCalls() async throws {
         let entered = Latch(), leave = Latch()
         let pool = pool
         let running = onThread {

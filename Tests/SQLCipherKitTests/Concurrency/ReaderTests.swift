@@ -23,20 +23,20 @@ import TestSupport
         }
     }
 
-    @Test func aReaderChecksAFullTextIndex() async throws {
+    @Test func poolReaderChecksFullTextIndex() async throws {
         let pool = try DatabasePool(location)
         try await pool.write { db in
             try db.create(FTS5Table("words", columns: ["x"]))
             try db.execute("INSERT INTO words VALUES ('one')")
         }
-        #expect(try await pool.read { db in try db.fullText("words").isIntact() })
+        #expect(try await pool.read { db in try db.fullText("words").passesIntegrityCheck() })
         try await pool.write { try $0.execute("DELETE FROM words_data WHERE id > 10") }
-        #expect(try await !pool.read { db in try db.fullText("words").isIntact() })
+        #expect(try await !pool.read { db in try db.fullText("words").passesIntegrityCheck() })
     }
 
     #if os(Linux)
         @Test func aPassphraseIsDerivedOnce() throws {
-            let key = try Encryption.passphrase("correct horse")
+            let key = try DatabaseKey.passphrase("correct horse")
             var opened: DatabasePool?
             let first = try processorTime { opened = try DatabasePool(location, key: key) }
             let pool = try #require(opened)
@@ -76,10 +76,10 @@ import TestSupport
     #endif
 
     /// What the connection that is used first has in its cache is worth more than an even wear.
-    @Test func readsOneAfterAnotherShareAReader() async throws {
+    @Test func sequentialReadsShareOneReader() async throws {
         let opened = Lock(0)
         var configuration = DatabaseConfiguration.pool { $0.readerIdleTime = .zero }
-        configuration.prepare = { _ in opened.withLock { $0 += 1 } }
+        configuration.prepareDatabase = { _ in opened.withLock { $0 += 1 } }
         let pool = try DatabasePool(location, key: .passphrase("one").quick, configuration: configuration)
         try await onThread { for _ in 0..<10 { _ = try pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } } }.ended()
         for _ in 0..<10 { _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") } }
@@ -87,12 +87,12 @@ import TestSupport
     }
 
     /// Which takes long, with the application's `prepare` for instance: not on the threads of Swift's tasks.
-    @Test func aReaderForATaskIsOpenedOnItsOwnThread() async throws {
+    @Test func readerForTaskOpensOffCooperativeThread() async throws {
         let executor = PausableExecutor()
         defer { executor.stop() }
         let isOnTasksThread = Lock<[Bool]>([])
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { _ in isOnTasksThread.withLock { $0.append(executor.isCurrent) } }
+        configuration.prepareDatabase = { _ in isOnTasksThread.withLock { $0.append(executor.isCurrent) } }
         let pool = try DatabasePool(location, key: .passphrase("one").quick, configuration: configuration)
         let task = Task(executorPreference: executor) {
             _ = try await pool.read { db in try db.fetchOne(Int.self, "SELECT 1") }
@@ -102,7 +102,7 @@ import TestSupport
         #expect(isOnTasksThread.withLock { $0 } == [false, false])
     }
 
-    struct Shouting: FTS5TextTokenizer {
+    struct Shouting: FTS5CustomTokenizer {
         func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) throws {
             // The whole text is one word, in capitals.
             let word = String(decoding: text, as: UTF8.self).uppercased()
@@ -110,9 +110,9 @@ import TestSupport
         }
     }
 
-    @Test func everyReaderHasTheTokenizersFunctionsAndCollations() throws {
+    @Test func everyReaderHasPreparedExtensions() throws {
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { db in
+        configuration.prepareDatabase = { db in
             try db.register(.tokenizer(Shouting(), as: "shouting"))
             try db.register(.function("twice") { (number: Int) in number * 2 })
             try db.register(.collation("REVERSED") { a, b in
@@ -134,11 +134,11 @@ import TestSupport
         }
     }
 
-    @Test func attachedDatabasesAreThoseOfAllReaders() throws {
+    @Test func attachedDatabasesReachAllReaders() throws {
         let pool = try DatabasePool(location, key: .passphrase("one").quick)
         try pool.attach(.file(folder.path("b.db")), as: "keyed", key: .passphrase("two", cipher: .quick))
         let plain = try pool.attach(.file(folder.path("c.db")), as: "plain", key: .plaintext)
-        try pool.attach(.file(folder.path("d.db")), as: "same", key: pool.read { db in try db.main.encryption })
+        try pool.attach(.file(folder.path("d.db")), as: "same", key: pool.read { db in try db.main.key })
         try pool.write { db in
             for name in ["keyed", "plain", "same"] {
                 try db.execute(SQL(raw: "CREATE TABLE \(name).t(x)"))
@@ -164,7 +164,7 @@ import TestSupport
         #expect(error?.reason == .invalidArgument)
     }
 
-    @Test(arguments: Schema.KeyChangeMode.allCases) func aNewKeyIsThatOfAllConnections(mode: Schema.KeyChangeMode) throws {
+    @Test(arguments: Schema.KeyChangeMode.allCases) func changedKeyReachesAllConnections(mode: Schema.KeyChangeMode) throws {
         let pool = try DatabasePool(location, key: .passphrase("one").quick)
         try pool.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("b", cipher: .quick))
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
@@ -185,7 +185,7 @@ import TestSupport
         #expect(try Connection(location, key: .passphrase("two").quick).fetchAll(Int.self, "SELECT x FROM t") == [1, 2])
     }
 
-    @Test func aConversionGoesOnWithTheNewFile() throws {
+    @Test func poolContinuesOnConvertedFile() throws {
         let pool = try DatabasePool(location, key: .passphrase("one").quick)
         try pool.write { db in try db.execute("CREATE TABLE t(x)") }
         try pool.convert(to: .plaintext)
@@ -210,7 +210,7 @@ import TestSupport
         #expect(try pool.read { db in try db.fetchAll(Int.self, "SELECT x FROM t") } == [1, 2])
     }
 
-    @Test func keySlotsAndProvidersOpenPools() throws {
+    @Test func poolsOpenWithKeySlotsAndProviders() throws {
         let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: location, derivation: .quick)
         do {
             let pool = try DatabasePool(location, key: .slots(slots))
@@ -228,7 +228,7 @@ import TestSupport
         #expect(try queue.read { db in try db.fetchOne(Int.self, "SELECT 1") } == 1)
     }
 
-    @Test func hooksStayFromCallToCall() throws {
+    @Test func hooksPersistAcrossPoolCalls() throws {
         struct Veto: Error, Equatable {}
         let pool = try DatabasePool(location, key: .passphrase("one").quick)
         nonisolated(unsafe) var calls: [String] = []

@@ -6,7 +6,7 @@ import TestSupport
 /// Backing up and restoring a queue's or a pool's database.
 @Suite struct SharedBackupTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -38,7 +38,7 @@ import TestSupport
     }
 
     /// Reads and writes go on during a backup, and reads during a restoration.
-    @Test func othersGoOn() async throws {
+    @Test func readsAndWritesContinueDuringBackup() async throws {
         let pool = try makePool(), path = folder.path("b.db"), other = folder.path("c.db")
         var options = Schema.BackupOptions()
         options.pagesPerStep = 20
@@ -48,11 +48,11 @@ import TestSupport
         }
         #expect(steps.next() > 3)
         #expect(try await count(pool) == 3001)
-        let newKey = try Encryption.raw([UInt8](repeating: 4, count: 32))
+        let newKey = try DatabaseKey.raw([UInt8](repeating: 4, count: 32))
         try await pool.main.backup(toFileAt: other, key: newKey)
         try await pool.main.restore(fromFileAt: path, options: options) { step in
             let count = try pool.countFromThread()
-            if step.fraction < 1 { #expect(count == 3001) }
+            if step.fractionCompleted < 1 { #expect(count == 3001) }
         }
         #expect(try await count(pool) == 3000)
         try await pool.main.restore(fromFileAt: other, key: newKey)
@@ -62,7 +62,7 @@ import TestSupport
     }
 
     /// Given up, they leave everything as it was.
-    @Test func givenUp() async throws {
+    @Test func cancelledBackupAndRestoreChangeNothing() async throws {
         let pool = try makePool(), path = folder.path("b.db")
         try await pool.main.backup(toFileAt: path)
         try await pool.write { db in try db.execute("DELETE FROM t WHERE x >= 1000") }

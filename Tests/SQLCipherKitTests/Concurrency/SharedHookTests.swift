@@ -6,7 +6,7 @@ import TestSupport
 
 @Suite struct SharedHookTests {
     let folder: TemporaryFolder
-    let databases: [SharedDatabase]
+    let databases: [DatabaseWriter]
 
     init() throws {
         folder = try TemporaryFolder()
@@ -29,11 +29,11 @@ import TestSupport
         }
     }
 
-    private func insert(_ database: SharedDatabase) throws {
+    private func insert(_ database: DatabaseWriter) throws {
         try database.write { db in try db.execute("INSERT INTO t VALUES (1)") }
     }
 
-    @Test func areCalledForEachWriteUntilTheyAreRemoved() throws {
+    @Test func sharedHooksRunForEachWriteUntilRemoved() throws {
         struct Undo: Error {}
         for database in databases {
             let log = Log()
@@ -75,7 +75,7 @@ import TestSupport
         }
     }
 
-    @Test func aTraceSeesAllConnections() throws {
+    @Test func sharedTraceHookSeesAllConnections() throws {
         for database in databases {
             let log = Log()
             let token = database.addTraceHook { event in if event.kind == .started { log.note(event.sql) } }
@@ -90,7 +90,7 @@ import TestSupport
     }
 
     /// Tokens are removed by any thread while others write: also by the hook itself.
-    @Test func areRemovedByAnyThread() throws {
+    @Test func sharedHooksAreRemovableFromAnyThread() throws {
         for database in databases {
             try onThreads(4) { number in
                 for turn in 0..<25 {
@@ -116,7 +116,7 @@ import TestSupport
         init(_ value: consuming Lock<SharedHookToken?>) { self.value = value }
     }
 
-    @Test func cannotUseTheDatabase() throws {
+    @Test func sharedHookCallingItsDatabaseThrows() throws {
         for database in databases {
             let log = Log()
             database.addUpdateHook { _ in

@@ -13,7 +13,7 @@ import TestSupport
         folder = try TemporaryFolder()
         var configuration = DatabaseConfiguration.pool {
             $0.checkpointSize = 20_000
-            $0.largestLog = 60_000
+            $0.maximumWALSize = 60_000
         }
         configuration.busyTimeout = .milliseconds(50)
         pool = try DatabasePool(.file(folder.path("a.db")), key: .passphrase("one").quick, configuration: configuration)
@@ -33,7 +33,7 @@ import TestSupport
         for _ in 0..<30 { try pool.write { db in try db.execute("UPDATE t SET x = randomblob(3000) WHERE id % 3 = 0") } }
         try pool.main.checkpoint(.passive)
         try pool.write { db in try db.execute("DELETE FROM t WHERE id % 2 = 0") }
-        try pool.withWriter { db in try db.execute("VACUUM") }
+        try pool.writeWithoutTransaction { db in try db.execute("VACUUM") }
         try pool.write { db in
             try db.execute("DROP TABLE t")
             try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x, y)")
@@ -41,7 +41,7 @@ import TestSupport
         try pool.main.checkpoint(.passive)
     }
 
-    @Test func isTheContentOfItsMomentWhateverIsWritten() throws {
+    @Test func snapshotKeepsContentDespiteWrites() throws {
         let before = try pool.read { db in try content(db) }
         let snapshot = try pool.snapshot()
         try changeEverything()
@@ -54,7 +54,7 @@ import TestSupport
         #expect(try snapshot.read { db in try content(db) } == before)
     }
 
-    @Test func severalTasksReadItAtTheSameTime() async throws {
+    @Test func snapshotServesConcurrentReads() async throws {
         let before = try await pool.read { db in try content(db) }
         let snapshots = [try await pool.snapshot(), try await pool.snapshot()]
         let pool = pool
@@ -81,7 +81,7 @@ import TestSupport
     }
 
     /// Three at once, on more connections than the log has marks for readers.
-    @Test func snapshotsOfDifferentMomentsStandBesideEachOther() throws {
+    @Test func severalSnapshotsCoexist() throws {
         var all: [(DatabaseSnapshot, Int)] = []
         for number in 0..<9 {
             try pool.write { db in try db.execute("CREATE TABLE \(identifier: "u\(number)")(x)") }
@@ -93,13 +93,13 @@ import TestSupport
         }
     }
 
-    @Test func readsOnly() throws {
+    @Test func snapshotRefusesWrites() throws {
         let snapshot = try pool.snapshot()
         #expect(throws: DatabaseError.self) { try snapshot.read { db in try db.execute("DELETE FROM t") } }
         #expect(try snapshot.read { db in try content(db).count } == 20)
     }
 
-    @Test func ofAnEmptyLog() throws {
+    @Test func snapshotOfEmptyLogKeepsContent() throws {
         try pool.main.checkpoint(.truncate)
         let version = try pool.read { db in try db.main.userVersion }
         let snapshot = try pool.snapshot()
@@ -113,7 +113,7 @@ import TestSupport
         #expect(try again.snapshot().read { db in try content(db).count } == 0)
     }
 
-    @Test func attachedDatabasesArePartOfIt() throws {
+    @Test func snapshotCoversAttachedDatabases() throws {
         try pool.attach(.file(folder.path("b.db")), as: "other", key: .passphrase("two").quick)
         try pool.write { db in try db.execute("CREATE TABLE other.t AS SELECT * FROM main.t") }
         let snapshot = try pool.snapshot()
@@ -128,7 +128,7 @@ import TestSupport
         #expect(try snapshot.read { db in try content(db) + content(db, schema: "other") } == before + before)
     }
 
-    @Test func ofADatabaseWithoutALogIsRefused() throws {
+    @Test func snapshotWithoutWALIsRefused() throws {
         let plain = try Connection(.file(folder.path("c.db")), key: nil)
         try plain.execute("CREATE TABLE t(x)")
         var configuration = DatabaseConfiguration()
@@ -139,15 +139,15 @@ import TestSupport
     }
 
     @Test(arguments: ["barrier", "attach", "changeKey", "convert", "erase", "close"])
-    func endsWhereTheDatabaseIsNeededAlone(_ call: String) throws {
+    func snapshotEndsWithExclusiveCalls(_ call: String) throws {
         let snapshot = try pool.snapshot()
         _ = try snapshot.read { db in try content(db) }
         switch call {
-        case "barrier": try pool.barrier { db in try db.execute("VACUUM") }
+        case "barrier": try pool.barrierWriteWithoutTransaction { db in try db.execute("VACUUM") }
         case "attach": try pool.attach(.file(folder.path("b.db")), as: "b", key: nil)
         case "changeKey": try pool.changeKey(to: .passphrase("two").quick)
         case "convert": try pool.convert(to: .plaintext)
-        case "erase": try pool.main.erase()
+        case "erase": try pool.main.eraseDeletedContent()
         default: try pool.close()
         }
         let error = #expect(throws: DatabaseError.self) { try snapshot.read { _ in } }
@@ -158,7 +158,7 @@ import TestSupport
     }
 
     /// A barrier waits for a read of a snapshot as for any other, and gives up as it does elsewhere.
-    @Test func aBarrierWaitsForItsReads() throws {
+    @Test func barrierWaitsForSnapshotRead() throws {
         let snapshot = try pool.snapshot(), started = Latch(), goOn = Latch()
         let reading = onThread {
             try snapshot.read { db in
@@ -169,16 +169,16 @@ import TestSupport
             }
         }
         started.wait()
-        let error = #expect(throws: DatabaseError.self) { try pool.barrier(timeout: .milliseconds(30)) { _ in } }
+        let error = #expect(throws: DatabaseError.self) { try pool.barrierWriteWithoutTransaction(timeout: .milliseconds(30)) { _ in } }
         #expect(error?.reason == .timeout)
         #expect(throws: DatabaseError.self) { try snapshot.read { _ in } }
-        let barrier = onThread { [pool] in try pool.barrier { _ in } }
+        let barrier = onThread { [pool] in try pool.barrierWriteWithoutTransaction { _ in } }
         goOn.open()
         try reading.wait()
         try barrier.wait()
     }
 
-    @Test func aCheckpointThatWouldHaveToWaitForItSaysSo() throws {
+    @Test func checkpointBlockedBySnapshotThrowsBusy() throws {
         let snapshot = try pool.snapshot()
         for mode in [CheckpointMode.full, .restart, .truncate] {
             let error = #expect(throws: DatabaseError.self) { try pool.main.checkpoint(mode) }
@@ -188,10 +188,10 @@ import TestSupport
         #expect(try pool.main.checkpoint(.truncate).isComplete)
     }
 
-    @Test func aCallOfItsPoolInsideOfAReadIsRefused() throws {
+    @Test func poolCallInsideSnapshotReadIsRefused() throws {
         let snapshot = try pool.snapshot()
         try snapshot.read { _ in
-            let calls = [{ try pool.read { _ in } }, { try pool.barrier { _ in } }, { try pool.close() }, { try snapshot.read { _ in } }]
+            let calls = [{ try pool.read { _ in } }, { try pool.barrierWriteWithoutTransaction { _ in } }, { try pool.close() }, { try snapshot.read { _ in } }]
             for call in calls {
                 let error = #expect(throws: DatabaseError.self) { try call() }
                 #expect(error?.reason == .misuse)
@@ -201,7 +201,7 @@ import TestSupport
         #expect(try pool.write { _ in try snapshot.read { db in try content(db).count } } == 20)
     }
 
-    @Test func itHoldsItsPoolAndEndsWithItsLastReference() throws {
+    @Test func snapshotRetainsItsPool() throws {
         var other: DatabasePool? = try DatabasePool(.file(folder.path("d.db")), key: .passphrase("one").quick)
         try other?.write { db in try db.execute("CREATE TABLE t(id, x)") }
         var snapshot = try other?.snapshot()
@@ -212,7 +212,7 @@ import TestSupport
     }
 
     /// Whatever ends first: after `close()` no connection of the pool's has the file, and so nothing keeps the log.
-    @Test func snapshotsMayEndWhileTheirPoolIsClosed() async throws {
+    @Test func snapshotsEndSafelyWhilePoolCloses() async throws {
         for round in 0..<150 {
             let pool = try DatabasePool(.file(folder.path("e.db")), key: .passphrase("one").quick)
             try await pool.write { db in try db.execute("CREATE TABLE IF NOT EXISTS t AS SELECT 1 AS x") }
@@ -234,9 +234,9 @@ import TestSupport
         }
     }
 
-    @Test func theOnesThatACallHasEndedKeepNothingAway() throws {
+    @Test func endedSnapshotDoesNotBlockCheckpoint() throws {
         let snapshot = try pool.snapshot()
-        try pool.barrier { _ in }
+        try pool.barrierWriteWithoutTransaction { _ in }
         #expect(!snapshot.isOpen)
         #expect(try pool.main.checkpoint(.truncate).isComplete)
         try snapshot.close()

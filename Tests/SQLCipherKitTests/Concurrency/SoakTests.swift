@@ -38,7 +38,7 @@ import TestSupport
                 $0.maximumReaders = 4
                 $0.readerIdleTime = .milliseconds(20)
                 $0.checkpointSize = 50_000
-                $0.largestLog = 400_000
+                $0.maximumWALSize = 400_000
             }
             configuration.busyTimeout = .seconds(20)
             return try DatabasePool(.file(path), key: .passphrase("k\(key)").quick, configuration: configuration)
@@ -51,7 +51,7 @@ import TestSupport
 
     private struct Undo: Error {}
 
-    @Test func whatReturnedIsThereAndNothingElse() async throws {
+    @Test func soakKeepsExactlyTheReturnedWrites() async throws {
         let folder = try TemporaryFolder(), end = ContinuousClock.now + (LongTests.areOn ? .seconds(600) : .seconds(2))
         let present = try Present(folder.path("a.db")), ledger = Ledger(), said = Ledger()
         // It takes longer until there is anything to judge where many other tests have Swift's few threads.
@@ -91,7 +91,7 @@ import TestSupport
         if error is CancellationError || error is Undo { return true }
         guard let error = error as? DatabaseError else { return false }
         switch error.reason {
-        case .closed, .timeout, .busy, .snapshotLost, .aborted: return true
+        case .closed, .timeout, .busy, .snapshotLost, .transactionAborted: return true
         default: return error.code == .interrupted
         }
     }
@@ -125,7 +125,7 @@ import TestSupport
                     task.cancel()
                     try await task.value
                 case (2, 2): try await pool.write(timeout: .microseconds(number % 3000), insert)
-                case (3, 3): try await pool.withWriter { db in try db.transaction { db in try insert(db) } }
+                case (3, 3): try await pool.writeWithoutTransaction { db in try db.transaction { db in try insert(db) } }
                 default: try await pool.write(insert)
                 }
                 ledger.returned(row)

@@ -6,7 +6,7 @@ import TestSupport
 
 /// Many tasks and threads at one pool for seconds, or for a minute with `SQLCIPHERKIT_LONG_TESTS=1`.
 @Suite struct ConcurrencyStressTests {
-    @Test func tasksAndThreadsWriteAndRead() async throws {
+    @Test func concurrentTasksAndThreadsKeepPoolConsistent() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(
             .file(folder.path("a.db")), key: .passphrase("one").quick,
@@ -14,7 +14,7 @@ import TestSupport
                 $0.maximumReaders = 3
                 $0.readerIdleTime = .milliseconds(5)
                 $0.checkpointSize = 50_000
-                $0.largestLog = 300_000
+                $0.maximumWALSize = 300_000
             })
         try await pool.write { db in
             try db.execute("CREATE TABLE account(id INTEGER PRIMARY KEY, amount INTEGER NOT NULL)")
@@ -37,7 +37,7 @@ import TestSupport
             let sum = try db.fetchOne(Int.self, "SELECT sum(amount) FROM account")
             let mine = try db.fetchOne(Int.self, "SELECT count(*) FROM entry WHERE worker = \(worker)")
             let words = try db.fullText("words")
-            let result: FullTextSearch.Found = try words.search(FTS5Query.phrase("worker\(worker)"), limit: 1)
+            let result: FullTextSearch.Results = try words.search(FTS5Query.phrase("worker\(worker)"), limit: 1)
             let found = result.total.count
             // What was committed before is seen: of each five, one was undone.
             #expect(sum == 1000 && mine == n + 1 - (n + 1) / 5 && found == mine)
@@ -73,7 +73,7 @@ import TestSupport
                             lost.cancel()
                             _ = await lost.result
                         }
-                        if n % 40 == 39 { try await pool.barrier { db in try db.execute("PRAGMA optimize") } }
+                        if n % 40 == 39 { try await pool.barrierWriteWithoutTransaction { db in try db.execute("PRAGMA optimize") } }
                         n += 1
                     }
                     return (worker, n)
@@ -93,8 +93,8 @@ import TestSupport
             let sum = try db.fetchOne(Int.self, "SELECT sum(amount) FROM account")
             #expect(sum == 1000)
         }
-        try await pool.barrier { db in
-            let isIntact = try db.fullText("words").isIntact()
+        try await pool.barrierWriteWithoutTransaction { db in
+            let isIntact = try db.fullText("words").passesIntegrityCheck()
             #expect(isIntact)
         }
         try await pool.close()

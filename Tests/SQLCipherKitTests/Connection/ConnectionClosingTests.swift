@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite struct ConnectionClosingTests {
     /// SQLite keeps a connection open that something still uses, with its file and its key.
-    @Test func whatUsesAConnectionEndsWithIt() throws {
+    @Test func closingConnectionEndsItsDependentObjects() throws {
         let folder = try TemporaryFolder()
         let db = try Connection(.file(folder.path("a.db")), key: .passphrase("k").quick)
         try db.execute(SQLScript("CREATE TABLE t(id INTEGER PRIMARY KEY, data); INSERT INTO t VALUES (1, x'0102'), (2, NULL)"))

@@ -8,7 +8,7 @@ import TestSupport
 @Suite struct DamagedPageTests {
     let folder: TemporaryFolder
     var path: String { folder.path("a.db") }
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -42,7 +42,7 @@ import TestSupport
     }
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
-    func otherTablesGoOnToWork(mode: DatabaseConfiguration.JournalMode) throws {
+    func damagedPageLeavesOtherTablesUsable(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode)
         let db = try Connection(.file(path), key: key)
         for round in 1...3 {
@@ -56,7 +56,7 @@ import TestSupport
         #expect(try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM b") == 403)
     }
 
-    @Test func inAQueueAndAPool() throws {
+    @Test func queueAndPoolSurviveDamagedPage() throws {
         try make(.wal)
         let queue = try DatabaseQueue(.file(path), key: key), pool = try DatabasePool(.file(path), key: key)
         for _ in 1...3 {
@@ -72,7 +72,7 @@ import TestSupport
 
     /// Whatever met the damage, SQLite commits nothing of the transaction: a change may be half done.
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
-    func aTransactionThatMeetsDamage(mode: DatabaseConfiguration.JournalMode) throws {
+    func transactionThatReadsDamagedPageRollsBack(mode: DatabaseConfiguration.JournalMode) throws {
         try make(mode)
         let db = try Connection(.file(path), key: key)
         for statement in ["SELECT sum(length(x)) FROM a", "UPDATE a SET x = zeroblob(1000)"] {
@@ -96,7 +96,7 @@ import TestSupport
     }
 
     /// With the right key at last, after wrong ones on connections of their own.
-    @Test func aWrongKeyIsToldFromDamage() throws {
+    @Test func wrongKeyIsDistinguishedFromDamage() throws {
         var plain = CipherConfiguration.quick
         plain.plaintextHeaderSize = 32
         plain.salt = [UInt8](repeating: 3, count: 16)

@@ -10,19 +10,19 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func aFileByPathAndByURL() throws {
+    @Test func databaseOpensByPathFileURLAndURI() throws {
         try Connection(.file(path)).execute("CREATE TABLE t(x)")
         #expect(try Connection(.file(URL(fileURLWithPath: path))).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
         #expect(try Connection(.uri("file:\(path)?mode=ro")).main.isReadOnly)
     }
 
-    @Test func aTildeIsTheHomeFolder() {
+    @Test func tildeExpandsToHomeFolder() {
         #expect(DatabaseLocation.file("~/a.db").path?.hasSuffix("/a.db") == true)
         #expect(DatabaseLocation.file("~other/a.db").path == "~other/a.db")
     }
 
     #if os(Linux) && compiler(>=6.2)
-        @Test func theHomeFolderIsThatOfTheEnvironment() async {
+        @Test func homeFolderComesFromEnvironment() async {
             await #expect(processExitsWith: .success) {
                 setenv("HOME", "/somewhere", 1)
                 // What is not absolute is no folder.
@@ -33,7 +33,7 @@ import TestSupport
         }
     #endif
 
-    @Test func thePathIsTakenAsItIs() throws {
+    @Test func pathIsTakenLiterally() throws {
         // Neither a URI nor SQLite's name for a database in memory, as it stands for a file here.
         for name in ["file:x?mode=memory", ":memory:", "a b?c#d%20.db", "näme 🎈.db"] {
             let path = folder.path(name)
@@ -42,7 +42,7 @@ import TestSupport
         }
     }
 
-    @Test func databasesWithoutAFile() throws {
+    @Test func databasesWithoutFileOpen() throws {
         for location in [DatabaseLocation.memory, .temporary] {
             let db = try Connection(location, key: .passphrase("k").quick)
             try db.execute("CREATE TABLE t(x)")
@@ -50,7 +50,7 @@ import TestSupport
         }
     }
 
-    @Test func theStandardPlace() throws {
+    @Test func standardLocationEndsWithApplicationAndName() throws {
         let location = DatabaseLocation.standard("store.db", application: "app")
         let path = try #require(location.path)
         #expect(path.hasPrefix("/") && path.hasSuffix("/app/store.db"))
@@ -67,7 +67,7 @@ import TestSupport
         #expect(try permissions(deep) == 0o600)
     }
 
-    @Test func allFilesAreForTheirOwnerOnly() throws {
+    @Test func databaseFilesAreOwnerOnly() throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
@@ -76,7 +76,7 @@ import TestSupport
         for name in try folder.names() { #expect(try permissions(folder.path(name)) == 0o600, "\(name)") }
     }
 
-    @Test func whatCannotBeOpenedIsNamed() throws {
+    @Test func openingErrorNamesThePath() throws {
         var readOnly = DatabaseConfiguration()
         readOnly.access = .readOnly
         var existing = DatabaseConfiguration()
@@ -96,7 +96,7 @@ import TestSupport
         #expect(try folder.names() == [])
     }
 
-    @Test func theEndOfAFoldersPathIsNotLeftOut() throws {
+    @Test func trailingSlashOrDotInPathIsRefused() throws {
         for end in ["/", "//", "/.", "/.."] {
             let error = #expect(throws: DatabaseError.self) { try Connection(.file(path + end)) }
             #expect(error?.reason == .cannotOpen, "\(end)")
@@ -104,16 +104,16 @@ import TestSupport
         #expect(try folder.names() == [])
     }
 
-    @Test func anOpeningThatFailsLeavesNoNewFile() throws {
+    @Test func failedOpenLeavesNoNewFile() throws {
         var cipher = CipherConfiguration()
         cipher.plaintextHeaderSize = 32
-        let unsalted = try Encryption.raw([UInt8](repeating: 1, count: 32), cipher: cipher)
+        let unsalted = try DatabaseKey.raw([UInt8](repeating: 1, count: 32), cipher: cipher)
         var closing = DatabaseConfiguration()
         closing.onCreate = { $0.close() }
         let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: unsalted) }
         #expect(error?.reason == .invalidKey)
         #expect(try folder.names() == [])
-        for key in [nil, try Encryption.passphrase("k").quick] {
+        for key in [nil, try DatabaseKey.passphrase("k").quick] {
             let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: key, configuration: closing) }
             #expect(error?.reason == .closed)
             #expect(try folder.names() == [])
@@ -145,7 +145,7 @@ import TestSupport
         #expect(error?.code.primary == .readOnly)
     }
 
-    @Test func closingTwiceAndUseAfterwards() throws {
+    @Test func useAfterCloseThrows() throws {
         let db = try Connection(.file(path))
         try db.execute("CREATE TABLE t(x)")
         try db.execute("INSERT INTO t VALUES (1), (2)")
@@ -175,7 +175,7 @@ import TestSupport
         #expect(try Connection(.file(path)).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
     }
 
-    @Test func closingInsideOfARowsClosure() throws {
+    @Test func closingInsideRowClosureThrowsClosed() throws {
         let db = try Connection(.memory)
         var seen: [String] = []
         let error = #expect(throws: DatabaseError.self) {
@@ -188,7 +188,7 @@ import TestSupport
         #expect(seen == ["one"])
     }
 
-    @Test func lettingGoReleasesTheLock() throws {
+    @Test func deinitReleasesTheFileLock() throws {
         var db: Connection? = try Connection(.file(path))
         try db?.execute("CREATE TABLE t(x)")
         try db?.begin(.exclusive)
@@ -202,7 +202,7 @@ import TestSupport
 
     // MARK: New files
 
-    @Test func theKeyIsFixedAtOnce() throws {
+    @Test func keyOfNewFileIsFixedAtOpen() throws {
         _ = try Connection(.file(path), key: .passphrase("first").quick)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 4096)
         let error = #expect(throws: DatabaseError.self) {
@@ -240,7 +240,7 @@ import TestSupport
         #expect(try folder.names() == [])
     }
 
-    @Test func aProcessKilledInOnCreateLeavesANewFile() throws {
+    @Test func onCreateRunsAgainAfterKilledProcess() throws {
         let driver = try Command(try BuildProducts.executable("FaultDriver"), ["create", path, "k", "wait"])
         try driver.waitForOutput("half")
         kill(driver.process.processIdentifier, SIGKILL)
@@ -249,7 +249,7 @@ import TestSupport
         #expect(second.output == "half\n1000\ndone\n", "\(second)")
     }
 
-    @Test func twoProcessesCreateTheSameFile() throws {
+    @Test func concurrentProcessesCreateFileOnce() throws {
         let program = try BuildProducts.executable("FaultDriver")
         let drivers = try (0..<4).map { _ in try Command(program, ["create", path, "k"]) }
         let outcomes = try drivers.map { try $0.end() }
@@ -261,7 +261,7 @@ import TestSupport
     }
 
     #if os(Linux)
-        @Test func aSandboxWithoutRandomBytesIsNoLackOfMemoryAndNoWrongKey() throws {
+        @Test func missingRandomBytesAreNotReportedAsOutOfMemory() throws {
             // Refuses getrandom for good (seccomp(2)), with the error of a kernel that does not know it, and becomes the driver.
             let sandbox = """
                 import ctypes, errno, os, struct, sys
@@ -283,11 +283,11 @@ import TestSupport
         }
     #endif
 
-    @Test func theConfigurationTakesEffect() throws {
+    @Test func databaseConfigurationTakesEffect() throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = .wal
         nonisolated(unsafe) var prepared = 0
-        configuration.prepare = { db in prepared += try db.fetchOne(Int.self, "PRAGMA foreign_keys") ?? 0 }
+        configuration.prepareDatabase = { db in prepared += try db.fetchOne(Int.self, "PRAGMA foreign_keys") ?? 0 }
         let db = try Connection(.file(path), key: .passphrase("k").quick, configuration: configuration)
         #expect(prepared == 1)
         #expect(try db.fetchOne(String.self, "PRAGMA journal_mode") == "wal")

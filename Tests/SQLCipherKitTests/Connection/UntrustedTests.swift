@@ -24,11 +24,11 @@ import TestSupport
     /// With a function that a schema may call where it is trusted.
     private func configuration(_ base: DatabaseConfiguration = DatabaseConfiguration()) -> DatabaseConfiguration {
         var configuration = base
-        configuration.prepare = { db in try db.register(.function("spy", .deterministic) { (a: Int) in a }) }
+        configuration.prepareDatabase = { db in try db.register(.function("spy", .deterministic) { (a: Int) in a }) }
         return configuration
     }
 
-    @Test func theConfiguration() throws {
+    @Test func untrustedConfigurationRestrictsConnection() throws {
         let db = try Connection(.file(folder.path("theirs.db")), configuration: configuration(.untrusted))
         #expect(try db.settings.isEnabled(.defensive))
         #expect(try !db.settings.isEnabled(.trustedSchema) && !db.settings.isEnabled(.views) && !db.settings.isEnabled(.triggers))
@@ -47,7 +47,7 @@ import TestSupport
     }
 
     /// A check of the structure computes what a column that cannot be NULL is made of: here half an hour's work.
-    @Test func checksThatDoNotEndAreEnded() async throws {
+    @Test func endlessStructureCheckTimesOut() async throws {
         let path = folder.path("endless.db")
         do {
             let db = try Connection(.file(path))
@@ -55,7 +55,7 @@ import TestSupport
             try db.execute("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) INSERT INTO t(x) SELECT i FROM n")
         }
         var quick = DatabaseConfiguration.untrusted
-        quick.safeguards?.work.time = .milliseconds(200)
+        quick.safeguards?.resourceLimits.time = .milliseconds(200)
         let configuration = quick
         let begun = ContinuousClock.now
         let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), configuration: configuration) }
@@ -66,7 +66,7 @@ import TestSupport
         }
         #expect(try db.fetchOne(Int.self, "SELECT 1") == 1)
         // No other limit may end it while this test waits for a thread.
-        quick.safeguards?.work.time = .seconds(3600)
+        quick.safeguards?.resourceLimits.time = .seconds(3600)
         let patient = quick
         let task = Task.detached { () -> Bool in
             do throws(DatabaseError) { _ = try Connection(.file(path), configuration: patient) } catch {
@@ -78,15 +78,15 @@ import TestSupport
         task.cancel()
         #expect(await task.value)
         // Without a limit they take hours on a machine that runs all tests at once; each is ended between two steps.
-        #expect(ContinuousClock.now - begun < .seconds(300))
+        #expect(ContinuousClock.now - begun < .forTests)
     }
 
     /// A pattern of the file's own may take for ever.
-    @Test func aSchemaDoesNotMatchPatterns() throws {
+    @Test func untrustedSchemaCannotUseRegularExpressions() throws {
         let path = folder.path("patterns.db")
         func configuration(_ base: DatabaseConfiguration) -> DatabaseConfiguration {
             var configuration = base
-            configuration.prepare = { try $0.register(.regularExpressions()) }
+            configuration.prepareDatabase = { try $0.register(.regularExpressions()) }
             return configuration
         }
         do {
@@ -102,7 +102,7 @@ import TestSupport
 
     /// Schemas with expensive expressions in each place that may have one: each call that works on a file of unknown origin ends,
     /// in time or with the reason.
-    @Test(arguments: LongTests.steps(2, of: 24)) func hostileSchemasEnd(seed: Int) throws {
+    @Test(arguments: LongTests.steps(2, of: 24)) func callsOnHostileSchemasEndInTime(seed: Int) throws {
         var random = SeededGenerator(state: UInt64(seed))
         func expression(_ depth: Int = 0) -> String {
             let size = [1000, 100_000, 3_000_000, 40_000_000].randomElement(using: &random) ?? 1
@@ -138,20 +138,20 @@ import TestSupport
             db.close()
         }
         var quick = DatabaseConfiguration.untrusted
-        quick.safeguards?.work.time = .milliseconds(200)
+        quick.safeguards?.resourceLimits.time = .milliseconds(200)
         let begun = ContinuousClock.now
         for entrance in WorkLimitTests.Entrance.allCases {
             do {
-                try WorkLimitTests.enter(entrance, path, nil, quick.safeguards?.work ?? .none, folder)
+                try WorkLimitTests.enter(entrance, path, nil, quick.safeguards?.resourceLimits ?? .none, folder)
             } catch let error as DatabaseError {
                 #expect([.timeout, .limitExceeded].contains(error.reason) || [.corrupt, .tooBig, .error].contains(error.code.primary), "\(entrance): \(error)")
             }
         }
-        #expect(ContinuousClock.now - begun < .seconds(120))
+        #expect(ContinuousClock.now - begun < .forTests)
     }
 
     /// A pipe in place of a database, its journal or its log would be waited for.
-    @Test(arguments: ["", "-journal", "-wal"]) func pipesAreRefused(suffix: String) throws {
+    @Test(arguments: ["", "-journal", "-wal"]) func pipeInPlaceOfDatabaseOrJournalIsRefused(suffix: String) throws {
         let path = folder.path("theirs.db")
         if suffix == "" { try FileManager.default.removeItem(atPath: path) }
         if suffix == "-wal" { try Connection(.file(path)).main.setJournalMode(.wal) }
@@ -168,7 +168,7 @@ import TestSupport
     /// In a folder that others may write to, the name of a journal may lead to a file that is not meant: it is not written to, nor
     /// given to the owner of the database.
     @Test(arguments: ["-journal", "-wal", "-shm"], ["secret", "\0\0\0\0\0\0\0\0\0"])
-    func noLinkedFileIsTakenForAJournal(suffix: String, content: String) throws {
+    func hardLinkedJournalIsNotUsed(suffix: String, content: String) throws {
         let path = folder.path("theirs.db"), secret = folder.path("private")
         if suffix != "-journal" { try Connection(.file(path)).main.setJournalMode(.wal) }
         try Data(content.utf8).write(to: URL(fileURLWithPath: secret))
@@ -188,7 +188,7 @@ import TestSupport
     }
 
     /// Found at opening, and not when a query happens to come by.
-    @Test func aDamagedStructureDoesNotOpen() throws {
+    @Test func damagedUntrustedFileDoesNotOpen() throws {
         let path = folder.path("theirs.db")
         let db = try Connection(.file(path), configuration: configuration())
         let root = try #require(try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'note'"))
@@ -208,7 +208,7 @@ import TestSupport
         #expect(try own.fetchOne(Bool.self, "PRAGMA cell_size_check") == false && own.settings.limit(.expressionDepth) == 1000)
     }
 
-    @Test func attaching() throws {
+    @Test func attachingUntrustedFileAppliesSafeguards() throws {
         let db = try Connection(.memory, configuration: configuration())
         let theirs = try db.attach(.file(folder.path("theirs.db")), as: "theirs", key: nil, safeguards: .init())
         #expect(throws: DatabaseError.self) { try db.fetchAll(String.self, "SELECT title FROM theirs.titles") }
@@ -222,7 +222,7 @@ import TestSupport
     }
 
     /// A function that does not say that it is harmless is for one's own SQL, whenever it was registered.
-    @Test func aSchemaDoesNotCallFunctions() throws {
+    @Test func untrustedSchemaCannotCallFunctions() throws {
         let path = folder.path("spying.db")
         #expect(try Connection(.file(path), configuration: configuration()).fetchAll(Int.self, "SELECT b FROM checked") == [1])
         let db = try Connection(.file(path), configuration: configuration(.untrusted))
@@ -234,7 +234,7 @@ import TestSupport
     }
 
     /// What one's own connection trusts is not what comes from theirs.
-    @Test func applyingADifference() throws {
+    @Test func applyingUntrustedDifferenceCallsNoFunctions() throws {
         let own = try Connection(.file(folder.path("own.db")), configuration: configuration())
         let trusted = try Connection(.file(folder.path("spying.db")), configuration: configuration())
         let theirs = try Connection(.file(folder.path("spying.db")), configuration: .untrusted)
@@ -246,7 +246,7 @@ import TestSupport
     }
 
     /// The readers of a pool are as careful as its writer, and check the file no second time.
-    @Test func inAPool() throws {
+    @Test func untrustedPoolReadersAreRestricted() throws {
         var configuration = DatabaseConfiguration.untrusted
         configuration.access = .readWrite
         let pool = try DatabasePool(.file(folder.path("theirs.db")), configuration: configuration)

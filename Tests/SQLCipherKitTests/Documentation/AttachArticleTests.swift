@@ -4,9 +4,9 @@ import TestSupport
 
 /// The examples of the article "Attached databases".
 @Suite struct AttachArticleTests {
-    @Test func codeOfTheArticleWorks() throws {
+    @Test func attachArticleCodeWorks() throws {
         let folder = try TemporaryFolder()
-        let archivePath = folder.path("archive.db"), archiveKey = try Encryption.raw([UInt8](repeating: 7, count: 32))
+        let archivePath = folder.path("archive.db"), archiveKey = try DatabaseKey.raw([UInt8](repeating: 7, count: 32))
         let db = try Connection(.file(folder.path("notes.db")), key: .raw([UInt8](repeating: 8, count: 32)))
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, year INTEGER)")
         try db.execute("INSERT INTO note(title, year) VALUES ('old', 2001), ('new', 2024)")
@@ -48,7 +48,7 @@ import TestSupport
         try db.attach(.memory, as: "scratch", key: .plaintext)
         let scratch = try db.schema("scratch")
         let copied = try db.main.copyTables(["note"], to: scratch) { progress in
-            if progress.done == progress.total {
+            if progress.completed == progress.total {
                 print(progress.table ?? "", progress.total)
             }
         }

@@ -16,7 +16,7 @@ import TestSupport
     /// What is behind a package trait, on other platforms, or no Swift of a program.
     private static let left = [
         "RecordMacros.swift", "S3Store.swift", "KeychainItem.swift", "EnclaveKey.swift", "LiveQuery.swift",
-        "DatabaseObservation+Start.swift", "Schema+Differences.swift",
+        "Schema+Differences.swift",
     ]
 
     /// What the examples name. A declaration of an example's own hides it.
@@ -51,7 +51,7 @@ import TestSupport
         struct QuotaError: Error {}
         struct Quota: Sendable { var isExceeded = false }
         struct Plan: Sendable { func apply(to db: Connection) throws {}; func check(_ db: Connection) throws -> Bool { true } }
-        struct Separated: FTS5TextTokenizer {
+        struct Separated: FTS5CustomTokenizer {
             init(by separator: String) {}
             func tokenize(
                 _ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink
@@ -72,7 +72,7 @@ import TestSupport
         func reloadTitles() {}
         func upload(_ tables: Set<DatabaseTable>) {}
         func askAgain(since position: ChangeLog.Position) {}
-        func askTheServer() throws -> Encryption { try .passphrase("") }
+        func askTheServer() throws -> DatabaseKey { try .passphrase("") }
         func insert(_ chunk: [String], _ db: Connection) throws {}
         func warnUser(about report: Any) {}
         func store(_ bytes: Any) {}
@@ -82,9 +82,9 @@ import TestSupport
 
     /// The parameters of each example's function.
     private static let given = """
-        _ db: Connection, _ pool: DatabasePool, _ queue: DatabaseQueue, _ database: SharedDatabase, _ snapshot: DatabaseSnapshot,
-        _ path: String, _ location: DatabaseLocation, _ title: String, _ id: Int64, _ key: Encryption, _ archiveKey: Encryption,
-        _ newKey: Encryption, _ otherKey: Encryption, _ archive: Schema, _ ids: [Int64], _ points: [(Int, Int)], _ notes: FullTextIndex,
+        _ db: Connection, _ pool: DatabasePool, _ queue: DatabaseQueue, _ database: DatabaseWriter, _ snapshot: DatabaseSnapshot,
+        _ path: String, _ location: DatabaseLocation, _ title: String, _ id: Int64, _ key: DatabaseKey, _ archiveKey: DatabaseKey,
+        _ newKey: DatabaseKey, _ otherKey: DatabaseKey, _ archive: Schema, _ ids: [Int64], _ points: [(Int, Int)], _ notes: FullTextIndex,
         _ mails: FullTextIndex, _ slots: inout KeySlots, _ migrator: inout Migrator, _ hit: FullTextSearch.Hit, _ quota: Quota, _ plan: Plan,
         _ bytes: [UInt8], _ keyBytes: [UInt8], _ amount: Int, _ from: Int64, _ to: Int64, _ meta: Meta, _ note: inout Note,
         _ folder: Folder, _ last: Note, _ lem: Author, _ root: Int64, _ student: Int64, _ untrusted: String, _ json: String,
@@ -100,8 +100,9 @@ import TestSupport
     private static let meanings = [
         "/DatabaseRegion.swift": "let changes: DatabaseChanges",
         "/JSONExpression.swift": "let meta: JSONExpression",
+        "/DatabaseObservation.swift": "class Label: @unchecked Sendable { var text = \"\" }; let counts: DatabaseObservation<Int>",
         "/Blob.swift": "let blob: Blob, connection: Line",
-        "/Encryption+Slots.swift": "let notes: DatabaseLocation",
+        "/DatabaseKey+Slots.swift": "let notes: DatabaseLocation",
         "/SlotFile.swift": "let stored: [UInt8]; func store(_ bytes: Any) {}",
         "/CipherConfiguration.swift": "let log: Log",
         "/DatabaseConverter.swift": "let settings: CipherConfiguration",
@@ -140,7 +141,7 @@ import TestSupport
         return found
     }
 
-    @Test func examplesCompile() throws {
+    @Test func commentExamplesCompile() throws {
         var examples = try Self.examples(), source = Self.setting
         #expect(examples.count > 250)
         for (number, example) in examples.enumerated() {

@@ -4,10 +4,10 @@ import TestSupport
 
 /// The examples of the article "Concurrency".
 @Suite struct ConcurrencyArticleTests {
-    @Test func codeOfTheArticleWorks() async throws {
+    @Test func concurrencyArticleCodeWorks() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notes.db"), archivePath = folder.path("archive.db"), title = "Bakery"
-        let archiveKey = try Encryption.raw([UInt8](repeating: 7, count: 32))
+        let archiveKey = try DatabaseKey.raw([UInt8](repeating: 7, count: 32))
         let slowQuery: SQL = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 
         let pool = try DatabasePool(
@@ -23,13 +23,15 @@ import TestSupport
         }
         #expect(titles == ["Bakery"])
 
-        try await pool.barrier { db in try db.execute("VACUUM") }
+        try await pool.barrierWriteWithoutTransaction { db in
+            try db.execute("VACUUM")
+        }
 
         let chunks = [["Mill"], ["Oven", "Flour"]]
         @Sendable func store(_ chunk: [String], in db: Connection) throws {
             for title in chunk { try db.execute("INSERT INTO note(title) VALUES (\(title))") }
         }
-        try await pool.withWriter { db in
+        try await pool.writeWithoutTransaction { db in
             for chunk in chunks {
                 try db.transaction { db in try store(chunk, in: db) }
             }

@@ -6,7 +6,7 @@ import TestSupport
 
 /// The examples of the article "Opening, limits, scripts and statements", in its order.
 @Suite struct ConnectionCallsArticleTests {
-    @Test func codeOfTheArticleWorks() throws {
+    @Test func connectionCallsArticleCodeWorks() throws {
         let desk = try ExampleDesk()
         let (db, path, key) = (desk.db, desk.path, desk.key)
         let scriptURL = URL(fileURLWithPath: desk.file("setup.sql"))
@@ -33,7 +33,7 @@ import TestSupport
             String.self, SQL(raw: text, StatementArguments(bounds)))
         #expect(few == ["Mill", "Well"] && same == few)
         let row = try db.fetchOne(
-            RowCopy.self, "SELECT * FROM note WHERE id = 1")
+            OwnedRow.self, "SELECT * FROM note WHERE id = 1")
         print(row?.dictionary["title"] ?? .null)
         #expect(row?.dictionary == ["id": 1, "title": "Bakery", "stars": 3])
         let script = try SQLScript(contentsOf: scriptURL)

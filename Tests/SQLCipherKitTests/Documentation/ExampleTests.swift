@@ -57,7 +57,7 @@ import TestSupport
         return found
     }
 
-    @Test(arguments: pages) func examplesStandInATest(_ page: String) throws {
+    @Test(arguments: pages) func articleExamplesAppearInATest(_ page: String) throws {
         let examples = Self.examples(in: try String(contentsOf: Repository.file(page), encoding: .utf8))
         guard !examples.isEmpty else { return }
         let best = try #require(Self.sources.max { Self.count(of: examples, in: $0.value) < Self.count(of: examples, in: $1.value) })
@@ -66,7 +66,7 @@ import TestSupport
     }
 
     /// What the test declares around the examples and they use, the page must name: a reader has to know what `db` is.
-    @Test(arguments: pages) func whatExamplesUseIsDeclaredOrNamed(_ page: String) throws {
+    @Test(arguments: pages) func articleNamesEverythingItsExamplesUse(_ page: String) throws {
         let text = try String(contentsOf: Repository.file(page), encoding: .utf8)
         let examples = Self.examples(in: text)
         guard !examples.isEmpty else { return }
@@ -101,7 +101,7 @@ import TestSupport
         return Set(prose.matches(of: #/`+([^`\n]+)`+/#).flatMap { $0.1.matches(of: #/\w+/#).map { String($0.0) } })
     }
 
-    @Test func aNameThatNothingDeclaresIsFound() {
+    @Test func undeclaredExampleNameIsDetected() {
         let examples: [Substring] = ["let a = try db.f(path)", "print(a, \"title\", b.title) // c"]
         let others: [Substring] = ["let db = 1, path = 2", "let title = 3, b = 4", "let c = 5"]
         #expect(Self.undeclared(in: examples, declaredIn: others) == ["db", "path", "b"])
@@ -109,7 +109,7 @@ import TestSupport
     }
 
     /// The pages that must have examples, so that a change of how they are marked is noticed.
-    @Test func thereAreExamples() throws {
+    @Test func expectedPagesHaveExamples() throws {
         let catalogues = ["SQLCipherKit": "JSON", "SQLCipherKitReplication": "Replication", "SQLCipherKitSync": "Changesets"]
         for page in ["README.md"] + catalogues.map({ "Sources/\($0)/Documentation.docc/\($1).md" }) {
             #expect(Self.pages.contains(page))
@@ -118,7 +118,7 @@ import TestSupport
         }
     }
 
-    @Test func aLineThatDiffersIsFound() {
+    @Test func changedExampleLineIsDetected() {
         let examples = Self.examples(in: "text\n```swift\nlet a = 1\n    let b = 2\n```\n```sh\nrun\n```\n```swift\nprint(a)\n```\n")
         #expect(examples == ["let a = 1", "let b = 2", "print(a)"])
         #expect(Self.count(of: examples, in: Self.lines(of: "  let a = 1\n#expect(a == 1)\n  let b = 2\nprint(a)\n")) == 3)

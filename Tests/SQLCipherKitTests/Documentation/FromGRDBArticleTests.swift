@@ -5,7 +5,7 @@ import TestSupport
 
 /// The code of the article "From GRDB", on a file as GRDB writes it.
 @Suite struct FromGRDBArticleTests {
-    @Test(arguments: [["v1"], ["v1", "v2"]]) func aFileOfGRDBIsEncryptedAndMigrated(recorded: [String]) throws {
+    @Test(arguments: [["v1"], ["v1", "v2"]]) func grdbFileIsEncryptedAndMigrated(recorded: [String]) throws {
         let folder = try TemporaryFolder(), path = folder.path("players.db")
         let old = try Connection(.file(path))
         try old.execute(SQLScript("""
@@ -31,17 +31,17 @@ import TestSupport
             try db.main.hasTable("grdb_migrations") && db.exists("SELECT 1 FROM grdb_migrations WHERE identifier = 'v1'")
         }
 
-        let key = try Encryption.passphrase("correct horse")
+        let key = try DatabaseKey.passphrase("correct horse")
         try DatabaseConverter.encrypt(
             fileAt: path, key: key.with(cipher: .sqlCipher4))
         #expect(!(try folder.allBytes()).contains(Data("Arthur".utf8)))
 
         var configuration = DatabaseConfiguration()
-        configuration.values = .grdb
+        configuration.valueProfile = .grdb
         configuration.durability = .wholeFile    // as GRDB's pools
         let pool = try DatabasePool(
             .file(path), key: key, configuration: configuration)
-        #expect(try pool.withWriter { db in try db.main.synchronous } == .wholeFile)
+        #expect(try pool.writeWithoutTransaction { db in try db.main.synchronous } == .wholeFile)
 
         migrator.adopt(through: "v2") { db in
             try db.main.hasTable("grdb_migrations") && db.exists("""
@@ -85,7 +85,7 @@ import TestSupport
         var players: [Player]
     }
 
-    @Test func aProgramOfGRDB() async throws {
+    @Test func fromGRDBArticleCodeWorks() async throws {
         let folder = try TemporaryFolder(), path = folder.path("teams.db")
         var migrator = Migrator()
         migrator.add("teams") { db in
@@ -93,7 +93,7 @@ import TestSupport
             try db.create(Player.table)
         }
         var configuration = DatabaseConfiguration()
-        configuration.values = .grdb
+        configuration.valueProfile = .grdb
         let pool = try DatabasePool(
             .file(path), key: .passphrase("correct horse"),
             configuration: configuration)

@@ -17,7 +17,7 @@ import TestSupport
     }
 
     @Test(arguments: [DatabaseConfiguration.JournalMode.delete, .wal])
-    func theRowsOfAStore(mode: DatabaseConfiguration.JournalMode) async throws {
+    func fromSwiftDataArticleCopiesRows(mode: DatabaseConfiguration.JournalMode) async throws {
         let folder = try TemporaryFolder()
         let storePath = folder.path("default.store")
         let made = try Connection(.file(storePath))
@@ -35,7 +35,7 @@ import TestSupport
         }
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
-        reading.values = .coreData
+        reading.valueProfile = .coreData
         let store = try Connection(.file(storePath), configuration: reading)
         let old = try store.fetchAll(
             OldNote.self,

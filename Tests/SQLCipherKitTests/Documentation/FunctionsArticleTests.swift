@@ -6,7 +6,7 @@ import TestSupport
 
 /// The examples of the article "Functions and collations", in its order.
 @Suite struct FunctionsArticleTests {
-    @Test func codeOfTheArticleWorks() throws {
+    @Test func functionsArticleCodeWorks() throws {
         let desk = try ExampleDesk()
         let (db, path, key) = (desk.db, desk.path, desk.key)
         try db.register(.function("shout", .deterministic) { (text: String) in
@@ -69,7 +69,7 @@ import TestSupport
             #expect(throws: DatabaseError.self, "\(sql)") { try db.fetchOne(SQLValue.self, SQL(raw: "SELECT \(sql)")) }
         }
         var configuration = DatabaseConfiguration()
-        configuration.prepare = { db in
+        configuration.prepareDatabase = { db in
             try db.register(.unicodeCollationIgnoringCase)
         }
         let pool = try DatabasePool(

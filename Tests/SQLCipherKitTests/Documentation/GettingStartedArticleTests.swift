@@ -5,7 +5,7 @@ import TestSupport
 
 /// The examples of the article "Getting started".
 @Suite struct GettingStartedArticleTests {
-    @Test func codeOfTheArticleWorks() throws {
+    @Test func gettingStartedArticleCodeWorks() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notes.db")
         let db = try Connection(.file(path), key: .passphrase("correct horse"))

@@ -45,7 +45,7 @@ import TestSupport
         }
     }
 
-    @Test func guesses() throws {
+    @Test func guessedCallsCompileOrNameTheRightCall() throws {
         var blocks = try Self.blocks(), source = Self.setting
         for (number, block) in blocks.enumerated() {
             let first = source.count { $0 == "\n" } + 1

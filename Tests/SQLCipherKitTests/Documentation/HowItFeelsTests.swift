@@ -8,7 +8,7 @@ import TestSupport
         let text = "baking bread"
     }
 
-    @Test func theFirstHour() throws {
+    @Test func firstHourCallsCompileAndWork() throws {
         let folder = try TemporaryFolder()
         let keyBytes = [UInt8](repeating: 7, count: 32)
         let (title, body) = ("Bakery", "First we bake the bread, then we sell it.")

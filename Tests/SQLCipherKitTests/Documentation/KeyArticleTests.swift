@@ -7,10 +7,10 @@ import TestSupport
 /// The examples of the articles about keys, security and formats, each in a folder of its own.
 @Suite struct KeyArticleTests {
     /// "Keys".
-    @Test func keys() throws {
+    @Test func keysArticleCodeWorks() throws {
         let folder = try TemporaryFolder()
         let (path, oldPath, handoverPath) = (folder.path("notes.db"), folder.path("old.db"), folder.path("handover.db"))
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32)), otherKey = try Encryption.raw([UInt8](repeating: 2, count: 32))
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32)), otherKey = try DatabaseKey.raw([UInt8](repeating: 2, count: 32))
         do {
             let db = try Connection(.file(path), key: .passphrase("correct horse"))
             try db.execute("CREATE TABLE note(title TEXT)")
@@ -54,14 +54,14 @@ import TestSupport
         #expect(try Connection(.file(handoverPath), key: otherKey).fetchOne(Int.self, "SELECT count(*) FROM note") == 0)
     }
 
-    private func makeOldFile(_ path: String, _ key: Encryption) throws {
+    private func makeOldFile(_ path: String, _ key: DatabaseKey) throws {
         let old = try Connection(.file(path), key: key.with(cipher: .sqlCipher3))
         try old.execute("CREATE TABLE note(title TEXT)")
         old.close()
     }
 
     /// "Key slots".
-    @Test func keySlots() throws {
+    @Test func keySlotsArticleCodeWorks() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("notes.db")
         let notes = DatabaseLocation.file(path)
@@ -74,7 +74,8 @@ import TestSupport
         let db = try Connection(
             notes,
             key: .slots(
-                secret: .passphrase("battery staple"), first: "desktop"))
+                secret: .passphrase("battery staple"),
+                preferredSlot: "desktop"))
         try db.execute("CREATE TABLE note(title TEXT)")
         db.close()
 
@@ -83,12 +84,12 @@ import TestSupport
             to: .passphrase("something new"))
         try slots.revoke("desktop")
         #expect(throws: DatabaseError.self) {
-            _ = try Connection(notes, key: .slots(secret: .passphrase("battery staple"), first: "desktop"))
+            _ = try Connection(notes, key: .slots(secret: .passphrase("battery staple"), preferredSlot: "desktop"))
         }
     }
 
     /// "Key slots", slots that are not the latest.
-    @Test func keySlotsThatWerePutBack() throws {
+    @Test func keySlotsArticleRollbackCodeWorks() throws {
         let folder = try TemporaryFolder()
         let notes = DatabaseLocation.file(folder.path("notes.db")), passphrase = try KeySlots.Secret.passphrase("one")
         let made = try KeySlots.create(passphrase, label: "laptop", for: notes, derivation: .quick)
@@ -109,19 +110,19 @@ import TestSupport
                 passphrase, of: notes, acceptingRollback: true)
             for label in rollback.revoked ?? [] { try slots.revoke(label) }
         }
-        #expect(try KeySlots.unlock(passphrase, of: notes).list().map(\.label) == ["laptop"])
+        #expect(try KeySlots.unlock(passphrase, of: notes).slots().map(\.label) == ["laptop"])
     }
 
     /// "Security".
-    @Test func security() throws {
+    @Test func securityArticleCodeWorks() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(title TEXT)")
         let untrusted = "SELECT count(*) FROM note"
-        let found = try db.withAccess(.readOnly) { db in
+        let found = try db.withPermissions(.readOnly) { db in
             try db.fetchAll(SQLValue.self, "\(raw: untrusted)")
         }
         #expect(found == [.integer(0)])
-        #expect(throws: DatabaseError.self) { try db.withAccess(.readOnly) { try $0.execute("DROP TABLE note") } }
+        #expect(throws: DatabaseError.self) { try db.withPermissions(.readOnly) { try $0.execute("DROP TABLE note") } }
 
         let folder = try TemporaryFolder()
         try verify(Connection(.file(folder.path("notes.db")), key: .raw([UInt8](repeating: 1, count: 32))))
@@ -134,7 +135,7 @@ import TestSupport
     }
 
     /// "Format compatibility".
-    @Test func formatCompatibility() throws {
+    @Test func formatCompatibilityArticleCodeWorks() throws {
         let folder = try TemporaryFolder()
         let oldPath = folder.path("old.db")
         try makeOldFile(oldPath, .passphrase("correct horse"))
@@ -144,7 +145,7 @@ import TestSupport
             key: .passphrase("correct horse", cipher: .sqlCipher3))
         old.close()
 
-        let passphrase = try Encryption.passphrase("correct horse")
+        let passphrase = try DatabaseKey.passphrase("correct horse")
         let version = try DatabaseConverter.migrate(
             fileAt: oldPath, key: passphrase)                        // 3
         let db = try Connection(.file(oldPath), key: passphrase)

@@ -29,9 +29,9 @@ import TestSupport
         try Connection(.file(path), key: .passphrase("correct horse")).fetchOne(SQLValue.self, sql)
     }
 
-    @Test func fromAPlaintextFile() throws {
+    @Test func migratingArticleEncryptsPlaintextFile() throws {
         try Connection(.file(path)).execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
-        let passphrase = try Encryption.passphrase("correct horse")
+        let passphrase = try DatabaseKey.passphrase("correct horse")
         let settings = try DatabaseConverter.encrypt(
             fileAt: path, key: passphrase)
         let db = try Connection(
@@ -44,11 +44,11 @@ import TestSupport
     /// In the Keychain's place.
     struct Item {
         let bytes: [UInt8]
-        func keyOrNewOne() throws -> Encryption { try .raw(bytes) }
+        func loadOrCreateKey() throws -> DatabaseKey { try .raw(bytes) }
     }
 
     @Test(arguments: [512, 4096, 65536], [DatabaseConfiguration.JournalMode.delete, .wal])
-    func anAppThatHasShipped(pageSize: Int, mode: DatabaseConfiguration.JournalMode) throws {
+    func shippedAppEncryptsPlaintextFileAtOpen(pageSize: Int, mode: DatabaseConfiguration.JournalMode) throws {
         let old = try Connection(.file(path))
         try old.execute(SQL(raw: "PRAGMA page_size = \(pageSize)"))
         try old.main.vacuum()
@@ -58,7 +58,7 @@ import TestSupport
         old.close()
         let item = Item(bytes: [UInt8](repeating: 7, count: 32))
         func open() throws -> DatabasePool {
-            let key = try item.keyOrNewOne()
+            let key = try item.loadOrCreateKey()
             do { return try DatabasePool(.file(path), key: key) } catch {
                 guard error.reason == .notEncrypted else { throw error }
             }
@@ -77,23 +77,23 @@ import TestSupport
     }
 
     @Test(arguments: [(2, CipherConfiguration.sqlCipher2), (3, .sqlCipher3)])
-    func fromSQLCipher(number: Int, old: CipherConfiguration) throws {
+    func migratingArticleUpgradesSQLCipherFile(number: Int, old: CipherConfiguration) throws {
         let made = try Connection(.file(path), key: .passphrase("correct horse", cipher: old))
         try made.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
         made.close()
-        let passphrase = try Encryption.passphrase("correct horse")
+        let passphrase = try DatabaseKey.passphrase("correct horse")
         let version = try DatabaseConverter.migrate(
             fileAt: path, key: passphrase)
         let db = try Connection(.file(path), key: passphrase)
         #expect(try version == number && db.fetchAll(String.self, "SELECT title FROM note") == ["Mill"])
     }
 
-    @Test func anAppThatHasShippedSQLCipher3() throws {
-        let passphrase = try Encryption.passphrase("correct horse")
+    @Test func shippedAppMigratesSQLCipher3FileAtOpen() throws {
+        let passphrase = try DatabaseKey.passphrase("correct horse")
         let old = try Connection(.file(path), key: passphrase.with(cipher: .sqlCipher3))
         try old.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
         old.close()
-        func open(_ key: Encryption) throws -> DatabasePool {
+        func open(_ key: DatabaseKey) throws -> DatabasePool {
             do { return try DatabasePool(.file(path), key: key) } catch {
                 guard error.reason == .wrongKeyOrNotADatabase else {
                     throw error
@@ -111,14 +111,14 @@ import TestSupport
             (error as? DatabaseError)?.reason == .wrongKeyOrNotADatabase
         }
         try folder.stripAuthentication("notes.db")
-        #expect { try open(passphrase) } throws: { error in (error as? DatabaseError)?.reason == .notAuthenticated }
+        #expect { try open(passphrase) } throws: { error in (error as? DatabaseError)?.reason == .missingHMAC }
     }
 
-    @Test func fromSQLCipher1() throws {
-        let passphrase = try Encryption.passphrase("correct horse")
+    @Test func migratingSQLCipher1RequiresAcceptance() throws {
+        let passphrase = try DatabaseKey.passphrase("correct horse")
         try Connection(.file(path), key: passphrase.with(cipher: .sqlCipher1)).execute("CREATE TABLE note(title)")
         #expect { try DatabaseConverter.migrate(fileAt: path, key: passphrase) } throws: { error in
-            (error as? DatabaseError)?.reason == .notAuthenticated
+            (error as? DatabaseError)?.reason == .missingHMAC
         }
         try DatabaseConverter.migrate(
             fileAt: path, key: passphrase,
@@ -126,7 +126,7 @@ import TestSupport
         #expect(try Connection(.file(path), key: passphrase).main.has("note"))
     }
 
-    @Test func codeOfTheArticleWorks() throws {
+    @Test func migratingArticleGRDBCodeWorks() throws {
         let pattern = "B%"
         try make("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT); INSERT INTO note(title) VALUES ('Bakery'), ('Mill')")
         let db = try Connection(.file(path), key: .passphrase("correct horse"))
@@ -144,7 +144,7 @@ import TestSupport
             INSERT INTO note VALUES (x'0F1E2D3C4B5A49788796A5B4C3D2E1F0', '2020-11-21 08:30:00.250');
             """))
         var configuration = DatabaseConfiguration()
-        configuration.values = .grdb
+        configuration.valueProfile = .grdb
         let queue = try DatabaseQueue(
             .file(path), key: .passphrase("correct horse"),
             configuration: configuration)
@@ -157,10 +157,10 @@ import TestSupport
         #expect(count == 1)
     }
 
-    @Test func fromSQLiteSwift() throws {
+    @Test func migratingArticleSQLiteSwiftProfileWorks() throws {
         try make("CREATE TABLE note(id TEXT, created TEXT); INSERT INTO note VALUES ('\(uuid)', '2020-11-21T08:30:00.250')")
         var configuration = DatabaseConfiguration()
-        configuration.values = .sqliteSwift
+        configuration.valueProfile = .sqliteSwift
         let db = try Connection(
             .file(path), key: .passphrase("correct horse"),
             configuration: configuration)
@@ -181,13 +181,13 @@ import TestSupport
         var left: Date?
     }
 
-    @Test func fromSkipSQL() throws {
+    @Test func migratingArticleSkipSQLProfileWorks() throws {
         try make("""
             CREATE TABLE VISIT(ID TEXT PRIMARY KEY, ARRIVED REAL, LEFT_AT TEXT);
             INSERT INTO VISIT VALUES ('\(uuid)', 1795249000.5, NULL);
             """)
         var configuration = DatabaseConfiguration()
-        configuration.values = .skipSQL
+        configuration.valueProfile = .skipSQL
         let db = try Connection(
             .file(path), key: .passphrase("correct horse"),
             configuration: configuration)
@@ -198,9 +198,9 @@ import TestSupport
         #expect(row == .text("\(uuid) 1795249000.5 2026-11-21T08:30:00Z"))
     }
 
-    @Test func fromSAP() throws {
+    @Test func migratingArticleSAPProfileWorks() throws {
         var configuration = DatabaseConfiguration()
-        configuration.values = .sap
+        configuration.valueProfile = .sap
         configuration.onCreate = { db in
             try db.execute(
                 "CREATE TABLE visit(id TEXT PRIMARY KEY, arrived INTEGER)")
@@ -219,13 +219,13 @@ import TestSupport
         #expect(try value("SELECT arrived FROM visit") == 1_795_249_800)
     }
 
-    @Test func fromDataLiteCore() throws {
+    @Test func migratingArticleDataLiteCoreProfileWorks() throws {
         try make("""
             CREATE TABLE visit(id TEXT, arrived TEXT);
             INSERT INTO visit VALUES ('\(uuid)', '2026-11-21T08:29:59Z'), ('', '2026-11-21T08:30:00Z');
             """)
         var configuration = DatabaseConfiguration()
-        configuration.values = .dataLiteCore
+        configuration.valueProfile = .dataLiteCore
         let connection = try Connection(
             .file(path), key: .passphrase("correct horse"),
             configuration: configuration)
@@ -234,7 +234,7 @@ import TestSupport
         #expect(ids == [uuid])
     }
 
-    @Test func formsOfAFile() throws {
+    @Test func migratingArticleConvertsMixedColumn() throws {
         try make("""
             CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created);
             INSERT INTO note(title, created) VALUES ('Bakery', '2026-11-21 08:30:00'), ('Mill', 1795249801);

@@ -16,7 +16,7 @@ import TestSupport
     }
 
     /// The code of the README; ExampleTests sees to it that it is this one.
-    @Test func theCodeRuns() async throws {
+    @Test func readmeCodeWorks() async throws {
         let folder = try TemporaryFolder(), path = folder.path("notes.db")
         // 1. Open with a key. A wrong key throws here, not later.
         let pool = try DatabasePool(
@@ -70,7 +70,7 @@ import TestSupport
     }
 
     /// Both commands at the top exist, and the versions that the README tells are those of the engine.
-    @Test func whatTheREADMEClaims() throws {
+    @Test func readmeClaimsHold() throws {
         let readme = try String(contentsOf: Repository.file("README.md"), encoding: .utf8)
         let notice = try String(contentsOf: Repository.file("NOTICE.md"), encoding: .utf8)
         let cipherVersion = SQLCipherEngine.cipherVersion.prefix { $0 != " " }

@@ -4,7 +4,7 @@ import TestSupport
 
 /// What the article on security says holds, is held by a test. check-prose finds a name that no test has.
 @Suite struct SecurityArticleTests {
-    @Test func eachPromiseNamesATest() throws {
+    @Test func securityArticlePromisesNameATest() throws {
         let article = try String(contentsOf: Repository.file("Sources/SQLCipherKit/Documentation.docc/Security.md"),
             encoding: .utf8)
         let table = try #require(article.components(separatedBy: "| promise | tests |\n").last?.components(separatedBy: "\n\n").first)

@@ -15,9 +15,9 @@ struct NoteStore {
         }
         return migrator
     }()
-    let database: SharedDatabase
+    let database: DatabaseWriter
 
-    init(_ database: SharedDatabase) throws {
+    init(_ database: DatabaseWriter) throws {
         self.database = database
         try Self.migrator.migrate(database)
     }
@@ -59,7 +59,7 @@ struct NoteStore {
 final class NotesFolder {
     let url = FileManager.default.temporaryDirectory
         .appendingPathComponent("notes-\(UUID().uuidString)")
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         key = try .raw([UInt8](repeating: 7, count: 32))
@@ -118,11 +118,11 @@ extension NoteStoreTests {
     }
 
     /// What the article says of passphrases in tests: few rounds open the file, and only with the same setting.
-    @Test func aQuickPassphrase() throws {
+    @Test func fewKeyDerivationRoundsNeedTheSameSetting() throws {
         let folder = try TemporaryFolder(), path = folder.path("notes.db")
         var cipher = CipherConfiguration()
         cipher.kdfIterations = 1_000
-        let key = try Encryption.passphrase("correct horse", cipher: cipher)
+        let key = try DatabaseKey.passphrase("correct horse", cipher: cipher)
         try Connection(.file(path), key: key).close()
         try Connection(.file(path), key: key).close()
         #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("correct horse")) }

@@ -6,7 +6,7 @@ import TestSupport
 /// Each message that the article "Troubleshooting" explains is provoked here, and each one that is provoked is in the article.
 @Suite struct TroubleshootingArticleTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     let path: String
 
     init() throws {
@@ -28,7 +28,7 @@ import TestSupport
     }
 
     /// Both ways: a message that changes, or a row without a test, fails here.
-    @Test func theMessagesAreThoseOfTheArticle() throws {
+    @Test func troubleshootingArticleListsEveryMessage() throws {
         let page = Repository.file("Sources/SQLCipherKit/Documentation.docc/Troubleshooting.md")
         let rows = try String(contentsOf: page, encoding: .utf8).matches(of: /\n\| `([^`]+)` \|/).map { String($0.1) }
         var messages = try theBuild()
@@ -82,7 +82,7 @@ import TestSupport
         }
         expect(.invalidArgument, &messages) { _ = try DatabasePool(.memory) }
         try Connection(.file(folder.path("old.db")), key: key.with(cipher: .sqlCipher1)).execute("CREATE TABLE t(x)")
-        expect(.notAuthenticated, &messages) { try DatabaseConverter.migrate(fileAt: folder.path("old.db"), key: key) }
+        expect(.missingHMAC, &messages) { try DatabaseConverter.migrate(fileAt: folder.path("old.db"), key: key) }
         let keyPath = folder.path("my.key")
         try Data(repeating: 1, count: 32).write(to: URL(fileURLWithPath: keyPath))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: keyPath)

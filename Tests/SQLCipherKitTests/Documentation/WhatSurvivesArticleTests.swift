@@ -8,7 +8,7 @@ import TestSupport
 @Suite struct WhatSurvivesArticleTests {
     let folder: TemporaryFolder
     let path: String
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -16,7 +16,7 @@ import TestSupport
         key = try .raw([UInt8](repeating: 7, count: 32))
     }
 
-    @Test func theDefaults() throws {
+    @Test func durabilityDefaultsMatchArticle() throws {
         let connection = try Connection(.file(path), key: key)
         #expect(try connection.main.synchronous == .extra && connection.main.journalMode == .delete)
         connection.close()
@@ -24,30 +24,30 @@ import TestSupport
         #expect(try queue.read { db in try db.main.synchronous } == .extra)
         try queue.close()
         let pool = try DatabasePool(.file(path), key: key)
-        #expect(try pool.withWriter { db in try db.main.synchronous } == .extra)
-        #expect(try pool.withWriter { db in try db.main.journalMode } == .wal)
+        #expect(try pool.writeWithoutTransaction { db in try db.main.synchronous } == .extra)
+        #expect(try pool.writeWithoutTransaction { db in try db.main.journalMode } == .wal)
         #expect(try pool.read { db in try db.main.synchronous } == .extra)
     }
 
-    @Test func theCode() async throws {
+    @Test func whatSurvivesArticleCodeWorks() async throws {
         var configuration = DatabaseConfiguration()
         configuration.durability = .wholeFile
         let pool = try DatabasePool(
             .file(path), key: key, configuration: configuration)
-        #expect(try await pool.withWriter { db in try db.main.synchronous } == .wholeFile)
+        #expect(try await pool.writeWithoutTransaction { db in try db.main.synchronous } == .wholeFile)
         #expect(try await pool.read { db in try db.main.synchronous } == .wholeFile)
         try await pool.close()
 
-        configuration.prepare = { db in
+        configuration.prepareDatabase = { db in
             try db.execute("PRAGMA fullfsync = 1")
         }
         let onAMac = try DatabasePool(.file(path), key: key, configuration: configuration)
-        #expect(try await onAMac.withWriter { db in try db.fetchOne(Int.self, "PRAGMA fullfsync") } == 1)
+        #expect(try await onAMac.writeWithoutTransaction { db in try db.fetchOne(Int.self, "PRAGMA fullfsync") } == 1)
     }
 
     /// The files of a process that is gone without closing: what was committed is there, and nothing else.
     @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete, .truncate, .persist])
-    func commitsAreThereAfterAKill(mode: DatabaseConfiguration.JournalMode) throws {
+    func committedRowsSurviveAbandonedProcess(mode: DatabaseConfiguration.JournalMode) throws {
         var configuration = DatabaseConfiguration()
         configuration.journalMode = mode
         let connection = try Connection(.file(path), key: key, configuration: configuration)

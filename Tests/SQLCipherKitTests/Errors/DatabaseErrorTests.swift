@@ -16,7 +16,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try (connection ?? db).execute(sql) }
     }
 
-    @Test func codeMessageSQLAndOffset() {
+    @Test func errorHasCodeMessageSQLAndOffset() {
         let syntax = error("SELECT 'é', FROM t")
         #expect(syntax?.code == .error && syntax?.reason == .engine)
         #expect(syntax?.message == #"near "FROM": syntax error"#)
@@ -27,7 +27,7 @@ import TestSupport
         #expect(error("SELECT abs(-9223372036854775808)")?.offset == nil)
     }
 
-    @Test func extendedCodes() throws {
+    @Test func constraintErrorsHaveExtendedCodes() throws {
         try db.execute("INSERT INTO t VALUES (1, 'a', 1)")
         let cases: [(SQL, ResultCode)] = [
             ("INSERT INTO t VALUES (1, 'b', 1)", .constraintPrimaryKey), ("INSERT INTO t VALUES (2, 'a', 1)", .constraintUnique),
@@ -38,7 +38,7 @@ import TestSupport
         #expect(error("INSERT INTO t VALUES (2, 'a', 1)")?.message == "UNIQUE constraint failed: t.name")
     }
 
-    @Test func patterns() {
+    @Test func resultCodePatternsMatchExtendedCodes() {
         #expect(.constraint ~= ResultCode.constraintUnique)
         #expect(!(.constraintUnique ~= ResultCode.constraint))
         #expect(.constraintUnique ~= ResultCode.constraintUnique)
@@ -50,14 +50,14 @@ import TestSupport
     }
 
     /// Bound values are in an error only where the configuration asks for it.
-    @Test func boundValues() throws {
+    @Test func errorShowsBoundValuesOnlyOnRequest() throws {
         try db.execute("INSERT INTO t VALUES (1, 'confidential', 1)")
         let hidden = error("INSERT INTO t VALUES (2, \("confidential"), \(1))")
         #expect(hidden?.sql == "INSERT INTO t VALUES (2, ?, ?)" && hidden?.arguments == nil)
         #expect(hidden?.description.contains("confidential") == false)
         var configuration = DatabaseConfiguration()
         configuration.errorsShowArguments = true
-        configuration.values.dates = .realSeconds
+        configuration.valueProfile.dates = .realSeconds
         let other = try Connection(.memory, configuration: configuration)
         try other.execute("CREATE TABLE t(x UNIQUE, y)")
         try other.execute("INSERT INTO t VALUES (1, 2)")
@@ -84,7 +84,7 @@ import TestSupport
         "PRAGMA key 'hunter2'", "PRAGM rekey = hunter2", "PRGMA key = 'hunter2'", "\u{FEFF}PRAGMA key = 'hunter2'",
         "SELECT 1; PRGMA main.key = hunter2", "-- x\nPRGMA key = hunter2", "ATACH 'a' AS b KEY 'hunter2'", "PRAGMA \"k\" KEY hunter2",
         "ATTACH 'file:x?key=correct hunter2' AS b junk", "ATTACH 'file:x?%6bey=hunter2' AS b junk", "SELECT 'file:x?mode=ro&k%65y=hunter2' junk",
-    ]) func noKeyInAnError(_ sql: String) {
+    ]) func errorsRedactKeys(_ sql: String) {
         var all = ""
         do { try db.execute(SQL(raw: sql)) } catch { all += "\(error) \(String(reflecting: error))" }
         do { try db.execute(SQLScript(sql)) } catch { all += "\(error) \(String(reflecting: error))" }
@@ -95,7 +95,7 @@ import TestSupport
         #expect(all.contains("[redacted]"))
     }
 
-    @Test func whatHasNoKeyStaysAsItIs() throws {
+    @Test func sqlWithoutKeyIsNotRedacted() throws {
         for text in [
             "SELECT key FROM t WHERE key = 'x'", "CREATE TABLE k(key PRIMARY KEY, monkey)", "PRAGMA foreign_keys = maybe x",
             "ATTACH 'a' AS b junk", "SELECT 1 AS \"key=\" FROM", "/* by key */ SELECT key FROM attachments; -- key\nDELETE FROM k",
@@ -119,7 +119,7 @@ import TestSupport
         #expect(attach?.arguments == nil && attach?.description.contains("hunter2") == false)
     }
 
-    @Test func noBoundValueInAMessage() throws {
+    @Test func errorMessagesHideBoundValues() throws {
         try db.execute(SQLScript("""
             CREATE VIRTUAL TABLE ft USING fts5(a); CREATE TABLE r(x); INSERT INTO r VALUES ('hunter2[');
             CREATE TRIGGER refuse BEFORE INSERT ON r BEGIN SELECT RAISE(ABORT, 'not ' || new.x || ', ''x'' or y'); END;
@@ -145,7 +145,7 @@ import TestSupport
         #expect(error("INSERT INTO r VALUES (\("draft"))")?.message == "not …, 'x' or y")
     }
 
-    @Test func noValueOfAChangesetInAMessage() throws {
+    @Test func changesetErrorHidesItsValues() throws {
         let source = try Connection(.memory)
         try source.execute("CREATE TABLE c(id INTEGER PRIMARY KEY, x)")
         let changes = try source.main.recordingChanges { try $0.execute("INSERT INTO c VALUES (1, 'hunter2')") }
@@ -157,7 +157,7 @@ import TestSupport
         #expect(error?.description.contains("hunter2") == false, "\(error as Any)")
     }
 
-    @Test func equality() {
+    @Test func databaseErrorsCompareEqual() {
         let a = DatabaseError(code: .busy, message: "m", sql: "s"), b = DatabaseError(code: .busy, message: "m", sql: "s")
         #expect(a == b && a != DatabaseError(code: .busy, message: "n", sql: "s"))
     }

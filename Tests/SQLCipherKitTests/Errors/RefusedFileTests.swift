@@ -14,7 +14,7 @@ private func setfsuid(_ user: UInt32) -> Int32
 @Suite struct RefusedFileTests {
     let folder: TemporaryFolder
     let path: String
-    let key: Encryption
+    let key: DatabaseKey
 
     init() throws {
         folder = try TemporaryFolder()
@@ -45,20 +45,20 @@ private func setfsuid(_ user: UInt32) -> Int32
     }
 
     @Test(arguments: [DatabaseConfiguration.Access.readOnly, .readWrite, .readWriteCreate])
-    func opening(access: DatabaseConfiguration.Access) throws {
+    func openingUnreadableFileNamesPathAndReason(access: DatabaseConfiguration.Access) throws {
         var configuration = DatabaseConfiguration()
         configuration.access = access
         expect(refused { _ = try Connection(.file(path), key: key, configuration: configuration) }, path, "\(access)")
         expect(refused { _ = try DatabaseQueue(.file(path), key: key, configuration: configuration) }, path, "\(access) queue")
     }
 
-    @Test func attaching() throws {
+    @Test func attachingUnreadableFileNamesPathAndReason() throws {
         let db = try Connection(.memory)
         expect(refused { _ = try db.attach(.file(path), as: "a", key: key) }, path, "attach")
         #expect(try db.schemas().map(\.name) == ["main"])
     }
 
-    @Test func backingUp() throws {
+    @Test func backupToUnwritablePathNamesPathAndReason() throws {
         let db = try Connection(.memory), new = folder.path("c.db")
         try db.execute("CREATE TABLE note(title TEXT)")
         expect(refused { try db.main.backup(toFileAt: new, key: key) }, new, "backup")

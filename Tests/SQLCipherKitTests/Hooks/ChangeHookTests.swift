@@ -43,7 +43,7 @@ import TestSupport
         ("INSERT INTO note(title) VALUES ('one') ON CONFLICT(title) DO UPDATE SET n = 7", "note"),
         ("INSERT INTO tag SELECT title, id FROM note", "tag"),
         ("UPDATE note SET n = 9 WHERE id = 77", ""),
-    ]) func everyRow(sql: String, expected: String) throws {
+    ]) func changeHookReportsEveryKindOfRowChange(sql: String, expected: String) throws {
         // Compiled before there is a hook: it must not delete all rows without calling it.
         let statement = try db.prepare(SQL(raw: sql))
         _ = try listen()
@@ -52,7 +52,7 @@ import TestSupport
     }
 
     /// Rows that REPLACE removes from another place, and the shortcut by which a table is copied as it is.
-    @Test func rowsThatNoStatementNames() throws {
+    @Test func changeHookReportsReplacedAndCopiedRows() throws {
         try db.execute("CREATE TABLE copy(name TEXT PRIMARY KEY, note INTEGER) WITHOUT ROWID")
         try db.execute("CREATE TABLE notes(id INTEGER PRIMARY KEY, title TEXT UNIQUE, body TEXT, n INTEGER)")
         _ = try listen()
@@ -63,7 +63,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM note") == 2)
     }
 
-    @Test func onceForATransaction() throws {
+    @Test func changeHookRunsOncePerTransaction() throws {
         _ = try listen()
         try db.transaction { db in
             try db.execute("UPDATE note SET n = 4")
@@ -79,7 +79,7 @@ import TestSupport
         #expect(told.names == ["log note", "log"])
     }
 
-    @Test func notAfterARollback() throws {
+    @Test func changeHookIsSilentAfterRollback() throws {
         _ = try listen()
         struct Stop: Error {}
         #expect(throws: Stop.self) {
@@ -102,7 +102,7 @@ import TestSupport
         #expect(told.names == ["log"])
     }
 
-    @Test func notWhatASavepointUndid() throws {
+    @Test func changeHookOmitsRolledBackSavepoint() throws {
         _ = try listen()
         struct Stop: Error {}
         try db.transaction { db in
@@ -130,7 +130,7 @@ import TestSupport
     }
 
     /// A COMMIT that finds the database busy leaves its changes to a later one.
-    @Test func aBusyCommit() throws {
+    @Test func changeHookKeepsChangesOfBusyCommit() throws {
         let folder = try TemporaryFolder()
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero
@@ -158,7 +158,7 @@ import TestSupport
     }
 
     /// A statement that is let go of before its end commits as well.
-    @Test func statementsLeftBeforeTheirEnd() throws {
+    @Test func changeHookReportsUnfinishedStatements() throws {
         _ = try listen()
         #expect(try db.fetchOne(Int.self, "INSERT INTO note(title) VALUES ('r') RETURNING id") == 4)
         #expect(told.names == ["note"])
@@ -194,16 +194,16 @@ import TestSupport
         ("PRAGMA user_version", "PRAGMA user_version = 4", true),
         ("SELECT title FROM note", "PRAGMA user_version = 4", false),
         ("SELECT 1", "DELETE FROM note", false),
-    ]) func regions(query: String, change: String, isAffected: Bool) throws {
+    ]) func changeHookFollowsRegionColumns(query: String, change: String, isAffected: Bool) throws {
         let (_, region) = try db.recordingReads { db in try db.forEach(SQL(raw: query)) { _ in } }
         try db.addChangeHook(affecting: region) { [told] in told.changes.append($0) }
         // Another hook with other interests takes nothing away.
-        try db.addChangeHook(affecting: .nothing) { _ in Issue.record("nothing cannot be affected, but by the schema") }.remove()
+        try db.addChangeHook(affecting: .empty) { _ in Issue.record("nothing cannot be affected, but by the schema") }.remove()
         try db.execute(SQL(raw: change))
         #expect(told.changes.count == (isAffected ? 1 : 0))
     }
 
-    @Test func generatedAndManyColumns() throws {
+    @Test func changeHookTracksGeneratedAndWideColumns() throws {
         let columns = (0..<100).map { "c\($0)" }
         try db.execute(SQL(raw: "CREATE TABLE wide(\(columns.joined(separator: ", ")), g AS (c1 + 1))"))
         try db.execute("INSERT INTO wide(c1, c99) VALUES (1, 2)")
@@ -217,7 +217,7 @@ import TestSupport
         #expect(other == 1 && generated >= 1)
     }
 
-    @Test func fullText() throws {
+    @Test func changeHookFollowsFullTextRegions() throws {
         try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")), populate: true)
         try db.create(FTS5Table("own", columns: ["x"]))
         let (_, search) = try db.recordingReads { try $0.fullText("note_fts").search("two") }
@@ -242,7 +242,7 @@ import TestSupport
         #expect(counts == [1, 2])
     }
 
-    @Test func tokensAndOthers() throws {
+    @Test func changeHookTokensRemoveOnlyTheirHook() throws {
         let first = try listen()
         var count = 0
         let second = try db.addChangeHook { _ in count += 1 }
@@ -261,7 +261,7 @@ import TestSupport
     }
 
     /// Sessions use the same hook of SQLite's, of which there is one.
-    @Test func besideChangeRecorders() throws {
+    @Test func changeHookWorksBesideChangeRecorders() throws {
         let before = try ChangeRecorder(db.main)
         _ = try listen()
         let after = try ChangeRecorder(db.main)
@@ -277,7 +277,7 @@ import TestSupport
     }
 
     /// A blob's bytes are committed when it is closed.
-    @Test func blobs() throws {
+    @Test func changeHookReportsBlobWrites() throws {
         try db.execute("INSERT INTO note(id, body) VALUES (9, zeroblob(10))")
         _ = try listen()
         let blob = try db.main.openBlob(table: "note", column: "body", rowID: 9, forWriting: true)
@@ -287,7 +287,7 @@ import TestSupport
     }
 
     /// Nothing tells which rows a restored backup has changed.
-    @Test func aRestoredBackup() throws {
+    @Test func restoredBackupReportsUnknownChanges() throws {
         let folder = try TemporaryFolder()
         try db.main.backup(toFileAt: folder.path("copy.db"), key: .plaintext)
         let (_, region) = try db.recordingReads { try $0.fetchAll(Int.self, "SELECT x FROM log") }
@@ -300,7 +300,7 @@ import TestSupport
         #expect(count == 1)
     }
 
-    @Test func attachedAndTemporary() throws {
+    @Test func changeHookNamesAttachedAndTemporaryTables() throws {
         try db.attach(.memory, as: "other", key: .plaintext)
         try db.execute("CREATE TABLE other.t(x)")
         try db.execute("CREATE TEMP TABLE scratch(x)")

@@ -9,7 +9,7 @@ import Testing
         var tags: [String]
     }
 
-    @Test func storing() throws {
+    @Test func jsonArticleStoringCodeWorks() throws {
         let db = try Connection(.memory)
         try db.execute("""
             CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)
@@ -35,7 +35,7 @@ extension Visit: JSONCodingCustomizable {
 }
 
 extension JSONArticleTests {
-    @Test func examples() throws {
+    @Test func jsonArticleCodeWorks() throws {
         let db = try Connection(.memory)
         try db.execute("""
             CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, meta BLOB)
@@ -105,7 +105,7 @@ extension JSONArticleTests {
         #expect(hits.map(\.rowID) == [1])
     }
 
-    @Test func optionsOfAType() throws {
+    @Test func jsonArticleCodingOptionsWork() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE note(visit)")
         try db.execute("INSERT INTO note VALUES (\(JSONColumn(Visit(at: Date(timeIntervalSince1970: 1)), as: .text)))")

@@ -13,7 +13,7 @@ import TestSupport
         static let jsonCodingOptions = {
             var options = JSONCodingOptions()
             options.dates = .millisecondsSince1970
-            options.nonConformingFloats = .strings(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+            options.nonConformingFloats = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
             return options
         }()
     }
@@ -57,7 +57,7 @@ import TestSupport
         try db.fetchOne(String?.self, "SELECT json(\(identifier: column)) FROM \(identifier: table)").flatMap { $0 }
     }
 
-    @Test func theSameTextFromEveryWay() throws {
+    @Test func everyWriterStoresTheSameJSON() throws {
         #expect(try JSONBEncoder().encodeText(Self.stamp) == Self.json)
         #expect(try JSONBEncoder().encodeText([Self.stamp, nil]) == "[\(Self.json),null]")
         #expect(try JSONBEncoder().encodeText(Self.outer) == Self.outerJSON)
@@ -109,7 +109,7 @@ import TestSupport
         try check()
         try db.update(holder)
         try check()
-        #expect(try db.update(holder, from: holder) == [])
+        #expect(try db.updateChanges(holder, from: holder) == [])
         try db.execute("DELETE FROM holder")
         try db.insert(holder, into: "holder")
         try check()
@@ -134,7 +134,7 @@ import TestSupport
     struct Columns: Decodable { var meta: JSONColumn<Outer> }
 
     /// JSONB, text, and what a program that knows no JSONB has stored: text as bytes.
-    @Test func everyFormIsReadInEveryWay() throws {
+    @Test func everyReaderAcceptsJSONBTextAndBytes() throws {
         let text = Self.outerJSON
         let forms = try [
             SQLValue.text(text), .blob(Data(text.utf8)), .blob(Data("\n \(text)".utf8)), .blob(JSONBEncoder().encode(Self.outer)),
@@ -155,7 +155,7 @@ import TestSupport
         }
     }
 
-    @Test func aTypeChoosesTheFormOfItsColumns() throws {
+    @Test func codingOptionsChooseColumnFormat() throws {
         struct Binary: Codable, Equatable, JSONCodingCustomizable {
             var n: Int
             static var jsonCodingOptions: JSONCodingOptions {
@@ -173,7 +173,7 @@ import TestSupport
         #expect(try db.fetchAll(Row.self, "SELECT * FROM t") == [row])
     }
 
-    @Test func aNumberIsNoDateOfText() throws {
+    @Test func numberIsRefusedForTextDate() throws {
         struct Event: Codable { var name: String, at: Date }
         struct Row: Decodable { var meta: [Event] }
         for number in ["0", "721692800.25", "1700000000", "1e9"] {
@@ -215,7 +215,7 @@ import TestSupport
     }
 
     /// Neither a coder's own error nor the value that it is about.
-    @Test func mismatchesNameTableColumnAndPath() throws {
+    @Test func jsonMismatchNamesTableColumnAndPath() throws {
         try db.execute("CREATE TABLE game(id INTEGER PRIMARY KEY, suit, cards, score)")
         func message(_ suit: SQLValue, _ cards: SQLValue, _ sql: SQL = "SELECT * FROM game") throws -> String {
             try db.execute("DELETE FROM game")
@@ -273,7 +273,7 @@ import TestSupport
         }
     }
 
-    @Test func aTypeOfManyShapesInAColumn() throws {
+    @Test func variantJSONTypeRoundTrips() throws {
         struct Row: Codable, Equatable { var meta: Anything }
         for value in [Anything.text("plain"), .list([.text("a"), .list([])]), .object(["k": .list([.none])]), .none] {
             try db.execute("DELETE FROM note")
@@ -290,7 +290,7 @@ import TestSupport
     }
 
     /// Otherwise a record that has not changed would look as if it had.
-    @Test func equalDictionariesAreEqualBytes() throws {
+    @Test func equalDictionariesEncodeToEqualBytes() throws {
         var grown: [String: Int] = [:]
         for index in 0..<200 { grown["k\(index)"] = index }
         for index in 20..<200 { grown["k\(index)"] = nil }
@@ -301,7 +301,7 @@ import TestSupport
         #expect(try JSONBEncoder().encodeText([2: 1, 10: 2]) == #"{"10":2,"2":1}"#)
     }
 
-    @Test func recordsAreQueriedByPath() throws {
+    @Test func recordsAreFilteredByJSONPath() throws {
         let other = Stamp(at: Self.date + 60, many: [])
         for stamp in [Self.stamp, other] {
             try db.insert(Holder(
@@ -315,7 +315,7 @@ import TestSupport
         #expect(try db.count(Holder.filter { $0.column == JSONColumn(other) }) == 1)
     }
 
-    @Test(.timeLimit(.minutes(60))) func observationReadsTheSame() async throws {
+    @Test(.timeLimit(.minutes(60))) func observationReadsUpdatedJSONColumn() async throws {
         let queue = try DatabaseQueue(.memory)
         try await queue.write { db in
             try db.execute("CREATE TABLE holder(id INTEGER PRIMARY KEY, stamp, stamps, perhaps, \"column\", outer, text)")

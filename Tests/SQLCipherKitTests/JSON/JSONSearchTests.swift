@@ -31,7 +31,7 @@ import TestSupport
     /// FTS5's own check of the index against the documents.
     private func checkIntegrity() throws { try db.execute("INSERT INTO note_fts(note_fts, rank) VALUES ('integrity-check', 1)") }
 
-    @Test func wordsAreFound() throws {
+    @Test func jsonIndexFindsWordsAtItsPaths() throws {
         let document: JSONValue = [
             "city": "Sankt Gallen", "tags": ["harbour", [["Hafen"], 5.5], 1871, true], "it's": ["x\"": "quoted \"words\"\nbelow"], "other": "unseen",
         ]
@@ -47,7 +47,7 @@ import TestSupport
         try checkIntegrity()
     }
 
-    @Test func changesAreFollowed() throws {
+    @Test func jsonIndexFollowsWritesAndRollbacks() throws {
         try create()
         try db.execute("INSERT INTO note(slug, value) VALUES ('a', \(["city": "Roma", "tags": ["old"]] as JSONValue))")
         try db.main.updateJSON("value", in: "note", where: "id = 1", .append("newer", toArrayAt: "tags"), .set("city", to: "Bern"))
@@ -68,7 +68,7 @@ import TestSupport
         try checkIntegrity()
     }
 
-    @Test func aThousandRandomWrites() throws {
+    @Test func randomJSONWritesMatchSQLSearch() throws {
         try create()
         var random = SeededGenerator(state: 5)
         let words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]

@@ -28,14 +28,14 @@ import Testing
         try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, meta)")
     }
 
-    @Test func insideOtherJSONAColumnIsItsValue() throws {
+    @Test func nestedJSONColumnEncodesAsItsValue() throws {
         let columns = [JSONColumn(["a": 1]), JSONColumn([:], as: .text)]
         #expect(try JSONBEncoder().encodeText(columns) == #"[{"a":1},{}]"#)
         #expect(String(decoding: try JSONEncoder().encode(columns), as: UTF8.self) == #"[{"a":1},{}]"#)
         #expect(try JSONDecoder().decode([JSONColumn<[String: Int]>].self, from: Data(#"[{"a":1},{}]"#.utf8)) == columns)
     }
 
-    @Test func columns() throws {
+    @Test func jsonColumnsRoundTripAsBlobTextAndNull() throws {
         let value = Meta(city: "Rōma \"x\"", tags: ["a", "b"], seen: Date(timeIntervalSinceReferenceDate: 1.5))
         try db.execute("INSERT INTO note(meta) VALUES (\(JSONColumn(value))), (\(JSONColumn(value, as: .text))), (NULL)")
         #expect(try db.fetchAll(String.self, "SELECT typeof(meta) FROM note") == ["blob", "text", "null"])
@@ -51,12 +51,12 @@ import Testing
             let read = try JSONColumn<Meta>(sqlValue: column.sqlValue)
             #expect(read == column && read?.format == column.format && read.hashValue == Optional(column).hashValue)
         }
-        let row = try #require(try db.fetchOne(RowCopy.self, "SELECT meta FROM note"))
+        let row = try #require(try db.fetchOne(OwnedRow.self, "SELECT meta FROM note"))
         let read: JSONColumn<Meta> = try row["meta"]
         #expect(read.value == value)
     }
 
-    @Test func anErrorTellsThePathAndNoValue() throws {
+    @Test func jsonErrorNamesPathButNotValue() throws {
         try db.execute("INSERT INTO note(meta) VALUES (\(#"{"city": "secret", "tags": ["a", {"k": "secret"}]}"#))")
         let error = #expect(throws: DatabaseError.self) { try db.fetchOne(JSONColumn<Meta>.self, "SELECT meta FROM note") }
         #expect(error?.reason == .typeMismatch && error?.message.contains("$.tags[1]") == true && error?.message.contains("secret") == false)
@@ -67,14 +67,14 @@ import Testing
         #expect(refused?.reason == .invalidArgument)
     }
 
-    @Test func optionsOfAType() throws {
+    @Test func jsonColumnUsesCodingOptions() throws {
         let value = Dated(at: Date(timeIntervalSince1970: 0.25))
         try db.execute("INSERT INTO note(meta) VALUES (\(JSONColumn(value)))")
         #expect(try db.fetchOne(String.self, "SELECT \(meta.value("at")) FROM note") == "1970-01-01T00:00:00.250Z")
         #expect(try db.fetchOne(JSONColumn<Dated>.self, "SELECT meta FROM note")?.value == value)
     }
 
-    @Test func changesInPlaceKeepTheForm() throws {
+    @Test func updateJSONKeepsStorageFormat() throws {
         let value: JSONValue = ["city": "Bern", "tags": ["a"], "n": 1]
         try db.execute("INSERT INTO note(meta) VALUES (\(value)), (\(value.text())), (NULL), (\(value))")
         let count = try db.main.updateJSON(
@@ -94,10 +94,10 @@ import Testing
     }
 
     private func plan(_ sql: SQL) throws -> String {
-        try db.fetchAll(RowCopy.self, "EXPLAIN QUERY PLAN \(sql)").map { try $0["detail"] as String }.joined(separator: "; ")
+        try db.fetchAll(OwnedRow.self, "EXPLAIN QUERY PLAN \(sql)").map { try $0["detail"] as String }.joined(separator: "; ")
     }
 
-    @Test func indexesAreUsed() throws {
+    @Test func jsonIndexesAreUsedByQueries() throws {
         for index in 0..<200 {
             try db.execute("INSERT INTO note(meta) VALUES (\(["city": .string("c\(index)"), "n": ["a b": .integer(Int64(index))]] as JSONValue))")
         }
@@ -123,7 +123,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try db.main.createJSONIndex("none", on: "note", column: "meta") }
     }
 
-    @Test func generatedColumns() throws {
+    @Test func generatedJSONColumnsAreReadAndIndexed() throws {
         try db.execute("CREATE TABLE strict(meta BLOB) STRICT")
         for table in ["note", "strict"] {
             try db.execute("INSERT INTO \(identifier: table)(meta) VALUES (\(["city": "Roma", "code": "007", "n": 3] as JSONValue))")
@@ -140,7 +140,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try db.main.addJSONColumn("x", to: "nowhere", from: "meta", at: "x") }
     }
 
-    @Test func valuesAndObjects() throws {
+    @Test func jsonValuesAndObjectsSupportSubscripts() throws {
         var value: JSONValue = ["a": [1, ["b": "c"]], "n": .null]
         #expect(value["a"]?[-1]?["b"] == "c" && value[JSONPath("a", 1, "b")] == "c" && value[JSONPath("a", 7)] == nil)
         value["n"] = 2.5

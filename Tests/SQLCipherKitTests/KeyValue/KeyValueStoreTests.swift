@@ -19,7 +19,7 @@ import TestSupport
         store = try KeyValueStore("settings", in: db)
     }
 
-    @Test func plainValues() throws {
+    @Test func keyValueStoreRoundTripsPlainValues() throws {
         let date = Date(timeIntervalSince1970: 1_700_000_000.25), id = UUID()
         try store.set("int", to: 7)
         try store.set("double", to: 2.5)
@@ -48,7 +48,7 @@ import TestSupport
         #expect(try store.count() == 10)
     }
 
-    @Test func everyWidth() throws {
+    @Test func keyValueStoreRoundTripsEveryIntegerWidth() throws {
         func check<T: FixedWidthInteger & SQLValueConvertible>(_ type: T.Type) throws {
             for value in [T.min, 0, 1, T.max] {
                 guard Int64(exactly: value) != nil else {
@@ -67,7 +67,7 @@ import TestSupport
         #expect(try store.get("float", as: Float.self) == 1.5)
     }
 
-    @Test func mismatchAndOverflow() throws {
+    @Test func keyValueTypeMismatchAndOverflowThrow() throws {
         try store.set("big", to: 300)
         try store.set("text", to: "x")
         try store.set("half", to: 3.5)
@@ -117,7 +117,7 @@ import TestSupport
         #expect(try !store.remove("nil"))
     }
 
-    @Test func codableValues() throws {
+    @Test func keyValueStoreRoundTripsCodableValues() throws {
         let frame = Frame(x: 1, y: 2.5, title: nil, tags: ["a", "b"])
         try store.set("frame", to: frame)
         try store.set("list", to: [1, 2, 3])
@@ -148,7 +148,7 @@ import TestSupport
         #expect(try getAny("list", [Int].self) == [1, 2, 3])
     }
 
-    @Test func several() throws {
+    @Test func severalStoresStayApart() throws {
         let other = try KeyValueStore("odd \"name' é", in: db)
         try store.set("a", to: 1)
         try other.set("a", to: 2)
@@ -171,7 +171,7 @@ import TestSupport
         #expect(try KeyValueStore.names(in: db.schema("b")) == ["settings"])
     }
 
-    @Test func allOrNothing() throws {
+    @Test func setAllIsOneTransaction() throws {
         try store.setAll(["a": 1, "b": 2])
         try store.setAll(["f": Frame(x: 1, y: 1)])
         let mixed: [String: SQLValue] = ["c": 3, "d": "text", "e": nil]
@@ -189,7 +189,7 @@ import TestSupport
         #expect(try store.count(prefix: "n") == 100)
     }
 
-    @Test func iteration() throws {
+    @Test func keyPrefixIterationIsOrderedByBytes() throws {
         let keys = ["", "a", "a.b", "a.c", "a\u{10FFFF}", "ab", "b", "é", "日本", "😀", "a\0z"]
         try store.setAll(keys.enumerated().map { (key: $1, value: $0) })
         func utf8(_ list: [String]) -> [String] { list.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
@@ -217,7 +217,7 @@ import TestSupport
         #expect(try store.keys() == utf8(keys.filter { !$0.hasPrefix("a") && $0 != "a\0z" }))
     }
 
-    @Test func expiry() throws {
+    @Test func expiredEntriesAreHiddenAndPurged() throws {
         let past = Date(timeIntervalSinceNow: -1), future = Date(timeIntervalSinceNow: 1000)
         try store.set("old", to: 1, expires: past)
         try store.set("oldFrame", to: Frame(x: 1, y: 1), expires: past)
@@ -255,12 +255,12 @@ import TestSupport
         #expect(try store.get("at no end", as: Int.self) == 7)
         try store.remove("at no end")
         #expect(try store.get("far") == 6)
-        let plan = try db.fetchAll(RowCopy.self, "EXPLAIN QUERY PLAN DELETE FROM kv_settings WHERE expires <= 5")
+        let plan = try db.fetchAll(OwnedRow.self, "EXPLAIN QUERY PLAN DELETE FROM kv_settings WHERE expires <= 5")
         #expect("\(plan)".contains("expires_kv_settings"))
     }
 
     /// Whatever stores are named, no table or index of one is in the way of another.
-    @Test func namesThatLookLikePartsOfOthers() throws {
+    @Test func overlappingStoreNamesDoNotCollide() throws {
         for names in [["session", "session_expires"], ["session_expires", "session"], ["a", "expires_a", "expires_kv_a"]] {
             let db = try Connection(.memory)
             for name in names + names {
@@ -271,7 +271,7 @@ import TestSupport
         }
     }
 
-    @Test func valuesOfSeveralTypesAtOnce() throws {
+    @Test func setAllAcceptsValuesOfSeveralTypes() throws {
         struct Frame: Codable, Equatable { var x: Int }
         let db = try Connection(.memory), store = try KeyValueStore("settings", in: db)
         try store.setAll(["volume": 7, "theme": "dark", "window": Frame(x: 1), "mode": Level.high, "nil": String?.none])
@@ -281,7 +281,7 @@ import TestSupport
         #expect(try store.get("volume") == 7 && store.count() == 5)
     }
 
-    @Test func changeOfKey() throws {
+    @Test func keyValueStoreSurvivesChangeOfKey() throws {
         try store.set("a", to: 1)
         try store.connection.changeKey(to: .passphrase("two"))
         #expect(try store.get("a") == 1)
@@ -295,7 +295,7 @@ import TestSupport
     }
 
     /// The table may come, go and come back under the store's feet.
-    @Test func theTableComesAndGoes() throws {
+    @Test func storeToleratesMissingAndRecreatedTable() throws {
         #expect(try store.get("a", as: Int.self) == nil)
         #expect(try store.keys() == [] && store.count() == 0 && !store.contains("a") && !store.remove("a"))
         #expect(try store.purgeExpired() == 0)
@@ -323,7 +323,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try foreign.get("a", as: Int.self) }
     }
 
-    @Test func readOnly() throws {
+    @Test func keyValueStoreReadsOnReadOnlyConnection() throws {
         try store.set("a", to: 1)
         var configuration = DatabaseConfiguration()
         configuration.access = .readOnly
@@ -333,7 +333,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try KeyValueStore("others", in: reader).set("a", to: 1) }
     }
 
-    @Test func textThatIsNotUTF8() throws {
+    @Test func keyValueStoreRefusesUTF16Database() throws {
         let wide = try Connection(.memory)
         try wide.execute("PRAGMA encoding = 'UTF-16'")
         let error = #expect(throws: DatabaseError.self) { try KeyValueStore("a", in: wide).set("a", to: 1) }

@@ -11,7 +11,7 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func open(_ key: Encryption, _ cipher: CipherConfiguration) throws -> Connection {
+    private func open(_ key: DatabaseKey, _ cipher: CipherConfiguration) throws -> Connection {
         try Connection(.file(path), key: key.with(cipher: cipher))
     }
 
@@ -23,14 +23,14 @@ import TestSupport
     }
 
     /// A database in memory has not used its key when it has just been opened.
-    @Test func theSaltOfANewDatabaseInMemory() throws {
+    @Test func inMemoryDatabaseUsesGivenSalt() throws {
         let cipher = withHeader(32), raw = [UInt8](repeating: 1, count: 32)
-        let keys = [try Encryption.raw(raw), try .passphrase("k"), try .raw(raw, salt: Self.salt)]
+        let keys = [try DatabaseKey.raw(raw), try .passphrase("k"), try .raw(raw, salt: Self.salt)]
         for (number, key) in keys.enumerated() {
             let db = try Connection(.memory, key: key.with(cipher: number == 2 ? withHeader(32, salt: nil) : cipher))
             #expect(try db.main.cipher?.salt == Self.salt)
             try db.main.backup(toFileAt: folder.path("\(number).db"))
-            try Connection(.file(folder.path("\(number).db")), key: db.main.encryption).close()
+            try Connection(.file(folder.path("\(number).db")), key: db.main.key).close()
             try db.attach(.memory, as: "a", key: key.with(cipher: number == 2 ? withHeader(32, salt: nil) : cipher))
             #expect(try db.schema("a").cipher?.salt == Self.salt)
         }
@@ -38,9 +38,9 @@ import TestSupport
         #expect(try salted.main.cipher?.salt == Self.salt)
     }
 
-    @Test(arguments: [16, 32, 96, 4000]) func aPlaintextHeader(size: Int) throws {
+    @Test(arguments: [16, 32, 96, 4000]) func plaintextHeaderLeavesFirstBytesReadable(size: Int) throws {
         let keys = [
-            try Encryption.passphrase("k"), try .raw([UInt8](repeating: 1, count: 32)), try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"),
+            try DatabaseKey.passphrase("k"), try .raw([UInt8](repeating: 1, count: 32)), try .passphrase("x'" + String(repeating: "2d", count: 32) + "'"),
         ]
         for (number, key) in keys.enumerated() {
             let path = folder.path("\(number).db")
@@ -75,9 +75,9 @@ import TestSupport
         }
     }
 
-    @Test func aRawKeyMayBringTheSalt() throws {
+    @Test func rawKeyCanCarryTheSalt() throws {
         let raw = [UInt8](repeating: 1, count: 32)
-        let key = try Encryption.raw(raw, salt: Self.salt)
+        let key = try DatabaseKey.raw(raw, salt: Self.salt)
         try open(key, withHeader(32, salt: nil)).execute("CREATE TABLE t(x)")
         #expect(try open(.raw(raw), withHeader(32)).main.cipher?.salt == Self.salt)
         let error = #expect(throws: DatabaseError.self) { try open(key, withHeader(32, salt: [UInt8](repeating: 0, count: 16))) }
@@ -86,7 +86,7 @@ import TestSupport
         #expect(try made.count == 16 && made != CipherConfiguration.randomSalt())
     }
 
-    @Test func whatTheEngineWouldMisunderstandIsRefused() throws {
+    @Test func invalidCipherSettingsAreRefused() throws {
         let changes: [(String, (inout CipherConfiguration) -> Void)] = [
             ("page size", { $0.pageSize = 512 }), ("rounds", { $0.kdfIterations = 0 }), ("header", { $0.plaintextHeaderSize = 8 }),
             ("header", { $0.plaintextHeaderSize = -16 }), ("header", { $0.plaintextHeaderSize = 4016 }),
@@ -109,7 +109,7 @@ import TestSupport
         #expect(try folder.names().filter { (try? Data(contentsOf: folder.url.appendingPathComponent($0)))?.isEmpty == false } == [])
     }
 
-    @Test func whatIsInEffect() throws {
+    @Test func cipherInfoReportsSettingsInEffect() throws {
         var cipher = CipherConfiguration.sqlCipher3
         cipher.hmacAlgorithm = .sha256
         let db = try open(.passphrase("k"), cipher)
@@ -119,14 +119,14 @@ import TestSupport
         #expect(info.salt == Array(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(16)))
         try db.attach(.file(folder.path("plain.db")), as: "plain", key: .plaintext)
         #expect(try db.schema("plain").cipher == nil)
-        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: db.main.encryption)
+        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: db.main.key)
         #expect(try db.schema("INHERITED").cipher == info)
         #expect(try Connection(.memory).main.cipher == nil)
         let error = #expect(throws: DatabaseError.self) { try db.schema("nowhere").cipher }
         #expect(error?.reason == .schemaName)
     }
 
-    @Test(arguments: [CipherConfiguration.sqlCipher1, .sqlCipher3, .sqlCipher4, .quick]) func allIsAsThePragmasSay(
+    @Test(arguments: [CipherConfiguration.sqlCipher1, .sqlCipher3, .sqlCipher4, .quick]) func cipherInfoMatchesPragmas(
         cipher: CipherConfiguration
     ) throws {
         let db = try open(.passphrase("k"), cipher)
@@ -146,7 +146,7 @@ import TestSupport
         #expect(try db.fetchOne(String.self, "PRAGMA cipher")?.lowercased() == info.cipher)
     }
 
-    @Test func thePresetsAreTheEnginesOwn() throws {
+    @Test func cipherPresetsMatchEngineCompatibility() throws {
         for (version, preset) in [(1, CipherConfiguration.sqlCipher1), (2, .sqlCipher2), (3, .sqlCipher3), (4, .sqlCipher4)] {
             let db = try Connection(.memory, key: .passphrase("k"))
             // Without a page in it the codec has not been used yet, and takes the engine's own preset.
@@ -158,7 +158,7 @@ import TestSupport
     }
 
     /// No opening or attaching leaves the process's defaults changed.
-    @Test func theDefaultsStay() throws {
+    @Test func openingLeavesCipherDefaultsUnchanged() throws {
         let db = try Connection(.memory)
         let before = try db.fetchAll(String.self, "PRAGMA cipher_default_settings")
         #expect(before.count == 6)
@@ -170,7 +170,7 @@ import TestSupport
     }
 
     /// The switch is the whole process's, so it is thrown in one of its own.
-    @Test func memorySecurityIsReportedAsItIs() throws {
+    @Test func memorySecurityIsReportedWithLockedBytes() throws {
         let driver = try BuildProducts.executable("FaultDriver")
         func run(_ limit: String, _ action: String) throws -> [String: Int] {
             let outcome = try Command.run("prlimit", ["--memlock=\(limit)", driver, action, path, "k"])

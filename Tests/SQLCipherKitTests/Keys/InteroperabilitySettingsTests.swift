@@ -13,7 +13,7 @@ import TestSupport
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let cipher: CipherConfiguration
-        var key: @Sendable () throws -> Encryption = { try .passphrase("it's a \"key\" 🗝️") }
+        var key: @Sendable () throws -> DatabaseKey = { try .passphrase("it's a \"key\" 🗝️") }
         /// The key as the peers' pragma takes it.
         var pragma = "'it''s a \"key\" 🗝️'"
         var peers = Peer.allCases
@@ -99,7 +99,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: LongTests.sample(3, of: cases), Peer.allCases) func oursOpensThere(_ test: Case, peer: Peer) throws {
+    @Test(arguments: LongTests.sample(3, of: cases), Peer.allCases) func customSettingsFileOpensInPeer(_ test: Case, peer: Peer) throws {
         guard test.peers.contains(peer) else { return }
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
@@ -114,7 +114,7 @@ import TestSupport
         #expect(found == "[(19900, 'row 99')] [('ok',)]")
     }
 
-    @Test(arguments: LongTests.sample(3, of: cases), Peer.allCases) func theirsOpensHere(_ test: Case, peer: Peer) throws {
+    @Test(arguments: LongTests.sample(3, of: cases), Peer.allCases) func peerFileWithCustomSettingsOpens(_ test: Case, peer: Peer) throws {
         guard test.peers.contains(peer) else { return }
         let folder = try TemporaryFolder()
         let path = folder.path("theirs.db")
@@ -131,7 +131,7 @@ import TestSupport
     }
 
     /// After both kinds of a change of key and a conversion, with a write-ahead log that is not merged yet.
-    @Test(arguments: Peer.allCases) func afterChangesAndWithAnUnmergedLog(peer: Peer) throws {
+    @Test(arguments: Peer.allCases) func rekeyedFileWithPendingWALOpensInPeer(peer: Peer) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
         var configuration = DatabaseConfiguration()
@@ -154,7 +154,7 @@ import TestSupport
     }
 
     /// A log that the peer has left behind, killed before it merged it.
-    @Test(arguments: Peer.allCases) func theirUnmergedLog(peer: Peer) throws {
+    @Test(arguments: Peer.allCases) func pendingWALOfKilledPeerIsRead(peer: Peer) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("theirs.db")
         let test = Case("log") { _ in }

@@ -8,7 +8,7 @@ import TestSupport
     /// A key as both sides write it: ours, and the text of Python's `PRAGMA key`.
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
-        let key: @Sendable () throws -> Encryption
+        let key: @Sendable () throws -> DatabaseKey
         let pragma: String
         var testDescription: String { name }
     }
@@ -38,7 +38,7 @@ import TestSupport
         db.execute('PRAGMA key = ' + sys.argv[2])
         """
 
-    @Test(arguments: cases) func oursOpensThere(_ test: Case) throws {
+    @Test(arguments: cases) func ownFileOpensInPythonSQLCipher(_ test: Case) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
         do {
@@ -57,7 +57,7 @@ import TestSupport
         #expect(found == "[(42, '7A00776569', '0001FF')] [('full text',)] [('ok',)] []")
     }
 
-    @Test(arguments: LongTests.sample(5, of: cases)) func theirsOpensHere(_ test: Case) throws {
+    @Test(arguments: LongTests.sample(5, of: cases)) func pythonSQLCipherFileOpens(_ test: Case) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("theirs.db")
         let provider = try Python.run(
@@ -77,7 +77,7 @@ import TestSupport
 
     /// A passphrase spelled like a raw key. The other engine would take its text for a raw key, so it gets the key that
     /// PBKDF2 (of Python's own library) makes from the passphrase and the file's salt.
-    @Test(arguments: [64, 96, 160]) func aPassphraseThatLooksLikeARawKey(digits: Int) throws {
+    @Test(arguments: [64, 96, 160]) func passphraseSpelledLikeRawKeyIsDerived(digits: Int) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
         let text = "x'" + String(repeating: "2d", count: digits / 2) + "'"
@@ -98,7 +98,7 @@ import TestSupport
         #expect(found == "here")
     }
 
-    @Test func afterAChangeOfKeyAndWithAnUnmergedLog() throws {
+    @Test func rekeyedFileWithPendingWALOpensInPython() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("ours.db")
         var configuration = DatabaseConfiguration()

@@ -39,10 +39,10 @@ import TestSupport
 
     struct Own: KeyProvider {
         let passphrase: String?
-        func key() throws -> Encryption? { try passphrase.map { try .passphrase($0) } }
+        func key() throws -> DatabaseKey? { try passphrase.map { try .passphrase($0) } }
     }
 
-    @Test func closuresAndOwnTypes() throws {
+    @Test func closuresAndCustomTypesProvideKeys() throws {
         try opens(KeySource { try .passphrase("pass phrase") })
         try opens(Own(passphrase: "pass phrase"))
         #expect(reason(KeySource { nil }) == .keyProvider)
@@ -53,18 +53,18 @@ import TestSupport
         #expect(error?.reason == .keyProvider && error?.underlyingError is Failure)
     }
 
-    @Test func theFirstThatAnswers() throws {
+    @Test func firstAnsweringKeyProviderIsUsed() throws {
         let missing = folder.path("missing")
         try opens(.first([.file(missing), .provider(Own(passphrase: nil)), KeySource { try .passphrase("pass phrase") }, KeySource { try .passphrase("x") }]))
         #expect(reason(.first([])) == .keyProvider)
-        let error = #expect(throws: DatabaseError.self) { try opens(.first([.file(missing), .credential("c")])) }
+        let error = #expect(throws: DatabaseError.self) { try opens(.first([.file(missing), .systemdCredential("c")])) }
         #expect(error?.message.contains(missing) == true && error?.message.contains("credential c") == true)
         // A key that must not be used is not passed over.
         let open = try write(Data("pass phrase".utf8), mode: 0o644)
         #expect(reason(.first([.file(open), KeySource { try .passphrase("pass phrase") }])) == .keyProvider)
     }
 
-    @Test func slots() throws {
+    @Test func slotsProvideTheKey() throws {
         let location = DatabaseLocation.file(folder.path("b.db"))
         let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, derivation: .quick)
         try Connection(location, key: .slots(slots)).execute("CREATE TABLE t(x)")
@@ -74,7 +74,7 @@ import TestSupport
     // MARK: The environment
 
     /// In a process of its own, as the environment belongs to all threads.
-    @Test func anEnvironmentVariableIsGoneAfterwards() throws {
+    @Test func environmentKeyIsRemovedAfterReading() throws {
         let name = "SQLCIPHERKIT_TEST_KEY"
         let outcome = try Command.run(
             BuildProducts.executable("FaultDriver"), ["keys-environment", folder.path("a.db"), name], environment: [name: "pass phrase"])
@@ -86,7 +86,7 @@ import TestSupport
         #expect(empty.output.contains("error emptyKey"), "\(empty)")
     }
 
-    @Test func environmentVariablesThatCannotBe() throws {
+    @Test func invalidEnvironmentKeyNamesAreRefused() throws {
         #expect(reason(.environment("SQLCIPHERKIT_TEST_KEY_THAT_IS_NOT_SET")) == .keyProvider)
         for name in ["", "a=b", "a\0b"] { #expect(reason(.environment(name)) == .keyProvider) }
         #expect(reason(.environment("X", as: .raw)) == .keyProvider)
@@ -94,7 +94,7 @@ import TestSupport
 
     // MARK: Files
 
-    @Test func aFileOfItsOwner() throws {
+    @Test func ownerOnlyKeyFileOpensDatabase() throws {
         for mode in [0o600, 0o400] {
             for text in ["pass phrase", "pass phrase\n", "pass phrase\r\n"] { try opens(.file(try write(Data(text.utf8), mode: mode))) }
         }
@@ -106,7 +106,7 @@ import TestSupport
         #expect(reason(.file(folder.path("missing"))) == .keyProvider)
     }
 
-    @Test func aFileThatOthersCanTouch() throws {
+    @Test func keyFileAccessibleToOthersIsRefused() throws {
         for mode in [0o640, 0o604, 0o660, 0o610, 0o602, 0o644, 0o777] {
             let path = try write(Data("pass phrase".utf8), mode: mode)
             let error = #expect(throws: DatabaseError.self) { try opens(.file(path)) }
@@ -116,7 +116,7 @@ import TestSupport
         }
     }
 
-    @Test func aFileOfAnotherUser() throws {
+    @Test func keyFileOfAnotherUserIsRefused() throws {
         let path = try write(Data("pass phrase".utf8))
         if chown(path, 12345, 12345) == 0 {
             #expect(reason(.file(path)) == .keyProvider)
@@ -127,7 +127,7 @@ import TestSupport
         }
     }
 
-    @Test func whatIsNoRegularFile() throws {
+    @Test func keyFileThatIsNotRegularIsRefused() throws {
         let path = try write(Data("pass phrase".utf8))
         try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: path)
         let error = #expect(throws: DatabaseError.self) { try opens(.file(folder.path("link"))) }
@@ -141,12 +141,12 @@ import TestSupport
         for path in ["", "a\0b"] { #expect(reason(.file(path)) == .keyProvider) }
     }
 
-    @Test func aFileThatIsTooLarge() throws {
+    @Test func oversizedKeyFileIsRefused() throws {
         #expect(reason(.file(try write([UInt8](repeating: 65, count: 65_537)))) == .keyProvider)
         #expect(reason(.file(try write([UInt8](repeating: 65, count: 65_536)))) == .wrongKeyOrNotADatabase)
     }
 
-    @Test func rawKeys() throws {
+    @Test func keyFilesHoldRawAndHexadecimalKeys() throws {
         try opensRaw(.file(try write(Self.raw), as: .raw))
         try opensRaw(.file(try write(Data(Self.hex.utf8)), as: .hexadecimal))
         try opensRaw(.file(try write(Data((Self.hex.lowercased() + "\r\n").utf8)), as: .hexadecimal))
@@ -167,7 +167,7 @@ import TestSupport
 
     // MARK: Descriptors, credentials
 
-    @Test func aDescriptorIsReadToItsEndAndClosed() throws {
+    @Test func keyDescriptorIsReadToEndAndClosed() throws {
         let pipe = Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("pass ".utf8))
         DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) {
@@ -175,13 +175,13 @@ import TestSupport
             try? pipe.fileHandleForWriting.close()
         }
         let descriptor = dup(pipe.fileHandleForReading.fileDescriptor)
-        try opens(.descriptor(descriptor))
+        try opens(.fileDescriptor(descriptor))
         // Nothing more comes from the pipe.
-        #expect(reason(.descriptor(dup(pipe.fileHandleForReading.fileDescriptor))) == .emptyKey)
-        #expect(reason(.descriptor(-1)) == .keyProvider)
+        #expect(reason(.fileDescriptor(dup(pipe.fileHandleForReading.fileDescriptor))) == .emptyKey)
+        #expect(reason(.fileDescriptor(-1)) == .keyProvider)
     }
 
-    @Test func aCredentialOfAService() throws {
+    @Test func systemdCredentialProvidesKey() throws {
         try FileManager.default.createDirectory(atPath: folder.path("credentials"), withIntermediateDirectories: true)
         for (mode, fits) in [(0o400, true), (0o440, true), (0o600, true), (0o444, false), (0o460, false)] {
             let path = try write(Data("pass phrase".utf8), mode: mode, name: "credentials/notes")
@@ -195,16 +195,16 @@ import TestSupport
             BuildProducts.executable("FaultDriver"), ["keys-credential", folder.path("a.db"), "others"],
             environment: ["CREDENTIALS_DIRECTORY": folder.path("credentials")])
         #expect(missing.output.contains("there is no key"))
-        for name in ["", ".", "..", "../key", "a/b", "a\0b"] { #expect(reason(.credential(name)) == .keyProvider) }
+        for name in ["", ".", "..", "../key", "a/b", "a\0b"] { #expect(reason(.systemdCredential(name)) == .keyProvider) }
         // Not run by systemd.
-        #expect(try KeySource.credential("notes").key() == nil)
+        #expect(try KeySource.systemdCredential("notes").key() == nil)
     }
 
     // MARK: The kernel
 
     #if os(Linux)
         /// Where a container forbids the calls, that is what the error must say.
-        @Test(arguments: [KernelKeyring.process, .session, .user, .userSession]) func aKernelKeyring(keyring: KernelKeyring) throws {
+        @Test(arguments: [KernelKeyring.process, .session, .user, .userSession]) func kernelKeyringProvidesKey(keyring: KernelKeyring) throws {
             let name = "sqlcipherkit-test-\(UUID().uuidString)"
             do { try keyring.add(Data("pass phrase".utf8), as: name) } catch {
                 #expect(error.reason == .keyProvider)
@@ -227,7 +227,7 @@ import TestSupport
             #expect(throws: DatabaseError.self) { try opens(.keyring(name, in: keyring)) }
         }
 
-        @Test func aKernelKeyThatExpires() throws {
+        @Test func expiredKernelKeyIsForgotten() throws {
             let name = "sqlcipherkit-test-\(UUID().uuidString)"
             do { try KernelKeyring.process.add(Data("pass phrase".utf8), as: name, expiresAfter: .seconds(3)) } catch {
                 #expect(error.reason == .keyProvider)
@@ -238,7 +238,7 @@ import TestSupport
             try waitUntil("the kernel has forgotten the key") { try KeySource.keyring(name, in: .process).key() == nil }
         }
 
-        @Test func kernelKeysThatCannotBe() throws {
+        @Test func invalidKernelKeysAreRefused() throws {
             for name in ["", "a\0b", String(repeating: "x", count: 4096)] {
                 #expect(reason(.keyring(name)) == .keyProvider)
                 #expect(throws: DatabaseError.self) { try KernelKeyring.process.add(Data([1]), as: name) }

@@ -5,7 +5,7 @@ import TestSupport
 
 /// No log, trace, description or error shows a key, in any spelling.
 @Suite struct KeyReportTests {
-    @Test func nothingShowsAKey() throws {
+    @Test func logsTracesAndErrorsShowNoKey() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("a.db"), log = folder.path("log")
         let passphrase = "Wolkenkuckucksheim 3000", raw = "a raw key of exactly 32 letters."
@@ -21,7 +21,7 @@ import TestSupport
         // There is something to look into.
         #expect(engine.count > 1000)
         #expect(outcome.output.split(separator: "\n").filter { $0 == "an error was shown" }.count >= 16, "\(outcome.output)")
-        #expect(text.contains("trace with values: ") && text.contains("[redacted]") && text.contains("Encryption(passphrase)"))
+        #expect(text.contains("trace with values: ") && text.contains("[redacted]") && text.contains("DatabaseKey(passphrase)"))
         let salt = try Array(Data(contentsOf: URL(fileURLWithPath: path)).prefix(16))
         let derived = try Python.run(
             """

@@ -85,31 +85,31 @@ import KitSupport
         }
 
         @Test(arguments: ["memory-passphrase", "memory-store", "memory-descriptor", "memory-queue", "memory-pool"], [false, true])
-        func aPassphraseAsBytes(action: String, bindsNow: Bool) throws {
+        func passphraseBytesAreWipedFromMemory(action: String, bindsNow: Bool) throws {
             try expectNothing(action, masked(Self.passphrase.utf8), makeWithPassphrase(), bindsNow: bindsNow)
         }
 
-        @Test(arguments: [false, true]) func aRawKey(bindsNow: Bool) throws {
+        @Test(arguments: [false, true]) func rawKeyIsWipedFromMemory(bindsNow: Bool) throws {
             try Connection(.file(path), key: .raw(Self.raw)).execute("CREATE TABLE t(x)")
             let needles = try needles(salt: header(), passphrase: nil, iterations: 0)
             try expectNothing("memory-raw", masked(Self.raw), needles, bindsNow: bindsNow)
         }
 
-        @Test(arguments: [false, true]) func aPassphraseFromAFile(bindsNow: Bool) throws {
+        @Test(arguments: [false, true]) func passphraseFromFileIsWipedFromMemory(bindsNow: Bool) throws {
             let needles = try makeWithPassphrase()
             try Data((Self.passphrase + "\n").utf8).write(to: URL(fileURLWithPath: path + ".key"))
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + ".key")
             try expectNothing("memory-file", "00", needles, bindsNow: bindsNow)
         }
 
-        @Test(arguments: [false, true]) func aPassphraseFromTheEnvironment(bindsNow: Bool) throws {
+        @Test(arguments: [false, true]) func passphraseFromEnvironmentIsWipedFromMemory(bindsNow: Bool) throws {
             try expectNothing(
                 "memory-environment", "00", makeWithPassphrase(), bindsNow: bindsNow,
                 environment: ["SQLCIPHERKIT_TEST_KEY": Self.passphrase])
         }
 
         @Test(arguments: ["memory-slots", "memory-pool-slots", "memory-recovery"], [false, true])
-        func slots(action: String, bindsNow: Bool) throws {
+        func slotSecretsAreWipedFromMemory(action: String, bindsNow: Bool) throws {
             try Connection(.file(path), key: .raw(Self.raw)).execute("CREATE TABLE t(x)")
             let slots = try KeySlots.create(
                 .passphrase(Self.passphrase), label: "first", for: .file(path), existingKey: .raw(Self.raw), derivation: .quick)

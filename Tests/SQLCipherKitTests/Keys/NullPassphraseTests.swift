@@ -35,12 +35,12 @@ import TestSupport
         #expect(error?.message.contains("NUL") == true, comment)
     }
 
-    @Test(arguments: texts) func noNewFileHasOne(_ text: String) throws {
-        let key = try Encryption.passphrase(text).quick
+    @Test(arguments: texts) func newFileRefusesPassphraseWithNull(_ text: String) throws {
+        let key = try DatabaseKey.passphrase(text).quick
         expectRefused({ _ = try Connection(.file(path), key: key) }, "opening")
         expectRefused({ _ = try DatabaseQueue(.file(path), key: key) }, "queue")
         expectRefused({ _ = try Connection(.memory, key: key) }, "in memory")
-        let provided = Encryption.provided(by: KeySource { key })
+        let provided = DatabaseKey.provided(by: KeySource { key })
         expectRefused({ _ = try Connection(.file(path), key: provided) }, "provided")
         let db = try Connection(.memory)
         expectRefused({ try db.attach(.file(path), as: "b", key: key) }, "attached")
@@ -48,8 +48,8 @@ import TestSupport
         #expect(try folder.names() == [])
     }
 
-    @Test(arguments: texts) func noChangeOfKeyGivesOne(_ text: String) throws {
-        let key = try Encryption.passphrase(text)
+    @Test(arguments: texts) func changeKeyRefusesPassphraseWithNull(_ text: String) throws {
+        let key = try DatabaseKey.passphrase(text)
         try Connection(.file(path), key: .passphrase("abc").quick).execute("CREATE TABLE t(x)")
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
         for mode in [Schema.KeyChangeMode.inPlace, .newFile] {
@@ -66,7 +66,7 @@ import TestSupport
     }
 
     /// As SQLCipher takes it: HMAC fills a key of up to 128 bytes up with NUL, and a longer one is its SHA-512 (RFC 2104).
-    @Test(arguments: texts) func aFileThatHasOneOpens(_ text: String) throws {
+    @Test(arguments: texts) func existingFileWithNullPassphraseOpens(_ text: String) throws {
         try makeElsewhere(Array(text.utf8))
         #expect(opens(Array(text.utf8)))
         #expect(opens(Array(text.utf8) + [0, 0]))
@@ -80,7 +80,7 @@ import TestSupport
         #expect(opens(Array("new".utf8)) && !opens(Array(text.utf8)))
     }
 
-    @Test func aLongOneIsItsHash() throws {
+    @Test func passphraseOver128BytesEqualsItsHash() throws {
         let long = [UInt8](repeating: UInt8(ascii: "l"), count: 129)
         try makeElsewhere(long)
         let hash = try Python.run("import hashlib; print(hashlib.sha512(b'l' * 129).hexdigest())")
@@ -91,7 +91,7 @@ import TestSupport
     }
 
     /// Making slots for it gives it a random key.
-    @Test func aFileThatHasOneGetsSlots() throws {
+    @Test func fileWithNullPassphraseAcceptsKeySlots() throws {
         try makeElsewhere([0x61, 0])
         let slots = try KeySlots.create(
             .passphrase("new"), label: "a", for: .file(path), existingKey: .passphrase("a\0").quick, derivation: .quick)

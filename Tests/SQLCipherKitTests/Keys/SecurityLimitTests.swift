@@ -7,7 +7,7 @@ import TestSupport
 /// What the format cannot protect from, as the article on security says. If one of these fails, the article is to be changed.
 @Suite struct SecurityLimitTests {
     let folder: TemporaryFolder
-    let key: Encryption
+    let key: DatabaseKey
     var path: String { folder.path("a.db") }
     var copy: String { folder.path("copy.db") }
     private let pageSize = 4096
@@ -50,7 +50,7 @@ import TestSupport
     }
 
     /// The log's checksums need no key, and say where a transaction ends.
-    @Test func halfATransactionOfALogReadsBack() throws {
+    @Test func forgedWALWithHalfTransactionIsRead() throws {
         let db = try makeAccounts(.wal)
         try transfer(db)
         var log = WriteAheadLog(try data(path + "-wal"), pageSize: pageSize)
@@ -63,7 +63,7 @@ import TestSupport
         try expect(0, 0)
     }
 
-    @Test func aLogThatIsRemovedTakesItsCommitsAlong() throws {
+    @Test func removedWALLosesItsCommits() throws {
         let db = try makeAccounts(.wal)
         try transfer(db)
         try write(data(path), copy)
@@ -71,7 +71,7 @@ import TestSupport
     }
 
     /// Its checksums need no key, either.
-    @Test func aJournalBesideTheFileIsPlayedBack() throws {
+    @Test func plantedRollbackJournalIsReplayed() throws {
         let db = try makeAccounts(.delete)
         // Else the journal says how many pages it has only when it is flushed.
         try db.execute("PRAGMA synchronous = OFF")
@@ -86,7 +86,7 @@ import TestSupport
     }
 
     /// Each was right once.
-    @Test func anOlderPageOrFileIsTakenForNew() throws {
+    @Test func replayedOldPageOrFileIsAccepted() throws {
         let db = try makeAccounts(.delete)
         let page = try #require(try db.fetchOne(Int.self, "SELECT rootpage FROM sqlite_schema WHERE name = 'a'"))
         let old = try data(path)
@@ -102,12 +102,12 @@ import TestSupport
     }
 
     /// Nothing else of the file is free: 12 bytes a page fill the reserve up to whole blocks with SHA-1, and none with the others.
-    @Test(arguments: zip(CipherConfiguration.Hash.allCases, [12, 0, 0])) func whatIsNotAuthenticated(
+    @Test(arguments: zip(CipherConfiguration.Hash.allCases, [12, 0, 0])) func onlyReservePaddingIsUnauthenticated(
         _ hash: CipherConfiguration.Hash, unused: Int
     ) throws {
         var cipher = CipherConfiguration.quick
         (cipher.hmacAlgorithm, cipher.pageSize) = (hash, 1024)
-        let key = try Encryption.passphrase("one", cipher: cipher)
+        let key = try DatabaseKey.passphrase("one", cipher: cipher)
         try Connection(.file(path), key: key).execute("CREATE TABLE t(x)")
         let whole = try data(path)
         for offset in Array(stride(from: 1024, to: 2010, by: 41)) + Array(2010..<2048) {
@@ -120,7 +120,7 @@ import TestSupport
     }
 
     /// So whoever guesses at one guesses at all.
-    @Test func aBackupHasTheSalt() throws {
+    @Test func backupWithSameKeyKeepsTheSalt() throws {
         let db = try makeAccounts(.delete)
         try db.main.backup(toFileAt: copy)
         #expect(try data(copy).prefix(16) == data(path).prefix(16))

@@ -66,7 +66,7 @@ private struct Plain: SQLRecord {
         return found.map(\.description)
     }
 
-    @Test func whatDescriptionsCreateIsAsTheySay() throws {
+    @Test func describedTablesShowNoSchemaDifference() throws {
         let db = try Connection(.memory)
         #expect(try db.main.differences(from: [Owner.self, Item.self]).map(\.description)
             == ["there is no table owner: create it in a migration", "there is no table item: create it in a migration"])
@@ -75,7 +75,7 @@ private struct Plain: SQLRecord {
         #expect(try db.main.differences(from: [Owner.self, Item.self]) == [])
     }
 
-    @Test func otherWordsForTheSameAreNoDifference() throws {
+    @Test func equivalentSQLShowsNoSchemaDifference() throws {
         #expect(try differences([Self.owner, Self.item] + Self.indexes) == [])
     }
 
@@ -97,7 +97,7 @@ private struct Plain: SQLRecord {
         ("ID INTEGER PRIMARY KEY", "ID INTEGER", "the primary key of Item is none, and id in the description"),
         ("title TEXT NOT NULL COLLATE nocase", "title TEXT NOT NULL", "the unique constraint on title COLLATE NOCASE, owner of Item does not exist: create it in a migration"),
     ])
-    func aDifferenceInATable(_ part: String, _ other: String, _ message: String) throws {
+    func schemaDifferenceDescribesTableChange(_ part: String, _ other: String, _ message: String) throws {
         let sql = Self.item.replacingOccurrences(of: part, with: other)
         #expect(sql != Self.item)
         let found = try differences([Self.owner, sql] + Self.indexes)
@@ -105,7 +105,7 @@ private struct Plain: SQLRecord {
         #expect(found.count <= 2)
     }
 
-    @Test func differencesInOptionsAndIndexes() throws {
+    @Test func schemaDifferenceReportsOptionsAndIndexes() throws {
         let strict = "CREATE TABLE owner(id BLOB PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT"
         let options = try differences([strict, Self.item] + Self.indexes)
         #expect(options == [
@@ -120,7 +120,7 @@ private struct Plain: SQLRecord {
         #expect(found == ["the index item_added of Item is on added, ID (unique), and on added in the description"])
     }
 
-    @Test func aRecordWithoutADescription() throws {
+    @Test func undescribedRecordReportsMissingColumns() throws {
         let db = try Connection(.memory)
         #expect(try db.main.differences(from: [Plain.self]).map(\.description) == ["there is no table plain: create it in a migration"])
         try db.execute("CREATE TABLE plain(id INTEGER PRIMARY KEY, TITLE, key, extra)")
@@ -130,14 +130,14 @@ private struct Plain: SQLRecord {
     }
 
     /// Their tables are no change of the schema, because of which a database in development would be erased.
-    @Test func storesAndLogsAreNoChangeOfTheSchema() throws {
+    @Test func storesAndChangeLogsDoNotTriggerErasure() throws {
         let db = try Connection(.memory)
         var migrator = Migrator()
         migrator.add("1") { db in try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY)") }
         migrator.erasesOnSchemaChange = true
         try migrator.migrate(db)
         try KeyValueStore("s", in: db).set("x", to: 1, expires: Date(timeIntervalSinceNow: 99))
-        try ChangeLog(db, tables: ["t"], peer: "p").write { try $0.execute("INSERT INTO t VALUES (1)") }
+        try ChangeLog(db, tables: ["t"], localPeer: "p").write { try $0.execute("INSERT INTO t VALUES (1)") }
         try migrator.migrate(db)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 1)
         try db.execute("CREATE TABLE more(x)")
@@ -146,7 +146,7 @@ private struct Plain: SQLRecord {
         #expect(try db.main.tables().map(\.name) == ["sqlcipherkit_migration", "t"])
     }
 
-    @Test func aViewHasItsColumns() throws {
+    @Test func schemaDifferenceReadsViewColumns() throws {
         let db = try Connection(.memory)
         try db.execute(SQLScript("CREATE TABLE o(a, b); CREATE VIEW owner AS SELECT a AS id FROM o"))
         #expect(try db.main.differences(from: [Owner.self]).map(\.description)

@@ -6,7 +6,7 @@ import TestSupport
 
 /// The examples of the article "Observing a database", in its order.
 @Suite(.timeLimit(.minutes(60))) struct ObservationArticleTests {
-    @Test func codeOfTheArticleWorks() async throws {
+    @Test func observationArticleCodeWorks() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
         try await pool.write { db in
@@ -43,7 +43,7 @@ import TestSupport
     }
 
     /// "Several loops", "Callbacks", "A region of your own", "What SQLite does not see".
-    @MainActor @Test func sharingAndCallbacks() async throws {
+    @MainActor @Test func observationArticleSharingCodeWorks() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
         try await pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT)") }
@@ -71,7 +71,7 @@ import TestSupport
         let found = LiveQuery(pool) { db, text, limit in
             try db.fullText("note_fts").search(text, limit: limit).hits
         }
-        found.text = "fox"
+        found.searchText = "fox"
         try await suspendUntil("there are values") { unread.value != nil && found.value != nil }
         #expect(unread.value == 2 && found.value?.map(\.rowID) == [7] && found.error == nil)
         unread.cancel()
@@ -107,7 +107,7 @@ import TestSupport
         _ = try await uploads.value
     }
 
-    @Test func otherProcessesAndHooks() async throws {
+    @Test func observationArticleHookCodeWorks() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
         try await pool.write { db in

@@ -9,11 +9,11 @@ import TestSupport
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func insert(_ title: String, _ database: SharedDatabase) async throws {
+    private func insert(_ title: String, _ database: DatabaseWriter) async throws {
         try await database.write { db in try db.execute("INSERT INTO note(title, n) VALUES (\(title), 0)") }
     }
 
-    @Test(arguments: Store.allCases) func theFirstAndTheNext(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationDeliversInitialAndChangedValues(store: Store) async throws {
         let database = try store.open(folder)
         try await insert("one", database)
         var titles = database.observe { db in try db.fetchAll(String.self, "SELECT title FROM note ORDER BY id") }.makeAsyncIterator()
@@ -42,7 +42,7 @@ import TestSupport
     }
 
     /// What the first read looks at is not known before its end: commits to other columns meanwhile are no reason for a second one.
-    @Test func otherColumnsDuringTheFirstRead() async throws {
+    @Test func firstReadIgnoresCommitsToOtherColumns() async throws {
         let database = try Store.pool.open(folder)
         try await insert("one", database)
         let reads = Lock(0)
@@ -73,7 +73,7 @@ import TestSupport
     }
 
     /// How often something was read: nothing that does not touch it leads to another read.
-    @Test(arguments: Store.allCases) func nothingIsReadInVain(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationRereadsOnlyAffectedRegions(store: Store) async throws {
         let database = try store.open(folder)
         let reads = Lock(0)
         let counts = database.observe { db in
@@ -94,7 +94,7 @@ import TestSupport
     }
 
     /// A commit in the middle of a read, which does not see it: only this very commit leads to the next element.
-    @Test func aCommitDuringARead() async throws {
+    @Test func commitDuringObservedReadTriggersReread() async throws {
         let pool = try Store.pool.open(folder)
         let writes = Lock(1)
         var counts = pool.observe { db in
@@ -118,14 +118,14 @@ import TestSupport
     }
 
     /// A read sees a commit, but in another log than the one that the commit was written to.
-    @Test func aLogThatIsEmptiedLeadsToNoOtherRead() async throws {
+    @Test func walResetTriggersNoExtraRead() async throws {
         let pool = try Store.pool.open(folder)
         var counts = pool.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }.makeAsyncIterator()
         #expect(try await counts.next() == 0)
         try await insert("one", pool)
         let entered = Latch(), isWaiting = Latch()
         let alone = onThread {
-            try pool.barrier { db in
+            try pool.barrierWriteWithoutTransaction { db in
                 entered.open()
                 isWaiting.wait()
                 try db.execute("INSERT INTO note(title) VALUES ('two')")
@@ -155,14 +155,14 @@ import TestSupport
         try await pool.close()
     }
 
-    @Test(arguments: Store.allCases) func searches(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationFollowsFullTextSearch(store: Store) async throws {
         let database = try store.open(folder)
         try await database.write { db in
             try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
         }
         var hits = database.observe { db in
             var search = FullTextSearch("fox")
-            search.highlights = ["title"]
+            search.highlightedColumns = ["title"]
             return try db.fullText("note_fts").search(search).hits.map { $0.highlights["title"]?.description }
         }
         .removingDuplicates().makeAsyncIterator()
@@ -176,7 +176,7 @@ import TestSupport
         #expect(try await hits.next()?.count == 1)
     }
 
-    @Test(arguments: Store.allCases) func attachedDatabases(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationFollowsAttachedDatabases(store: Store) async throws {
         let database = try store.open(folder)
         let path = folder.path("other.db")
         try Connection(.file(path), key: .passphrase("other").quick).execute("CREATE TABLE far(x)")
@@ -199,7 +199,7 @@ import TestSupport
         #expect(last == 202)
     }
 
-    @Test(arguments: Store.allCases) func cancellation(store: Store) async throws {
+    @Test(arguments: Store.allCases) func cancelledObservationEnds(store: Store) async throws {
         let database = try store.open(folder)
         let counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
         let (started, starter) = AsyncStream.makeStream(of: Void.self)
@@ -228,7 +228,7 @@ import TestSupport
         #expect(try await late.value == [])
     }
 
-    @Test(arguments: Store.allCases) func errorsEndIt(store: Store) async throws {
+    @Test(arguments: Store.allCases) func errorsEndObservation(store: Store) async throws {
         let database = try store.open(folder)
         var titles = database.observe { db in try db.fetchAll(String.self, "SELECT title FROM note") }.makeAsyncIterator()
         var other = database.observe { db in try db.fetchAll(String.self, "SELECT name FROM tag") }.makeAsyncIterator()
@@ -253,7 +253,7 @@ import TestSupport
     }
 
     /// Another connection, first of this process and then of another one.
-    @Test(arguments: [Store.queue, .pool]) func otherProcesses(store: Store) async throws {
+    @Test(arguments: [Store.queue, .pool]) func observationSeesOtherProcesses(store: Store) async throws {
         let database = try store.open(folder)
         let counts = database.observe { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0 }
         var iterator = counts.includingOtherProcesses(every: .milliseconds(5)).removingDuplicates().makeAsyncIterator()
@@ -271,7 +271,7 @@ import TestSupport
     }
 
     /// The rows that are changed cost something only while they are observed.
-    @Test(arguments: [Store.queue, .pool]) func nothingIsLeftBehind(store: Store) async throws {
+    @Test(arguments: [Store.queue, .pool]) func endedObservationStopsTracking(store: Store) async throws {
         let database = try store.open(folder)
         do {
             var titles = database.observe { db in try db.fetchAll(String.self, "SELECT title FROM note") }.makeAsyncIterator()

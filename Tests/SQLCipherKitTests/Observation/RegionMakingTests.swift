@@ -25,7 +25,7 @@ import TestSupport
         return db
     }
 
-    @Test func sameAsRecorded() throws {
+    @Test func handmadeRegionEqualsRecordedRegion() throws {
         let db = try connection()
         func recorded(_ sql: String) throws -> DatabaseRegion {
             try db.recordingReads { db in try db.forEach(SQL(raw: sql)) { _ in } }.1
@@ -39,23 +39,23 @@ import TestSupport
         #expect(DatabaseRegion(note, tag) == DatabaseRegion([tag, note]))
         #expect(DatabaseRegion(note) != DatabaseRegion(note, columns: ["id", "title", "body", "n"]))
         #expect(DatabaseRegion(note, columns: ["n"]).union(DatabaseRegion(note)) == DatabaseRegion(Note.self))
-        #expect(DatabaseRegion([]) == .nothing)
+        #expect(DatabaseRegion([]) == .empty)
         #expect(DatabaseRegion(note, tag).description == "note(*), tag(*)")
         #expect(DatabaseRegion(note).isWhole(note) && !DatabaseRegion(note, columns: ["n"]).isWhole(note))
         #expect(DatabaseRegion(note).columns(of: note) == [] && DatabaseRegion(note).columns(of: tag) == nil)
-        var all = DatabaseRegion.everything
+        var all = DatabaseRegion.fullDatabase
         all.formUnion(DatabaseRegion(note))
         #expect(all.isEverything && all.isWhole(tag))
     }
 
-    @Test func whatCounts() throws {
+    @Test func handmadeRegionSelectsItsChanges() throws {
         let db = try connection()
         var calls: [String] = []
         let regions: [(String, DatabaseRegion)] = [
             ("title", DatabaseRegion(DatabaseTable("NOTE"), columns: ["TITLE"])),
             ("rows", DatabaseRegion(DatabaseTable("note"), columns: [])),
             ("note", DatabaseRegion(DatabaseTable("note"))), ("tag", DatabaseRegion(DatabaseTable("tag"))),
-            ("id", DatabaseRegion(DatabaseTable("note"), columns: ["rowid"])), ("none", .nothing), ("all", .everything),
+            ("id", DatabaseRegion(DatabaseTable("note"), columns: ["rowid"])), ("none", .empty), ("all", .fullDatabase),
         ]
         for (name, region) in regions { try db.addChangeHook(affecting: region) { _ in calls.append(name) } }
         func called(_ sql: String) throws -> [String] {
@@ -78,7 +78,7 @@ import TestSupport
         #expect(try called("UPDATE note SET title = 'three'") == ["title", "note", "all"])
     }
 
-    @Test(arguments: Store.allCases) func aViewIsRefused(store: Store) async throws {
+    @Test(arguments: Store.allCases) func regionOfViewIsRefused(store: Store) async throws {
         let database = try store.open(folder)
         try await database.write { db in try db.execute("CREATE VIEW v AS SELECT title FROM note") }
         let region = DatabaseRegion(DatabaseTable("v"))
@@ -96,7 +96,7 @@ import TestSupport
     }
 
     /// Only what the region names counts, whatever the closure reads.
-    @Test(arguments: Store.allCases) func observingARegion(store: Store) async throws {
+    @Test(arguments: Store.allCases) func observationTracksOnlyGivenRegion(store: Store) async throws {
         let database = try store.open(folder)
         let reads = Lock(0)
         var counts = database.observe(tracking: DatabaseRegion(DatabaseTable("note"), columns: ["n"])) { db in
@@ -113,7 +113,7 @@ import TestSupport
         #expect(reads.withLock { $0 } == 3)
     }
 
-    @Test(arguments: Store.allCases) func changesWithoutReads(store: Store) async throws {
+    @Test(arguments: Store.allCases) func changesSequenceReportsTablesWithoutReading(store: Store) async throws {
         let database = try store.open(folder)
         let sequence = database.changes(affecting: DatabaseRegion(DatabaseTable("note"), columns: ["n"]))
         // One more observer, so that the hook is there or not.
@@ -146,7 +146,7 @@ import TestSupport
     }
 
     /// A loop that comes late gets all that was changed as one element.
-    @Test func changesComeTogether() async throws {
+    @Test func pendingChangesAreCoalesced() async throws {
         let queue = try Store.memory.open(folder)
         let begun = queue.changes().makeAsyncIterator()
         let isDone = Lock(false)

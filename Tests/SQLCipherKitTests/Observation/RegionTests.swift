@@ -38,12 +38,12 @@ import Testing
         ("SELECT name FROM pragma_table_info('note')", ""),
         ("PRAGMA user_version", "everything"),
         ("SELECT pageno FROM dbstat", "everything"),
-    ]) func whatAQueryReads(sql: String, expected: String) throws {
+    ]) func recordedRegionListsColumnsRead(sql: String, expected: String) throws {
         #expect(try region(sql) == expected)
     }
 
     /// A statement that was compiled before the recording tells as much as a new one, and tells it each time.
-    @Test func statementsOfTheCache() throws {
+    @Test func cachedStatementsAreRecordedEachTime() throws {
         let statement = try db.prepare("SELECT body FROM note")
         for _ in 0..<3 {
             #expect(try region("SELECT title FROM note") == "note(title)")
@@ -51,10 +51,10 @@ import Testing
             #expect(count == 1)
             #expect(region.columns(of: DatabaseTable("note")) == ["body"])
         }
-        #expect(try db.recordingReads { _ in }.1 == .nothing)
+        #expect(try db.recordingReads { _ in }.1 == .empty)
     }
 
-    @Test func nestedRecordings() throws {
+    @Test func nestedRecordingsCollectTheirReads() throws {
         let (inner, outer) = try db.recordingReads { db in
             _ = try db.fetchAll(Int.self, "SELECT id FROM note")
             return try db.recordingReads { db in try db.fetchAll(String.self, "SELECT name FROM tag") }.1
@@ -64,13 +64,13 @@ import Testing
         #expect(outer.tables == [DatabaseTable("note"), DatabaseTable("tag")])
     }
 
-    @Test func anErrorEndsTheRecording() throws {
+    @Test func errorEndsReadRecording() throws {
         #expect(throws: DatabaseError.self) { try db.recordingReads { try $0.execute("SELECT nothing FROM nowhere") } }
         #expect(try region("SELECT title FROM note") == "note(title)")
     }
 
     /// A user's authorizer goes on deciding.
-    @Test func besideAnAuthorizer() throws {
+    @Test func readRecordingKeepsAuthorizer() throws {
         try db.settings.setAuthorizer { $0.action == .read && $0.second == "body" ? .deny : .allow }
         #expect(try region("SELECT title FROM note") == "note(title)")
         #expect(throws: DatabaseError.self) { try region("SELECT body FROM note") }
@@ -78,14 +78,14 @@ import Testing
         #expect(try region("SELECT body FROM note") == "note(body)")
     }
 
-    @Test func attachedDatabases() throws {
+    @Test func recordedRegionNamesAttachedDatabases() throws {
         try db.attach(.memory, as: "other", key: .plaintext)
         try db.execute("CREATE TABLE other.note(x)")
         #expect(try region("SELECT x FROM other.note") == "other.note(x)")
         #expect(try region("SELECT x, title FROM other.note, main.note") == "note(title), other.note(x)")
     }
 
-    @Test func whichCommitsAffectARegion() throws {
+    @Test func commitAffectsRegionOfItsTables() throws {
         try db.attach(.memory, as: "Other", key: .plaintext)
         let other = try db.schema("OTHER")
         try db.execute("CREATE TABLE other.note(title)")
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// The full-text table itself, and what its content is read from.
-    @Test func searches() throws {
+    @Test func searchRegionIncludesContentTable() throws {
         try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note")))
         let (_, region) = try db.recordingReads { db in
             var search = FullTextSearch(FTS5Query.phrase("one"))

@@ -18,10 +18,10 @@ import TestSupport
     private func expectOnlyMain() throws { #expect(try db.schemas().map(\.name) == ["main"]) }
 
     /// A transaction that takes the lock at once takes that of a database, too, that was attached after its statement was compiled.
-    @Test(arguments: [TransactionKind.immediate, .exclusive]) func aTransactionLocksWhatIsAttachedLater(kind: TransactionKind) throws {
+    @Test(arguments: [TransactionKind.immediate, .exclusive]) func transactionLocksLaterAttachedDatabase(kind: TransactionKind) throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .zero
-        let key = try Encryption.raw([UInt8](repeating: 1, count: 32)), path = folder.path("late.db")
+        let key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32)), path = folder.path("late.db")
         let prepared = try db.prepare(SQL(raw: "BEGIN \(kind.rawValue)"))
         try prepared.execute()
         try db.rollback()
@@ -49,11 +49,11 @@ import TestSupport
     }
 
     /// A file that cannot be attached, whatever the engine says of it, takes nothing from the transaction around the call.
-    @Test(arguments: [0, 32], [false, true]) func aTransactionGoesOnAfterADamagedDatabase(header: Int, inSavepoint: Bool) throws {
+    @Test(arguments: [0, 32], [false, true]) func transactionSurvivesFailedAttach(header: Int, inSavepoint: Bool) throws {
         var cipher = CipherConfiguration.quick
         cipher.plaintextHeaderSize = header
         let raw = [UInt8](repeating: 1, count: 32), salt = [UInt8](repeating: 2, count: 16), path = folder.path("other.db")
-        let key = try Encryption.raw(raw, salt: salt, cipher: cipher)
+        let key = try DatabaseKey.raw(raw, salt: salt, cipher: cipher)
         do {
             let other = try Connection(.file(path), key: key)
             for number in 0..<40 {
@@ -67,10 +67,10 @@ import TestSupport
         for page in 0..<whole.count / size {
             for offset in [page * size + 40, (page + 1) * size - 1] { damages.append { $0[offset] ^= 1 } }
         }
-        let wrong = try Encryption.raw([UInt8](repeating: 3, count: 32), salt: salt, cipher: cipher)
+        let wrong = try DatabaseKey.raw([UInt8](repeating: 3, count: 32), salt: salt, cipher: cipher)
         var safeguards = DatabaseConfiguration.Safeguards(), attempts = 0
         safeguards.checksStructure = true
-        func expectFailure(_ key: Encryption?, _ damage: (inout Data) -> Void = { _ in }) throws {
+        func expectFailure(_ key: DatabaseKey?, _ damage: (inout Data) -> Void = { _ in }) throws {
             var bytes = whole
             damage(&bytes)
             try bytes.write(to: URL(fileURLWithPath: path))
@@ -95,9 +95,9 @@ import TestSupport
         #expect(try db.main.verify().isIntact)
     }
 
-    @Test func eachKindOfKey() throws {
+    @Test func attachAcceptsEachKindOfKey() throws {
         try db.attach(.file(folder.path("own.db")), as: "own", key: .passphrase("own", cipher: .quick))
-        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: db.main.encryption)
+        try db.attach(.file(folder.path("inherited.db")), as: "inherited", key: db.main.key)
         try db.attach(.file(folder.path("plain.db")), as: "plain", key: .plaintext)
         try db.attach(.memory, as: "memory", key: .plaintext)
         try db.attach(.temporary, as: "temporary", key: .plaintext)
@@ -113,11 +113,11 @@ import TestSupport
         #expect(try Connection(.file(folder.path("plain.db"))).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
         // Inheriting shares the key and the salt, so that the passphrase opens it as well.
         #expect(try Connection(.file(folder.path("inherited.db")), key: .passphrase("main").quick).fetchOne(Int.self, "SELECT count(*) FROM t") == 2)
-        try db.attach(.file(folder.path("inherited.db")), as: "again", key: db.main.encryption)
+        try db.attach(.file(folder.path("inherited.db")), as: "again", key: db.main.key)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM again.t") == 2)
     }
 
-    @Test func theKeyOfANewFileIsFixedAtOnce() throws {
+    @Test func keyOfNewAttachedFileIsFixedAtOnce() throws {
         try db.attach(.file(folder.path("new.db")), as: "new", key: .passphrase("a", cipher: .quick))
         try db.schema("new").detach()
         let error = #expect(throws: DatabaseError.self) {
@@ -127,16 +127,16 @@ import TestSupport
         try expectOnlyMain()
     }
 
-    @Test func aWrongChoiceLeavesNothingAttached() throws {
+    @Test func failedAttachLeavesNothingAttached() throws {
         let own = DatabaseLocation.file(folder.path("own.db")), plain = DatabaseLocation.file(folder.path("plain.db"))
         // The same passphrase, but a salt of its own.
         _ = try Connection(own, key: .passphrase("main").quick)
         try Connection(plain).execute("CREATE TABLE t(x)")
-        let attempts: [(DatabaseLocation, Encryption, DatabaseError.Reason)] = [
+        let attempts: [(DatabaseLocation, DatabaseKey, DatabaseError.Reason)] = [
             (own, try .passphrase("wrong", cipher: .quick), .wrongKeyOrNotADatabase),
             (own, try .passphrase("main"), .wrongKeyOrNotADatabase),
-            (own, try db.main.encryption, .wrongKeyOrNotADatabase), (own, .plaintext, .wrongKeyOrNotADatabase),
-            (plain, try .passphrase("k"), .notEncrypted), (plain, try db.main.encryption, .notEncrypted),
+            (own, try db.main.key, .wrongKeyOrNotADatabase), (own, .plaintext, .wrongKeyOrNotADatabase),
+            (plain, try .passphrase("k"), .notEncrypted), (plain, try db.main.key, .notEncrypted),
             (.file(folder.path("no/where.db")), .plaintext, .cannotOpen), (.file(folder.url.path), .plaintext, .cannotOpen),
         ]
         for (location, key, reason) in attempts {
@@ -145,11 +145,11 @@ import TestSupport
             try expectOnlyMain()
         }
         let unkeyed = try Connection(.memory)
-        let error = #expect(throws: DatabaseError.self) { try unkeyed.attach(own, as: "own", key: unkeyed.main.encryption) }
+        let error = #expect(throws: DatabaseError.self) { try unkeyed.attach(own, as: "own", key: unkeyed.main.key) }
         #expect(error?.reason == .notEncrypted && error?.message.contains("main") == true)
     }
 
-    @Test func namesOfAnyKind() throws {
+    @Test func attachQuotesSchemaNames() throws {
         for name in ["a b", "quo\"te", "it's", "naïve 🎈", "select", "1"] {
             try db.attach(.file(folder.path("\(name).db")), as: name, key: .passphrase("k", cipher: .quick))
             try db.execute("CREATE TABLE \(identifier: name).t(x)")
@@ -163,7 +163,7 @@ import TestSupport
         }
     }
 
-    @Test func detachingWhatCannotBe() throws {
+    @Test func invalidDetachThrows() throws {
         for name in ["main", "MAIN", "temp", "nowhere"] {
             let error = #expect(throws: DatabaseError.self) { try db.schema(name).detach() }
             #expect(error?.reason == .schemaName && error?.message.contains(name.lowercased()) == true)
@@ -190,17 +190,17 @@ import TestSupport
         #expect(gone?.reason == .schemaName)
     }
 
-    @Test func upTo125() throws {
+    @Test func attachAllowsUpTo125Databases() throws {
         for number in 1...125 { try db.attach(.memory, as: "m\(number)", key: .plaintext) }
         let error = #expect(throws: DatabaseError.self) { try db.attach(.memory, as: "m126", key: .plaintext) }
         #expect(error?.message.contains("125") == true)
         #expect(try db.schemas().count == 126)
     }
 
-    @Test func scoped() throws {
+    @Test func withAttachedDetachesAfterClosure() throws {
         struct Refusal: Error {}
         let location = DatabaseLocation.file(folder.path("s.db"))
-        let key = try Encryption.passphrase("s", cipher: .quick)
+        let key = try DatabaseKey.passphrase("s", cipher: .quick)
         let count = try db.withAttached(location, as: "s", key: key) { schema in
             #expect(schema.name == "s" && schema.connection === db)
             try db.execute("CREATE TABLE s.t AS SELECT * FROM main.t")
@@ -255,7 +255,7 @@ import TestSupport
         try expectOnlyMain()
     }
 
-    @Test func aTransactionCoversAllDatabases() throws {
+    @Test func rollbackCoversAttachedDatabases() throws {
         try db.attach(.file(folder.path("o.db")), as: "o", key: .passphrase("o", cipher: .quick))
         try db.execute("CREATE TABLE o.t(x)")
         try db.transaction { db in
@@ -299,7 +299,7 @@ import TestSupport
         }
     }
 
-    @Test func whatAnAuthorizerRefusesStaysAttached() throws {
+    @Test func detachDeniedByAuthorizerStaysAttached() throws {
         let db = try Connection(.memory), other = try db.attach(.memory, as: "other", key: nil)
         try db.settings.setAuthorizer { action in "\(action)".lowercased().contains("detach") ? .deny : .allow }
         #expect(throws: DatabaseError.self) { try other.detach() }

@@ -24,7 +24,7 @@ import TestSupport
         try db.create(FTS5Table("words", columns: ["text"]))
     }
 
-    @Test func tables() throws {
+    @Test func schemaListsTablesAndColumns() throws {
         let tables = try db.main.tables()
         #expect(tables.filter { $0.kind == .table }.map(\.name) == ["child", "parent", "typed"])
         #expect(tables.filter { $0.kind == .view }.map(\.name) == ["names"])
@@ -43,7 +43,7 @@ import TestSupport
         #expect(try db.main.table("names")?.columns.map(\.name) == ["name"])
     }
 
-    @Test func keysIndexesTriggers() throws {
+    @Test func schemaListsForeignKeysIndexesAndTriggers() throws {
         let child = try #require(try db.main.table("child"))
         #expect(child.foreignKeys == [
             SQLForeignKey(["y", "x"], references: "parent", onDelete: .setNull),
@@ -63,7 +63,7 @@ import TestSupport
     }
 
     /// A view whose table is gone and a virtual table of an unknown module are listed with the others, without columns.
-    @Test func whatDoesNotCompileIsListed() throws {
+    @Test func schemaListsBrokenViewsAndVirtualTables() throws {
         let db = try Connection(.memory)
         try db.execute(SQLScript("""
             CREATE TABLE t(x); CREATE VIEW a AS SELECT x FROM gone; CREATE VIEW b AS SELECT y FROM t; CREATE VIEW c AS SELECT x FROM t;
@@ -78,7 +78,7 @@ import TestSupport
         for name in ["a", "odd"] { #expect(throws: DatabaseError.self) { try db.main.columns(of: name) } }
     }
 
-    @Test func changes() throws {
+    @Test func schemaCallsRenameAddAndDrop() throws {
         try db.execute("INSERT INTO typed VALUES (1, 'x')")
         try db.main.renameTable("typed", to: "new \"name\"")
         try db.main.addColumn(SQLColumn("c", .integer).notNull().default(7), to: "new \"name\"")
@@ -100,7 +100,7 @@ import TestSupport
         #expect(try db.main.indexes(of: "child").count == 1)
     }
 
-    @Test func reindexAfterACollationChanges() throws {
+    @Test func reindexRepairsIndexAfterCollationChange() throws {
         try db.register(.collation("mine") { $0 < $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending })
         try db.execute("CREATE TABLE t(a COLLATE mine)")
         try db.execute("CREATE INDEX t_a ON t(a)")
@@ -117,7 +117,7 @@ import TestSupport
     }
 
     /// A handle outlives what it names, and then each call says so.
-    @Test func aDetachedDatabaseIsGone() throws {
+    @Test func callsOnDetachedSchemaThrow() throws {
         try db.attach(.memory, as: "o\"ther", key: .plaintext)
         let gone = try db.schema("O\"THER")
         #expect(try gone.tables().isEmpty && gone.userVersion == 0 && !gone.isReadOnly)
@@ -151,7 +151,7 @@ import TestSupport
     }
 
     /// Only what the handle names is changed.
-    @Test func eachCallKeepsToItsDatabase() throws {
+    @Test func schemaCallsAffectOnlyTheirDatabase() throws {
         try db.attach(.memory, as: "other", key: .plaintext)
         let other = try db.schema("other")
         try db.execute(SQLScript("CREATE TABLE main.same(a); CREATE TABLE other.same(a); CREATE TEMP TABLE same(a)"))

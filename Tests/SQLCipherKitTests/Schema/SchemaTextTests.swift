@@ -106,7 +106,7 @@ import TestSupport
 
     /// Each text with two operations, or with `SQLCIPHERKIT_LONG_TESTS` all: it throws, and one's own database is as it was.
     @Test(arguments: Object.allCases)
-    func aHostileTextIsRefused(_ object: Object) throws {
+    func hostileSchemaTextIsRefused(_ object: Object) throws {
         var random = SeededGenerator(state: UInt64(object.rawValue.utf8.count))
         let own = try open("own.db", "mine")
         try own.execute(SQLScript("CREATE TABLE precious(a); INSERT INTO precious VALUES ('mine'); CREATE TABLE gone(a)"))
@@ -144,7 +144,7 @@ import TestSupport
     }
 
     /// What SQLite itself keeps as text is accepted, with its comments and odd names, and copied to the byte.
-    @Test func whatSQLiteWritesIsAccepted() throws {
+    @Test func schemaTextWrittenBySQLiteIsAccepted() throws {
         let db = try open("a.db", "theirs")
         for sql in [
             "CREATE TABLE /* c */ \"if\" (a, \"b;\" DEFAULT ';', c DEFAULT (1 + (2)), CHECK (a <> ') ; ')) -- end", "CREATE TABLE `tick``s`(a, b)",
@@ -178,13 +178,13 @@ import TestSupport
     }
 
     /// A module that is not SQLite's own could read a file, or anything else that a program has registered.
-    @Test func virtualTablesOfOtherModulesAreNotMade() throws {
+    @Test func untrustedVirtualTableModuleIsRefused() throws {
         try hostile(.virtual, "CREATE VIRTUAL TABLE evil_words USING csv(filename='/etc/passwd')", named: "theirs.db")
         let own = try open("own.db", "mine"), theirs = try open("theirs.db", "theirs")
         let diff = try DatabaseDiff(from: own.main, to: theirs.main)
         for call in [{ _ = try diff.sql() }, { try diff.apply(to: own) }] {
             let error = #expect(throws: DatabaseError.self) { try call() }
-            #expect(error?.reason == .schemaText && error?.message.contains("csv") == true)
+            #expect(error?.reason == .malformedSchema && error?.message.contains("csv") == true)
         }
     }
 }

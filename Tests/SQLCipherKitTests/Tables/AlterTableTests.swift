@@ -40,7 +40,7 @@ import Testing
     @Test(arguments: ["main", "other"], [
         "TABLE temp.u(id INTEGER PRIMARY KEY, b, c, d)", "TABLE temp.u(x)", "VIEW temp.u AS SELECT 1 AS b",
     ])
-    func aTemporaryTableOfTheSameName(schema: String, shadow: String) throws {
+    func alterTableIgnoresTemporaryTableOfSameName(schema: String, shadow: String) throws {
         for object in Self.objects {
             for change in Self.changes {
                 let expected = try Self.result(schema, object, change, beside: "")

@@ -61,7 +61,7 @@ import TestSupport
             { _ = try db.fetchOne(Int.self, "SELECT 1") }, { _ = try db.prepare("SELECT 1") }, { try db.main.setUserVersion(3) },
             { _ = try db.main.openBlob(table: "t", column: "x", rowID: 1) }, { try db.attach(.memory, as: "a", key: nil) },
             { _ = try ChangeRecorder(db.main).changeset() },
-        ] as [() throws -> Void] { #expect(reason(use) == .aborted) }
+        ] as [() throws -> Void] { #expect(reason(use) == .transactionAborted) }
     }
 
     private func expectUntouched(_ db: Connection) throws {
@@ -74,7 +74,7 @@ import TestSupport
         try db.execute("DELETE FROM t WHERE x = 2")
     }
 
-    @Test(arguments: Cause.allCases) func nothingRunsUntilTheOutermostClosureHasEnded(cause: Cause) throws {
+    @Test(arguments: Cause.allCases) func implicitRollbackAbortsWholeTransaction(cause: Cause) throws {
         let db = try Self.make()
         var causes: [DatabaseError] = []
         for run in [
@@ -82,7 +82,7 @@ import TestSupport
             {
                 try db.transaction { db -> Void in
                     try? db.savepoint { try careless($0, cause) }
-                    #expect(reason { try db.execute("SELECT 1") } == .aborted)
+                    #expect(reason { try db.execute("SELECT 1") } == .transactionAborted)
                 }
             },
             { try db.savepoint { db -> Void in try? db.transaction { try? $0.transaction { try careless($0, cause) } } } },
@@ -92,35 +92,35 @@ import TestSupport
             } },
         ] as [() throws -> Void] {
             let error = #expect(throws: DatabaseError.self) { try run() }
-            #expect(error?.reason == .aborted && error?.code == .abortRollback)
+            #expect(error?.reason == .transactionAborted && error?.code == .abortRollback)
             if let cause = error?.underlyingError as? DatabaseError { causes.append(cause) }
             try expectUntouched(db)
         }
-        #expect(causes.count == 5 && causes.allSatisfy { $0.reason != .aborted })
+        #expect(causes.count == 5 && causes.allSatisfy { $0.reason != .transactionAborted })
         // The error itself comes through if the closure lets it.
         let error = #expect(throws: DatabaseError.self) { try db.transaction { try cause.happen($0) } }
-        #expect(error?.reason != .aborted)
+        #expect(error?.reason != .transactionAborted)
         try expectUntouched(db)
         // In a transaction begun by hand, a closure is the outermost one.
         try db.begin()
         try db.execute("INSERT INTO t VALUES (4)")
-        #expect(reason { try db.savepoint { try careless($0, cause) } } == .aborted)
+        #expect(reason { try db.savepoint { try careless($0, cause) } } == .transactionAborted)
         #expect(reason { try db.commit() } == .misuse)
         try expectUntouched(db)
     }
 
-    @Test(arguments: Cause.allCases) func queuesPoolsAndMigrations(cause: Cause) throws {
+    @Test(arguments: Cause.allCases) func implicitRollbackAbortsQueueWritesAndMigrations(cause: Cause) throws {
         let folder = try TemporaryFolder()
         let queue = try DatabaseQueue(.memory), pool = try DatabasePool(.file(folder.path("a.db")))
-        for shared in [queue, pool] as [SharedDatabase] {
-            try shared.barrier { try Self.fill($0) }
-            #expect(reason { try shared.write { try careless($0, cause) } } == .aborted)
-            #expect(reason { try shared.write { db in try db.transaction { try careless($0, cause) } } } == .aborted)
-            try shared.barrier { try expectUntouched($0) }
+        for shared in [queue, pool] as [DatabaseWriter] {
+            try shared.barrierWriteWithoutTransaction { try Self.fill($0) }
+            #expect(reason { try shared.write { try careless($0, cause) } } == .transactionAborted)
+            #expect(reason { try shared.write { db in try db.transaction { try careless($0, cause) } } } == .transactionAborted)
+            try shared.barrierWriteWithoutTransaction { try expectUntouched($0) }
             var migrator = Migrator()
             migrator.add("careless") { try careless($0, cause) }
-            #expect(reason { try migrator.migrate(shared) } == .aborted)
-            try shared.barrier {
+            #expect(reason { try migrator.migrate(shared) } == .transactionAborted)
+            try shared.barrierWriteWithoutTransaction {
                 #expect(try migrator.pending(in: $0) == ["careless"])
                 try expectUntouched($0)
             }
@@ -135,7 +135,7 @@ import TestSupport
         "; ROLLBACK",
     ]
 
-    @Test(arguments: controls) func transactionSQLIsRefusedWhereAClosureHasTheTransaction(sql: String) throws {
+    @Test(arguments: controls) func transactionSQLInsideClosureIsRefused(sql: String) throws {
         let folder = try TemporaryFolder()
         let queue = try DatabaseQueue(.memory), pool = try DatabasePool(.file(folder.path("a.db")))
         @Sendable func check(_ db: Connection, _ before: Statement? = nil) throws {
@@ -152,7 +152,7 @@ import TestSupport
                     "\(String(describing: error))")
             }
             // What only looks at one may.
-            _ = try db.fetchAll(RowCopy.self, SQL(raw: "EXPLAIN " + sql.replacingOccurrences(of: "; ", with: "")))
+            _ = try db.fetchAll(OwnedRow.self, SQL(raw: "EXPLAIN " + sql.replacingOccurrences(of: "; ", with: "")))
         }
         let db = try Self.make()
         let before = try db.prepare(SQL(raw: sql))
@@ -165,7 +165,7 @@ import TestSupport
         }
         #expect(try db.fetchAll(Int.self, "SELECT x FROM t") == [1, 2])
         try db.savepoint { db in try check(db, before) }
-        for shared in [queue, pool] as [SharedDatabase] {
+        for shared in [queue, pool] as [DatabaseWriter] {
             try shared.write { try Self.fill($0) }
             try shared.read { try check($0) }
             try shared.write { db in
@@ -179,13 +179,13 @@ import TestSupport
         }
     }
 
-    @Test func elsewhereTransactionSQLWorks() throws {
+    @Test func transactionSQLOutsideClosuresWorks() throws {
         let db = try Self.make()
         let script = "BEGIN; INSERT INTO t VALUES (2); SAVEPOINT s; INSERT INTO t VALUES (3); ROLLBACK TO s; RELEASE s; COMMIT"
         try db.execute(SQLScript(script))
         #expect(try db.fetchAll(Int.self, "SELECT x FROM t") == [1, 2])
         let queue = try DatabaseQueue(.memory)
-        try queue.barrier { db in
+        try queue.barrierWriteWithoutTransaction { db in
             try Self.fill(db)
             try db.execute(SQLScript(script))
             #expect(try db.fetchAll(Int.self, "SELECT x FROM t") == [1, 2])
@@ -200,7 +200,7 @@ import TestSupport
     // MARK: The way out
 
     /// An authorizer that is set inside of the closure refuses the very statements that would undo it.
-    @Test func aRollbackThatIsRefusedStillHappens() throws {
+    @Test func rollbackHappensDespiteDenyingAuthorizer() throws {
         struct Refusal: Error {}
         let db = try Self.make()
         func refusing(_ db: Connection) throws {
@@ -215,7 +215,7 @@ import TestSupport
             { try db.transaction { db -> Void in
                 try db.execute("INSERT INTO t VALUES (6)")
                 try? db.savepoint { try refusing($0); throw Refusal() }
-                #expect(reason { try db.execute("INSERT INTO t VALUES (7)") } == .aborted)
+                #expect(reason { try db.execute("INSERT INTO t VALUES (7)") } == .transactionAborted)
             } },
         ] as [() throws -> Void] {
             #expect(throws: (any Error).self) { try run() }
@@ -230,15 +230,15 @@ import TestSupport
         try db.settings.setAuthorizer(nil)
         try expectUntouched(db)
         let queue = try DatabaseQueue(.memory)
-        try queue.barrier { try Self.fill($0) }
+        try queue.barrierWriteWithoutTransaction { try Self.fill($0) }
         #expect(throws: Refusal.self) { try queue.write { try refusing($0); throw Refusal() } }
-        try queue.barrier {
+        try queue.barrierWriteWithoutTransaction {
             try $0.settings.setAuthorizer(nil)
             try expectUntouched($0)
         }
     }
 
-    @Test func aConflictHandlerCannotEndWhatItsChangesetIsAppliedIn() throws {
+    @Test func conflictHandlerCannotEndItsTransaction() throws {
         let db = try Self.make(), other = try Self.make()
         let changes = try other.main.recordingChanges { try $0.execute("INSERT INTO t VALUES (2), (3)") }
         try db.execute("INSERT INTO t VALUES (2)")
@@ -247,7 +247,7 @@ import TestSupport
                 try changes.apply(to: db) { _ in
                     #expect(reason { try db.execute("ROLLBACK") } == .misuse)
                     #expect(reason { try db.execute("INSERT OR ROLLBACK INTO t VALUES (1)") } == .engine)
-                    #expect(reason { try db.execute("INSERT INTO t VALUES (9)") } == .aborted)
+                    #expect(reason { try db.execute("INSERT INTO t VALUES (9)") } == .transactionAborted)
                     return .omit
                 }
             }

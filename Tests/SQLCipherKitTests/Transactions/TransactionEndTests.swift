@@ -59,12 +59,12 @@ import TestSupport
         case .savepointOfFunction: expectFive(try db.savepoint(nil, ended))
         case .generic where end == .value: expectFive(try passing(db, value))
         case .generic: expectFive(try passing(db, ended).value)
-        case .changeLog: _ = try ChangeLog(db, tables: ["t"], peer: "a").write(ended)
+        case .changeLog: _ = try ChangeLog(db, tables: ["t"], localPeer: "a").write(ended)
         default: Issue.record("\(entrance) is no call of a connection")
         }
     }
 
-    private func call(_ entrance: Entrance, _ end: End, _ database: SharedDatabase, _ work: @escaping Work) async throws {
+    private func call(_ entrance: Entrance, _ end: End, _ database: DatabaseWriter, _ work: @escaping Work) async throws {
         let ended = Self.ended(end, work)
         let value = { @Sendable (db: Connection) throws -> Int in try ended(db).value }
         func read(_ db: Connection) throws -> Int { try db.fetchOne(Int.self, "SELECT count(*) FROM t") ?? 0 }
@@ -83,7 +83,7 @@ import TestSupport
         case .keyValueStore:
             let settings = try SharedKeyValueStore("settings", in: database)
             try synchronously { _ = try settings.write { store in try ended(store.schema.connection) } }
-        case .inWriter: try synchronously { try database.withWriter { db in expectFive(try db.transaction { try ended($0) }) } }
+        case .inWriter: try synchronously { try database.writeWithoutTransaction { db in expectFive(try db.transaction { try ended($0) }) } }
         default: Issue.record("\(entrance) is no call of a queue or pool")
         }
     }
@@ -105,7 +105,7 @@ import TestSupport
     }
 
     @Test(arguments: Entrance.allCases.filter(\.isOfConnection))
-    func aConnectionsCallEndsAsItsClosureSays(_ entrance: Entrance) throws {
+    func connectionTransactionEndsAsClosureSays(_ entrance: Entrance) throws {
         for end in End.allCases {
             let throwing = end == .error || (end == .rollback && entrance == .transactionOfNothing)
             for outer in [nil] + Entrance.allCases.filter({ $0.isOfConnection && $0 != .changeLog }).map({ $0 as Entrance? }) {
@@ -137,7 +137,7 @@ import TestSupport
     }
 
     @Test(arguments: Entrance.allCases.filter { !$0.isOfConnection }, Store.allCases)
-    func aDatabasesCallEndsAsItsClosureSays(_ entrance: Entrance, _ store: Store) async throws {
+    func sharedDatabaseTransactionEndsAsClosureSays(_ entrance: Entrance, _ store: Store) async throws {
         let folder = try TemporaryFolder()
         let database = try store.open(folder)
         try await database.write { db in try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY)") }
@@ -168,7 +168,7 @@ import TestSupport
 
     /// What another connection can do decides what a nested transaction has.
     @Test(arguments: [DatabaseConfiguration.JournalMode.wal, .delete], TransactionKind.allCases)
-    func aKindThatCannotBeHadThrows(_ mode: DatabaseConfiguration.JournalMode, _ outer: TransactionKind) throws {
+    func unavailableNestedTransactionKindThrows(_ mode: DatabaseConfiguration.JournalMode, _ outer: TransactionKind) throws {
         let folder = try TemporaryFolder()
         let db = try Connection(.file(folder.path("a.db")), key: .passphrase("key").quick)
         try db.main.setJournalMode(mode)
@@ -197,7 +197,7 @@ import TestSupport
         }
     }
 
-    @Test func aTransactionIsTheOnlyExpressionOfAClosure() throws {
+    @Test func transactionCanBeSoleClosureExpression() throws {
         let db = try Connection(.memory), queue = try DatabaseQueue(.memory)
         let closures: [(Connection) throws -> Void] = [
             { db in

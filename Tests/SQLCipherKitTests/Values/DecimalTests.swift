@@ -24,7 +24,7 @@ import TestSupport
     }
 
     @Test(arguments: ["price", "price NUMERIC", "price DECIMAL(10, 2)", "price ANY"])
-    func comparisonsAndOrderAreThoseOfNumbers(_ column: String) throws {
+    func decimalsCompareAndSortAsNumbers(_ column: String) throws {
         let db = try Connection(.memory)
         try db.execute(SQL(raw: "CREATE TABLE item(\(column)) \(column.hasSuffix("ANY") ? "STRICT" : "")"))
         try db.execute("CREATE INDEX item_price ON item(price)")
@@ -59,11 +59,11 @@ import TestSupport
         var cents = 0
     }
 
-    @Test func queriesCompareNumbersAndRefuseText() throws {
+    @Test func queriesRefuseToOrderTextDecimals() throws {
         var configuration = DatabaseConfiguration()
         let prices = try ["9", "10", "100", "10.5"].map(decimal)
         for strategy in DecimalStrategy.allCases {
-            configuration.values.decimals = strategy
+            configuration.valueProfile.decimals = strategy
             let db = try Connection(.memory, configuration: configuration)
             try db.execute("CREATE TABLE item(id INTEGER PRIMARY KEY, price, cents INT)")
             try db.insertAll(prices.map { Item(price: $0) })

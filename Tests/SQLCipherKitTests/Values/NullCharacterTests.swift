@@ -37,7 +37,7 @@ import TestSupport
         ("a prepared statement", { _ = try $0.db.prepare(SQL(raw: "SELECT '\($1)'")) }),
         ("an identifier", { try $0.db.execute("SELECT \(identifier: $1) FROM note") }),
         ("a column by name", { fixture, name in try fixture.db.forEach("SELECT note FROM note") { _ = try $0[name] as String } }),
-        ("a copy's column", { _ = try #require(try $0.db.fetchOne(RowCopy.self, "SELECT note FROM note"))[$1] as String }),
+        ("a copy's column", { _ = try #require(try $0.db.fetchOne(OwnedRow.self, "SELECT note FROM note"))[$1] as String }),
         ("a parameter", { _ = try $0.db.fetchOne(Int.self, "SELECT :note", [$1: 1]) }),
         ("a parameter with its sign", { _ = try $0.db.fetchOne(Int.self, "SELECT :note", [":" + $1: 1]) }),
         ("a table", { if try !$0.db.main.hasTable($1) { throw Nothing() } }),
@@ -82,7 +82,7 @@ import TestSupport
         }),
         ("a new full-text table", { try $0.db.create(FTS5Table("new_" + $1, columns: ["a"])) }),
         ("a pattern", {
-            let condition = LikePattern.begins(with: $1).condition(on: "note")
+            let condition = LikePattern.hasPrefix($1).condition(on: "note")
             if try $0.db.fetchOne(Int.self, "SELECT id FROM note WHERE \(condition)") == nil { throw Nothing() }
         }),
         ("a path in JSON", { _ = try #require(try $0.db.fetchOne(Int.self, "SELECT j ->> ? FROM note", [JSONPath($1)])) }),
@@ -108,7 +108,7 @@ import TestSupport
 
     struct Nothing: Error {}
 
-    @Test(arguments: calls.indices) func whatWouldBeCutIsRefused(_ index: Int) throws {
+    @Test(arguments: calls.indices) func nullCharacterInNamesIsRefused(_ index: Int) throws {
         let (name, call) = Self.calls[index]
         #expect(throws: Never.self, "\(name)") { try call(Fixture(), "note") }
         let fixture = try Fixture()
@@ -117,7 +117,7 @@ import TestSupport
         #expect(try Contents.of(fixture.db) == content, "\(name)")
     }
 
-    @Test func whatIsBoundIsKeptWhole() throws {
+    @Test func boundTextKeepsNullCharacter() throws {
         let fixture = try Fixture()
         let store = try KeyValueStore("store", in: fixture.db)
         for (number, key) in ["note", "note\0", "note\0x", "note\0y"].enumerated() { try store.set(key, to: number) }
@@ -130,7 +130,7 @@ import TestSupport
     }
 
     /// What SQL finds under a key, and what Swift does, is never two things.
-    @Test func documentsFromElsewhere() throws {
+    @Test func jsonKeysWithNullCharacterAreRefused() throws {
         let db = try Connection(.memory)
         for text in [#"{"role\u0000x":"admin","role":"user"}"#, #"{"a":[{"role\u0000x":"admin","role":"user"}]}"#,
             #"{"role":"user","\u0000":1}"#] {

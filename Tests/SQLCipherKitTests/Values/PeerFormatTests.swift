@@ -50,7 +50,7 @@ import TestSupport
     static func uuid(_ number: Int) -> UUID { UUID(uuidString: "0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1\(10 + number)") ?? UUID() }
     static func date(_ number: Int) -> Date { Date(timeIntervalSince1970: 1_795_249_800 + Double(number) * 86400) }
 
-    private static func make(_ peer: Peer, _ path: String, _ key: Encryption?) throws {
+    private static func make(_ peer: Peer, _ path: String, _ key: DatabaseKey?) throws {
         let db = try Connection(.file(path), key: key)
         try db.execute(SQL(raw: "CREATE TABLE event(\(peer.declaration))"))
         for number in 0..<20 {
@@ -62,12 +62,12 @@ import TestSupport
         }
     }
 
-    @Test(arguments: peers) func aFileIsReadComparedUpdatedAndUpserted(_ peer: Peer) throws {
+    @Test(arguments: peers) func peerFormatFileIsReadAndWritten(_ peer: Peer) throws {
         let folder = try TemporaryFolder()
-        let path = folder.path("peer.db"), key = try Encryption.passphrase("secret").quick
+        let path = folder.path("peer.db"), key = try DatabaseKey.passphrase("secret").quick
         try Self.make(peer, path, key)
         var configuration = DatabaseConfiguration()
-        configuration.values = peer.profile
+        configuration.valueProfile = peer.profile
         let db = try Connection(.file(path), key: key, configuration: configuration)
         let half = try #require(Decimal(string: "0.5"))
         let expected = (0..<20).map { Event(id: Self.uuid($0), created: Self.date($0), price: Decimal($0) + half) }
@@ -81,8 +81,8 @@ import TestSupport
         #expect(try db.count(Event.filter { $0.price == expected[7].price }) == 1)
         #expect(try db.fetchOne(Event.self, id: id) == expected[7])
         // What is written is as what was there, and found where it was.
-        func forms() throws -> [RowCopy] {
-            try db.fetchAll(RowCopy.self, """
+        func forms() throws -> [OwnedRow] {
+            try db.fetchAll(OwnedRow.self, """
                 SELECT DISTINCT typeof(id), length(id), typeof(created), iif(typeof(created) = 'text', length(created), 0),
                     typeof(price)
                 FROM event
@@ -107,7 +107,7 @@ import TestSupport
         #expect(report.mixedColumns.isEmpty, "\(report.mixedColumns)")
     }
 
-    @Test(arguments: peers) func aFileIsConverted(_ peer: Peer) throws {
+    @Test(arguments: peers) func peerFormatFileIsConverted(_ peer: Peer) throws {
         let db = try Connection(.memory)
         // Columns without a type keep what they get.
         try db.execute("CREATE TABLE event(id PRIMARY KEY, created, price)")

@@ -53,7 +53,7 @@ import TestSupport
 
     private func utf8(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
 
-    @Test(arguments: pairs) func statementsAndTables(_ pair: Pair) throws {
+    @Test(arguments: pairs) func canonicallyEqualTableNamesStayApart(_ pair: Pair) throws {
         let db = try Connection(.memory), (a, b) = (pair.a, pair.b)
         #expect(a == b && Array(a.utf8) != Array(b.utf8))
         for text in [a, b, a, b] {
@@ -74,7 +74,7 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.execute("SELECT n FROM \(identifier: a)") }
     }
 
-    @Test(arguments: pairs) func columnsAndParameters(_ pair: Pair) throws {
+    @Test(arguments: pairs) func canonicallyEqualColumnNamesStayApart(_ pair: Pair) throws {
         let db = try Connection(.memory), (a, b) = (pair.a, pair.b)
         try db.create(SQLTable("t") { SQLColumn(a); SQLColumn(b).default(5) })
         try db.execute("INSERT INTO t VALUES (1, 2)")
@@ -82,10 +82,10 @@ import TestSupport
             let (first, second): (Int, Int) = (try row[a], try row[b])
             #expect(first == 1 && second == 2)
         }
-        let copy = try #require(try db.fetchOne(RowCopy.self, "SELECT * FROM t"))
+        let copy = try #require(try db.fetchOne(OwnedRow.self, "SELECT * FROM t"))
         let (first, second): (Int, Int) = (try copy[a], try copy[b])
         #expect(first == 1 && second == 2)
-        let only = try #require(try db.fetchOne(RowCopy.self, "SELECT \(identifier: b) FROM t"))
+        let only = try #require(try db.fetchOne(OwnedRow.self, "SELECT \(identifier: b) FROM t"))
         #expect(throws: DatabaseError.self) { let _: Int = try only[a] }
         #expect(try copy != .renamed(copy))
         // A mark is a part of a parameter's name, unless it stands in ASCII's way.
@@ -101,10 +101,10 @@ import TestSupport
         #expect(marked == 3)
     }
 
-    @Test(arguments: pairs) func records(_ pair: Pair) throws {
+    @Test(arguments: pairs) func recordColumnsAreMatchedByBytes(_ pair: Pair) throws {
         let db = try Connection(.memory), (a, b) = (pair.a, pair.b)
         try db.execute("CREATE TABLE record(id INTEGER PRIMARY KEY, \(identifier: a) UNIQUE, \(identifier: b) UNIQUE)")
-        func row(_ id: Int) throws -> [SQLValue]? { try db.fetchOne(RowCopy.self, "SELECT * FROM record WHERE id = \(id)")?.values }
+        func row(_ id: Int) throws -> [SQLValue]? { try db.fetchOne(OwnedRow.self, "SELECT * FROM record WHERE id = \(id)")?.values }
         try db.insert(Record(1, [(a, 10), (b, 20)]))
         try db.insert(Record(2, [(b, 40), (a, 30)]), into: "record")
         #expect(try row(1) == [1, 10, 20] && row(2) == [2, 30, 40])
@@ -112,7 +112,7 @@ import TestSupport
         try db.insert(Record(3, [(a, 50)]))
         try db.insert(Record(4, [(b, 60)]))
         #expect(try row(3) == [3, 50, nil] && row(4) == [4, nil, 60])
-        let changed = try db.update(Record(1, [(a, 10), (b, 21)]), from: Record(1, [(a, 10), (b, 20)]))
+        let changed = try db.updateChanges(Record(1, [(a, 10), (b, 21)]), from: Record(1, [(a, 10), (b, 20)]))
         #expect(try utf8(changed) == utf8([b]) && row(1) == [1, 10, 21])
         try db.upsert(Record(1, [(a, 11), (b, 21)]), onConflict: [b])
         try db.upsert(Record(9, [(a, 11), (b, 22)]), onConflict: [a])
@@ -124,11 +124,11 @@ import TestSupport
             try db.insert(["id": number], into: name)
         }
         #expect(try db.fetchAll(Int.self, "SELECT id FROM \(identifier: b)") == [1])
-        let alias = Record.all.named(a).filter { $0[column: a] == 11 }
+        let alias = Record.all.aliased(a).filter { $0[column: a] == 11 }
         #expect(try db.count(alias) == 1 && db.sql(of: alias).text.utf8.count > 0)
     }
 
-    @Test(arguments: pairs) func databasesAndFiles(_ pair: Pair) throws {
+    @Test(arguments: pairs) func canonicallyEqualPathsStayApart(_ pair: Pair) throws {
         let folder = try TemporaryFolder(), (a, b) = (pair.a, pair.b)
         func place(_ name: String) -> DatabaseLocation { .file(folder.url.path + "/" + name + ".db") }
         #expect(place(a) != place(b) && Set([place(a), place(b)]).count == 2)
@@ -157,7 +157,7 @@ import TestSupport
         #expect(path.utf8.starts(with: folder.url.path.utf8))
     }
 
-    @Test(arguments: pairs) func accessAndFunctions(_ pair: Pair) throws {
+    @Test(arguments: pairs) func canonicallyEqualFunctionNamesStayApart(_ pair: Pair) throws {
         let db = try Connection(.memory), (a, b) = (pair.a, pair.b)
         for (number, name) in [a, b].enumerated() {
             try db.execute("CREATE TABLE \(identifier: name)(\(identifier: a), \(identifier: b))")
@@ -169,10 +169,10 @@ import TestSupport
         let order: SQL = "SELECT column1 FROM (VALUES ('x'), ('y')) ORDER BY 1 COLLATE "
         #expect(try db.fetchAll(String.self, "\(order)\(identifier: a)") == ["x", "y"])
         #expect(try db.fetchAll(String.self, "\(order)\(identifier: b)") == ["y", "x"])
-        var access = SQLAccess.readOnly
+        var access = SQLPermissions.readOnly
         access.tables = [a: .columns([a])]
         access.functions = [a]
-        try db.withAccess(access) { db in
+        try db.withPermissions(access) { db in
             try db.execute("SELECT \(identifier: a), \(identifier: a)() FROM \(identifier: a)")
             for refused: SQL in ["SELECT \(identifier: b) FROM \(identifier: a)", "SELECT \(identifier: a) FROM \(identifier: b)",
                 "SELECT \(identifier: b)()"] {
@@ -184,7 +184,7 @@ import TestSupport
         #expect(try db.fetchOne(Int.self, "SELECT \(identifier: b)()") == 1)
     }
 
-    @Test(arguments: pairs) func keysOfJSONAndOfStores(_ pair: Pair) throws {
+    @Test(arguments: pairs) func canonicallyEqualKeysStayApart(_ pair: Pair) throws {
         let db = try Connection(.memory), (a, b) = (pair.a, pair.b)
         try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, j)")
         let document: JSONValue = .object([a: 1, b: 2])
@@ -214,7 +214,7 @@ import TestSupport
         #expect(try utf8(stores[0].keys()) == utf8([b]) && stores[1].keys().count == 2)
     }
 
-    @Test(arguments: pairs) func fullText(_ pair: Pair) throws {
+    @Test(arguments: pairs) func canonicallyEqualFullTextNamesStayApart(_ pair: Pair) throws {
         let db = try Connection(.memory), (a, b) = (pair.a, pair.b)
         for name in [a, b] { try db.create(FTS5Table("of " + name, columns: [.init(a), .init(b)])) }
         try db.execute("INSERT INTO \(identifier: "of " + b) VALUES ('one', 'two')")
@@ -222,13 +222,13 @@ import TestSupport
         #expect(try utf8(index.columns()) == utf8([a, b]) && db.fullText("of " + a).search("one").hits.isEmpty)
         for (column, word) in [(a, "one"), (b, "two")] {
             var search = FullTextSearch(FTS5Query.columns([column], .phrase(word)))
-            search.highlights = [column]
-            search.columns = [column]
+            search.highlightedColumns = [column]
+            search.retrievedColumns = [column]
             let hit = try #require(try index.search(search).hits.first)
-            #expect(hit.highlights[column]?.description == "[\(word)]" && hit.columns.values == [.text(word)])
+            #expect(hit.highlights[column]?.description == "[\(word)]" && hit.columnValues.values == [.text(word)])
         }
         var both = FullTextSearch("one")
-        both.highlights = [a, b]
+        both.highlightedColumns = [a, b]
         #expect(throws: DatabaseError.self) { try index.search(both) }
         if !a.contains(" ") {
             #expect(try index.search("\(b):two").hits.count == 1)
@@ -236,7 +236,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: pairs) func migrationsChangesAndCopies(_ pair: Pair) throws {
+    @Test(arguments: pairs) func canonicallyEqualMigrationNamesStayApart(_ pair: Pair) throws {
         let db = try Connection(.memory), other = try Connection(.memory), (a, b) = (pair.a, pair.b)
         var migrator = Migrator()
         for name in [a, b] { migrator.add(name) { try $0.execute("CREATE TABLE \(identifier: name)(id INTEGER PRIMARY KEY)") } }
@@ -273,26 +273,26 @@ import TestSupport
         #expect(report[b] != nil && report[a] == nil && report.bytes(ofTable: a) == 0)
     }
 
-    @Test(arguments: pairs) func keySlots(_ pair: Pair) throws {
+    @Test(arguments: pairs) func canonicallyEqualSlotLabelsStayApart(_ pair: Pair) throws {
         let folder = try TemporaryFolder(), (a, b) = (pair.a, pair.b)
         let location = DatabaseLocation.file(folder.path("a.db"))
         let slots = try KeySlots.create(.passphrase("one"), label: a, for: location, derivation: .quick)
         try slots.add(.passphrase("two"), label: b, derivation: .quick)
-        #expect(try utf8(slots.list().map(\.label)) == utf8([a, b]))
+        #expect(try utf8(slots.slots().map(\.label)) == utf8([a, b]))
         try slots.changePassphrase(b, from: .passphrase("two"), to: .passphrase("three"), derivation: .quick)
         try slots.revoke(a)
-        #expect(try utf8(slots.list().map(\.label)) == utf8([b]))
+        #expect(try utf8(slots.slots().map(\.label)) == utf8([b]))
         #expect(throws: DatabaseError.self) { try slots.revoke(a) }
     }
 
-    @Test func namesDifferOnlyInTheCaseOfASCII() throws {
+    @Test func namesIgnoreOnlyASCIICase() throws {
         let db = try Connection(.memory)
         try db.execute("CREATE TABLE \(identifier: "STRA\u{df}E")(id, \(identifier: "\u{c9}t\u{e9}"))")
         #expect(DatabaseTable("NOTE") == DatabaseTable("note") && DatabaseTable("\u{c9}") != DatabaseTable("\u{e9}"))
         #expect(try db.main.hasTable("stra\u{df}e") && !db.main.hasTable("strasse"))
-        var access = SQLAccess.readOnly
+        var access = SQLPermissions.readOnly
         access.tables = ["stra\u{df}e": .columns(["ID", "\u{e9}t\u{e9}"])]
-        try db.withAccess(access) { db in
+        try db.withPermissions(access) { db in
             try db.execute("SELECT id FROM \(identifier: "Stra\u{df}e")")
             // To SQLite, another letter.
             #expect(throws: DatabaseError.self) {
@@ -304,11 +304,11 @@ import TestSupport
     }
 }
 
-extension RowCopy {
+extension OwnedRow {
     /// The same values under names that are equal to Swift.
-    fileprivate static func renamed(_ row: RowCopy) throws -> RowCopy {
+    fileprivate static func renamed(_ row: OwnedRow) throws -> OwnedRow {
         let db = try Connection(.memory)
         let list = zip(row.values, row.columnNames.reversed()).map { "\($0) AS \(identifier: $1)" as SQL }
-        return try #require(try db.fetchOne(RowCopy.self, "SELECT \(list[0]), \(list[1])"))
+        return try #require(try db.fetchOne(OwnedRow.self, "SELECT \(list[0]), \(list[1])"))
     }
 }

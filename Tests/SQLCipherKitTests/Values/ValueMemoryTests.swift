@@ -5,7 +5,7 @@ import Testing
 /// A text comes back as it is or as an error, whichever allocation fails on its way: SQLite's answer for a text that it found no
 /// memory for is that of an empty one.
 @Suite struct ValueMemoryTests {
-    @Test func everyWayOfAText() throws {
+    @Test func textReadUnderMemoryFailureIsWholeOrThrows() throws {
         let folder = try TemporaryFolder()
         let outcome = try Command.run(
             BuildProducts.executable("FaultDriver"), ["values", folder.path("made.db"), LongTests.areOn ? "100000" : "40"])

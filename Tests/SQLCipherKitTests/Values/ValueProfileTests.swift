@@ -53,11 +53,11 @@ import TestSupport
 
     private func configuration(_ profile: ValueProfile) -> DatabaseConfiguration {
         var configuration = DatabaseConfiguration()
-        configuration.values = profile
+        configuration.valueProfile = profile
         return configuration
     }
 
-    @Test(arguments: profiles) func everyWayOfBinding(_ expected: Expected) throws {
+    @Test(arguments: profiles) func everyBindingUsesProfileForm(_ expected: Expected) throws {
         let db = try Connection(.memory, configuration: configuration(expected.profile))
         let (date, uuid, price) = (Self.date, Self.uuid, Self.price)
         let all = [expected.date, expected.uuid, expected.price]
@@ -105,7 +105,7 @@ import TestSupport
         static let columnProfiles: [String: ValueProfile] = ["created": .sap]
     }
 
-    @Test(arguments: profiles) func records(_ expected: Expected) throws {
+    @Test(arguments: profiles) func recordsUseProfileForm(_ expected: Expected) throws {
         let db = try Connection(.memory, configuration: configuration(expected.profile))
         try db.create(Event.table)
         let event = Event(id: Self.uuid, at: Self.date, price: Self.price)
@@ -128,10 +128,10 @@ import TestSupport
         try db.upsert(event)
         try db.update(event)
         #expect(try stored() == all)
-        #expect(try db.update(event, from: event) == [])
+        #expect(try db.updateChanges(event, from: event) == [])
         var changed = event
         changed.created += 5
-        #expect(try db.update(changed, from: event) == ["created"])
+        #expect(try db.updateChanges(changed, from: event) == ["created"])
         try db.updateAll(Event.all) { _, set in
             set(\.created, to: Self.date)
             set(\.at, to: Self.date)
@@ -143,7 +143,7 @@ import TestSupport
         #expect(try db.delete(event))
     }
 
-    @Test func connectionsOfQueuesAndPools() throws {
+    @Test func queuesAndPoolsUseProfileForm() throws {
         let folder = try TemporaryFolder()
         let configuration = configuration(.grdb)
         let queue = try DatabaseQueue(.file(folder.path("a.db")), configuration: configuration)
@@ -156,7 +156,7 @@ import TestSupport
         ] { #expect(text == "2026-11-21 08:30:00.250") }
     }
 
-    @Test func formatsRoundAndSort() throws {
+    @Test func dateTextFormatsRoundAndSort() throws {
         let db = try Connection(.memory)
         for zone in [DateTextFormat.Zone.none, .z, .offset] {
             for separator in [DateTextFormat.Separator.t, .space] {

@@ -127,7 +127,7 @@ def ranking(colours):
     p.arrow([(290, 37), (320, 37)])
     p.box(320, 10, 110, 54, ["Index's rows", "that have them"], "cipher")
     p.arrow([(375, 64), (375, 92)])
-    rules = [("1. Words", "all before all but one"), ("2. Typos", "the fewest"), ("3. Phrase", "side by side, as typed"),
+    rules = [("1. Words", "all before all but one"), ("2. TypoTolerance", "the fewest"), ("3. Phrase", "side by side, as typed"),
              ("4. Column", "title before body"), ("5. Exactness", "as typed, forms, longer"),
              ("6. Proximity, relevance", "near words, rare words")]
     for index, rule in enumerate(rules):

@@ -29,7 +29,7 @@ COMPARED = {"==(_:_:)": "s:SQ", "<(_:_:)": "s:SL"}
 
 # What a caller's own code is reached by: closures, records and rows that it declares, and values that hold such code.
 CALLERS_CODE = re.compile(
-    r"\b(Encodable|Decodable|Codable|Encoder|Decoder|SQLRow|SQLRecord|SQLRequest|DatabaseConfiguration|Policy)\b")
+    r"\b(Encodable|Decodable|Codable|Encoder|Decoder|SQLRowConvertible|SQLRecord|SQLRequest|DatabaseConfiguration|Policy)\b")
 # Types whose values hold such code, or that are made for a type which the caller declares.
 CALLERS_TYPES = {"KeySource", "Migrator", "Optional", "RowCursor"}
 

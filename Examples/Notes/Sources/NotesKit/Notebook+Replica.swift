@@ -4,17 +4,17 @@ import SQLCipherKitReplication
 
 extension Notebook {
     /// Opens a notebook, from its replica if its file is missing.
-    public static func restored(at path: String, key: Encryption, from folder: String) async throws -> Notebook {
-        try await Replica.restoreIfMissing(path, from: FolderStore(folder), key: key)
+    public static func restored(at path: String, key: DatabaseKey, from folder: String) async throws -> Notebook {
+        try await Replicator.restoreIfMissing(path, from: FolderStore(folder), key: key)
         return try Notebook(at: path, key: key)
     }
 
     /// Keeps an encrypted copy of this notebook in a folder, until the replica is stopped.
-    public func replicate(to folder: String) async throws -> Replica {
-        var options = Replica.Options()
+    public func replicate(to folder: String) async throws -> Replicator {
+        var options = Replicator.Options()
         // The next start goes on in the log.
-        options.keepsLog = true
-        return try await Replica(following: pool, in: FolderStore(folder), options: options)
+        options.persistsWAL = true
+        return try await Replicator(of: pool, in: FolderStore(folder), options: options)
     }
 
     /// How many bytes the database's file has, and the first of them: nothing in them says that they are a database.

@@ -15,7 +15,7 @@ extension Notebook {
     static func search(_ db: Connection, _ text: String, _ folder: String?, _ limit: Int) throws -> [Hit] {
         var search = FullTextSearch(text, limit: limit)
         search.weights = [3, 1]
-        search.highlights = ["title"]
+        search.highlightedColumns = ["title"]
         if let folder { search.filter = "folder = \(folder)" }
         return try db.fullText("note_fts").records(Note.self, search).map { match in
             let title = HighlightedText(match.record.title)

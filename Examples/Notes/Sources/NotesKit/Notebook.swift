@@ -9,13 +9,13 @@ public struct Notebook: Sendable {
     /// The log of changes, through which all writing goes.
     let log: SharedChangeLog
     /// The key of the file, and of what copies leave for each other.
-    let key: Encryption
+    let key: DatabaseKey
 
     /// Opens a notebook, or creates it.
-    public init(at path: String, key: Encryption) throws { try self.init(at: path, key: key, migratedThrough: nil) }
+    public init(at path: String, key: DatabaseKey) throws { try self.init(at: path, key: key, migratedThrough: nil) }
 
     /// - Parameter last: the last migration that the application has. Tests are former versions of it with that.
-    init(at path: String, key: Encryption, migratedThrough last: String?) throws {
+    init(at path: String, key: DatabaseKey, migratedThrough last: String?) throws {
         (self.path, self.key) = (path, key)
         pool = try DatabasePool(.file(path), key: key)
         try Self.migrator.migrate(pool, through: last)
@@ -27,7 +27,7 @@ public struct Notebook: Sendable {
             try store.set("peer", to: peer)
             return peer
         }
-        log = try SharedChangeLog(pool, tables: ["folder", "note", "tag", "note_tag", "attachment"], peer: peer)
+        log = try SharedChangeLog(pool, tables: ["folder", "note", "tag", "note_tag", "attachment"], localPeer: peer)
     }
 
     public func close() throws { try pool.close() }

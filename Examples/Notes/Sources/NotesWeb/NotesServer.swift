@@ -10,7 +10,7 @@ public enum NotesServer {
     public struct Settings: Sendable {
         /// The path of the notebook.
         public var path: String
-        public var key: Encryption
+        public var key: DatabaseKey
         public var port = 8080
         /// The folder of the encrypted replica. Default: nil, which keeps none.
         public var replica: String?
@@ -18,7 +18,7 @@ public enum NotesServer {
         public var shared: String?
         var logger = Logger(label: "notes")
 
-        public init(path: String, key: Encryption) { (self.path, self.key) = (path, key) }
+        public init(path: String, key: DatabaseKey) { (self.path, self.key) = (path, key) }
     }
 
     /// Serves until the process is told to end (SIGTERM, SIGINT).
@@ -27,7 +27,7 @@ public enum NotesServer {
     /// Opens the notebook, from its replica if the file is missing. The server listens on this machine's own address alone.
     static func application(_ settings: Settings) async throws -> some ApplicationProtocol {
         let notebook: Notebook
-        var replica: Replica?
+        var replica: Replicator?
         if let folder = settings.replica {
             notebook = try await .restored(at: settings.path, key: settings.key, from: folder)
             replica = try await notebook.replicate(to: folder)
@@ -49,7 +49,7 @@ public enum NotesServer {
 /// Ends after the last request has been answered: stores what is left, and closes.
 struct NotebookService: Service {
     let notebook: Notebook
-    let replica: Replica?
+    let replica: Replicator?
     let logger: Logger
 
     func run() async throws {

@@ -40,7 +40,7 @@ struct ScreenMessage: Codable, Equatable {
 /// What the page shows, and where it is kept.
 struct ScreenRoutes {
     let notebook: Notebook
-    let replica: Replica?
+    let replica: Replicator?
 
     var endpoints: RouteCollection<BasicRequestContext> {
         RouteCollection(context: BasicRequestContext.self).get("events", use: events).get("status", use: status)

@@ -54,7 +54,7 @@ struct Words {
     }
 }
 
-func key() throws -> Encryption {
+func key() throws -> DatabaseKey {
     guard let file = ProcessInfo.processInfo.environment["NOTES_KEY_FILE"] else { throw Usage() }
     return try .passphrase(Data(contentsOf: URL(fileURLWithPath: file)))
 }

@@ -65,7 +65,7 @@ import Testing
     @Test func `an application without a column goes on until it is updated`() async throws {
         let (laptop, shared) = (try open("laptop.db"), folder.appendingPathComponent("shared").path)
         // The phone has the application before notes could be pinned.
-        let path = folder.appendingPathComponent("phone.db").path, key = try Encryption.passphrase("correct horse")
+        let path = folder.appendingPathComponent("phone.db").path, key = try DatabaseKey.passphrase("correct horse")
         let old = try Notebook(at: path, key: key, migratedThrough: "notes, folders, tags and attachments")
         let note = try laptop.add("Plan", "Draft", folder: "Work")
         try laptop.pin(note.id)
@@ -113,7 +113,7 @@ import Testing
         let id = try run("laptop.db", "add", "Sourdough", "--in", "Kitchen", "--tag", "bread", text: "Feed the starter, then bake.")
             .trimmingCharacters(in: .newlines)
         #expect(try run("laptop.db", "sync", "shared") == "0 changes received, 1 sent\n")
-        let path = folder.appendingPathComponent("phone.db").path, key = try Encryption.passphrase("correct horse")
+        let path = folder.appendingPathComponent("phone.db").path, key = try DatabaseKey.passphrase("correct horse")
         let old = try Notebook(at: path, key: key, migratedThrough: "notes, folders, tags and attachments")
         try old.write { try $0.execute("INSERT INTO folder VALUES ('Garage')") }
         try old.close()

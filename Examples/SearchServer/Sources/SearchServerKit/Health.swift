@@ -16,7 +16,7 @@ struct Health: ResponseCodable {
     var commitsBehind: Int?
     var isReplicating: Bool
 
-    init(_ status: Replica.Status) {
+    init(_ status: Replicator.Status) {
         role = .primary
         position = status.stored?.description
         secondsBehind = status.upToDateAt.map { -$0.timeIntervalSinceNow }

@@ -26,7 +26,7 @@ struct Notes: Sendable {
     func search(_ text: String, limit: Int) async throws -> SearchResult {
         var search = FullTextSearch(text, limit: limit)
         search.weights = [3, 1]
-        search.highlights = ["title"]
+        search.highlightedColumns = ["title"]
         return try await database.read { [search] db in SearchResult(try db.fullText("note_fts").search(search)) }
     }
 }

@@ -5,7 +5,7 @@ import SQLCipherKitReplication
 
 /// Replicates while the server runs. Services end in the opposite order, so this one ends when the last request is answered.
 struct ReplicaService: Service {
-    let replica: Replica
+    let replica: Replicator
     let database: DatabasePool
     let logger: Logger
 

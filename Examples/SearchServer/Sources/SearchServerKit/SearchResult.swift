@@ -19,7 +19,7 @@ struct SearchResult: ResponseCodable {
 }
 
 extension SearchResult {
-    init(_ found: FullTextSearch.Found) {
+    init(_ found: FullTextSearch.Results) {
         total = found.total.count
         hits = found.hits.map { hit in
             Hit(

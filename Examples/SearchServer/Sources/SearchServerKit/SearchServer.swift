@@ -9,27 +9,27 @@ public enum SearchServer {
     public struct Settings: Sendable {
         /// The path of the database, or of the follower's copy.
         public var database: String
-        public var key: Encryption
+        public var key: DatabaseKey
         public var address = BindAddress.hostname("127.0.0.1", port: 8080)
         public var logger = Logger(label: "search-server")
 
-        public init(database: String, key: Encryption) { (self.database, self.key) = (database, key) }
+        public init(database: String, key: DatabaseKey) { (self.database, self.key) = (database, key) }
     }
 
     /// The server that writes, and replicates its database into `store`.
     /// - Parameter source: where the database comes from if there is no file. Default: `store`.
     public static func primary(
-        _ settings: Settings, store: any ReplicaStore, from source: (any ReplicaStore)? = nil
+        _ settings: Settings, store: any ObjectStore, from source: (any ObjectStore)? = nil
     ) async throws -> some ApplicationProtocol {
         let (path, key, logger) = (settings.database, settings.key, settings.logger)
-        if let position = try await Replica.restoreIfMissing(path, from: source ?? store, key: key) {
+        if let position = try await Replicator.restoreIfMissing(path, from: source ?? store, key: key) {
             logger.notice("Restored the state \(position).")
         }
         let database = try DatabasePool(.file(path), key: key)
-        var options = Replica.Options()
+        var options = Replicator.Options()
         // The next start goes on in the log. If you remove the database's file, remove the one with -wal too.
-        options.keepsLog = true
-        let replica = try await Replica(following: database, in: store, options: options)
+        options.persistsWAL = true
+        let replica = try await Replicator(of: database, in: store, options: options)
         try await Notes.migrator.migrate(database)
 
         let router = Router()
@@ -41,7 +41,7 @@ public enum SearchServer {
     }
 
     /// A server that only reads, from a copy that follows `store`.
-    public static func follower(_ settings: Settings, of store: any ReplicaStore) async throws -> some ApplicationProtocol {
+    public static func follower(_ settings: Settings, of store: any ObjectStore) async throws -> some ApplicationProtocol {
         let follower = try await ReplicaFollower(at: settings.database, following: store, key: settings.key)
 
         let router = Router()

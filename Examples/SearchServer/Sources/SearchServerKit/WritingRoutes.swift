@@ -5,7 +5,7 @@ import SQLCipherKitReplication
 /// What the server answers that has the database.
 struct WritingRoutes {
     let database: DatabasePool
-    let replica: Replica
+    let replica: Replicator
 
     var endpoints: RouteCollection<BasicRequestContext> {
         RouteCollection(context: BasicRequestContext.self).post("notes", use: add)

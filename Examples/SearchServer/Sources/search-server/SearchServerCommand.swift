@@ -48,6 +48,6 @@ struct Follow: AsyncParsableCommand {
     }
 }
 
-func openStore(_ name: String) throws -> any ReplicaStore {
+func openStore(_ name: String) throws -> any ObjectStore {
     name.hasPrefix("s3://") ? try S3Store(name) : try FolderStore(name)
 }

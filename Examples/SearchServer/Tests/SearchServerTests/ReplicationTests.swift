@@ -38,8 +38,8 @@ import Testing
         try await folder.primary("first.db") { client in
             try await client.add("Foxes", "", isStored: true)
             // What another machine would get if this one were gone now.
-            let copy = folder.path + "/copy.db", key = try Encryption.passphrase(TestFolder.passphrase)
-            try await Replica.restore(to: copy, from: folder.store, key: key)
+            let copy = folder.path + "/copy.db", key = try DatabaseKey.passphrase(TestFolder.passphrase)
+            try await Replicator.restore(to: copy, from: folder.store, key: key)
             let db = try Connection(.file(copy), key: key)
             #expect(try db.fetchAll(String.self, "SELECT title FROM note") == ["Foxes"])
         }

@@ -63,7 +63,7 @@ import SQLCipherKitSync
             db = try Connection(.file("\(folder)/\(kind) \(isLogged) \(name).db"), key: .raw([UInt8](repeating: 3, count: 32)))
             let key = kind == .large ? "TEXT" : "INTEGER"
             try db.execute("CREATE TABLE note(id \(raw: key) PRIMARY KEY, title TEXT, body TEXT)")
-            log = isLogged ? try ChangeLog(db, tables: ["note"], peer: "a") : nil
+            log = isLogged ? try ChangeLog(db, tables: ["note"], localPeer: "a") : nil
             try log?.add(peer: "b")
         }
 
@@ -101,7 +101,7 @@ import SQLCipherKitSync
             guard let log else { return try db.main.vacuum() }
             let other = try Connection(.memory)
             try other.execute("CREATE TABLE note(id \(raw: kind == .large ? "TEXT" : "INTEGER") PRIMARY KEY, title TEXT, body TEXT)")
-            let copy = try ChangeLog(other, tables: ["note"], peer: "b")
+            let copy = try ChangeLog(other, tables: ["note"], localPeer: "b")
             try copy.receive(log.changes())
             try log.receive(copy.changes(since: log.position))
             try log.prune()

@@ -131,6 +131,6 @@ func openSecond(_ settings: Settings) throws -> Workload {
         try pool.read { db in try db.fetchOne(Int64.self, "SELECT count(*) FROM t") ?? 0 }
     } finish: {
         // A barrier closes the readers.
-        try pool.barrier { db in try db.fetchOne(Int64.self, "SELECT count(*) FROM t") ?? 0 }
+        try pool.barrierWriteWithoutTransaction { db in try db.fetchOne(Int64.self, "SELECT count(*) FROM t") ?? 0 }
     }
 }

@@ -2,7 +2,7 @@ import Harness
 import SQLCipherKit
 import Workloads
 
-struct Integers: SQLRow {
+struct Integers: SQLRowConvertible {
     var i0, i1, i2, i3, i4, i5, i6, i7, i8, i9: Int64
 
     init(row: borrowing Row) throws {

@@ -4,7 +4,7 @@ import SQLCipherKit
 import Workloads
 
 /// Its bytes are `[UInt8]` or `Data`.
-struct Mixed<Bytes: SQLValueConvertible & RandomAccessCollection>: SQLRow {
+struct Mixed<Bytes: SQLValueConvertible & RandomAccessCollection>: SQLRowConvertible {
     var id: Int64
     var score: Double
     var title: String

@@ -28,9 +28,9 @@ import Synchronization
 
     private func path(_ name: String) -> String { folder + "/" + name }
 
-    private var key: Encryption { get throws { try .raw([UInt8](repeating: 3, count: 32)) } }
+    private var key: DatabaseKey { get throws { try .raw([UInt8](repeating: 3, count: 32)) } }
 
-    private func store(_ name: String = "") throws -> (any ReplicaStore)? {
+    private func store(_ name: String = "") throws -> (any ObjectStore)? {
         switch storeName {
         case "none": return nil
         case "folder": return try FolderStore(path("store\(name)"))
@@ -85,9 +85,9 @@ import Synchronization
     /// reach its size.
     private func commits() async throws -> [String: Double] {
         let pool = try database(), count = max(100, 20_000 / scale), store = try store()
-        var replica: Replica?
+        var replica: Replicator?
         if let store {
-            replica = try await Replica(following: pool, in: store)
+            replica = try await Replicator(of: pool, in: store)
             try await replica?.waitUntilStored()
         }
         for number in 0..<count { try commit(pool, number) }
@@ -99,7 +99,7 @@ import Synchronization
         if let replica, let before {
             try await replica.waitUntilStored()
             let after = await replica.currentStatus
-            let bytes = after.logBytes - before.logBytes + after.headBytes - before.headBytes + after.joinedBytes - before.joinedBytes
+            let bytes = after.walBytes - before.walBytes + after.headBytes - before.headBytes + after.joinedBytes - before.joinedBytes
             figures["bytes_per_page_byte"] = Double(bytes) / Double(max(1, after.pages - before.pages)) / 4096
             await replica.stop()
         }
@@ -109,7 +109,7 @@ import Synchronization
     /// How long a commit takes to be in the store: when it waits for that, and when it does not.
     private func stored() async throws -> [String: Double] {
         guard let store = try store() else { return [:] }
-        let pool = try database(), replica = try await Replica(following: pool, in: store)
+        let pool = try database(), replica = try await Replicator(of: pool, in: store)
         try await replica.waitUntilStored()
         var waiting: [Double] = [], passing: [Double] = []
         for number in 0..<max(20, 500 / scale) {
@@ -140,14 +140,14 @@ import Synchronization
         guard let store = try store() else { return [:] }
         let pool = try database()
         try fill(pool, megabytes: 500 / scale)
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
         try await replica.waitUntilStored()
         await replica.stop()
         var restoring: [Double] = [], copying: [Double] = []
         for _ in 0..<3 {
             sync()
             var start = ContinuousClock.now
-            try await Replica.restore(to: path("b.db"), from: store, key: key)
+            try await Replicator.restore(to: path("b.db"), from: store, key: key)
             restoring.append(seconds(.now - start))
             sync()
             start = .now
@@ -168,7 +168,7 @@ import Synchronization
     /// A follower that is behind, up to the newest state.
     private func follow() async throws -> [String: Double] {
         guard let store = try store() else { return [:] }
-        let pool = try database(), replica = try await Replica(following: pool, in: store)
+        let pool = try database(), replica = try await Replicator(of: pool, in: store)
         try await replica.waitUntilStored()
         let follower = try await ReplicaFollower(at: path("b.db"), following: store, key: key, every: .seconds(100_000))
         try await follower.catchUp()
@@ -200,16 +200,16 @@ import Synchronization
         let name: String
         /// The time between two commits of a row.
         let pause: Duration
-        var interval = Replica.Options().interval
+        var interval = Replicator.Options().interval
         var rowSize = 200
     }
 
     private func price(_ use: Use) async throws -> [String: Double] {
         guard let base = try store(use.name) else { return [:] }
         let store = CountingStore(base), pool = try database(use.name + ".db")
-        var options = Replica.Options()
+        var options = Replicator.Options()
         options.interval = use.interval
-        let replica = try await Replica(following: pool, in: store, options: options)
+        let replica = try await Replicator(of: pool, in: store, options: options)
         try await replica.waitUntilStored()
         let before = store.figures, pages = await replica.currentStatus.pages
         let start = ContinuousClock.now, time = Duration.seconds(max(10, 600 / scale))
@@ -241,7 +241,7 @@ import Synchronization
             // In a store of its own, each begins with a snapshot.
             guard let store = try store("\(size)") else { break }
             let start = ContinuousClock.now
-            let replica = try await Replica(following: pool, in: store)
+            let replica = try await Replicator(of: pool, in: store)
             try await replica.waitUntilStored()
             figures["snapshot_\(size)"] = try self.size("a.db") / seconds(.now - start)
             var waiting: [Double] = []
@@ -260,29 +260,29 @@ import Synchronization
 }
 
 /// Counts the requests to a store, and the bytes that are stored.
-final class CountingStore: ReplicaStore {
+final class CountingStore: ObjectStore {
     struct Figures {
         var puts = 0, reads = 0, bytes = 0
     }
 
-    private let base: any ReplicaStore
+    private let base: any ObjectStore
     private let counted = Mutex(Figures())
 
-    init(_ base: any ReplicaStore) { self.base = base }
+    init(_ base: any ObjectStore) { self.base = base }
 
     var figures: Figures { counted.withLock { $0 } }
 
-    func list(prefix: String) async throws -> [ReplicaObject.Info] {
+    func list(prefix: String) async throws -> [StoredObject.Info] {
         counted.withLock { $0.reads += 1 }
         return try await base.list(prefix: prefix)
     }
 
-    func get(_ name: String) async throws -> ReplicaObject? {
+    func get(_ name: String) async throws -> StoredObject? {
         counted.withLock { $0.reads += 1 }
         return try await base.get(name)
     }
 
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         counted.withLock { figures in
             figures.puts += 1
             figures.bytes += bytes.count

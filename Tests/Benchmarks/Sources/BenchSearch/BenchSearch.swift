@@ -37,7 +37,7 @@ struct BenchSearch {
         case "open":
             notes = nil
             say("\(try timed { db = try Self.opened(path) })")
-        case "intact": say("\(try timed { guard try db.fullText("note_fts").isIntact() else { exit(1) } })")
+        case "intact": say("\(try timed { guard try db.fullText("note_fts").passesIntegrityCheck() else { exit(1) } })")
         case "insert": say("\(try add(file))")
         case "search": try run(file, search)
         case "typed": try run(file, typed)

@@ -8,7 +8,7 @@ struct KitLayer {
     init(_ path: String) throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeout = .seconds(60)
-        configuration.values = .grdb
+        configuration.valueProfile = .grdb
         db = try Connection(.file(path), key: .passphrase(GRDBLayers.passphrase), configuration: configuration)
     }
 

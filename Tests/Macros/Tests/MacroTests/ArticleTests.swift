@@ -27,7 +27,7 @@ struct LongPlay {
 
 /// The examples of the article "Records by a macro", in its order.
 @Suite struct ArticleTests {
-    @Test func records() throws {
+    @Test func recordMacroArticleCodeWorks() throws {
         let db = try Connection(.memory)
         try db.create(Label.table)
         try db.create(LongPlay.table)

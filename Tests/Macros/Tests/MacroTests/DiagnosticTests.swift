@@ -56,7 +56,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func itIsRefused(_ wrong: Case) {
+    func invalidRecordDeclarationIsDiagnosed(_ wrong: Case) {
         let expansion = Expansion(wrong.source)
         #expect(expansion.problems.contains { $0.message == wrong.message && $0.place == wrong.place }, "\(expansion.problems)")
         #expect(!expansion.text.contains("extension"))

@@ -5,14 +5,14 @@ import Testing
 @Suite struct ExpansionTests {
     /// A conformance that is written out is not repeated.
     @Test(arguments: ["SQLRecord": ": SQLPositionalRecord", "SQLPositionalRecord": ": SQLRecord"])
-    func declaredConformance(_ written: String, _ added: String) {
+    func declaredConformanceIsNotRepeated(_ written: String, _ added: String) {
         let expansion = Expansion("@Record struct Album: \(written) { var id: Int64? }")
         #expect(expansion.problems.isEmpty)
         #expect(expansion.text.contains("\nextension Album\(added) {"))
     }
 
     /// `Written.swift` is compiled by the tests of the package: all names in it must be there for others.
-    @Test func allThatCanBeSaid() throws {
+    @Test func fullRecordExpandsToWrittenSource() throws {
         let expansion = Expansion(#"""
             @Record("album", options: [.strict], constraints: [.unique("title", "artist_id")], indexes: [SQLIndex("by_year", on: ["year"])])
             public struct Album {
@@ -35,13 +35,13 @@ import Testing
         #expect(wanted.count > 1_000 && expansion.text.hasSuffix(wanted), "\(expansion.text)")
     }
 
-    @Test func aPlainStructNeedsNothing() {
+    @Test func plainRecordExpandsWithoutOptionalMembers() {
         let expansion = Expansion("@Record struct Note { var id: Int64?\n var title = \"\" { didSet {} } }")
         #expect(expansion.problems.isEmpty)
         #expect(!expansion.text.contains("CodingKeys") && !expansion.text.contains("tableName") && !expansion.text.contains("columnProfiles"))
     }
 
-    @Test func ownCodingKeysStay() {
+    @Test func declaredCodingKeysAreKept() {
         let expansion = Expansion("@Record struct A { @Column(\"x\") var a: Int\n enum CodingKeys: CodingKey { case a } }")
         #expect(!expansion.text.contains("enum CodingKeys: String"))
     }

@@ -13,7 +13,7 @@ struct Named: Equatable {
 
 @Suite struct RecordTests {
     /// A naming holds for the macro's columns as for those of coding keys.
-    @Test func columnNaming() throws {
+    @Test func columnNamingAppliesToMacroColumns() throws {
         let db = try Connection(.memory)
         try db.create(Named.table)
         let named = try db.inserted(Named(artistName: "Lem", addedAt: Date(timeIntervalSince1970: 5)))
@@ -62,7 +62,7 @@ struct Named: Equatable {
         return album
     }
 
-    @Test func whatOneWritesTheOtherReads() throws {
+    @Test func macroAndCodableRecordsReadEachOther() throws {
         for number in 0..<60 {
             var album = album(number % 2 == 0 ? nil : Int64(number * 3 + 1000), number)
             if number % 3 == 0 {
@@ -76,7 +76,7 @@ struct Named: Equatable {
             }
             let before = album
             album = self.album(album.id, 7 * number + 5)
-            if number % 2 == 0 { try db.update(album) } else { try db.update(album, from: before) }
+            if number % 2 == 0 { try db.update(album) } else { try db.updateChangesalbum, from: before) }
             try db.refresh(&album)
             #expect(try db.fetchOne(CodableAlbum.self, id: album.id) == CodableAlbum(album))
             // By coding keys, which have the columns' names.
@@ -87,7 +87,7 @@ struct Named: Equatable {
         #expect(try db.fetchAll(Album.order { $0.id }).map { CodableAlbum($0) } == db.fetchAll(CodableAlbum.order { $0.id }))
     }
 
-    @Test func theDescriptionIsInTheDatabase() throws {
+    @Test func macroTableDescriptionCreatesItsSQL() throws {
         let text = try #require(try db.fetchOne(String.self, "SELECT sql FROM sqlite_schema WHERE name = 'album'"))
         #expect(text == """
             CREATE TABLE "album"("id" INTEGER PRIMARY KEY, "title" TEXT NOT NULL, \
@@ -103,7 +103,7 @@ struct Named: Equatable {
         #expect(try db.count(Album.all) == 0)
     }
 
-    @Test func queriesNameTheColumns() throws {
+    @Test func macroQueriesUseColumnNames() throws {
         try db.insertAll([Album(title: "b", artist: 1, year: 1958, added: .distantPast), Album(title: "a", added: .distantPast)])
         #expect(try db.sql(of: Album.filter { $0.artist == 1 && $0.tracks > 2 }).text.hasSuffix("""
             WHERE "album"."artist_id" = ? AND "album"."tracks" > ?

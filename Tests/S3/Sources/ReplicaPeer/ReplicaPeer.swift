@@ -33,11 +33,11 @@ import SQLCipherKitReplication
 
     private func write() async throws {
         let pool = try DatabasePool(.file(folder + "/a.db"), key: ProofDatabase.key)
-        var options = Replica.Options()
+        var options = Replicator.Options()
         options.interval = .milliseconds(20)
         options.objectSize = 1 << 16
-        options.logSize = 200_000
-        let replica = try await Replica(following: pool, in: store, options: options)
+        options.checkpointSize = 200_000
+        let replica = try await Replicator(of: pool, in: store, options: options)
         while true {
             let last = try await pool.write { db in try database.commit(db) }
             try await Task.sleep(for: .milliseconds(10))
@@ -74,7 +74,7 @@ import SQLCipherKitReplication
 
     private func check() async throws {
         let path = folder + "/restored.db"
-        try await Replica.restore(to: path, from: store, key: ProofDatabase.key)
+        try await Replicator.restore(to: path, from: store, key: ProofDatabase.key)
         let db = try Connection(.file(path), key: ProofDatabase.key)
         print(try database.check(db))
     }

@@ -19,14 +19,14 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let pool = try DatabasePool(.file(folder + "/a.db"), key: .raw([UInt8](repeating: 1, count: 32)))
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
         await #expect { try await replica.waitUntilStored(timeout: .seconds(60)) } throws: { Self.isUnsupported($0) }
         #expect(await replica.currentStatus.isEnded)
         #expect(try await store.list(prefix: "").isEmpty)
         // Unless it is said that there is no other writer.
         var alone = store
         alone.conditions = .client
-        let second = try await Replica(following: pool, in: alone)
+        let second = try await Replicator(of: pool, in: alone)
         try await second.waitUntilStored(timeout: .seconds(60))
         await second.stop()
     }
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// An answer that is lost is no proof of anything.
-    @Test(.enabled(if: TestServer.hasConditions)) func badLineIsNotTakenForABadServer() async throws {
+    @Test(.enabled(if: TestServer.hasConditions)) func lostAnswerIsNotTakenForMissingConditions() async throws {
         let seen = Seen()
         let proxy = try FaultyProxy { seen.isFirst($0.method + $0.target + ($0.header("if-match") ?? "")) ? .loseAnswer : .pass }
         defer { proxy.stop() }
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// The proof is asked for once.
-    @Test(.enabled(if: TestServer.hasConditions)) func proofIsAskedForOnce() async throws {
+    @Test(.enabled(if: TestServer.hasConditions)) func conditionCheckRunsOncePerStore() async throws {
         let proxy = try FaultyProxy { _ in .pass }
         defer { proxy.stop() }
         let store = try proxy.store("once/")

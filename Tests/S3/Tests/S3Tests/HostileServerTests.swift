@@ -18,14 +18,14 @@ import Testing
         (error as? DatabaseError)?.reason == .storeUnavailable
     }
 
-    @Test func listsWithoutEndAreRefused() async throws {
+    @Test func endlessObjectListIsRefused() async throws {
         let page = "<List><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken></List>"
         let server = try EndlessServer { send in send("HTTP/1.1 200 OK\r\nContent-Length: \(page.utf8.count)\r\n\r\n" + page) }
         defer { server.stop() }
         await #expect { try await store(server).list(prefix: "") } throws: { isUnavailable($0) && "\($0)".contains("more objects") }
     }
 
-    @Test func answersThatDripEndInTime() async throws {
+    @Test func slowAnswerTimesOut() async throws {
         let server = try EndlessServer { send in
             guard send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 1000000\r\n\r\n") else { return false }
             while send("x") { usleep(100_000) }
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// What a server answers gets into logs and onto terminals.
-    @Test func codesAreWords() async throws {
+    @Test func serverErrorCodeIsSanitized() async throws {
         let body = "<Code>Slow\u{1b}[31mDown\n" + String(repeating: "x", count: 1000) + "</Code>"
         let server = try EndlessServer { send in
             send("HTTP/1.1 403 Forbidden\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func listsOfAnySizeAreNotRead() async throws {
+    @Test func oversizedListPageIsRefused() async throws {
         let part = String(repeating: "<Contents>", count: 100_000)
         let server = try EndlessServer { send in
             guard send("HTTP/1.1 200 OK\r\n\r\n") else { return false }

@@ -21,7 +21,7 @@ import Testing
         let version = try await store.put("a", bytes, if: .always)
         let object = try await store.get("a")
         #expect(object?.bytes == bytes && object?.version == version)
-        #expect(try await store.list(prefix: "") == [ReplicaObject.Info(name: "a", size: bytes.count)])
+        #expect(try await store.list(prefix: "") == [StoredObject.Info(name: "a", size: bytes.count)])
         #expect(proxy.count(Self.isPart) == 3)
         // It replaces, and is replaced.
         try await store.put("a", Array(bytes.reversed()), if: .always)
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// Each request fails first: the connection ends, the answer is lost, or the server has an error.
-    @Test(arguments: 0..<3) func whatFailsIsSentAgain(kind: Int) async throws {
+    @Test(arguments: 0..<3) func failedPartRequestsAreRetried(kind: Int) async throws {
         let seen = Seen()
         let proxy = try FaultyProxy { request in
             guard seen.isFirst(request.method + request.target.replacingOccurrences(of: "uploadId=", with: "")) else { return .pass }
@@ -48,7 +48,7 @@ import Testing
         #expect(proxy.count(Self.isPart) == 6)
     }
 
-    @Test func completionWhoseAnswersAreLostIsFound() async throws {
+    @Test func uploadWithLostCompletionAnswerIsFound() async throws {
         let proxy = try FaultyProxy { Self.isCompletion($0.method + " " + $0.target) ? .loseAnswer : .pass }
         defer { proxy.stop() }
         var store = try proxy.store("parts-3/")
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// The head of the answer is sent before it is known whether the object can be completed.
-    @Test func errorWithTheStatusOfSuccessIsAnError() async throws {
+    @Test func errorBodyWithStatus200IsAnError() async throws {
         let seen = Seen()
         let proxy = try FaultyProxy { request in
             guard Self.isCompletion(request.method + " " + request.target), seen.count("complete") < 2 else { return .pass }

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["", "s3://", "s3:///notes", "backup/notes", "https://backup/notes", "S3://backup"])
-    func otherUrlsAreRefused(url: String) {
+    func invalidS3URLsAreRefused(url: String) {
         #expect { try S3Store(url, environment: environment) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
     }
 

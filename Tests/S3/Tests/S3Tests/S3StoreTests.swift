@@ -23,7 +23,7 @@ enum TestServer {
 }
 
 @Suite(.enabled(if: TestServer.endpoint != nil)) struct S3StoreTests {
-    @Test func objectsAndConditions() async throws {
+    @Test func conditionalPutsKeepVersions() async throws {
         let store = try TestServer.store("objects/")
         let missing = try await store.get("none")
         #expect(missing == nil)
@@ -34,7 +34,7 @@ enum TestServer {
         let second = try await store.put("a b/c", [5, 6], if: .isVersion(first))
         let object = try await store.get("a b/c")
         #expect(object?.bytes == [5, 6] && object?.version == second)
-        #expect(try await store.list(prefix: "a") == [ReplicaObject.Info(name: "a b/c", size: 2)])
+        #expect(try await store.list(prefix: "a") == [StoredObject.Info(name: "a b/c", size: 2)])
         try await store.delete("a b/c")
         try await store.delete("a b/c")
         #expect(try await store.list(prefix: "").isEmpty)
@@ -53,7 +53,7 @@ enum TestServer {
         #expect(try await store.list(prefix: "n").count == 1100)
     }
 
-    @Test func unreachableStoreIsTemporary() async throws {
+    @Test func unreachableStoreThrowsStoreUnavailable() async throws {
         var store = try S3Store(
             bucket: "replicas", region: "us-east-1", endpoint: "http://127.0.0.1:9",
             credentials: S3Credentials(accessKey: "test", secretKey: "secret"))
@@ -63,13 +63,13 @@ enum TestServer {
         }
     }
 
-    @Test func databaseIsReplicatedAndRestored() async throws {
+    @Test func databaseReplicatesToS3AndRestores() async throws {
         let folder = NSTemporaryDirectory() + "s3-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try TestServer.store("notes/"), key = try Encryption.raw([UInt8](repeating: 1, count: 32))
+        let store = try TestServer.store("notes/"), key = try DatabaseKey.raw([UInt8](repeating: 1, count: 32))
         let pool = try DatabasePool(.file(folder + "/a.db"), key: key)
-        let replica = try await Replica(following: pool, in: store)
+        let replica = try await Replicator(of: pool, in: store)
         try await pool.write { db in try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)") }
         try await replica.waitUntilStored(timeout: .seconds(60))
         let follower = try await ReplicaFollower(at: folder + "/c.db", following: store, key: key)
@@ -81,7 +81,7 @@ enum TestServer {
         let followed = try await follower.reader.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
         #expect(followed == 20)
         await follower.stop()
-        let second = try await Replica(following: pool, in: store)
+        let second = try await Replicator(of: pool, in: store)
         try await second.waitUntilStored(timeout: .seconds(60))
         try await pool.write { db in try db.execute("INSERT INTO note(text) VALUES ('after')") }
         await #expect { try await replica.waitUntilStored(timeout: .seconds(60)) } throws: {
@@ -89,11 +89,11 @@ enum TestServer {
         }
         try await second.waitUntilStored(timeout: .seconds(60))
         await second.stop()
-        try await Replica.restore(to: folder + "/b.db", from: store, key: key)
+        try await Replicator.restore(to: folder + "/b.db", from: store, key: key)
         #expect(try count(folder + "/b.db", key) == 21)
     }
 
-    func count(_ path: String, _ key: Encryption) throws -> Int? {
+    func count(_ path: String, _ key: DatabaseKey) throws -> Int? {
         try Connection(.file(path), key: key).fetchOne(Int.self, "SELECT count(*) FROM note")
     }
 }

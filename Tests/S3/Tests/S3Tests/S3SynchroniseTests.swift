@@ -7,12 +7,12 @@ import Testing
 
 /// Copies that synchronise over a bucket.
 @Suite(.enabled(if: TestServer.endpoint != nil), .timeLimit(.minutes(60))) struct S3SynchroniseTests {
-    private func key(_ byte: UInt8) throws -> Encryption { try .raw([UInt8](repeating: byte, count: 32)) }
+    private func key(_ byte: UInt8) throws -> DatabaseKey { try .raw([UInt8](repeating: byte, count: 32)) }
 
     private func peer(_ name: String) throws -> SharedChangeLog {
         let queue = try DatabaseQueue(.memory, key: key(1))
         try queue.write { try $0.execute("CREATE TABLE note(id TEXT PRIMARY KEY, title, body)") }
-        return try SharedChangeLog(queue, tables: ["note"], peer: name)
+        return try SharedChangeLog(queue, tables: ["note"], localPeer: name)
     }
 
     private func write(_ log: SharedChangeLog, _ sql: SQL) throws { try log.write { try $0.execute(sql) } }
@@ -21,7 +21,7 @@ import Testing
         try log.database.read { db in try db.fetchAll(String.self, "SELECT concat_ws(' ', id, title, body) FROM note ORDER BY id") }
     }
 
-    @Test func copiesBecomeEqual() async throws {
+    @Test func copiesConvergeOverS3() async throws {
         let bucket = try TestServer.store("sync-1/"), store = ChangeStore(bucket, key: try key(2))
         let a = try peer("a"), b = try peer("b")
         try write(a, "INSERT INTO note VALUES ('1', 'a', 'a'), ('2', 'a', 'a')")
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A number that two copies with one name store at the same time is stored by one of them: the other one goes on after it.
-    @Test func twoCopiesWithOneNameAtTheSameTime() async throws {
+    @Test func copiesWithSamePeerNameLoseNothing() async throws {
         let store = ChangeStore(try TestServer.store("sync-2/"), key: try key(2))
         let copies = [try peer("a"), try peer("a"), try peer("b")]
         for (number, copy) in copies.enumerated() {
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// One request in three fails: the connection ends, or its answer is lost. What was sent is there once.
-    @Test func overALineThatFails() async throws {
+    @Test func syncConvergesDespiteFailingRequests() async throws {
         let number = Mutex(0)
         let proxy = try FaultyProxy { _ in
             let count = number.withLock { number in

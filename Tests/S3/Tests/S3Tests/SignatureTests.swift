@@ -18,7 +18,7 @@ import SQLCipherKit
 
     // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 
-    @Test func getObject() {
+    @Test func getObjectSignatureMatchesAmazonExample() {
         let headers = signature.headers(
             "GET", path: "/test.txt", headers: ["host": "examplebucket.s3.amazonaws.com", "range": "bytes=0-9"], hash: Self.empty,
             at: date)
@@ -27,7 +27,7 @@ import SQLCipherKit
         #expect(headers["authorization"]?.contains("SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,") == true)
     }
 
-    @Test func putObject() {
+    @Test func putObjectSignatureMatchesAmazonExample() {
         let hash = S3Signature.hash(Array("Welcome to Amazon S3.".utf8))
         #expect(hash == "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072")
         let headers = signature.headers(
@@ -39,21 +39,21 @@ import SQLCipherKit
         #expect(end(headers) == "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd")
     }
 
-    @Test func getLifecycle() {
+    @Test func getLifecycleSignatureMatchesAmazonExample() {
         let headers = signature.headers(
             "GET", path: "/", query: [("lifecycle", "")], headers: ["host": "examplebucket.s3.amazonaws.com"], hash: Self.empty,
             at: date)
         #expect(end(headers) == "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543")
     }
 
-    @Test func listObjects() {
+    @Test func listObjectsSignatureMatchesAmazonExample() {
         let headers = signature.headers(
             "GET", path: "/", query: [("prefix", "J"), ("max-keys", "2")], headers: ["host": "examplebucket.s3.amazonaws.com"],
             hash: Self.empty, at: date)
         #expect(end(headers) == "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7")
     }
 
-    @Test func encodingAndEndpoints() throws {
+    @Test func s3PathsQueriesAndHostsAreEncoded() throws {
         #expect(S3Signature.encoded("a b/ü~-_.", keeps: "/") == "a%20b/%C3%BC~-_.")
         #expect(S3Signature.encoded([("b", "1 2"), ("a", "=")]) == "a=%3D&b=1%202")
         let path = try S3Endpoint("http://localhost:9000/base/", bucket: "bu", .path)
@@ -63,7 +63,7 @@ import SQLCipherKit
         #expect { try S3Endpoint("ftp://x", bucket: "b", .path) } throws: { ($0 as? DatabaseError)?.reason == .storeUnavailable }
     }
 
-    @Test func listing() {
+    @Test func s3ListingParsesObjectsAndContinuation() {
         let listing = S3Listing(
             Array(
                 """
@@ -74,7 +74,7 @@ import SQLCipherKit
         #expect(listing.objects.map(\.name) == ["a<b", "c"] && listing.objects.map(\.size) == [12, 0])
     }
 
-    @Test func credentials() throws {
+    @Test func s3CredentialsAreReadFromFileAndEnvironment() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("credentials-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(

@@ -1,12 +1,12 @@
 import Foundation
 import SQLCipherKitCore
 
-extension Replica {
+extension Replicator {
     /// How a database is replicated.
     public struct Options: Sendable {
         /// How often the log is looked at. After a pause, a commit is in the store after this time and a request; while commits
         /// follow each other, there is at most one request in twice this time in the long run. At least 10 milliseconds. Default:
-        /// half a second. While the log grows fast, it is looked at before it is expected to reach ``logSize``.
+        /// half a second. While the log grows fast, it is looked at before it is expected to reach ``checkpointSize``.
         public var interval: Duration = .milliseconds(500)
         /// The longest time between two snapshots while there are commits. Default: 24 hours. There is also a new one when the log
         /// in the store since the last one is larger than the database, so that restoring never reads more than about twice its
@@ -15,21 +15,21 @@ extension Replica {
         /// How far back any commit can be restored. Default: 7 days.
         public var retention: Duration = .seconds(7 * 24 * 3600)
         /// How long an object stays after it is no longer used, for those that are restoring from it. Default: 10 minutes.
-        public var grace: Duration = .seconds(600)
+        public var gracePeriod: Duration = .seconds(600)
         /// The largest size of an object in bytes, from 64 KiB to 256 MiB. Replication needs memory for about three. Default: 8
         /// MiB.
         public var objectSize = 8 << 20
         /// The size in bytes from which the database's log is made to start from the beginning. Default: 16 MiB.
-        public var logSize = 16 << 20
+        public var checkpointSize = 16 << 20
         /// The size in bytes that the database's log may reach while the store cannot be reached. Beyond it, the replica lets go of
         /// the log, and begins with a snapshot when the store is back. Default: 1 GiB.
-        public var largestLog = 1 << 30
+        public var maximumWALSize = 1 << 30
         /// Whether the database's log stays when the replica is stopped and the database is closed, so that the next replica goes
-        /// on without a snapshot, unless there are commits after ``Replica/stop()`` or another program closes the database last.
-        /// The log is then a file beside the database, with the suffix `-wal` and up to about ``logSize`` large. It belongs to the
-        /// database: if you replace the database's file by other means, remove the log too. Default: false, as the last connection
-        /// that closes removes the log in SQLite.
-        public var keepsLog = false
+        /// on without a snapshot, unless there are commits after ``Replicator/stop()`` or another program closes the database last.
+        /// The log is then a file beside the database, with the suffix `-wal` and up to about ``checkpointSize`` large. It belongs
+        /// to the database: if you replace the database's file by other means, remove the log too. Default: false, as the last
+        /// connection that closes removes the log in SQLite.
+        public var persistsWAL = false
 
         /// The time. Tests set it.
         package var now: @Sendable () -> Date = { Date() }
@@ -54,7 +54,7 @@ extension Replica {
             options.interval = interval.betweenPolls
             options.snapshotInterval = snapshotInterval.bounded
             options.retention = retention.bounded
-            options.grace = grace.bounded
+            options.gracePeriod = gracePeriod.bounded
             return options
         }
     }
@@ -73,7 +73,7 @@ extension Duration {
     var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }
 
-extension Replica {
+extension Replicator {
     /// What a replica is doing.
     public struct Status: Sendable {
         /// The newest state that is in the store and can be restored; nil before the first snapshot is complete.
@@ -86,7 +86,7 @@ extension Replica {
         public var isEnded = false
         /// The number of bytes that were stored: of the log, of snapshots, of what was stored a second time as one object, and of
         /// heads with the index.
-        public var logBytes = 0, snapshotBytes = 0, joinedBytes = 0, headBytes = 0
+        public var walBytes = 0, snapshotBytes = 0, joinedBytes = 0, headBytes = 0
         /// The number of objects that were stored or replaced, each with at least one request.
         public var puts = 0
         /// The number of pages that were in the log.

@@ -13,7 +13,7 @@ import Foundation
 ///
 /// A key keeps its bytes in ``SecureBytes`` and never shows them. It is checked when it is created, so that SQLCipher never gets a
 /// key that it would misinterpret (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>).
-public struct Encryption: Sendable {
+public struct DatabaseKey: Sendable {
     package enum Form: Sendable {
         case plaintext
         case passphrase(SharedSecureBytes)
@@ -37,15 +37,15 @@ public struct Encryption: Sendable {
     }
 
     /// No encryption.
-    public static let plaintext = Encryption(.plaintext, cipher: nil)
+    public static let plaintext = DatabaseKey(.plaintext, cipher: nil)
 
     /// Returns the same key with other cipher settings; ``plaintext`` stays plaintext.
     /// ```swift
-    /// let key = try Encryption.passphrase("correct horse")
+    /// let key = try DatabaseKey.passphrase("correct horse")
     /// let old = try Connection(.file("old.db"), key: key.with(cipher: .sqlCipher3))
     /// ```
     /// - Parameter cipher: the settings; nil as for ``cipher``.
-    public func with(cipher: CipherConfiguration?) -> Encryption { Encryption(form, cipher: isPlaintext ? nil : cipher) }
+    public func with(cipher: CipherConfiguration?) -> DatabaseKey { DatabaseKey(form, cipher: isPlaintext ? nil : cipher) }
 
     /// Whether this means no encryption.
     public var isPlaintext: Bool { if case .plaintext = form { true } else { false } }
@@ -57,7 +57,7 @@ public struct Encryption: Sendable {
     package var settings: CipherConfiguration { cipher ?? CipherConfiguration() }
 
     /// The same key with these settings, unless it has its own. A raw key with a salt needs no salt from them.
-    package func adopting(_ settings: CipherConfiguration) -> Encryption {
+    package func adopting(_ settings: CipherConfiguration) -> DatabaseKey {
         var settings = cipher ?? settings
         if case .raw(_, salted: true) = form { settings.salt = nil }
         return with(cipher: settings)
@@ -73,16 +73,16 @@ public struct Encryption: Sendable {
     }
 }
 
-extension Encryption: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension DatabaseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The kind of encryption, without the key's bytes.
     public var description: String {
         switch form {
-        case .plaintext: "Encryption(plaintext)"
-        case .passphrase: "Encryption(passphrase)"
-        case .raw(_, salted: false): "Encryption(raw)"
-        case .raw(_, salted: true): "Encryption(raw, salt)"
-        case .derived: "Encryption(derived)"
-        case .deferred(let key): "Encryption(\(key.kind))"
+        case .plaintext: "DatabaseKey(plaintext)"
+        case .passphrase: "DatabaseKey(passphrase)"
+        case .raw(_, salted: false): "DatabaseKey(raw)"
+        case .raw(_, salted: true): "DatabaseKey(raw, salt)"
+        case .derived: "DatabaseKey(derived)"
+        case .deferred(let key): "DatabaseKey(\(key.kind))"
         }
     }
 
@@ -91,7 +91,7 @@ extension Encryption: CustomStringConvertible, CustomDebugStringConvertible, Cus
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension Encryption {
+extension DatabaseKey {
     /// A passphrase, from which SQLCipher derives the key with PBKDF2, which is slow by design. It may be any text; its UTF-8 is
     /// used without normalisation.
     ///
@@ -101,9 +101,9 @@ extension Encryption {
     /// A `String` stays in memory until Swift reuses it; where that matters, pass bytes and wipe them afterwards.
     /// - Parameters:
     ///   - text: the passphrase.
-    ///   - cipher: the cipher settings; see ``Encryption/cipher``.
+    ///   - cipher: the cipher settings; see ``DatabaseKey/cipher``.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
-    public static func passphrase(_ text: String, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> Encryption {
+    public static func passphrase(_ text: String, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> DatabaseKey {
         try text.withBytes { bytes throws(DatabaseError) in try passphrase(bytes: bytes) }.with(cipher: cipher)
     }
 
@@ -111,7 +111,7 @@ extension Encryption {
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
     public static func passphrase(
         _ bytes: some ContiguousBytes, cipher: CipherConfiguration? = nil
-    ) throws(DatabaseError) -> Encryption {
+    ) throws(DatabaseError) -> DatabaseKey {
         let key = try bytes.withBytes { bytes throws(DatabaseError) in try passphrase(bytes: bytes) }
         return key.with(cipher: cipher)
     }
@@ -119,12 +119,12 @@ extension Encryption {
     /// A key of 32 bytes, used without derivation. It opens a database quickly, and must come from a good random number generator.
     /// - Parameters:
     ///   - key: the 32 bytes.
-    ///   - cipher: the cipher settings; see ``Encryption/cipher``.
+    ///   - cipher: the cipher settings; see ``DatabaseKey/cipher``.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for another length, ``DatabaseError/Reason/emptyKey`` for none.
-    public static func raw(_ key: some ContiguousBytes, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> Encryption {
+    public static func raw(_ key: some ContiguousBytes, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> DatabaseKey {
         try key.withBytes { key throws(DatabaseError) in
             try check(key)
-            return Encryption(.raw(try copy(key), salted: false), cipher: cipher)
+            return DatabaseKey(.raw(try copy(key), salted: false), cipher: cipher)
         }
     }
 
@@ -132,39 +132,39 @@ extension Encryption {
     /// - Parameters:
     ///   - key: the 32 bytes.
     ///   - salt: the 16 bytes that a file with this key begins with.
-    ///   - cipher: the cipher settings; see ``Encryption/cipher``.
+    ///   - cipher: the cipher settings; see ``DatabaseKey/cipher``.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for other lengths, ``DatabaseError/Reason/emptyKey`` for none.
     public static func raw(
         _ key: some ContiguousBytes, salt: some ContiguousBytes, cipher: CipherConfiguration? = nil
-    ) throws(DatabaseError) -> Encryption {
+    ) throws(DatabaseError) -> DatabaseKey {
         try key.withBytes { key throws(DatabaseError) in
             try salt.withBytes { salt throws(DatabaseError) in
                 try check(key)
                 guard salt.count == 16 else {
                     throw CipherConfiguration.invalid("a salt has 16 bytes, and \(salt.count) were given")
                 }
-                return Encryption(.raw(try copy(key, salt), salted: true), cipher: cipher)
+                return DatabaseKey(.raw(try copy(key, salt), salted: true), cipher: cipher)
             }
         }
     }
 
-    package static func passphrase(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
+    package static func passphrase(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> DatabaseKey {
         if bytes.isEmpty { throw .emptyKey }
-        return Encryption(.passphrase(try copy(bytes)), cipher: nil)
+        return DatabaseKey(.passphrase(try copy(bytes)), cipher: nil)
     }
 
     /// A raw key from 32 bytes, or from 48 with the salt at their end.
-    package static func raw(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> Encryption {
+    package static func raw(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> DatabaseKey {
         if bytes.isEmpty { throw .emptyKey }
         guard bytes.count == 32 || bytes.count == 48 else {
             throw CipherConfiguration.invalid("a raw key has 32 bytes, or 48 with its salt, and \(bytes.count) were given")
         }
-        return Encryption(.raw(try copy(bytes), salted: bytes.count == 48), cipher: nil)
+        return DatabaseKey(.raw(try copy(bytes), salted: bytes.count == 48), cipher: nil)
     }
 
     /// The key that the engine has derived for an open database, with the settings that are in effect.
     /// - Returns: ``plaintext`` for a plaintext database.
-    package static func derived(of schema: Schema) throws(DatabaseError) -> Encryption {
+    package static func derived(of schema: Schema) throws(DatabaseError) -> DatabaseKey {
         let handle = try schema.live()
         _ = try schema.connection.liveOutsideHooks()
         var rc = SQLITE_OK
@@ -175,7 +175,7 @@ extension Encryption {
         }
         if rc == SQLITE_NOTFOUND { return .plaintext }
         if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the derived key could not be read") }
-        return Encryption(.derived(SharedSecureBytes(text)), cipher: try schema.cipher?.settings)
+        return DatabaseKey(.derived(SharedSecureBytes(text)), cipher: try schema.cipher?.settings)
     }
 
     private static func check(_ key: UnsafeRawBufferPointer) throws(DatabaseError) {
@@ -216,7 +216,7 @@ extension String {
 
 /// A key that is determined when a database is opened.
 package protocol DeferredKey: Sendable {
-    /// The kind of key, which ``Encryption/description`` shows.
+    /// The kind of key, which ``DatabaseKey/description`` shows.
     var kind: String { get }
 
     /// Finds the key of a database that is about to be opened.
@@ -225,19 +225,19 @@ package protocol DeferredKey: Sendable {
     ) throws -> ResolvedKey
 
     /// Finds the key for a file that is about to be written.
-    func resolveForNewFile() throws -> Encryption
+    func resolveForNewFile() throws -> DatabaseKey
 }
 
 /// A key that is fully determined, so that it can open a database.
 package struct ResolvedKey {
-    package let key: Encryption
+    package let key: DatabaseKey
     /// Runs once the database is open.
     var didOpen: ((Schema) throws -> Void)?
 
-    package init(key: Encryption, didOpen: ((Schema) throws -> Void)? = nil) { (self.key, self.didOpen) = (key, didOpen) }
+    package init(key: DatabaseKey, didOpen: ((Schema) throws -> Void)? = nil) { (self.key, self.didOpen) = (key, didOpen) }
 }
 
-extension Encryption {
+extension DatabaseKey {
     /// The key to open a database with, its cipher settings validated.
     package func resolved(for location: DatabaseLocation, _ configuration: DatabaseConfiguration) throws -> ResolvedKey {
         try cipher?.validate()
@@ -250,14 +250,14 @@ extension Encryption {
     /// The key to encrypt a new or rewritten file with. A provider is asked once, however often the file is opened.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for settings that SQLCipher would misinterpret, and for a passphrase that a
     ///   new file may not have; ``DatabaseError/Reason/misuse`` for key slots; and any error that a provider throws.
-    package func resolvedForNewFile() throws -> Encryption {
+    package func resolvedForNewFile() throws -> DatabaseKey {
         let key = try resolvedForRewriting()
         try key.requireFitForNewFile()
         return key
     }
 
     /// The current key of a file that is to be rewritten. It may be any key that a file can have.
-    package func resolvedForRewriting() throws -> Encryption {
+    package func resolvedForRewriting() throws -> DatabaseKey {
         guard case .deferred(let deferred) = form else {
             try cipher?.validate()
             return self
@@ -276,13 +276,13 @@ extension Encryption {
     }
 
     /// Like ``resolvedForNewFile()``, but throws for plaintext.
-    package func resolvedForNewKey() throws -> Encryption {
+    package func resolvedForNewKey() throws -> DatabaseKey {
         try requireEncryption()
         return try resolvedForNewFile()
     }
 
     /// Like ``resolvedForRewriting()``, but throws for plaintext.
-    package func resolvedForOldKey() throws -> Encryption {
+    package func resolvedForOldKey() throws -> DatabaseKey {
         try requireEncryption()
         return try resolvedForRewriting()
     }
@@ -326,13 +326,13 @@ extension Schema {
     /// How the database is encrypted, including its key, salt and settings. Use it to open, attach or create another file in the
     /// same way.
     /// ```swift
-    /// let archive = try db.attach(.file("archive.db"), as: "archive", key: db.main.encryption)
+    /// let archive = try db.attach(.file("archive.db"), as: "archive", key: db.main.key)
     /// ```
     /// An existing file must have been created with this same key and salt. A file that only shares the passphrase has its own
     /// salt, and must be opened with the passphrase.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database, so that no other file becomes plaintext by
     ///   accident; ``DatabaseError/Reason/schemaName`` if it is no longer attached.
-    public var encryption: Encryption {
+    public var key: DatabaseKey {
         get throws(DatabaseError) {
             let encryption = try encryptionOrPlaintext
             guard !encryption.isPlaintext else {
@@ -345,15 +345,15 @@ extension Schema {
         }
     }
 
-    /// Like ``encryption``, but ``Encryption/plaintext`` for a plaintext database.
-    package var encryptionOrPlaintext: Encryption {
+    /// Like ``encryption``, but ``DatabaseKey/plaintext`` for a plaintext database.
+    package var encryptionOrPlaintext: DatabaseKey {
         get throws(DatabaseError) {
             guard let info = try cipher else { return .plaintext }
             let handle = try live()
             let bytes = try SecureBytes(count: 48) { memory throws(DatabaseError) in
                 try connection.check(sqlcipherkit_copy_key(handle, name, memory.baseAddress))
             }
-            let key = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try Encryption.raw(bytes: bytes) }
+            let key = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try DatabaseKey.raw(bytes: bytes) }
             return key.with(cipher: info.settings)
         }
     }

@@ -7,7 +7,7 @@ import SQLCipherKitFiles
 ///
 /// ```swift
 /// let pool = try DatabasePool(.file("notes.db"), key: key)
-/// let replica = try await Replica(following: pool, in: FolderStore("/backup/notes"))
+/// let replica = try await Replicator(of: pool, in: FolderStore("/backup/notes"))
 /// try await pool.write { db in try db.execute("INSERT INTO note(title) VALUES (\(title))") }
 /// try await replica.waitUntilStored()
 /// ```
@@ -18,11 +18,11 @@ import SQLCipherKitFiles
 /// There can be one writer for each store. When a second one begins, the first ends with
 /// ``DatabaseError/Reason/replicaFenced``. On a store that cannot keep two writers apart, a replica ends with
 /// ``DatabaseError/Reason/storeUnsupported``.
-public actor Replica {
+public actor Replicator {
     private let store: CheckedStore
     private let options: Options
     private let location: DatabaseLocation
-    private let encryption: Encryption
+    private let encryption: DatabaseKey
     private let pool: DatabasePool?
 
     private var loop: Task<Void, Never>?
@@ -106,25 +106,25 @@ public actor Replica {
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database; ``DatabaseError/Reason/misuse`` for one without a
     ///   write-ahead log; ``DatabaseError/Reason/invalidArgument`` for options out of range; and any error of opening the database.
     ///   A store that cannot be reached is no error: see ``currentStatus``.
-    public init(following pool: DatabasePool, in store: any ReplicaStore, options: Options = Options()) async throws {
+    public init(of pool: DatabasePool, in store: any ObjectStore, options: Options = Options()) async throws {
         let (location, key) = try await BlockingExecutor.run { try pool.replicationSource() }
         try self.init(location, key, pool, store, options)
         try await start()
     }
 
     /// Starts to replicate a database that this or another process uses.
-    /// - Throws: as ``init(following:in:options:)``.
+    /// - Throws: as ``init(of:in:options:)``.
     public init(
-        of location: DatabaseLocation, key: Encryption, in store: any ReplicaStore, options: Options = Options()
+        of location: DatabaseLocation, key: DatabaseKey, in store: any ObjectStore, options: Options = Options()
     ) async throws {
         try self.init(location, key, nil, store, options)
         try await start()
     }
 
     private init(
-        _ location: DatabaseLocation, _ key: Encryption, _ pool: DatabasePool?, _ store: any ReplicaStore, _ options: Options
+        _ location: DatabaseLocation, _ key: DatabaseKey, _ pool: DatabasePool?, _ store: any ObjectStore, _ options: Options
     ) throws {
-        guard (1 << 16...1 << 28).contains(options.objectSize), options.logSize > 0, options.largestLog > 0 else {
+        guard (1 << 16...1 << 28).contains(options.objectSize), options.checkpointSize > 0, options.maximumWALSize > 0 else {
             throw DatabaseError.invalidArgument("an object of a replica has from 64 KiB to 256 MiB, and a log more than 0 bytes")
         }
         (self.location, encryption, self.pool, self.options) = (location, key, pool, options.bounded)
@@ -135,7 +135,7 @@ public actor Replica {
     }
 
     private func start() async throws {
-        let (location, key, keepsLog) = (location, encryption, options.keepsLog)
+        let (location, key, keepsLog) = (location, encryption, options.persistsWAL)
         let box = try await BlockingExecutor.run { Box(value: try ReplicaSource(location, key, keepsLog: keepsLog)) }
         source = box.value
         do { try source?.start() } catch {
@@ -167,7 +167,7 @@ public actor Replica {
         holdsLog = isHeld
     }
 
-    private func openSource() throws -> ReplicaSource { try ReplicaSource(location, encryption, keepsLog: options.keepsLog) }
+    private func openSource() throws -> ReplicaSource { try ReplicaSource(location, encryption, keepsLog: options.persistsWAL) }
 
     private struct Box: @unchecked Sendable {
         // Sendable: the value is made in one place and then used by the actor alone.
@@ -227,7 +227,7 @@ public actor Replica {
         nap?.cancel()
         await loop?.value
         // The pool's writer closes last. If it is busy for long, the next replica begins with a snapshot.
-        if options.keepsLog { try? await pool?.write(timeout: .seconds(5)) { db in try db.keepLogOnClose() } }
+        if options.persistsWAL { try? await pool?.write(timeout: .seconds(5)) { db in try db.keepLogOnClose() } }
     }
 
     /// Waits until the replica has ended. A server that learns in this way that another writer has taken over the store can stop:
@@ -305,7 +305,7 @@ public actor Replica {
         var interval = status.error == nil ? options.interval : max(options.interval, .milliseconds(100))
         // So that the log does not become larger than it should.
         if let source, status.error == nil, failedRestart == nil, rate > 0 {
-            let room = Double(max(0, options.logSize - source.readSize))
+            let room = Double(max(0, options.checkpointSize - source.readSize))
             interval = min(interval, max(.milliseconds(10), .seconds(room / rate)))
         }
         let nap = Task { _ = try? await Task.sleep(for: interval) }
@@ -342,7 +342,7 @@ public actor Replica {
 // MARK: Shipping
 
 /// One turn: looks at the log, stores what is new, then goes on with a snapshot and with upkeep.
-extension Replica {
+extension Replicator {
     /// A block that was read from the log and sealed.
     private struct SealedBlock {
         let block: ReplicaBlock
@@ -389,7 +389,7 @@ extension Replica {
 
     /// Stores an object of the chain or the index, or the head.
     /// - Returns: its version; nil if the condition does not hold.
-    private func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    private func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         count(\.puts, 1)
         budget.payForRequest()
         return try await store.put(name, bytes, if: condition)
@@ -530,7 +530,7 @@ extension Replica {
     }
 
     private func apply(_ block: SealedBlock) {
-        count(\.logBytes, block.bytes.count)
+        count(\.walBytes, block.bytes.count)
         count(\.pages, block.block.frames.count)
         shippedSize += block.bytes.count
         (contents.frames, contents.commits) = (block.block.end, block.block.endCommits)
@@ -540,7 +540,7 @@ extension Replica {
 
     /// Lets the database's log start from the beginning when it is large.
     private func restartLargeLog() async throws {
-        guard let source, !needsGeneration, source.readSize >= options.logSize else { return }
+        guard let source, !needsGeneration, source.readSize >= options.checkpointSize else { return }
         if snapshot?.needsLog == true { return }
         if let failedRestart, .now - failedRestart < .seconds(1) { return }
         failedRestart = .now
@@ -553,7 +553,7 @@ extension Replica {
         }
         if needsGeneration { return }
         guard source.moveLog() else { return }
-        let hasRestarted = try source.restartLog(largestFile: 4 * options.logSize) {
+        let hasRestarted = try source.restartLog(largestFile: 4 * options.checkpointSize) {
             guard source.leftSize <= Self.largestRest else { return false }
             try readBlock()
             return source.isAtTarget
@@ -566,7 +566,7 @@ extension Replica {
 
     /// Gives up the log when it has become too large while the store could not be reached.
     private func letGoOfLargeLog() throws {
-        guard let source, source.holds.isHolding, try source.logSize() > options.largestLog else { return }
+        guard let source, source.holds.isHolding, try source.logSize() > options.maximumWALSize else { return }
         letGo()
     }
 
@@ -581,7 +581,7 @@ extension Replica {
 // MARK: Snapshots
 
 /// Storing snapshots.
-extension Replica {
+extension Replicator {
     /// Begins a snapshot. Everything up to the source's position must have been read, and nothing may be queued.
     private func beginSnapshot(after tag: [UInt8]) throws {
         guard let source else { return }
@@ -641,7 +641,7 @@ extension Replica {
 // MARK: The head
 
 /// Replacing the head, and what it means if it is not the one that was stored.
-extension Replica {
+extension Replicator {
     private struct PendingHead {
         let bytes: [UInt8]
         let head: ReplicaHead
@@ -739,7 +739,7 @@ extension Replica {
     }
 
     /// Another head is there than the one that was stored.
-    private func judge(_ present: ReplicaObject?, _ pending: PendingHead) async throws {
+    private func judge(_ present: StoredObject?, _ pending: PendingHead) async throws {
         guard let source else { return }
         guard let present else { return try sawFormerState("there is no head") }
         let other = try ReplicaHead(present.bytes)
@@ -797,7 +797,7 @@ extension Replica {
 // MARK: The claim
 
 /// Beginning a term: no other writer can store anything in the former one any more.
-extension Replica {
+extension Replicator {
     /// What the store holds of the section with the database's key, and where its chain ends.
     private struct Former {
         var contents: ReplicaContents
@@ -1000,7 +1000,7 @@ extension Replica {
 // MARK: What the database holds
 
 /// What the database holds of the replica: from there alone it goes on.
-extension Replica {
+extension Replicator {
     /// What the database holds of the newest section of which it holds something, and where that is written.
     private func newestMemory(of head: ReplicaHead) throws -> (memory: ReplicaMemory?, known: [HeldPlace]) {
         guard let source else { return (nil, []) }
@@ -1058,7 +1058,7 @@ extension Replica {
     /// - Returns: nil if the database holds nothing of the replica.
     /// - Throws: as ``mayContinue(_:_:_:_:)``.
     private func heldOfFormerSection(
-        _ present: (head: ReplicaHead, object: ReplicaObject)?, _ known: [HeldPlace], _ memory: ReplicaMemory?
+        _ present: (head: ReplicaHead, object: StoredObject)?, _ known: [HeldPlace], _ memory: ReplicaMemory?
     ) async throws -> HeldPlace? {
         guard let memory, let present, let last = present.head.sections.last?.id else { return nil }
         let version = present.object.version
@@ -1137,7 +1137,7 @@ extension Replica {
 // MARK: Upkeep
 
 /// Removing what is no longer needed.
-extension Replica {
+extension Replicator {
     private func maintain() async throws {
         guard let key = source?.key else { return }
         if isHeadProven { try await upkeep.removeJoined(names, of: term) { contents.joined = $0 + 1 } }
@@ -1160,7 +1160,7 @@ extension Replica {
 
     /// Takes the sections of former keys out of the head: nothing in them is newer than the change of the key.
     private func retireFormerSections() {
-        let kept = clock.retention + clock.largestStep + UInt64(max(0, options.grace.milliseconds))
+        let kept = clock.retention + clock.largestStep + UInt64(max(0, options.gracePeriod.milliseconds))
         guard clock.age > kept, head.sections.count > 1 else { return }
         head.removed += head.sections.dropLast().map(\.id)
         head.sections.removeFirst(head.sections.count - 1)
@@ -1172,7 +1172,7 @@ extension Replica {
 // MARK: The database's file
 
 /// What else happens to the database while it is replicated.
-extension Replica {
+extension Replicator {
     /// Makes sure that the database's file is the one that was opened.
     /// - Throws: ``DatabaseError/Reason/databaseReplaced``. The next turn opens the new file, and begins a generation.
     private func requireSameFile() throws {
@@ -1229,10 +1229,10 @@ extension Replica {
     }
 }
 
-private extension SharedDatabase {
+private extension DatabaseWriter {
     /// The file of the database, and the key that further connections to it need.
-    func replicationSource() throws -> (DatabaseLocation, Encryption) {
-        try read { db in (db.location, try Encryption.derived(of: db.main)) }
+    func replicationSource() throws -> (DatabaseLocation, DatabaseKey) {
+        try read { db in (db.location, try DatabaseKey.derived(of: db.main)) }
     }
 
     /// Leaves it to the caller to keep the log from growing, until `release`. Emptying it would wait for the caller's transactions.

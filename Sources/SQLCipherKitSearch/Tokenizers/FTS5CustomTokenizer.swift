@@ -77,7 +77,7 @@ extension FTS5Token {
 
 /// A tokenizer in Swift: splits text into the words that a full-text table indexes.
 /// ```swift
-/// struct Commas: FTS5TextTokenizer {
+/// struct Commas: FTS5CustomTokenizer {
 ///     func tokenize(_ text: UnsafeBufferPointer<UInt8>, for purpose: FTS5Tokenizer.Purpose, into tokens: inout FTS5Token.Sink) {
 ///         var start = 0
 ///         for end in 0...text.count where end == text.count || text[end] == UInt8(ascii: ",") {
@@ -91,8 +91,8 @@ extension FTS5Token {
 /// ```
 /// The same text must always give the same tokens, whether it is indexed, removed or searched for. After a change to a tokenizer,
 /// call ``FullTextIndex/rebuild()`` for its tables. Every connection that reads or writes the table needs the tokenizer: register
-/// it in ``DatabaseConfiguration/prepare``.
-public protocol FTS5TextTokenizer: Sendable {
+/// it in ``DatabaseConfiguration/prepareDatabase``.
+public protocol FTS5CustomTokenizer: Sendable {
     /// Finds the tokens of a text in UTF-8, which need not be well-formed, and passes them on in order. If it throws, the statement
     /// fails with that error.
     func tokenize(

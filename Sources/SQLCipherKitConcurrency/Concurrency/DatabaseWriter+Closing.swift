@@ -2,7 +2,7 @@ import CSQLCipher
 import Foundation
 import SQLCipherKitCore
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Whether the database accepts calls: it is not closed, and no call without a timeout is closing it.
     public final var isOpen: Bool { forks == sqlcipherkit_forks() && writer.isOpen }
 
@@ -88,7 +88,7 @@ extension SharedDatabase {
 }
 
 /// For systems that stop or kill a process that holds locks, such as an app in the background whose database is in an app group.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Ends all transactions, and begins none before ``resume()``.
     ///
     /// Running calls are ended as soon as they notice: the statement is interrupted, the transaction is rolled back, and the call
@@ -175,7 +175,7 @@ extension Error {
     var isSuspension: Bool { (self as? DatabaseError)?.reason == .suspended }
 }
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Makes all running statements, on all connections and of snapshots too, throw with the code ``ResultCode/interrupted`` as
     /// soon as they notice (<https://sqlite.org/c3ref/interrupt.html>). You can call it from any thread.
     ///

@@ -1,9 +1,9 @@
 import SQLCipherKitCore
 
-extension Replica {
+extension Replicator {
     /// Removes at once what only former keys of the database open, as after a key has leaked.
     ///
-    /// Without this call it stays for ``Replica/Options/retention`` after the change of the key. A replica that runs goes on. If
+    /// Without this call it stays for ``Replicator/Options/retention`` after the change of the key. A replica that runs goes on. If
     /// the call is interrupted, call it again.
     /// - Parameters:
     ///   - store: where the replica is.
@@ -13,7 +13,7 @@ extension Replica {
     ///   it opens nothing; ``DatabaseError/Reason/busy`` if the first snapshot with the key is not complete, so that nothing else
     ///   can be restored; errors of the store.
     @discardableResult
-    public static func removeFormerKeys(in store: any ReplicaStore, key: Encryption) async throws -> Int {
+    public static func removeContentOfFormerKeys(in store: any ObjectStore, key: DatabaseKey) async throws -> Int {
         let store = CheckedStore(store)
         var reader = try await ReplicaReader(store, key: key)
         for _ in 0..<100 {

@@ -1,12 +1,12 @@
 import SQLCipherKitCore
 
-extension Encryption {
+extension DatabaseKey {
     /// A key from key slots: a passphrase or recovery key opens one of them, and the key in it opens the database.
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .slots(secret: .passphrase("correct horse")))
     /// ```
     /// The slots are read when the database is opened. Opening throws what
-    /// ``KeySlots/unlock(_:of:at:first:costLimit:memoryLimit:acceptingRollback:cipher:configuration:)`` throws, and
+    /// ``KeySlots/unlock(_:of:at:preferredSlot:costLimit:memoryLimit:acceptingRollback:cipher:configuration:)`` throws, and
     /// ``DatabaseError/Reason/keyRotationUnfinished`` if a rotation was interrupted and cannot be finished now, unless the access
     /// is read-only. To continue with the old key nevertheless, unlock the slots and open with ``slots(_:cipher:)``.
     /// - Parameters:
@@ -16,17 +16,17 @@ extension Encryption {
     ///   - acceptsRollback: whether to accept slots, or a database, that are not the latest: see ``KeySlots/Rollback``.
     ///   - cipher: the database's cipher settings; nil for those of SQLCipher 4.
     public static func slots(
-        _ place: KeySlots.Place = .beside, secret: KeySlots.Secret, first label: String? = nil,
+        _ place: KeySlots.Place = .beside, secret: KeySlots.Secret, preferredSlot label: String? = nil,
         acceptingRollback acceptsRollback: Bool = false, cipher: CipherConfiguration? = nil
-    ) -> Encryption {
+    ) -> DatabaseKey {
         let key = SlotsKey { location, cipher, configuration in
             let slots = try KeySlots.unlock(
-                secret, of: location, at: place, first: label, acceptingRollback: acceptsRollback, cipher: cipher,
+                secret, of: location, at: place, preferredSlot: label, acceptingRollback: acceptsRollback, cipher: cipher,
                 configuration: configuration)
             guard !slots.isRotationUnfinished || configuration.access == .readOnly else { throw unfinishedRotation(location) }
             return slots
         }
-        return Encryption(.deferred(key), cipher: cipher)
+        return DatabaseKey(.deferred(key), cipher: cipher)
     }
 
     /// A key from key slots that are already unlocked.
@@ -38,7 +38,7 @@ extension Encryption {
     /// - Parameters:
     ///   - slots: the slots of the database to open.
     ///   - cipher: the database's cipher settings; nil for those that the slots were created or unlocked with.
-    public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> Encryption {
+    public static func slots(_ slots: KeySlots, cipher: CipherConfiguration? = nil) -> DatabaseKey {
         let key = SlotsKey { location, _, configuration in
             let path = try KeySlots.path(of: location), own = try KeySlots.path(of: slots.location)
             guard DatabaseFile.isSame(path, own) else {
@@ -47,7 +47,7 @@ extension Encryption {
             if configuration.access == .readWriteCreate { try slots.requireDatabaseOrNew() }
             return slots
         }
-        return Encryption(.deferred(key), cipher: cipher)
+        return DatabaseKey(.deferred(key), cipher: cipher)
     }
 }
 
@@ -85,7 +85,7 @@ private struct SlotsKey: DeferredKey {
         }
     }
 
-    func resolveForNewFile() throws -> Encryption {
+    func resolveForNewFile() throws -> DatabaseKey {
         throw DatabaseError.misuse(
             "key slots hold the key of the database that they were made for: give the new file a key, and its own slots "
                 + "once it exists")

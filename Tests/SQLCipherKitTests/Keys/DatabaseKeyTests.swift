@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// One type says how a database is encrypted, wherever that is asked.
-@Suite struct EncryptionTests {
+@Suite struct DatabaseKeyTests {
     let folder: TemporaryFolder
     var location: DatabaseLocation { .file(folder.path("a.db")) }
     let raw = [UInt8](repeating: 1, count: 32)
@@ -14,9 +14,9 @@ import TestSupport
 
     private func failure(_ body: () throws -> Void) -> DatabaseError? { #expect(throws: DatabaseError.self) { try body() } }
 
-    @Test func onlyTheKindIsShown() throws {
+    @Test func encryptionDescriptionShowsOnlyItsKind() throws {
         let slots = try KeySlots.create(.passphrase("s3cret"), label: "a", for: location, derivation: .quick)
-        let all: [(Encryption, String)] = [
+        let all: [(DatabaseKey, String)] = [
             (.plaintext, "plaintext"), (try .passphrase("s3cret"), "passphrase"), (try .raw(raw), "raw"),
             (try .raw(raw, salt: [UInt8](repeating: 2, count: 16)), "raw, salt"),
             (.provided(by: KeySource { try .passphrase("s3cret") }), "provided"), (.slots(secret: try .passphrase("s3cret")), "slots"),
@@ -26,16 +26,16 @@ import TestSupport
             for value in [encryption, encryption.with(cipher: .quick)] {
                 var shown = "\(value) \(String(reflecting: value)) "
                 dump(value, to: &shown)
-                #expect(shown.hasPrefix("Encryption(\(kind)) Encryption(\(kind)) "), "\(shown)")
+                #expect(shown.hasPrefix("DatabaseKey(\(kind)) DatabaseKey(\(kind)) "), "\(shown)")
                 #expect(!shown.contains("s3cret") && Mirror(reflecting: value).children.isEmpty)
             }
         }
     }
 
-    @Test func theSettingsBelongToTheKey() throws {
-        let key = try Encryption.passphrase("k")
+    @Test func cipherSettingsTravelWithTheKey() throws {
+        let key = try DatabaseKey.passphrase("k")
         #expect(key.cipher == nil && key.quick.cipher == .quick && key.quick.with(cipher: nil).cipher == nil)
-        #expect(Encryption.plaintext.quick.isPlaintext && Encryption.plaintext.quick.cipher == nil && !key.isPlaintext)
+        #expect(DatabaseKey.plaintext.quick.isPlaintext && DatabaseKey.plaintext.quick.cipher == nil && !key.isPlaintext)
         _ = try Connection(location, key: key.with(cipher: .sqlCipher3))
         #expect(failure { _ = try Connection(location, key: key) }?.reason == .wrongKeyOrNotADatabase)
         // A provider's key may bring settings, which others given with the provider replace.
@@ -45,12 +45,12 @@ import TestSupport
         _ = try Connection(location, key: .provided(by: KeySource { key }, cipher: .sqlCipher3))
     }
 
-    @Test func noKeyIsPlaintext() throws {
-        for key in [nil, Encryption.plaintext] {
+    @Test func missingKeyMeansPlaintext() throws {
+        for key in [nil, DatabaseKey.plaintext] {
             let db = try Connection(location, key: key)
             #expect(try db.main.cipher == nil)
             try db.attach(.file(folder.path("b.db")), as: "b", key: key).detach()
-            #expect(failure { _ = try db.main.encryption }?.reason == .notEncrypted)
+            #expect(failure { _ = try db.main.key }?.reason == .notEncrypted)
             #expect(failure { try db.changeKey(to: .plaintext) }?.reason == .notEncrypted)
         }
         #expect(failure { _ = try DatabaseConverter.encrypt(fileAt: folder.path("a.db"), key: .plaintext) }?.reason == .invalidKey)
@@ -60,9 +60,9 @@ import TestSupport
         #expect(failure { _ = try Connection(location, key: .provided(by: KeySource { .provided(by: KeySource { nil }) })) }?.reason == .keyProvider)
     }
 
-    @Test func theEncryptionOfAnotherDatabase() throws {
+    @Test func mainEncryptionOpensAttachedDatabase() throws {
         let db = try Connection(location, key: .passphrase("k").quick)
-        let other = try db.attach(.file(folder.path("b.db")), as: "b", key: db.main.encryption)
+        let other = try db.attach(.file(folder.path("b.db")), as: "b", key: db.main.key)
         #expect(try other.cipher == db.main.cipher)
         try other.detach()
         _ = try Connection(.file(folder.path("b.db")), key: .passphrase("k").quick)
@@ -70,7 +70,7 @@ import TestSupport
         let own = DatabaseLocation.file(folder.path("c.db"))
         _ = try Connection(own, key: .passphrase("k").quick)
         for attempt in [
-            { try db.attach(own, as: "c", key: db.main.encryption) }, { _ = try Connection(own, key: db.main.encryption) },
+            { try db.attach(own, as: "c", key: db.main.key) }, { _ = try Connection(own, key: db.main.key) },
         ] as [() throws -> Void] {
             let error = failure(attempt)
             #expect(error?.reason == .wrongKeyOrNotADatabase && error?.path == folder.path("c.db"))
@@ -81,7 +81,7 @@ import TestSupport
         #expect(failure { _ = try Connection(own, key: .raw(raw, salt: salt)) }?.message.contains("salt") == false)
     }
 
-    @Test func providersAndSlotsAttachToo() throws {
+    @Test func keyProvidersAndSlotsAttachDatabases() throws {
         let slots = try KeySlots.create(.passphrase("one"), label: "a", for: location, derivation: .quick)
         let db = try Connection(.memory)
         let attached = try db.attach(location, as: "A b", key: .slots(secret: .passphrase("one")))
@@ -103,10 +103,10 @@ import TestSupport
     }
 
     /// A provider such as an environment variable answers once, and the new file is opened several times.
-    @Test func aProviderIsAskedOnceForANewFile() throws {
+    @Test func keyProviderIsAskedOncePerNewFile() throws {
         nonisolated(unsafe) var calls = 0
         let raw = raw
-        let once = Encryption.provided(by: KeySource {
+        let once = DatabaseKey.provided(by: KeySource {
             calls += 1
             return try .raw(raw)
         })
@@ -122,7 +122,7 @@ import TestSupport
         _ = try Connection(location, key: once)
     }
 
-    @Test func aChangeOfKeyAndSettings() throws {
+    @Test func changeKeyToNewFileChangesCipherSettings() throws {
         let db = try Connection(location, key: .passphrase("one").quick)
         try db.execute("CREATE TABLE t(x)")
         var wide = CipherConfiguration.quick

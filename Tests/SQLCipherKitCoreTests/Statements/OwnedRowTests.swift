@@ -1,12 +1,12 @@
 import SQLCipherKitCore
 import Testing
 
-@Suite struct RowCopyTests {
-    private static func row(_ sql: SQL) throws -> RowCopy {
-        try #require(try Connection(.memory).fetchOne(RowCopy.self, sql))
+@Suite struct OwnedRowTests {
+    private static func row(_ sql: SQL) throws -> OwnedRow {
+        try #require(try Connection(.memory).fetchOne(OwnedRow.self, sql))
     }
 
-    @Test func equalRowsHaveTheSameNamesAndValues() throws {
+    @Test func rowsAreEqualByColumnNamesAndValues() throws {
         let row = try Self.row("SELECT 1 AS a, 'e' AS b")
         #expect(try row == Self.row("SELECT 1 AS a, 'e' AS b"))
         #expect(try row.hashValue == Self.row("SELECT 1 AS a, 'e' AS b").hashValue)
@@ -17,7 +17,7 @@ import Testing
     }
 
     /// Swift takes texts with the same characters for equal, SQLite those with the same bytes.
-    @Test func textsAreComparedByTheirBytes() throws {
+    @Test func rowTextsAreComparedByBytes() throws {
         #expect(try Self.row("SELECT char(233) AS a") != Self.row("SELECT char(101, 769) AS a"))
         #expect(try Self.row("SELECT 1 AS \"\u{E9}\"") != Self.row("SELECT 1 AS \"e\u{301}\""))
     }

@@ -1,18 +1,18 @@
 /// The progress of rewriting, copying, restoring or indexing a database.
-public struct RewriteProgress: Hashable, Sendable {
+public struct DatabaseProgress: Hashable, Sendable {
     /// Receives the progress, and cancels the operation by throwing. It cannot use the connections to the databases that are
     /// rewritten, copied or indexed: meanwhile their methods throw ``DatabaseError/Reason/misuse`` and have no effect.
-    public typealias Handler = (RewriteProgress) throws -> Void
+    public typealias Handler = (DatabaseProgress) throws -> Void
 
     /// What is finished: pages; rows, if tables are copied or indexed; bytes, if a replica is restored.
-    public let done: Int
+    public let completed: Int
     /// What there is to do, in the same unit. An estimate if the page size changes.
     public let total: Int
     /// The table that is being copied; nil for a whole database and for an index.
     public let table: String?
 
     /// The finished fraction, from 0 to 1.
-    public var fraction: Double { total == 0 ? 1 : Double(done) / Double(total) }
+    public var fractionCompleted: Double { total == 0 ? 1 : Double(completed) / Double(total) }
 
-    package init(done: Int, total: Int, table: String? = nil) { (self.done, self.total, self.table) = (done, total, table) }
+    package init(done: Int, total: Int, table: String? = nil) { (self.completed, self.total, self.table) = (done, total, table) }
 }

@@ -24,7 +24,7 @@ import Synchronization
 /// transaction is rolled back, and the call throws `CancellationError`. A commit that has begun is finished.
 ///
 /// The database closes with `close()`, or when the last reference to it goes away.
-public class SharedDatabase: @unchecked Sendable {
+public class DatabaseWriter: @unchecked Sendable {
     // Sendable: all stored properties are constants of Sendable types, here and in the subclasses. The compiler checks that only
     // for final classes.
 
@@ -123,7 +123,7 @@ public class SharedDatabase: @unchecked Sendable {
     }
 }
 
-extension SharedDatabase: CustomStringConvertible {
+extension DatabaseWriter: CustomStringConvertible {
     /// The type and the label.
     public var description: String { label.map { "\(type(of: self)) \($0)" } ?? "\(type(of: self))" }
 }
@@ -134,7 +134,7 @@ extension DatabaseError {
 }
 
 /// The way of each call, of a thread or of a task: a slot is acquired, the work is performed on it, and the slot is given back.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// How a read is done: the connection of a queue could also write.
     var reading: ConnectionSlot.Mode { readers == nil ? .readOnly : .read }
 
@@ -261,7 +261,7 @@ extension SharedDatabase {
 }
 
 /// Calls that need more than one connection.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Which reads have to wait while the writer is used.
     package enum Claim: Sendable {
         /// No reads.
@@ -341,10 +341,10 @@ extension SharedDatabase {
 
 /// A call of a queue or a pool that runs no closure of the caller, for both of its forms.
 struct SharedCall<R: Sendable>: Sendable {
-    let claim: SharedDatabase.Claim
+    let claim: DatabaseWriter.Claim
     let step: @Sendable (ConnectionSlot, CallLimits) throws -> R
 
-    init(_ claim: SharedDatabase.Claim, _ step: @escaping @Sendable (ConnectionSlot, CallLimits) throws -> R) {
+    init(_ claim: DatabaseWriter.Claim, _ step: @escaping @Sendable (ConnectionSlot, CallLimits) throws -> R) {
         (self.claim, self.step) = (claim, step)
     }
 }

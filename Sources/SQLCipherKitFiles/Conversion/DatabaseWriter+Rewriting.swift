@@ -2,7 +2,7 @@ import SQLCipherKitConcurrency
 import SQLCipherKitCore
 
 /// Rewriting the whole file. If that requires a new connection, one is opened.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Changes the key of the database while no other call has a connection. Afterwards all connections have the new key.
     /// - Parameters:
     ///   - key: the new key.
@@ -14,8 +14,8 @@ extension SharedDatabase {
     ///   ``DatabaseError/workingKey-swift.property`` names. If the file cannot be opened again, the database is closed: `isOpen` is
     ///   false, and later calls throw ``DatabaseError/Reason/closed``.
     public func changeKey(
-        to key: Encryption, mode: Schema.KeyChangeMode = .inPlace, timeout: Duration? = nil,
-        progress: RewriteProgress.Handler? = nil
+        to key: DatabaseKey, mode: Schema.KeyChangeMode = .inPlace, timeout: Duration? = nil,
+        progress: DatabaseProgress.Handler? = nil
     ) throws {
         try rewrite(.closedReaders, timeout, progress, changing(to: key.resolvedForNewKey(), mode))
     }
@@ -23,14 +23,14 @@ extension SharedDatabase {
     /// The asynchronous form. If the task is cancelled, the key stays as it was.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func changeKey(
-        to key: Encryption, mode: Schema.KeyChangeMode = .inPlace, timeout: Duration? = nil,
-        progress: sending RewriteProgress.Handler? = nil
+        to key: DatabaseKey, mode: Schema.KeyChangeMode = .inPlace, timeout: Duration? = nil,
+        progress: sending DatabaseProgress.Handler? = nil
     ) async throws {
         let key = try await BlockingExecutor.run { try key.resolvedForNewKey() }
         try await rewrite(.closedReaders, timeout, progress, changing(to: key, mode))
     }
 
-    private func changing(to key: Encryption, _ mode: Schema.KeyChangeMode) -> RewriteStep<Void> {
+    private func changing(to key: DatabaseKey, _ mode: Schema.KeyChangeMode) -> RewriteStep<Void> {
         { [self] slot, _, progress in
             try rewrite(slot, reopening: { key.adopting($0.settings) }) { db in
                 try db.changeKey(to: key, mode: mode, progress: progress)
@@ -45,20 +45,20 @@ extension SharedDatabase {
     ///   - progress: called from time to time; if it throws, nothing has changed.
     /// - Throws: as ``DatabaseConverter/convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/timeout``.
-    public func convert(to target: Encryption, timeout: Duration? = nil, progress: RewriteProgress.Handler? = nil) throws {
+    public func convert(to target: DatabaseKey, timeout: Duration? = nil, progress: DatabaseProgress.Handler? = nil) throws {
         try rewrite(.closedReaders, timeout, progress, converting(to: target.resolvedForNewFile()))
     }
 
     /// The asynchronous form. If the task is cancelled, nothing has changed.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func convert(
-        to target: Encryption, timeout: Duration? = nil, progress: sending RewriteProgress.Handler? = nil
+        to target: DatabaseKey, timeout: Duration? = nil, progress: sending DatabaseProgress.Handler? = nil
     ) async throws {
         let target = try await BlockingExecutor.run { try target.resolvedForNewFile() }
         try await rewrite(.closedReaders, timeout, progress, converting(to: target))
     }
 
-    private func converting(to target: Encryption) -> RewriteStep<Void> {
+    private func converting(to target: DatabaseKey) -> RewriteStep<Void> {
         { [self] slot, _, progress in
             try rewrite(slot, reopening: { _ in target }) { db in
                 try db.main.requireRewritable()
@@ -72,7 +72,7 @@ extension SharedDatabase {
 
     /// - Parameter key: returns how the file is encrypted after `body`, given how it was encrypted before.
     private func rewrite(
-        _ slot: ConnectionSlot, reopening key: (Encryption) -> Encryption, _ body: (Connection) throws -> Void
+        _ slot: ConnectionSlot, reopening key: (DatabaseKey) -> DatabaseKey, _ body: (Connection) throws -> Void
     ) throws {
         let before = ReaderConfiguration.Shared(nil)
         do {
@@ -94,7 +94,7 @@ extension SharedDatabase {
         if !slot.isOpen, let configuration = before.current { try reopen(slot, configuration, key(configuration.key)) }
     }
 
-    private func reopen(_ slot: ConnectionSlot, _ configuration: ReaderConfiguration, _ key: Encryption) throws {
+    private func reopen(_ slot: ConnectionSlot, _ configuration: ReaderConfiguration, _ key: DatabaseKey) throws {
         let db = try configuration.openWriter(key)
         try checkpointer?.watch(db)
         slot.replace(by: db)
@@ -104,19 +104,19 @@ extension SharedDatabase {
 
 /// What both forms of a call do with the writer, once they have it. The handler also ends work that must not be interrupted at an
 /// arbitrary point.
-typealias RewriteStep<R> = @Sendable (ConnectionSlot, CallLimits, @escaping RewriteProgress.Handler) throws -> R
+typealias RewriteStep<R> = @Sendable (ConnectionSlot, CallLimits, @escaping DatabaseProgress.Handler) throws -> R
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Runs the step of a synchronous call.
     func rewrite<R: Sendable>(
-        _ claim: Claim, _ timeout: Duration?, _ progress: RewriteProgress.Handler?, _ step: RewriteStep<R>
+        _ claim: Claim, _ timeout: Duration?, _ progress: DatabaseProgress.Handler?, _ step: RewriteStep<R>
     ) throws -> R {
         try self.claim(claim, timeout: timeout) { slot, limits in try step(slot, limits, limits.checked(progress)) }
     }
 
     /// Runs the step of an asynchronous call.
     func rewrite<R: Sendable>(
-        _ claim: Claim, _ timeout: Duration?, _ progress: sending RewriteProgress.Handler?, _ step: @escaping RewriteStep<R>
+        _ claim: Claim, _ timeout: Duration?, _ progress: sending DatabaseProgress.Handler?, _ step: @escaping RewriteStep<R>
     ) async throws -> R {
         // Sent on.
         nonisolated(unsafe) let progress = progress
@@ -125,7 +125,7 @@ extension SharedDatabase {
 }
 
 extension CallLimits {
-    fileprivate func checked(_ progress: RewriteProgress.Handler?) -> RewriteProgress.Handler {
+    fileprivate func checked(_ progress: DatabaseProgress.Handler?) -> DatabaseProgress.Handler {
         { step in
             try check()
             try progress?(step)

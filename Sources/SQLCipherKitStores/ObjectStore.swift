@@ -8,24 +8,24 @@ import SQLCipherKitCore
 /// A store may throw any error. A call that throws may have taken effect. The error is taken for temporary, and the call is
 /// repeated later with the same bytes, unless it is a ``DatabaseError`` with the reason `storeUnsupported`: then no later call can
 /// succeed. Your program meets every error as a ``DatabaseError``, with the store's own as the underlying one.
-public protocol ReplicaStore: Sendable {
+public protocol ObjectStore: Sendable {
     /// Returns the objects whose names begin with `prefix`, in any order.
-    func list(prefix: String) async throws -> [ReplicaObject.Info]
+    func list(prefix: String) async throws -> [StoredObject.Info]
 
     /// Returns an object; nil if there is none of that name.
-    func get(_ name: String) async throws -> ReplicaObject?
+    func get(_ name: String) async throws -> StoredObject?
 
     /// Stores an object, whole or not at all, so that it survives a crash of the store.
     /// - Returns: the version of the object, which differs from that of every other content under the name; nil if the condition
     ///   does not hold. Nothing has changed then.
     @discardableResult
-    func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String?
+    func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String?
 
     /// Removes an object. It is not an error if there is none of that name.
     func delete(_ name: String) async throws
 }
 
-extension ReplicaObject {
+extension StoredObject {
     /// What must hold for an object to be stored.
     public enum Condition: Hashable, Sendable {
         /// Nothing: an object of that name is replaced.
@@ -37,7 +37,7 @@ extension ReplicaObject {
     }
 }
 
-extension ReplicaObject {
+extension StoredObject {
     /// The name and the size of an object in a store.
     public struct Info: Hashable, Sendable {
         /// The name, with `/` between its parts.
@@ -51,15 +51,15 @@ extension ReplicaObject {
 }
 
 /// An object in a store.
-public struct ReplicaObject: Sendable {
-    /// What is larger was not stored by a replica: ``Replica/Options/objectSize`` at most, with the table of the pages.
+public struct StoredObject: Sendable {
+    /// What is larger was not stored by a replica: ``Replicator/Options/objectSize`` at most, with the table of the pages.
     package static let largestSize = 320 << 20
     /// The number of objects that a store is believed to have.
     package static let largestCount = 1 << 20
 
     /// The content.
     public let bytes: [UInt8]
-    /// The version, for ``ReplicaObject/Condition/isVersion(_:)``.
+    /// The version, for ``StoredObject/Condition/isVersion(_:)``.
     public let version: String
 
     /// What a store returns for a name.
@@ -69,17 +69,17 @@ public struct ReplicaObject: Sendable {
 /// A store as synchronization and replication use it: it throws database errors with one of two reasons, unless the task was
 /// cancelled.
 package struct CheckedStore: Sendable {
-    private let store: any ReplicaStore
+    private let store: any ObjectStore
 
-    package init(_ store: any ReplicaStore) { self.store = store }
+    package init(_ store: any ObjectStore) { self.store = store }
 
-    package func list(prefix: String) async throws -> [ReplicaObject.Info] {
+    package func list(prefix: String) async throws -> [StoredObject.Info] {
         try await checked { try await store.list(prefix: prefix) }
     }
 
-    package func get(_ name: String) async throws -> ReplicaObject? { try await checked { try await store.get(name) } }
+    package func get(_ name: String) async throws -> StoredObject? { try await checked { try await store.get(name) } }
 
-    package func put(_ name: String, _ bytes: [UInt8], if condition: ReplicaObject.Condition) async throws -> String? {
+    package func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
         try await checked { try await store.put(name, bytes, if: condition) }
     }
 

@@ -4,13 +4,13 @@ import CSQLCipher
 /// in rows that share their bytes, in values that are made from others.
 ///
 /// ```swift
-/// var limits = WorkLimits()
+/// var limits = ResourceLimits()
 /// limits.time = .seconds(60)
 /// let report = try db.main.verify(limits: limits)
 /// ```
 /// The work also ends when its task is cancelled, with a `CancellationError`, or in a call that throws ``DatabaseError``, with one
 /// whose ``DatabaseError/underlyingError`` it is.
-public struct WorkLimits: Hashable, Sendable {
+public struct ResourceLimits: Hashable, Sendable {
     /// How long it may take; nil is no limit. Beyond it, the call throws ``DatabaseError/Reason/timeout``. Default: 10 s.
     public var time: Duration? = .seconds(10)
     /// The number of bytes that it may allocate, the page cache with its 64 MB included; nil is no limit. Beyond it, the call
@@ -24,8 +24,8 @@ public struct WorkLimits: Hashable, Sendable {
     public init() {}
 
     /// No limits, for large files of a known origin: only the end of the task ends the work.
-    public static var none: WorkLimits {
-        var limits = WorkLimits()
+    public static var none: ResourceLimits {
+        var limits = ResourceLimits()
         (limits.time, limits.memory, limits.rows) = (nil, nil, nil)
         return limits
     }
@@ -33,17 +33,17 @@ public struct WorkLimits: Hashable, Sendable {
 
 /// What a piece of work has used so far, on one thread.
 package final class WorkMeter {
-    private let limits: WorkLimits
+    private let limits: ResourceLimits
     private let end: Deadline?
     private var rows = 0, memory = 0
 
-    package init(_ limits: WorkLimits) {
+    package init(_ limits: ResourceLimits) {
         self.limits = limits
         end = limits.time.map(Deadline.after)
     }
 
     /// The limits with the time that is left.
-    package var remaining: WorkLimits {
+    package var remaining: ResourceLimits {
         var left = limits
         left.time = end.map { max(.zero, $0 - .now) }
         return left
@@ -109,7 +109,7 @@ package final class WorkMeter {
 
 extension Connection {
     /// Runs work on this connection within limits. Without limits it is not counted at all.
-    package func limited<R>(to limits: WorkLimits?, _ body: () throws -> R) throws -> R {
+    package func limited<R>(to limits: ResourceLimits?, _ body: () throws -> R) throws -> R {
         guard let limits else { return try body() }
         let meter = WorkMeter(limits)
         return try meter.run { try meter.watch(self, body) }
@@ -117,7 +117,7 @@ extension Connection {
 
     /// The same for a call that throws ``DatabaseError`` alone.
     package func limitedWork<R>(
-        to limits: WorkLimits?, _ body: () throws(DatabaseError) -> R
+        to limits: ResourceLimits?, _ body: () throws(DatabaseError) -> R
     ) throws(DatabaseError) -> R {
         guard let limits else { return try body() }
         do { return try limited(to: limits) { try body() } } catch {

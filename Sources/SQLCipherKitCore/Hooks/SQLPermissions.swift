@@ -2,11 +2,11 @@ import CSQLCipher
 
 /// What untrusted SQL may do: it may only read, and only what you allow.
 /// ```swift
-/// var access = SQLAccess.readOnly
+/// var access = SQLPermissions.readOnly
 /// access.tables = ["note": .columns(["id", "title"]), "tag": .all]
 /// access.functions = ["count", "max", "upper"]
-/// let rows = try db.withAccess(access) { db in
-///     try db.fetchAll(RowCopy.self, SQL(raw: untrusted))
+/// let rows = try db.withPermissions(access) { db in
+///     try db.fetchAll(OwnedRow.self, SQL(raw: untrusted))
 /// }
 /// ```
 /// Each column that a query refers to is checked after its names are resolved, including columns joined by `USING` and `NATURAL`.
@@ -14,7 +14,7 @@ import CSQLCipher
 ///
 /// This limits what may be read, not the resources used: for SQL that never ends set a progress handler, for results that are too
 /// large set limits (``Connection/Settings/setLimit(_:to:)``), and for an untrusted file see ``ConnectionOption``.
-public struct SQLAccess: Sendable {
+public struct SQLPermissions: Sendable {
     /// The columns of a table that may be read.
     public enum Columns: Hashable, Sendable {
         case all
@@ -38,7 +38,7 @@ public struct SQLAccess: Sendable {
     public var hidesColumns = false
 
     /// Any query, but nothing that writes, attaches, or changes settings or transactions.
-    public static let readOnly = SQLAccess()
+    public static let readOnly = SQLPermissions()
 
     private init() {}
 }
@@ -46,12 +46,12 @@ public struct SQLAccess: Sendable {
 extension Connection.Settings {
     /// Restricts what statements may do from now on, or lifts the restriction. It replaces an authorizer.
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/misuse`` inside a hook, or
-    ///   ``DatabaseError/Reason/invalidArgument`` if ``SQLAccess/tables`` has a virtual table with only some columns.
-    public func setAccess(_ access: SQLAccess?) throws(DatabaseError) { try connection.setAccess(access) }
+    ///   ``DatabaseError/Reason/invalidArgument`` if ``SQLPermissions/tables`` has a virtual table with only some columns.
+    public func setPermissions(_ access: SQLPermissions?) throws(DatabaseError) { try connection.setAccess(access) }
 }
 
 extension Connection {
-    fileprivate func setAccess(_ access: SQLAccess?) throws(DatabaseError) {
+    fileprivate func setAccess(_ access: SQLPermissions?) throws(DatabaseError) {
         let before = try usableHooks().hooks.gate
         untilReturn(.authorizer) { db in try db.setGate(before) }
         // An existing restriction may forbid looking up the tables.
@@ -64,16 +64,16 @@ extension Connection {
     }
 
     /// Runs `body` with restricted statements, and then restores the previous authorizer.
-    /// - Throws: any error of `body`, and as ``Settings/setAccess(_:)``.
+    /// - Throws: any error of `body`, and as ``Settings/setPermissions(_:)``.
     @discardableResult
-    public func withAccess<R>(_ access: SQLAccess, _ body: (Connection) throws -> R) throws -> R {
+    public func withPermissions<R>(_ access: SQLPermissions, _ body: (Connection) throws -> R) throws -> R {
         let before = try usableHooks().hooks.gate
         try setAccess(access)
         defer { try? setGate(before) }
         return try body(self)
     }
 
-    private func policy(_ access: SQLAccess) throws(DatabaseError) -> AccessPolicy {
+    private func policy(_ access: SQLPermissions) throws(DatabaseError) -> AccessPolicy {
         guard let tables = access.tables else { return AccessPolicy(access, shadowTables: []) }
         let restricted = tables.filter { $0.value != .all }.keys.nameSet
         var shadowTables: Set<SQLName> = []

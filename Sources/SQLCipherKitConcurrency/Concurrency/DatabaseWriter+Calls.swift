@@ -1,13 +1,13 @@
 import SQLCipherKitCore
 
 /// Calls that run a closure with a connection. A timeout counts from the start of the call, and covers both waiting and running.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Runs `body` on a connection that can only read and that sees one consistent snapshot of the database.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - body: reads. Its result must not be part of the connection.
     /// - Throws: what `body` throws; ``DatabaseError/Reason/timeout``; ``DatabaseError/Reason/closed``;
-    ///   ``DatabaseError/Reason/misuse`` inside another call; ``DatabaseError/Reason/forked`` in a child process.
+    ///   ``DatabaseError/Reason/misuse`` inside another call; ``DatabaseError/Reason/usedAfterFork`` in a child process.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try run(reading, timeout: timeout, body)
     }
@@ -48,14 +48,16 @@ extension SharedDatabase {
     ///   - body: may begin and end transactions; one that it leaves open is rolled back.
     /// - Throws: what `body` throws, and what `read(timeout:_:)` throws.
     @discardableResult
-    public func barrier<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
+    public func barrierWriteWithoutTransaction<R>(
+        timeout: Duration? = nil, _ body: (Connection) throws -> sending R
+    ) throws -> sending R {
         try claim(.closedReaders, timeout: timeout) { slot, limits in try slot.run(.alone, limits, body) }
     }
 
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
-    public func barrier<R>(
+    public func barrierWriteWithoutTransaction<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
         // Sent on, and called once.
@@ -65,12 +67,12 @@ extension SharedDatabase {
 }
 
 /// Writing without a transaction around the closure.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Runs `body` on the connection that writes, without a transaction, while reads of a pool continue. Use it for several
     /// transactions in succession, for `VACUUM`, and for pragmas that a transaction does not allow.
     ///
     /// ```swift
-    /// try await pool.withWriter { db in
+    /// try await pool.writeWithoutTransaction { db in
     ///     for chunk in chunks { try db.transaction { db in try insert(chunk, db) } }
     ///     try db.execute("VACUUM")
     /// }
@@ -82,14 +84,14 @@ extension SharedDatabase {
     /// - Throws: what `body` throws; ``DatabaseError/Reason/misuse`` if it leaves a transaction open, which is rolled back; and
     ///   what `read(timeout:_:)` throws.
     @discardableResult
-    public func withWriter<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
+    public func writeWithoutTransaction<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try run(.withoutTransaction, timeout: timeout, body)
     }
 
     /// The asynchronous form.
     /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
-    public func withWriter<R>(
+    public func writeWithoutTransaction<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
         try await run(.withoutTransaction, timeout: timeout, body)
@@ -100,7 +102,7 @@ extension SharedDatabase {
 // convert them. They return Sendable results instead. The forms with a `sending` result are documented.
 
 @_documentation(visibility: private)
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try run(reading, timeout: timeout) { db in try body(db) }
@@ -135,7 +137,7 @@ extension SharedDatabase {
     }
 }
 
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Writes, and commits or rolls back according to the result of `body`.
     /// ```swift
     /// let isFeasible = try await pool.write { db in
@@ -161,7 +163,7 @@ extension SharedDatabase {
 }
 
 /// A write, and a read of exactly what it has committed.
-extension SharedDatabase {
+extension DatabaseWriter {
     /// Runs `body` as a write, and after its commit `read`, which sees the database as this write has left it, whatever is written
     /// in the meantime.
     ///

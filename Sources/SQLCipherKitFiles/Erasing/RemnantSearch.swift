@@ -4,14 +4,14 @@ import SQLCipherKitCore
 import SQLCipherKitSearch
 
 /// Searches everything that belongs to a database for bytes and words: in this file, its pages.
-final class ResidueSearch {
-    typealias Place = Schema.ResidueReport.Place
+final class RemnantSearch {
+    typealias Place = Schema.RemnantReport.Place
 
     let schema: Schema
     let targets: [ResidueTarget]
     let pages: PageReader
     let path: String?
-    private(set) var report = Schema.ResidueReport()
+    private(set) var report = Schema.RemnantReport()
     private var places: Set<Place> = []
     private var words: [String: ResidueWords] = [:]
     private var isUsed: [Bool]
@@ -40,7 +40,7 @@ final class ResidueSearch {
         for index in try schema.fullTextIndexes() { words[index.name] = try ResidueWords(index, targets) }
     }
 
-    func run() throws -> Schema.ResidueReport {
+    func run() throws -> Schema.RemnantReport {
         try searchTree("sqlite_schema", root: 1, .content)
         let objects: [(String, String, Int)] = try schema.connection.fetchAll(
             """
@@ -54,7 +54,7 @@ final class ResidueSearch {
         return finished()
     }
 
-    private func finished() -> Schema.ResidueReport {
+    private func finished() -> Schema.RemnantReport {
         let live = Set(places.filter { $0.kind == .content }.map(\.target))
         report.places = places.map { place in
             var place = place
@@ -114,7 +114,7 @@ final class ResidueSearch {
         }
     }
 
-    private typealias Placing = (_ target: Int, _ kind: Schema.ResidueReport.Kind, _ isLive: Bool) -> Place
+    private typealias Placing = (_ target: Int, _ kind: Schema.RemnantReport.Kind, _ isLive: Bool) -> Place
 
     private func search(_ record: [UInt8], _ cell: TreePage.Cell, _ role: Role, _ place: Placing) {
         switch role {
@@ -160,7 +160,7 @@ final class ResidueSearch {
     }
 
     /// Searches a page that is not, or no longer, in use.
-    private func searchImage(_ bytes: [UInt8], _ number: Int?, _ kind: Schema.ResidueReport.Kind, file: String?) {
+    private func searchImage(_ bytes: [UInt8], _ number: Int?, _ kind: Schema.RemnantReport.Kind, file: String?) {
         func place(_ target: Int) -> Place {
             Place(target: target, kind: kind, file: file, page: number, object: nil, isLive: false)
         }
@@ -182,7 +182,7 @@ final class ResidueSearch {
     }
 
     /// Searches bytes that belong to no known page.
-    private func searchBytes(_ bytes: [UInt8], _ kind: Schema.ResidueReport.Kind, file: String) {
+    private func searchBytes(_ bytes: [UInt8], _ kind: Schema.RemnantReport.Kind, file: String) {
         add(bytes) { Place(target: $0, kind: kind, file: file, page: nil, object: nil, isLive: false) }
     }
 
@@ -207,7 +207,7 @@ final class ResidueSearch {
 }
 
 /// Searches older images of pages: in the log, the journal and leftover files.
-extension ResidueSearch {
+extension RemnantSearch {
     private func searchFiles(_ path: String) throws {
         var replaced: Set<Int> = []
         try searchLog(path + "-wal", &replaced)
@@ -216,7 +216,7 @@ extension ResidueSearch {
         for name in [AtomicFile.temporaryPath(for: path), AtomicFile.workingPath(for: path)] {
             try searchPages(of: name)
             for file in [name + "-wal", name + "-journal"] {
-                try forEachBlock(of: file, 65_536) { searchBytes($0, .remains, file: file) }
+                try forEachBlock(of: file, 65_536) { searchBytes($0, .leftoverFile, file: file) }
             }
         }
     }
@@ -242,7 +242,7 @@ extension ResidueSearch {
             guard frame.count == 24 + pages.pageSize, let number = frame.bigEndian(at: 0, bytes: 4) else { return }
             isFirst = false
             replaced.insert(number)
-            try search(Array(frame[24...]), number, .log, file: path)
+            try search(Array(frame[24...]), number, .wal, file: path)
         }
         if isFirst { replaced = [] }
     }
@@ -275,21 +275,21 @@ extension ResidueSearch {
         var number = 0
         try forEachBlock(of: path, pages.pageSize) { block in
             number += 1
-            guard block.count == pages.pageSize else { return searchBytes(block, .remains, file: path) }
-            try search(block, number, .remains, file: path)
+            guard block.count == pages.pageSize else { return searchBytes(block, .leftoverFile, file: path) }
+            try search(block, number, .leftoverFile, file: path)
         }
     }
 
-    private func search(_ bytes: [UInt8], _ number: Int, _ kind: Schema.ResidueReport.Kind, file: String) throws {
+    private func search(_ bytes: [UInt8], _ number: Int, _ kind: Schema.RemnantReport.Kind, file: String) throws {
         guard number > 0, let image = decrypted(bytes, number) else { return try count(isReadable: false) }
         try searchOlder(image, number, kind, file: file)
     }
 
     /// Searches an image, unless it is the same as the current page.
-    private func searchOlder(_ image: [UInt8], _ number: Int, _ kind: Schema.ResidueReport.Kind, file: String) throws {
+    private func searchOlder(_ image: [UInt8], _ number: Int, _ kind: Schema.RemnantReport.Kind, file: String) throws {
         try count(isReadable: true)
         let end = pages.pageSize - pages.reservedSize
-        if kind != .remains, let page = try pages.page(number), page.prefix(end) == image.prefix(end) { return }
+        if kind != .leftoverFile, let page = try pages.page(number), page.prefix(end) == image.prefix(end) { return }
         searchImage(image, number, kind, file: file)
     }
 
@@ -322,9 +322,9 @@ struct ResidueWords {
     private var words: [Set<[UInt8]>] = []
     private var wanted: Set<[UInt8]> = []
     /// Where words occur.
-    private var hits: [[UInt8]: Set<ResidueSearch.Place>] = [:]
+    private var hits: [[UInt8]: Set<RemnantSearch.Place>] = [:]
     /// Where other words occur that contain a target.
-    private var containing: [[UInt8]: Set<ResidueSearch.Place>] = [:]
+    private var containing: [[UInt8]: Set<RemnantSearch.Place>] = [:]
 
     init(_ index: FullTextIndex, _ targets: [ResidueTarget]) throws(DatabaseError) {
         self.index = index
@@ -340,7 +340,7 @@ struct ResidueWords {
     }
 
     /// Records the words, each after a prefix byte, that occur in a place.
-    mutating func note(_ terms: [ArraySlice<UInt8>], _ place: (_ target: Int) -> ResidueSearch.Place) {
+    mutating func note(_ terms: [ArraySlice<UInt8>], _ place: (_ target: Int) -> RemnantSearch.Place) {
         for term in terms {
             let word = Array(term.dropFirst())
             if wanted.contains(word) { hits[word, default: []].insert(place(0)) }
@@ -351,10 +351,10 @@ struct ResidueWords {
     }
 
     /// The places of all texts of which each word occurs somewhere.
-    func places() throws -> [ResidueSearch.Place] {
-        var places: [ResidueSearch.Place] = []
+    func places() throws -> [RemnantSearch.Place] {
+        var places: [RemnantSearch.Place] = []
         for (target, words) in words.enumerated() where !words.isEmpty && words.allSatisfy({ hits[$0] != nil }) {
-            var found: [ResidueSearch.Place] = []
+            var found: [RemnantSearch.Place] = []
             for word in words { found += try located(hits[word] ?? [], word, target) }
             // If one of its words occurs only in deleted content, the text as a whole is deleted.
             let deleted = found.filter { !$0.isLive }
@@ -364,10 +364,10 @@ struct ResidueWords {
         return places
     }
 
-    private func located(_ found: Set<ResidueSearch.Place>, _ word: [UInt8], _ target: Int?) throws -> [ResidueSearch.Place] {
+    private func located(_ found: Set<RemnantSearch.Place>, _ word: [UInt8], _ target: Int?) throws -> [RemnantSearch.Place] {
         let isLive = try !index.instances(of: String(decoding: word, as: UTF8.self), limit: 1).isEmpty
         return found.map { place in
-            ResidueSearch.Place(
+            RemnantSearch.Place(
                 target: target ?? place.target, kind: place.kind, file: place.file, page: place.page, object: place.object,
                 // An older image of the index holds earlier content.
                 isLive: isLive && place.kind == .fullTextIndex)

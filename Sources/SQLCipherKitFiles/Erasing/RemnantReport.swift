@@ -3,8 +3,8 @@ import Foundation
 import SQLCipherKitCore
 
 extension Schema {
-    /// A report of where ``Schema/residue(of:progress:)`` found the bytes or words that it searched for.
-    public struct ResidueReport: Hashable, Sendable {
+    /// A report of where ``Schema/findRemnants(of:progress:)`` found the bytes or words that it searched for.
+    public struct RemnantReport: Hashable, Sendable {
         /// The kind of place.
         public enum Kind: String, Hashable, Sendable, CaseIterable {
             /// A row of a table, or an entry of an index, that is not deleted.
@@ -20,11 +20,11 @@ extension Schema {
             /// A page as it was before a transaction in the write-ahead log changed it.
             case replacedPage = "replaced page"
             /// The write-ahead log, in an older version of a page.
-            case log
+            case wal
             /// The rollback journal, in an older version of a page.
             case journal
             /// A file left by a rewrite or a backup that was killed.
-            case remains
+            case leftoverFile
         }
 
         /// A place where something was found.
@@ -53,7 +53,7 @@ extension Schema {
         public internal(set) var unreadablePages = 0
 
         /// The places of deleted or at least unused content.
-        public var residue: [Place] { places.filter { !$0.isLive } }
+        public var remnants: [Place] { places.filter { !$0.isLive } }
         /// Whether all places are in content that is not deleted.
         public var isErased: Bool { places.allSatisfy(\.isLive) }
     }
@@ -64,9 +64,9 @@ extension Schema {
     ///
     /// ```swift
     /// try db.execute("DELETE FROM note WHERE title = 'Foxes'")
-    /// let report = try db.main.residue(of: ["Foxes"])
-    /// for place in report.residue { print(place.kind, place.file ?? "", place.page ?? 0, place.object ?? "") }
-    /// if !report.isErased { try db.main.erase() }
+    /// let report = try db.main.findRemnants(of: ["Foxes"])
+    /// for place in report.remnants { print(place.kind, place.file ?? "", place.page ?? 0, place.object ?? "") }
+    /// if !report.isErased { try db.main.eraseDeletedContent() }
     /// ```
     /// All pages are decrypted and searched: rows and index entries with their overflow pages, unused bytes of pages, and free
     /// pages. So are older images of pages in the write-ahead log and the rollback journal, and files left by a killed rewrite. In
@@ -84,20 +84,20 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, ``DatabaseError/Reason/invalidArgument`` for an empty text or a
     ///   number, ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/busy``, or the error that prevents the files from
     ///   being read.
-    public func residue<Value: SQLValueConvertible>(
-        of values: [Value], progress: RewriteProgress.Handler? = nil
-    ) throws -> ResidueReport {
+    public func findRemnants<Value: SQLValueConvertible>(
+        of values: [Value], progress: DatabaseProgress.Handler? = nil
+    ) throws -> RemnantReport {
         try live()
         let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).encoding")) ?? "UTF-8"
         let targets = try values.map { try ResidueTarget($0.sqlValue, encoding: encoding) }
         if targets.contains(where: { $0.bytes.isEmpty }) { throw DatabaseError.invalidArgument("an empty text cannot be found") }
         if connection.isInTransaction { throw DatabaseError.misuse("the files lack the transaction's changes: commit first") }
         return try connection.usingExclusively {
-            var report = ResidueReport()
+            var report = RemnantReport()
             // In one snapshot, so that no page moves.
             try connection.withSnapshot {
                 _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(qualified("sqlite_schema"))"))
-                let search = try ResidueSearch(self, targets, progress.map { ProgressRelay($0, on: connection) })
+                let search = try RemnantSearch(self, targets, progress.map { ProgressRelay($0, on: connection) })
                 report = try search.run()
             }
             return report
