@@ -19,13 +19,13 @@
         /// (<https://developer.apple.com/documentation/security/secaccesscontrolcreateflags>).
         public enum AccessControl: Hashable, Sendable, CaseIterable {
             /// Nothing.
-            case nothing
+            case none
             /// Face ID, Touch ID or the passcode.
             case userPresence
             /// Face ID or Touch ID as enrolled when the key was created: enrolling another face or finger makes the key unusable.
             case biometryCurrentSet
             /// The passcode.
-            case passcode
+            case devicePasscode
         }
 
         /// The key's tag (`kSecAttrApplicationTag`), which identifies it.
@@ -35,26 +35,26 @@
         /// When a new key can be used. A key of the Enclave never leaves its device.
         public let accessibility: KeychainAccessibility
         /// What the user must do to use a new key.
-        public let demand: AccessControl
+        public let accessControl: AccessControl
 
         /// Describes a key. It is created the first time that it is needed to encrypt.
         /// - Parameters:
         ///   - tag: a name that you choose.
         ///   - accessGroup: the group that shares it; nil for the application's own.
         ///   - accessibility: when it can be used.
-        ///   - demand: what the user must do each time.
+        ///   - accessControl: what the user must do each time.
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty tag, and for an accessibility that is not
         ///   ``KeychainAccessibility/isThisDeviceOnly``.
         public init(
             tag: String, accessGroup: String? = nil, accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly,
-            requires demand: AccessControl = .nothing
+            requires accessControl: AccessControl = .none
         ) throws(DatabaseError) {
             if tag.isEmpty { throw .invalidArgument("a key of the Secure Enclave needs a tag") }
             if !accessibility.isThisDeviceOnly { throw .invalidArgument("a key of the Secure Enclave is for this device only") }
             self.tag = tag
             self.accessGroup = accessGroup
             self.accessibility = accessibility
-            self.demand = demand
+            self.accessControl = accessControl
         }
 
         /// Encrypts bytes for this key and creates the key if it does not exist. This never prompts the user.
@@ -115,11 +115,11 @@
 
         private func make() throws -> SecKey {
             let flags: SecAccessControlCreateFlags =
-                switch demand {
-                case .nothing: .privateKeyUsage
+                switch accessControl {
+                case .none: .privateKeyUsage
                 case .userPresence: [.privateKeyUsage, .userPresence]
                 case .biometryCurrentSet: [.privateKeyUsage, .biometryCurrentSet]
-                case .passcode: [.privateKeyUsage, .devicePasscode]
+                case .devicePasscode: [.privateKeyUsage, .devicePasscode]
                 }
             var error: Unmanaged<CFError>?
             guard let control = SecAccessControlCreateWithFlags(nil, accessibility.attribute, flags, &error) else {

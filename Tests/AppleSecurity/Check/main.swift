@@ -175,11 +175,11 @@ expectError(.keyProvider, saying: "there is no key") { _ = try enclave.decrypt(b
 StandIn.hasEnclave = false
 expectError(.keyProvider, saying: "makes no key") { try wrapped.store(raw) }
 StandIn.hasEnclave = true
-for demand in EnclaveKey.Demand.allCases {
+for demand in EnclaveKey.AccessControl.allCases {
     let key = try EnclaveKey(tag: "\(demand)", accessibility: .whenPasscodeSetThisDeviceOnly, requires: demand)
     expect(try key.decrypt(key.encrypt(raw)).withUnsafeBytes { Array($0) == raw })
 }
-expect(Set(StandIn.items.compactMap { ($0["key"] as? SecKey)?.control.flags.rawValue }).count == EnclaveKey.Demand.allCases.count)
+expect(Set(StandIn.items.compactMap { ($0["key"] as? SecKey)?.control.flags.rawValue }).count == EnclaveKey.AccessControl.allCases.count)
 StandIn.items = []
 for accessibility in KeychainAccessibility.allCases {
     try KeychainItem(service: service, account: "\(accessibility)", accessibility: accessibility).store(raw)
