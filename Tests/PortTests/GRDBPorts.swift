@@ -197,7 +197,7 @@ import TestSupport
         let old = try #require(try db.fetchOne(Player.self, id: 1))
         var player = old
         player.name = "Art"
-        try db.updateChangesplayer, from: old)
+        try db.updateChanges(player, from: old)
         #expect(try db.fetchOne(Player.self, id: 1)?.name == "Art")
     }
 

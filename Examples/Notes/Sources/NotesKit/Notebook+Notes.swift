@@ -60,7 +60,7 @@ extension Notebook {
             changed.title = title ?? note.title
             changed.body = body ?? note.body
             changed.changed = .now
-            try db.updateChangeschanged, from: note)
+            try db.updateChanges(changed, from: note)
         }
     }
 

@@ -18,7 +18,7 @@ struct Options: ParsableArguments {
     var settings: SearchServer.Settings {
         get throws {
             let source: KeySource = if let keyFile { .file(keyFile) } else {
-                .first([.systemdCredential"search-server"), .environment("SEARCH_SERVER_KEY")])
+                .first([.systemdCredential("search-server"), .environment("SEARCH_SERVER_KEY")])
             }
             guard let key = try source.key() else { throw ValidationError("there is no key: \(source) has none") }
             var settings = SearchServer.Settings(database: database, key: key)

@@ -161,7 +161,7 @@ func updateRecords(_ settings: Settings) throws -> Workload {
                 let before = RecordMixed(id: lookup_key(n, range), score: -1, title: title, body: mixedBody)
                 var after = before
                 after.score = Double(n)
-                try db.updateChangesafter, from: before)
+                try db.updateChanges(after, from: before)
             }
         }
         return 0

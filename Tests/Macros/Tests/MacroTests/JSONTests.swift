@@ -34,7 +34,7 @@ struct Venue: Equatable {
         let before = venue
         venue.later = extra
         venue.extra.value.open = 21
-        #expect(try db.updateChangesvenue, from: before).sorted() == ["extra_hours", "later"])
+        #expect(try db.updateChanges(venue, from: before).sorted() == ["extra_hours", "later"])
         #expect(try db.fetchAll(Venue.filter { $0.hours == hours && $0.later == extra }) == [venue])
         #expect(try db.fetchAll(Venue.filter { $0.extra == JSONColumn(Hours(open: 21, days: [])) }) == [venue])
         #expect(try db.fetchAll(Venue.filter { $0.extra.json(\.open) == 21 && $0.hours.json(\.open) < 10 }) == [venue])

@@ -76,7 +76,7 @@ struct Named: Equatable {
             }
             let before = album
             album = self.album(album.id, 7 * number + 5)
-            if number % 2 == 0 { try db.update(album) } else { try db.updateChangesalbum, from: before) }
+            if number % 2 == 0 { try db.update(album) } else { try db.updateChanges(album, from: before) }
             try db.refresh(&album)
             #expect(try db.fetchOne(CodableAlbum.self, id: album.id) == CodableAlbum(album))
             // By coding keys, which have the columns' names.
