@@ -92,7 +92,7 @@ import TestSupport
     /// G5 the values of a file that is there
     func g5() throws {
         try db.execute("CREATE TABLE visit(id BLOB, at DATETIME, price)")
-        let grdb = try desk.open { $0.values = .grdb }, id = UUID()
+        let grdb = try desk.open { $0.valueProfile = .grdb }, id = UUID()
         let price = try #require(Decimal(string: "12.50"))
         try grdb.execute("INSERT INTO visit VALUES (\(id), \(Date(timeIntervalSince1970: 0.25)), \(price))")
         #expect(try db.fetchOne((Int, String, String).self, "SELECT length(id), at, price FROM visit").map { "\($0)" }

@@ -182,7 +182,7 @@ import TestSupport
 
     /// B24 dates
     func b24() throws {
-        let store = try desk.open { $0.values = .sqlite }, date = Date(timeIntervalSince1970: 1_795_249_800)
+        let store = try desk.open { $0.valueProfile = .sqlite }, date = Date(timeIntervalSince1970: 1_795_249_800)
         #expect(try store.fetchOne(String.self, "SELECT datetime(\(date), '+1 day')") == "2026-11-22 08:30:00")
         #expect(try store.fetchOne(Date.self, "SELECT '2026-11-21 08:30:00'") == date)
     }

@@ -241,7 +241,7 @@ import TestSupport
 
     /// Q25 dates, UUIDs and bytes as they are stored
     func q25() throws {
-        let store = try desk.open { $0.values = .sqliteSwift }, id = UUID()
+        let store = try desk.open { $0.valueProfile = .sqliteSwift }, id = UUID()
         #expect(try store.fetchOne(String.self, "SELECT \(id)") == id.uuidString)
         #expect(try store.fetchOne(String.self, "SELECT \(Date(timeIntervalSince1970: 0.25))") == "1970-01-01T00:00:00.250")
         #expect(try store.fetchOne(Data.self, "SELECT \(Data([1, 0]))") == Data([1, 0]))
