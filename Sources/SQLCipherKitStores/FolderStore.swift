@@ -18,11 +18,11 @@ public struct FolderStore: ObjectStore {
     /// - Parameter path: the folder; created with permissions 0700 if it is missing, like those above it.
     /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there is no such folder and it cannot be created: no folder is then.
     ///   ``DatabaseError/Reason/invalidArgument`` for a path with a NUL character.
-    public init(_ path: String) throws(DatabaseError) {
+    public init(_ path: String) throws {
         _ = try path.cName("the path of the store")
         self.path = path
         let error = Self.makeFolder(path)
-        if error != 0 { throw .unavailableStore("the folder \(path) cannot be made: \(String(cString: strerror(error)))") }
+        if error != 0 { throw DatabaseError.unavailableStore("the folder \(path) cannot be made: \(String(cString: strerror(error)))") }
     }
 
     /// Makes a folder and those above it, or none of them.

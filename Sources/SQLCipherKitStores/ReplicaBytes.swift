@@ -7,9 +7,9 @@ extension ByteReader {
     }
 
     /// A number that leaves room for adding to it.
-    package mutating func position() throws(DatabaseError) -> UInt64 { UInt64(try count(atMost: 1 << 60)) }
+    package mutating func position() throws -> UInt64 { UInt64(try count(atMost: 1 << 60)) }
 
-    package mutating func uint32() throws(DatabaseError) -> UInt32 { UInt32(try count(atMost: Int(UInt32.max))) }
+    package mutating func uint32() throws -> UInt32 { UInt32(try count(atMost: Int(UInt32.max))) }
 }
 
 extension UnsafeRawBufferPointer {

@@ -15,14 +15,14 @@ package final class ReplicaKey: Sendable {
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for plaintext.
     package init(_ encryption: DatabaseKey, salt: [UInt8]) throws {
         self.salt = salt
-        key = try Self.rawKey(encryption, salt).withUnsafeBytes { raw throws(DatabaseError) in
+        key = try Self.rawKey(encryption, salt).withUnsafeBytes { raw in
             try SecureBytes(mac: Array("SQLCipherKit replication 2".utf8), under: raw, count: Int(SQLCIPHERKIT_SEAL_KEY))
         }
     }
 
     /// The key that a database with this salt has, to give it to a copy of another salt.
     package static func encryption(_ encryption: DatabaseKey, salt: [UInt8]) throws -> DatabaseKey {
-        try rawKey(encryption, salt).withUnsafeBytes { raw throws(DatabaseError) in
+        try rawKey(encryption, salt).withUnsafeBytes { raw in
             try DatabaseKey.raw(raw, salt: salt, cipher: encryption.cipher)
         }
     }
@@ -31,8 +31,8 @@ package final class ReplicaKey: Sendable {
         // A provider is asked without a database to open: key slots need theirs, and give the key as for any copy.
         let encryption = try encryption.resolvedForRewriting()
         let settings = encryption.settings
-        return try SecureBytes(count: 32) { memory throws(DatabaseError) in
-            try encryption.withUnsafeBytes { bytes throws(DatabaseError) in
+        return try SecureBytes(count: 32) { memory in
+            try encryption.withUnsafeBytes { bytes in
                 switch encryption.form {
                 case .plaintext, .deferred:
                     throw DatabaseError(code: .misuse, reason: .notEncrypted, message: "replication requires an encrypted database")
@@ -58,7 +58,7 @@ package final class ReplicaKey: Sendable {
     /// A name for something that the names of objects must not tell: the same for the same key.
     package func name(of bytes: [UInt8]) throws -> [UInt8] {
         let label = Array("SQLCipherKit name".utf8) + bytes
-        let name = try key.withUnsafeBytes { key throws(DatabaseError) in
+        let name = try key.withUnsafeBytes { key in
             try SecureBytes(mac: label, under: key, count: Self.nameCount)
         }
         return name.withUnsafeBytes { Array($0) }

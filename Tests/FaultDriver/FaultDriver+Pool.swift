@@ -242,7 +242,7 @@ extension FaultDriver {
         do {
             try parent.execute("INSERT INTO t VALUES (2)")
             say("wrote under the child's reading")
-        } catch {
+        } catch let error as DatabaseError {
             say("while the child reads: \(error.reason)")
         }
         write(toChild[1], &byte, 1)

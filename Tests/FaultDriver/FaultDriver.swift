@@ -52,7 +52,7 @@ struct FaultDriver {
             for length in [Fault.Length.once, .forGood] where length.rawValue == arguments[1] {
                 Fault.random.choose(Int(arguments[0]) ?? 1, length)
             }
-            do { _ = try Connection(.file(path), key: .passphrase("k", cipher: quick)) } catch {
+            do { _ = try Connection(.file(path), key: .passphrase("k", cipher: quick)) } catch let error as DatabaseError {
                 say("\(error.reason)")
             }
             Fault.none()
@@ -68,7 +68,7 @@ struct FaultDriver {
                     say("\(number)")
                     // Time for others to get the lock.
                     usleep(3000)
-                } catch {
+                } catch let error as DatabaseError {
                     if error.reason != .busy { throw error }
                 }
             }

@@ -97,10 +97,7 @@ extension Row {
     }
 
     /// A value; text that is not valid UTF-8 becomes a blob.
-    borrowing func shownValue(_ index: Int) throws(DatabaseError) -> SQLValue {
-        do throws(DatabaseError) { return try self[index] } catch {
-            if error.reason == .typeMismatch { return .blob(try self[index]) }
-            throw error
-        }
+    borrowing func shownValue(_ index: Int) throws -> SQLValue {
+        do { return try self[index] } catch let error as DatabaseError where error.reason == .typeMismatch { return .blob(try self[index]) }
     }
 }

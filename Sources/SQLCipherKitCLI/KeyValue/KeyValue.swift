@@ -13,7 +13,7 @@ enum KeyValue {
             return
         }
         let value: JSONValue
-        do { value = try JSONValue(text: text) } catch { throw Failure("the value is not JSON: \(error.message)") }
+        do { value = try JSONValue(text: text) } catch let error as DatabaseError { throw Failure("the value is not JSON: \(error.message)") }
         self =
             switch value {
             case .null: .plain(.null)
@@ -66,9 +66,8 @@ struct CodedJSON: Codable {
 
 extension KeyValueStore {
     /// The value of a key, whatever it is; nil if there is none.
-    func shown(_ key: String) throws(DatabaseError) -> KeyValue? {
-        do throws(DatabaseError) { return try get(key, as: SQLValue.self).map { .plain($0) } } catch {
-            guard error.reason == .typeMismatch else { throw error }
+    func shown(_ key: String) throws -> KeyValue? {
+        do { return try get(key, as: SQLValue.self).map { .plain($0) } } catch let error as DatabaseError where error.reason == .typeMismatch {
             return try get(key, as: CodedJSON.self).map { .json($0.value) }
         }
     }
@@ -76,9 +75,8 @@ extension KeyValueStore {
 
 extension KeyValueEntry {
     /// The value, whatever it is.
-    borrowing func shown() throws(DatabaseError) -> KeyValue {
-        do throws(DatabaseError) { return .plain(try value(as: SQLValue.self)) } catch {
-            guard error.reason == .typeMismatch else { throw error }
+    borrowing func shown() throws -> KeyValue {
+        do { return .plain(try value(as: SQLValue.self)) } catch let error as DatabaseError where error.reason == .typeMismatch {
             return .json(try value(as: CodedJSON.self).value)
         }
     }

@@ -71,7 +71,7 @@ extension KeyOptions {
             }
             if let plaintextHeader { cipher.plaintextHeaderSize = plaintextHeader }
             if let salt { cipher.salt = try CipherOptions.bytes(salt) }
-            do { try cipher.validate() } catch { throw ValidationError(error.message) }
+            do { try cipher.validate() } catch let error as DatabaseError { throw ValidationError(error.message) }
             return cipher
         }
     }

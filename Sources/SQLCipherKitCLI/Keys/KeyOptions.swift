@@ -185,11 +185,10 @@ struct UnlockedKey {
         _ configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
         let slots: KeySlots
-        do throws(DatabaseError) {
+        do {
             slots = try KeySlots.unlock(
                 secret, of: .file(path), preferredSlot: label, acceptingRollback: acceptingRollback, configuration: configuration)
-        } catch {
-            guard error.reason == .keySlotsRolledBack else { throw error }
+        } catch let error as DatabaseError where error.reason == .keySlotsRolledBack {
             let what = (error.underlyingError as? KeySlots.Rollback)?.description ?? error.message
             throw Failure(
                 "the key slots of \(path) are not the latest of their database: \(what); --accept-rollback continues with them",
@@ -211,8 +210,7 @@ struct UnlockedKey {
     }
 
     static func hasSlots(_ path: String) throws -> Bool {
-        do throws(DatabaseError) { return try !KeySlots.unverifiedSlots(of: .file(path)).isEmpty } catch {
-            guard error.reason == .cannotOpen else { throw error }
+        do { return try !KeySlots.unverifiedSlots(of: .file(path)).isEmpty } catch let error as DatabaseError where error.reason == .cannotOpen {
             return false
         }
     }

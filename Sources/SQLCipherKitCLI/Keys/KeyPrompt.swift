@@ -57,7 +57,7 @@ enum KeyPrompt {
         Output.write(question.onOneLine, to: messages)
         defer { Output.write("\n", to: messages) }
         var failure: Failure?
-        let memory = try SecureBytes(count: lineLimit + 1) { memory throws(DatabaseError) in
+        let memory = try SecureBytes(count: lineLimit + 1) { memory in
             var count = 0
             while count < memory.count {
                 let got = read(terminal, memory.baseAddress! + count, memory.count - count)

@@ -18,7 +18,7 @@ package final class AutoCheckpointer: Sendable {
     /// The number of holders that empty the log themselves.
     package let holds = Atomic<Int>(0)
 
-    init(_ db: Connection) throws(DatabaseError) {
+    init(_ db: Connection) throws {
         let settings = db.configuration.pool
         (checkpointSize, largest) = (max(0, settings.checkpointSize), max(0, settings.maximumWALSize))
         limit = Atomic(largest)
@@ -26,7 +26,7 @@ package final class AutoCheckpointer: Sendable {
     }
 
     /// Watches another connection, which is now the writer.
-    package func watch(_ db: Connection) throws(DatabaseError) {
+    package func watch(_ db: Connection) throws {
         pageSize.store(try db.main.pageSize, ordering: .relaxed)
         try db.countLogFrames()
     }

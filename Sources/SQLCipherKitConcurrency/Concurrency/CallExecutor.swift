@@ -88,7 +88,7 @@ extension DatabaseWriter {
         try checkCall()
         try Task.checkCancellation()
         let cancellation = Cancellation(), limits = CallLimits(timeout, cancellation)
-        let alarm = try limits.deadline.map { deadline throws(DatabaseError) in
+        let alarm = try limits.deadline.map { deadline in
             try DeadlineTimer.current.set(at: deadline) { cancellation.cancel(DatabaseError.timeout) }
         }
         defer {

@@ -91,8 +91,8 @@ package final class ConnectionPool: Sendable {
 
     /// Returns a slot, if one is free and no call waits.
     /// - Parameter opened: whether the slot must have an open connection.
-    func tryAcquire(opened: Bool = false) throws(DatabaseError) -> ConnectionSlot? {
-        try state.withLock { state throws(DatabaseError) in
+    func tryAcquire(opened: Bool = false) throws -> ConnectionSlot? {
+        try state.withLock { state in
             if let error = state.refusal(of: .one) { throw error }
             guard state.closers.isEmpty, state.line.isEmpty, let last = state.free.last, !opened || last.isOpen else { return nil }
             return state.free.removeLast()

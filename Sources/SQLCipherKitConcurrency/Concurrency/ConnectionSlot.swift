@@ -259,7 +259,7 @@ extension Connection {
     }
 
     /// Makes the connection stop when the call that it is lent to is cancelled.
-    fileprivate func prepareForLending() throws(DatabaseError) {
+    fileprivate func prepareForLending() throws {
         try loan.prepare()
         try usableHooks().hooks.stopsLentWork = true
         // Handlers that were set in `prepare` stay.

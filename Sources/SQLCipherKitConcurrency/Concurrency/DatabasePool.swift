@@ -22,7 +22,7 @@ public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
     ///   and for a database that is not in a file, which can have only one connection.
     public init(
         _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws(DatabaseError) {
+    ) throws {
         guard location.isOnDisk else {
             throw DatabaseError.invalidArgument(
                 "a pool is for a database in a file: use a DatabaseQueue for one in memory or a temporary one")
@@ -35,7 +35,7 @@ public final class DatabasePool: DatabaseWriter, @unchecked Sendable {
         configuration.journalMode = configuration.access == .readOnly ? nil : .wal
         let writer = try Connection(location, key: key, configuration: configuration)
         if configuration.access != .readOnly, try !writer.main.hasWAL {
-            throw .invalidArgument("a pool is for a database in a file that can have a write-ahead log")
+            throw DatabaseError.invalidArgument("a pool is for a database in a file that can have a write-ahead log")
         }
         try super.init(writer: writer)
     }
@@ -49,7 +49,7 @@ extension DatabasePool {
     /// - Parameter timeout: how long the call may take. Default: nil, no limit.
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or has an empty one and the pool is
     ///   read-only; and what `read(timeout:_:)` throws.
-    public func snapshot(timeout: Duration? = nil) throws(DatabaseError) -> DatabaseSnapshot {
+    public func snapshot(timeout: Duration? = nil) throws -> DatabaseSnapshot {
         let deadline = timeout.map { Deadline.after($0) }
         return try DatabaseError.only("a call") {
             if let snapshot = try read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
@@ -122,7 +122,7 @@ public final class DatabaseQueue: DatabaseWriter, @unchecked Sendable {
     /// - Throws: as ``Connection/init(_:key:configuration:)``.
     public init(
         _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws(DatabaseError) {
+    ) throws {
         super.init(try Connection(location, key: key, configuration: configuration))
     }
 }

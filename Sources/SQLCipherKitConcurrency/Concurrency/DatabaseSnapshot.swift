@@ -30,7 +30,7 @@ public final class DatabaseSnapshot: Sendable {
     /// - Parameters:
     ///   - holder: a connection with a transaction that reads the snapshot.
     ///   - state: the snapshot.
-    init(of pool: DatabasePool, heldBy holder: Connection, _ state: WALSnapshot) throws(DatabaseError) {
+    init(of pool: DatabasePool, heldBy holder: Connection, _ state: WALSnapshot) throws {
         self.pool = pool
         core = try DatabaseWriter(reading: state, heldBy: holder, pool.additions)
     }
@@ -65,7 +65,7 @@ public final class DatabaseSnapshot: Sendable {
     /// Ends the snapshot after waiting for running reads; each later read throws ``DatabaseError/Reason/closed``. Closing twice
     /// does nothing.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a closure that reads it.
-    public func close() throws(DatabaseError) {
+    public func close() throws {
         try core.close()
         pool.snapshots.remove(core)
     }

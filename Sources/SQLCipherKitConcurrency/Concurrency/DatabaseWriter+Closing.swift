@@ -13,7 +13,7 @@ extension DatabaseWriter {
     /// - Parameter timeout: how long to wait for the running calls. When it has passed, the database stays open, and calls that
     ///   were made in the meantime run after this wait. Default: nil, no limit.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside another call; ``DatabaseError/Reason/timeout``.
-    public final func close(timeout: Duration? = nil) throws(DatabaseError) {
+    public final func close(timeout: Duration? = nil) throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         try checkCall()
         let limits = CallLimits(timeout)
@@ -101,9 +101,9 @@ extension DatabaseWriter {
     /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
     /// - Throws: ``DatabaseError/Reason/timeout`` if a call is still running, which may hold locks; the database is suspended
     ///   nevertheless. ``DatabaseError/Reason/misuse`` inside another call, ``DatabaseError/Reason/closed``.
-    public final func suspend(timeout: Duration? = nil) throws(DatabaseError) {
+    public final func suspend(timeout: Duration? = nil) throws {
         try checkCall()
-        if writer.isClosed { throw .closedDatabase }
+        if writer.isClosed { throw DatabaseError.closedDatabase }
         let deadline = timeout.map(Deadline.after)
         // The writer first, as everywhere: the call that has it may be waiting for the readers.
         writer.beginSuspending(.suspended)
@@ -114,7 +114,7 @@ extension DatabaseWriter {
             snapshots.endCalls()
             try snapshots.endAll(because: "the database was suspended", CallLimits(until: deadline))
         } catch {
-            if writer.isClosed { throw .closedDatabase }
+            if writer.isClosed { throw DatabaseError.closedDatabase }
             throw error as? DatabaseError ?? .timeout
         }
     }
@@ -190,7 +190,7 @@ extension DatabaseWriter {
     /// Frees memory that the connections use for speed: cached pages and compiled statements. Idle readers are closed; a reader in
     /// use keeps its memory. Waits for a running write.
     /// - Throws: what `write(timeout:_:)` throws.
-    public final func releaseMemory() throws(DatabaseError) {
+    public final func releaseMemory() throws {
         closeFreeReaders()
         try make(releasing)
     }
@@ -214,7 +214,7 @@ extension Connection {
     /// Frees memory that the connection uses for speed: cached pages that are not in use, and compiled statements that are not
     /// running (<https://sqlite.org/c3ref/db_release_memory.html>).
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
-    package func releaseMemory() throws(DatabaseError) {
+    package func releaseMemory() throws {
         let handle = try liveOutsideHooks()
         cache.removeAll()
         sqlite3_db_release_memory(handle)

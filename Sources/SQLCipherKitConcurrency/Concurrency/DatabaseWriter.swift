@@ -58,7 +58,7 @@ public class DatabaseWriter: @unchecked Sendable {
     }
 
     /// Creates a database with a connection that writes, and as many readers as its configuration says.
-    init(writer connection: Connection) throws(DatabaseError) {
+    init(writer connection: Connection) throws {
         let settings = connection.configuration.pool
         label = connection.configuration.label
         let shared = ReaderConfiguration.Shared(try ReaderConfiguration(connection))
@@ -79,7 +79,7 @@ public class DatabaseWriter: @unchecked Sendable {
     /// Creates several readers of one state, which another connection keeps in its write-ahead log.
     init(
         reading state: WALSnapshot, heldBy holder: Connection, _ additions: SharedAdditions
-    ) throws(DatabaseError) {
+    ) throws {
         let settings = holder.configuration.pool
         label = holder.configuration.label
         let shared = ReaderConfiguration.Shared(try ReaderConfiguration(holder))
@@ -111,15 +111,15 @@ public class DatabaseWriter: @unchecked Sendable {
     }
 
     /// Throws if a call would wait for itself, or in a child process, whose parent may hold the locks forever.
-    func checkCall() throws(DatabaseError) {
-        if forks != sqlcipherkit_forks() { throw .forked }
+    func checkCall() throws {
+        if forks != sqlcipherkit_forks() { throw DatabaseError.forked }
         // The usual case: the thread is in no closure at all.
         if sqlcipherkit_calls() == 0 { return }
         let thread = sqlcipherkit_thread()
-        for slot in writer.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
+        for slot in writer.slots where slot.user.load(ordering: .relaxed) == thread { throw DatabaseError.insideCall }
         try snapshots.checkCall()
         guard let readers else { return }
-        for slot in readers.slots where slot.user.load(ordering: .relaxed) == thread { throw .insideCall }
+        for slot in readers.slots where slot.user.load(ordering: .relaxed) == thread { throw DatabaseError.insideCall }
     }
 }
 
@@ -180,9 +180,9 @@ extension DatabaseWriter {
     }
 
     /// Returns a free reader for a read that is likely to be short and then runs on the current thread.
-    private func acquireForShortRead(_ pool: ConnectionPool) throws(DatabaseError) -> ConnectionSlot? {
+    private func acquireForShortRead(_ pool: ConnectionPool) throws -> ConnectionSlot? {
         guard readers != nil, readDuration.begin() else { return nil }
-        do throws(DatabaseError) {
+        do {
             if let slot = try pool.tryAcquire(opened: true) { return slot }
         } catch {
             readDuration.end()
@@ -319,7 +319,7 @@ extension DatabaseWriter {
     }
 
     /// Makes a call on the calling thread.
-    func make<R>(_ call: SharedCall<R>, timeout: Duration? = nil) throws(DatabaseError) -> R {
+    func make<R>(_ call: SharedCall<R>, timeout: Duration? = nil) throws -> R {
         try DatabaseError.only("a call") {
             try claim(call.claim, timeout: timeout) { slot, limits in try call.step(slot, limits) }
         }

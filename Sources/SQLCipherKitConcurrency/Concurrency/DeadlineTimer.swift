@@ -36,7 +36,7 @@ package final class DeadlineTimer: @unchecked Sendable {
 
     /// Calls `action` at a deadline, on the timer's thread, so `action` must be brief.
     /// - Throws: ``DatabaseError/Reason/noThread``; the action is never called then.
-    package func set(at deadline: Deadline, _ action: @escaping @Sendable () -> Void) throws(DatabaseError) -> Alarm {
+    package func set(at deadline: Deadline, _ action: @escaping @Sendable () -> Void) throws -> Alarm {
         let alarm = Alarm(deadline, action)
         condition.lock()
         defer { condition.unlock() }
@@ -44,7 +44,7 @@ package final class DeadlineTimer: @unchecked Sendable {
         place(alarm, at: heap.count - 1)
         siftUp(alarm)
         if !isRunning {
-            do throws(DatabaseError) { try SystemThread.start { [self] in work() } } catch {
+            do { try SystemThread.start { [self] in work() } } catch {
                 _ = remove(alarm)
                 throw error
             }

@@ -15,7 +15,7 @@ package struct ReaderConfiguration: Sendable {
     private let attachments: [Attachment]
 
     /// Takes the derived keys from an open connection, so that the next one does not derive them again.
-    package init(_ writer: Connection) throws(DatabaseError) {
+    package init(_ writer: Connection) throws {
         // Before a reader opens the logs: the last connection to close a log empties it, and a reader may not.
         sqlcipherkit_open_logs(try writer.live())
         (location, configuration) = (writer.location, writer.configuration)

@@ -62,24 +62,24 @@ extension DatabaseWriter {
     /// index, register it in ``DatabaseConfiguration/prepareDatabase`` instead, before anything is read.
     /// - Parameter item: the extension. It is made once for each connection.
     /// - Throws: as ``Connection/register(_:)``, and what `write(timeout:_:)` throws; nothing has changed then.
-    public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws(DatabaseError) {
-        try make(adding { db throws(DatabaseError) in try db.register(item()) })
+    public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws {
+        try make(adding { db in try db.register(item()) })
     }
 
     /// The asynchronous form.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) async throws {
-        try await make(adding { db throws(DatabaseError) in try db.register(item()) })
+        try await make(adding { db in try db.register(item()) })
     }
 
     /// Removes a function or a collation from all connections. A name that is not registered is ignored.
     /// - Throws: as ``Connection/unregister(_:)``, and what `write(timeout:_:)` throws.
-    public func unregister(_ name: SQLExtension.Name) throws(DatabaseError) {
-        try make(adding { db throws(DatabaseError) in try db.unregister(name) })
+    public func unregister(_ name: SQLExtension.Name) throws {
+        try make(adding { db in try db.unregister(name) })
     }
 
     /// The asynchronous form.
     public func unregister(_ name: SQLExtension.Name) async throws {
-        try await make(adding { db throws(DatabaseError) in try db.unregister(name) })
+        try await make(adding { db in try db.unregister(name) })
     }
 
     private func adding(_ action: @escaping SharedAdditions.Action) -> SharedCall<Void> {
@@ -87,7 +87,7 @@ extension DatabaseWriter {
             try slot.run(.unrestricted, limits) { db in
                 // Here first, so that a refused action is added to no connection. The next call repeats it here, which changes
                 // nothing.
-                try db.changingThisOneOnly { () throws(DatabaseError) in try action(db) }
+                try db.changingThisOneOnly { () throws in try action(db) }
                 additions.add(action)
             }
         }
@@ -97,7 +97,7 @@ extension DatabaseWriter {
 /// What was added to the connections of a queue or a pool after they were opened: extensions and trace hooks on all of them, other
 /// hooks on the writer. The next call that gets a connection brings it up to date.
 final class SharedAdditions: Sendable {
-    typealias Action = @Sendable (Connection) throws(DatabaseError) -> Void
+    typealias Action = @Sendable (Connection) throws -> Void
 
     struct Hook<Body: Sendable>: Sendable {
         let id: Int
@@ -166,29 +166,29 @@ struct ConnectionAdditions {
     func isCurrent(with shared: SharedAdditions) -> Bool { version == shared.version }
 
     /// Brings the connection up to date.
-    mutating func update(_ db: Connection, _ shared: SharedAdditions, isWriter: Bool) throws(DatabaseError) {
+    mutating func update(_ db: Connection, _ shared: SharedAdditions, isWriter: Bool) throws {
         let newest = shared.version
         for action in shared.actions(after: actions) {
-            try db.changingThisOneOnly { () throws(DatabaseError) in try action(db) }
+            try db.changingThisOneOnly { () throws in try action(db) }
             actions += 1
         }
         let hooks = shared.hooks
-        try set(.traces, !hooks.traces.isEmpty) { () throws(DatabaseError) in
+        try set(.traces, !hooks.traces.isEmpty) { () throws in
             try db.addTraceHook { event in for hook in shared.hooks.traces { hook.body(event) } }
         }
-        try set(.tracesWithValues, !hooks.tracesWithValues.isEmpty) { () throws(DatabaseError) in
+        try set(.tracesWithValues, !hooks.tracesWithValues.isEmpty) { () throws in
             try db.addTraceHook(showingValues: true) { event in
                 for hook in shared.hooks.tracesWithValues { hook.body(event) }
             }
         }
         if isWriter {
-            try set(.commits, !hooks.commits.isEmpty) { () throws(DatabaseError) in
+            try set(.commits, !hooks.commits.isEmpty) { () throws in
                 try db.addCommitHook { for hook in shared.hooks.commits { try hook.body() } }
             }
-            try set(.rollbacks, !hooks.rollbacks.isEmpty) { () throws(DatabaseError) in
+            try set(.rollbacks, !hooks.rollbacks.isEmpty) { () throws in
                 try db.addRollbackHook { for hook in shared.hooks.rollbacks { hook.body() } }
             }
-            try set(.updates, !hooks.updates.isEmpty) { () throws(DatabaseError) in
+            try set(.updates, !hooks.updates.isEmpty) { () throws in
                 try db.addUpdateHook { change in for hook in shared.hooks.updates { hook.body(change) } }
             }
         }
@@ -197,8 +197,8 @@ struct ConnectionAdditions {
 
     /// Installs a kind of hook while there are any hooks of it, and removes it otherwise.
     private mutating func set(
-        _ kind: Kind, _ isWanted: Bool, _ add: () throws(DatabaseError) -> HookToken
-    ) throws(DatabaseError) {
+        _ kind: Kind, _ isWanted: Bool, _ add: () throws -> HookToken
+    ) throws {
         if !isWanted {
             tokens.removeValue(forKey: kind)?.remove()
         } else if tokens[kind] == nil {

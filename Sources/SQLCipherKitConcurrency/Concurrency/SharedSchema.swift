@@ -24,7 +24,7 @@ extension DatabaseWriter {
 
     /// Returns a database by its name in SQL, in any case: `main`, or the name that it was attached under.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name, and what `read(timeout:_:)` throws.
-    public func schema(_ name: String) throws(DatabaseError) -> SharedSchema {
+    public func schema(_ name: String) throws -> SharedSchema {
         SharedSchema(database: self, name: try DatabaseError.only("a call") { try read { db in try db.schema(name).name } })
     }
 
@@ -45,7 +45,7 @@ extension DatabaseWriter {
     @discardableResult
     public func attach(
         _ location: DatabaseLocation, as name: String, key: DatabaseKey?, timeout: Duration? = nil
-    ) throws(DatabaseError) -> SharedSchema {
+    ) throws -> SharedSchema {
         try make(attaching(location, name, key), timeout: timeout)
     }
 
@@ -83,7 +83,7 @@ extension SharedSchema {
     /// Detaches the database from all connections.
     /// - Parameter timeout: how long to wait for the running calls. Default: nil, no limit.
     /// - Throws: as ``Schema/detach()``; ``DatabaseError/Reason/timeout``.
-    public func detach(timeout: Duration? = nil) throws(DatabaseError) {
+    public func detach(timeout: Duration? = nil) throws {
         try database.make(detaching, timeout: timeout)
     }
 
@@ -107,7 +107,7 @@ extension SharedSchema {
     /// - Throws: as ``Schema/checkpoint(_:)``; ``DatabaseError/Reason/busy`` only because of readers in other processes;
     ///   ``DatabaseError/Reason/timeout``.
     @discardableResult
-    public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws(DatabaseError) -> CheckpointResult {
+    public func checkpoint(_ mode: CheckpointMode = .passive, timeout: Duration? = nil) throws -> CheckpointResult {
         try database.make(checkpointing(mode), timeout: timeout)
     }
 

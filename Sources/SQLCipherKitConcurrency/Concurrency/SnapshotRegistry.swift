@@ -25,7 +25,7 @@ package final class SnapshotRegistry: Sendable {
 
     /// Throws inside a closure that reads one of the snapshots: a call that waits for that closure could hold what this call would
     /// wait for.
-    func checkCall() throws(DatabaseError) {
+    func checkCall() throws {
         if isEmpty { return }
         for core in all { try core.checkCall() }
     }
@@ -61,7 +61,7 @@ package final class SnapshotRegistry: Sendable {
     func interrupt() { for core in all { core.interrupt() } }
 
     /// Throws if a snapshot is open: SQLite would wait for it until its timeout.
-    func requireNone(for call: String) throws(DatabaseError) {
+    func requireNone(for call: String) throws {
         if isEmpty { return }
         throw DatabaseError(
             code: .busy, reason: .busy, message: "\(call) has to wait for the snapshots of the pool: \(all.count) of them are open")

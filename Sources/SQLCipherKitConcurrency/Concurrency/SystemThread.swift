@@ -13,7 +13,7 @@ enum SystemThread {
     /// Runs `body` on a new thread.
     /// - Parameter stackSize: in bytes; 0 for the system's default.
     /// - Throws: ``DatabaseError/Reason/noThread``.
-    static func start(stackSize: Int = 0, _ body: @escaping @Sendable () -> Void) throws(DatabaseError) {
+    static func start(stackSize: Int = 0, _ body: @escaping @Sendable () -> Void) throws {
         let body = Unmanaged.passRetained(Body(body))
         let error = sqlcipherkit_start_thread("SQLCipherKit", stackSize, { context in
             guard let context else { return }
@@ -21,7 +21,7 @@ enum SystemThread {
         }, body.toOpaque())
         if error == 0 { return }
         body.release()
-        throw .noThread(error)
+        throw DatabaseError.noThread(error)
     }
 
     /// Runs `body` and releases what Objective-C has left for its end.

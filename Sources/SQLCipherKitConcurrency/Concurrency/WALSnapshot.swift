@@ -10,14 +10,14 @@ final class WALSnapshot: @unchecked Sendable {
     /// Takes a snapshot of each database except `temp`, with `get`.
     private init(
         _ db: Connection, _ get: (OpaquePointer, String, inout UnsafeMutablePointer<sqlite3_snapshot>?) -> Int32
-    ) throws(DatabaseError) {
+    ) throws {
         let handle = try db.live()
         var parts: [(String, UnsafeMutablePointer<sqlite3_snapshot>)] = []
-        do throws(DatabaseError) {
+        do {
             for schema in try db.schemas() where schema.name != "temp" {
                 var part: UnsafeMutablePointer<sqlite3_snapshot>?
                 let rc = get(handle, schema.name, &part)
-                guard rc == SQLITE_OK, let part else { throw .noSnapshot(of: schema.name, rc) }
+                guard rc == SQLITE_OK, let part else { throw DatabaseError.noSnapshot(of: schema.name, rc) }
                 parts.append((schema.name, part))
             }
         } catch {
@@ -32,16 +32,16 @@ final class WALSnapshot: @unchecked Sendable {
     /// Takes the current state, in the open transaction, which must not have read anything yet. While that transaction stays open,
     /// no checkpoint can overwrite the state.
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` for a database without a write-ahead log.
-    convenience init(reading db: Connection) throws(DatabaseError) { try self.init(db) { sqlite3_snapshot_get($0, $1, &$2) } }
+    convenience init(reading db: Connection) throws { try self.init(db) { sqlite3_snapshot_get($0, $1, &$2) } }
 
     /// Takes the state that the connection has just committed.
-    convenience init(committedBy db: Connection) throws(DatabaseError) {
+    convenience init(committedBy db: Connection) throws {
         try self.init(db) { sqlcipherkit_last_snapshot($0, $1, &$2) }
     }
 
     /// Makes the open transaction read this state. The transaction must not have read anything yet.
     /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a checkpoint has overwritten it.
-    func open(_ db: Connection) throws(DatabaseError) {
+    func open(_ db: Connection) throws {
         let handle = try db.live()
         for (name, part) in parts {
             let rc = sqlite3_snapshot_open(handle, name, part)

@@ -26,11 +26,11 @@ final class WorkerThreads: Sendable {
     static func run(_ job: Job) {
         var next: Job? = job
         while let job = next {
-            do throws(DatabaseError) { return try threads.current.run(job) } catch { next = job.refuse(error) }
+            do { return try threads.current.run(job) } catch { next = job.refuse(DatabaseError(wrapping: error)) }
         }
     }
 
-    private func run(_ job: Job) throws(DatabaseError) {
+    private func run(_ job: Job) throws {
         if let worker = idle.withLock({ $0.popLast() }) { return worker.give(job) }
         let worker = Worker()
         worker.give(job)

@@ -10,7 +10,7 @@ struct SnapshotID: Sendable {
 
     init() {}
 
-    init(_ db: Connection, isWriter: Bool) throws(DatabaseError) {
+    init(_ db: Connection, isWriter: Bool) throws {
         let handle = try db.live()
         if isWriter { commit = db.hooks?.tracker?.commits ?? 0 } else { positions = DatabaseChanges.LogPosition.all(handle) }
     }
@@ -107,7 +107,7 @@ final class ObservationListener: CommitObserver {
         guard let expiry else { return alarm.cancel() }
         // A clock that is set meanwhile is noticed after a day at the latest.
         let left = min(max(0, Double(expiry) - Date().timeIntervalSince1970 * 1000), 86_400_000)
-        do throws(DatabaseError) {
+        do {
             try alarm.set(after: .milliseconds(Int64(left) + 1)) { [weak self] in self?.notify(DatabaseChanges(isUnknown: true)) }
         } catch {
             fail(error)

@@ -18,7 +18,7 @@ final class ObservationPoll: Sendable {
     deinit { task.withLock { $0 }?.cancel() }
 
     private func wait() {
-        do throws(DatabaseError) {
+        do {
             try alarm.set(after: interval) { [weak self] in self?.begin() }
         } catch {
             listener.fail(error)
@@ -32,7 +32,7 @@ final class ObservationPoll: Sendable {
     }
 
     /// Records the versions that a read on the writer is about to see.
-    func note(_ db: Connection) throws(DatabaseError) {
+    func note(_ db: Connection) throws {
         let versions = try db.dataVersions()
         known.withLock { $0 = versions }
     }
@@ -69,7 +69,7 @@ final class ObservationAlarm: Sendable {
 
     deinit { cancel() }
 
-    func set(after time: Duration, _ action: @escaping @Sendable () -> Void) throws(DatabaseError) {
+    func set(after time: Duration, _ action: @escaping @Sendable () -> Void) throws {
         cancel()
         let timer = DeadlineTimer.current
         let alarm = try timer.set(at: .after(time), action)
@@ -84,7 +84,7 @@ final class ObservationAlarm: Sendable {
 
 extension Connection {
     /// Numbers that change when another connection commits to one of the databases.
-    fileprivate func dataVersions() throws(DatabaseError) -> [SQLName: Int] {
+    fileprivate func dataVersions() throws -> [SQLName: Int] {
         var versions: [SQLName: Int] = [:]
         for database in try schemas() {
             versions[SQLName(database.name)] = try fetchOne(Int.self, SQL(raw: "PRAGMA \(database.quotedName).data_version"))

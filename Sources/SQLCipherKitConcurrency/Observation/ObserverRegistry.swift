@@ -56,7 +56,7 @@ package final class ObserverRegistry: Sendable {
 
     /// The version for a call that has acquired the writer.
     /// - Parameter isRead: whether observers may have read on another connection before the hook was installed.
-    func install(on writer: Connection, afterReads isRead: Bool = true) throws(DatabaseError) {
+    func install(on writer: Connection, afterReads isRead: Bool = true) throws {
         let isNeeded = state.withLock { state in
             if !state.isInstalled, !state.observers.isEmpty { return true }
             state.isInstalling = false

@@ -15,7 +15,7 @@ package final class AtomicFile {
     /// Creates the file, readable and writable only by its owner, and only if the name is free: there must not even be a link,
     /// which another user could have planted.
     /// - Throws: ``DatabaseError/Reason/busy`` while another thread or process writes the same file.
-    package init(for path: String) throws(DatabaseError) {
+    package init(for path: String) throws {
         self.path = path
         temporaryPath = Self.temporaryPath(for: path)
         var attempts = 0
@@ -49,7 +49,7 @@ package final class AtomicFile {
     }
 
     /// Flushes the file to disk, with the permissions and the owner of `original`. No connection may have it open.
-    package func flush(like original: stat? = nil) throws(DatabaseError) {
+    package func flush(like original: stat? = nil) throws {
         let file = SystemFile.open(temporaryPath, O_RDWR)
         defer { if file >= 0 { close(file) } }
         guard file >= 0, original.map({ SystemFile.takePermissions(of: $0, file) }) ?? true, Self.sync(file) else {
@@ -59,7 +59,7 @@ package final class AtomicFile {
 
     /// Gives the file its final name, in one step.
     /// - Parameter replacing: whether it may replace a file with that name.
-    package func publish(replacing: Bool) throws(DatabaseError) {
+    package func publish(replacing: Bool) throws {
         // SQLite does not report it if its last connection could not empty or remove these files.
         var log = stat()
         if lstat(temporaryPath + "-wal", &log) == 0, log.st_size > 0 {

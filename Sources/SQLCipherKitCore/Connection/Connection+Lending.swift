@@ -61,7 +61,7 @@ extension Connection {
         @exclusivity(unchecked) var closeWasRefused = false
 
         /// Makes room for the settings, before the connection is lent for the first time.
-        package func prepare() throws(DatabaseError) {
+        package func prepare() throws {
             if settingsBefore == nil { settingsBefore = sqlcipherkit_new_settings() }
             if settingsBefore == nil { throw DatabaseError(rc: SQLITE_NOMEM, database: nil) }
         }
@@ -103,9 +103,9 @@ extension Connection {
     var isOwn: Bool { isUsable || !isForked && borrower.load(ordering: .relaxed) == sqlcipherkit_thread() }
 
     /// Throws if the closure has tried to close the lent connection.
-    package func requireUnclosed() throws(DatabaseError) {
+    package func requireUnclosed() throws {
         if loan.closeWasRefused {
-            throw .misuse("a closure cannot close the connection of a queue or a pool: close the queue or the pool")
+            throw DatabaseError.misuse("a closure cannot close the connection of a queue or a pool: close the queue or the pool")
         }
     }
 
@@ -158,7 +158,7 @@ extension Connection {
     // MARK: Waiting for locks
 
     /// Waits for locks like SQLite's timeout, but not beyond the end of the running call.
-    package func setInterruptibleBusyHandler(_ patience: Duration) throws(DatabaseError) {
+    package func setInterruptibleBusyHandler(_ patience: Duration) throws {
         let clock = ContinuousClock()
         var start = clock.now
         try installBusyHandler(patience: patience) { [unowned self] attempts in
@@ -171,7 +171,7 @@ extension Connection {
     }
 
     /// - Parameter patience: how long `body` waits; nil if it is the user's own handler.
-    func installBusyHandler(patience: Duration? = nil, _ body: @escaping (Int) -> Bool) throws(DatabaseError) {
+    func installBusyHandler(patience: Duration? = nil, _ body: @escaping (Int) -> Bool) throws {
         let (hooks, handle) = try usableHooks()
         let before = (body: hooks.busy, patience: hooks.patience)
         untilReturn(.busy) { db in
@@ -203,14 +203,14 @@ extension Connection {
     var isInCallback: Bool { refusals & Refusals.callbacks != 0 }
 
     /// Returns the handle, for a call that SQLite does not allow inside a hook.
-    package func liveOutsideHooks() throws(DatabaseError) -> OpaquePointer {
+    package func liveOutsideHooks() throws -> OpaquePointer {
         let handle = try live()
         if isInCallback { throw refusalInside() }
         return handle
     }
 
     /// Returns the handle, for a call that reads or writes a database.
-    package func liveForUse() throws(DatabaseError) -> OpaquePointer {
+    package func liveForUse() throws -> OpaquePointer {
         let handle = try live()
         if refusals != 0 { throw refusalInside() }
         return handle
@@ -263,7 +263,7 @@ package final class KeptSettings {
     private let connection: Connection
     private let settings: OpaquePointer
 
-    package init(of connection: Connection) throws(DatabaseError) {
+    package init(of connection: Connection) throws {
         guard let settings = sqlcipherkit_new_settings() else { throw DatabaseError(rc: SQLITE_NOMEM, database: nil) }
         (self.connection, self.settings) = (connection, settings)
         sqlcipherkit_read_settings(try connection.live(), settings)

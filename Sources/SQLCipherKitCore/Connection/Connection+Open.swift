@@ -37,7 +37,7 @@ extension Connection {
         }
     }
 
-    private func openHandle() throws(DatabaseError) {
+    private func openHandle() throws {
         var flags = SQLITE_OPEN_EXRESCODE
         switch configuration.access {
         case .readOnly: flags |= SQLITE_OPEN_READONLY
@@ -70,7 +70,7 @@ extension Connection {
         }
     }
 
-    private func unlock(with key: DatabaseKey) throws(DatabaseError) {
+    private func unlock(with key: DatabaseKey) throws {
         let handle = try live()
         let header = try DatabaseFile.header(handle)
         try key.refusePlaintext(header, location)
@@ -78,13 +78,13 @@ extension Connection {
         // Passes every setting: the missing ones would be the process's defaults, which other code may have changed.
         var settings = key.settings.engineSettings
         let rc = keyspec.withBytes { sqlcipherkit_key(handle, "main", $0.baseAddress, Int32($0.count), &settings) }
-        if rc == SQLITE_MISUSE { throw .misuse("the program has set PRAGMA cipher_hmac_salt_mask for the whole process") }
+        if rc == SQLITE_MISUSE { throw DatabaseError.misuse("the program has set PRAGMA cipher_hmac_salt_mask for the whole process") }
         try check(rc)
     }
 
     /// Reads the schema to show whether the key is right: if the first page fails its authentication, it is not. Any other error is
     /// thrown as it is.
-    private func verify(_ key: DatabaseKey) throws(DatabaseError) {
+    private func verify(_ key: DatabaseKey) throws {
         let handle = try live()
         let rc = sqlite3_exec(handle, "SELECT count(*) FROM sqlite_schema", nil, nil, nil)
         guard rc != SQLITE_OK else { return }
@@ -109,7 +109,7 @@ extension Connection {
         throw .cannotOpen ~= error.code ? DatabaseFile.cannotOpen(path, error.message) : error
     }
 
-    private func isEmptyFile() throws(DatabaseError) -> Bool {
+    private func isEmptyFile() throws -> Bool {
         if configuration.access == .readOnly, !configuration.needsContent { return false }
         return try fetchOne(Int.self, "PRAGMA page_count") == 0
     }
@@ -130,26 +130,25 @@ extension Connection {
         try execute("COMMIT")
     }
 
-    private func applyConfiguration() throws(DatabaseError) {
+    private func applyConfiguration() throws {
         try execute(configuration.enforcesForeignKeys ? "PRAGMA foreign_keys = ON" : "PRAGMA foreign_keys = OFF")
         try applyJournalMode()
         try main.applyDurability()
     }
 
-    private func applyJournalMode() throws(DatabaseError) {
+    private func applyJournalMode() throws {
         guard let wanted = configuration.journalMode, configuration.access != .readOnly else { return }
         var got: String?, isDone = false
         // Here SQLite itself does not wait, not even for another process that is just opening the file.
         let end = ContinuousClock.now + configuration.busyTimeout
         while !isDone {
-            do { (got, isDone) = (try fetchOne(String.self, SQL(raw: "PRAGMA journal_mode = \(wanted.rawValue)")), true) } catch {
-                guard error.code.primary == .busy, ContinuousClock.now < end else { throw error }
+            do { (got, isDone) = (try fetchOne(String.self, SQL(raw: "PRAGMA journal_mode = \(wanted.rawValue)")), true) } catch let error as DatabaseError where error.code.primary == .busy && ContinuousClock.now < end {
                 usleep(.random(in: 500...3000))
             }
         }
         // A database in memory knows only the modes `memory` and `off`.
         guard got == wanted.rawValue || location.path == nil else {
-            throw .misuse("the journal mode \(wanted.rawValue) was not accepted: it is \(got ?? "unknown")")
+            throw DatabaseError.misuse("the journal mode \(wanted.rawValue) was not accepted: it is \(got ?? "unknown")")
         }
     }
 }

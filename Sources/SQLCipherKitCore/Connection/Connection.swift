@@ -72,7 +72,7 @@ public final class Connection {
     ///   ``DatabaseError/Reason/callback``.
     public init(
         _ location: DatabaseLocation, key: DatabaseKey? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws(DatabaseError) {
+    ) throws {
         self.location = location
         self.configuration = configuration
         profile = configuration.valueProfile
@@ -158,12 +158,12 @@ public final class Connection {
     }
 
     /// The engine's handle, for tests that go behind the connection's back.
-    package var engineHandle: OpaquePointer { get throws(DatabaseError) { try live() } }
+    package var engineHandle: OpaquePointer { get throws { try live() } }
 
     /// Returns the handle while the connection is open.
     @inlinable
     @inline(__always)
-    package func live() throws(DatabaseError) -> OpaquePointer {
+    package func live() throws -> OpaquePointer {
         guard isUsable, let handle else { throw refusal() }
         return handle
     }
@@ -216,7 +216,7 @@ public final class Connection {
     // MARK: Errors
 
     /// Throws if a call of the C API was not OK.
-    package func check(_ rc: Int32, sql: String? = nil) throws(DatabaseError) {
+    package func check(_ rc: Int32, sql: String? = nil) throws {
         if rc != SQLITE_OK { throw failure(rc, sql: sql) }
     }
 
@@ -274,7 +274,7 @@ extension Connection.Settings {
     /// (<https://sqlite.org/c3ref/busy_timeout.html>).
     /// - Throws: ``DatabaseError/Reason/closed``.
     public var busyTimeout: Duration {
-        get throws(DatabaseError) {
+        get throws {
             _ = try connection.live()
             if let patience = connection.hooks?.patience { return .milliseconds(Int(patience.clampedMilliseconds)) }
             return .milliseconds(try connection.fetchOne(Int.self, "PRAGMA busy_timeout") ?? 0)
@@ -286,7 +286,7 @@ extension Connection.Settings {
     /// - Returns: the timeout in effect, in whole milliseconds, rounded up, and at most 24 days.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
-    public func setBusyTimeout(_ timeout: Duration) throws(DatabaseError) -> Duration {
+    public func setBusyTimeout(_ timeout: Duration) throws -> Duration {
         let handle = try connection.liveOutsideHooks()
         if connection.isLent {
             // So that a wait ends with the call.
@@ -302,7 +302,7 @@ extension Connection.Settings {
 
     /// Whether an option is on.
     /// - Throws: ``DatabaseError/Reason/closed``.
-    public func isEnabled(_ option: ConnectionOption) throws(DatabaseError) -> Bool {
+    public func isEnabled(_ option: ConnectionOption) throws -> Bool {
         var result: Int32 = 0
         try connection.check(sqlcipherkit_db_config(connection.live(), option.number, -1, &result))
         return result != 0
@@ -312,7 +312,7 @@ extension Connection.Settings {
     /// - Returns: the value in effect; ``ConnectionOption/foreignKeys`` does not change inside a transaction.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
-    public func setEnabled(_ option: ConnectionOption, to isOn: Bool) throws(DatabaseError) -> Bool {
+    public func setEnabled(_ option: ConnectionOption, to isOn: Bool) throws -> Bool {
         let handle = try connection.liveOutsideHooks()
         // Like SQLite's pragma. The C call would switch in the middle of a transaction and miscount the keys that are left to
         // check.
@@ -328,7 +328,7 @@ extension Connection.Settings {
 
     /// The value of a limit.
     /// - Throws: ``DatabaseError/Reason/closed``.
-    public func limit(_ limit: Limit) throws(DatabaseError) -> Int {
+    public func limit(_ limit: Limit) throws -> Int {
         Int(sqlite3_limit(try connection.live(), limit.rawValue, -1))
     }
 
@@ -337,9 +337,9 @@ extension Connection.Settings {
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/invalidArgument`` for a negative value, or
     ///   ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
-    public func setLimit(_ limit: Limit, to value: Int) throws(DatabaseError) -> Int {
+    public func setLimit(_ limit: Limit, to value: Int) throws -> Int {
         let handle = try connection.liveOutsideHooks()
-        guard value >= 0 else { throw .invalidArgument("a limit of \(value)") }
+        guard value >= 0 else { throw DatabaseError.invalidArgument("a limit of \(value)") }
         let before = sqlite3_limit(handle, limit.rawValue, Int32(clamping: value))
         connection.untilReturn(.limit(limit.rawValue)) { db in try db.settings.setLimit(limit, to: Int(before)) }
         return try self.limit(limit)

@@ -10,10 +10,10 @@ package enum DatabaseFile {
     /// - Returns: whether the file is missing, so that SQLite will create it.
     package static func prepare(
         _ location: DatabaseLocation, _ configuration: DatabaseConfiguration
-    ) throws(DatabaseError) -> Bool {
+    ) throws -> Bool {
         _ = try location.name.cName("the path of the database")
         guard let path = location.path else { return false }
-        if path.isEmpty { throw .invalidArgument("the path of the database is empty") }
+        if path.isEmpty { throw DatabaseError.invalidArgument("the path of the database is empty") }
         try refuseFolder(path)
         var info = stat()
         if stat(path, &info) == 0 {
@@ -39,16 +39,16 @@ package enum DatabaseFile {
 
     /// The absolute path of a new file, which holds if the working folder changes.
     /// - Parameter what: what the file is, for the error.
-    package static func newPath(_ path: String, of what: String) throws(DatabaseError) -> String {
+    package static func newPath(_ path: String, of what: String) throws -> String {
         if path.isEmpty || path.utf8.contains(0) {
-            throw .invalidArgument("the path of \(what) is empty or contains a NUL character")
+            throw DatabaseError.invalidArgument("the path of \(what) is empty or contains a NUL character")
         }
         try refuseFolder(path)
         return URL(fileURLWithPath: path).path
     }
 
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` for an ending that SQLite and Foundation would drop, to make another file.
-    private static func refuseFolder(_ path: String) throws(DatabaseError) {
+    private static func refuseFolder(_ path: String) throws {
         let end = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map { String($0) ?? "" }
         if ["", ".", ".."].contains(end) { throw cannotOpen(path, "it is a folder's path") }
     }
@@ -74,7 +74,7 @@ package enum DatabaseFile {
     /// The first 16 bytes of an open database's file: SQLite's header text, or the salt of an encrypted database
     /// (<https://sqlite.org/fileformat2.html>). Nil if the file does not have them yet.
     /// - Throws: the error that prevents reading them. A salt wrongly taken for missing would lead to another key.
-    package static func header(_ handle: OpaquePointer, schema: String = "main") throws(DatabaseError) -> [UInt8]? {
+    package static func header(_ handle: OpaquePointer, schema: String = "main") throws -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 16)
         switch sqlcipherkit_read_file(handle, schema, &bytes, 16, 0) {
         case SQLITE_OK: return bytes
@@ -84,7 +84,7 @@ package enum DatabaseFile {
     }
 
     /// Does the same for a file that is not open, through a separate connection.
-    package static func header(at location: DatabaseLocation) throws(DatabaseError) -> [UInt8]? {
+    package static func header(at location: DatabaseLocation) throws -> [UInt8]? {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }
         let rc = sqlcipherkit_open(location.name, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI)

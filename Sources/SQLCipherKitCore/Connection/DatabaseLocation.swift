@@ -63,7 +63,7 @@ public struct DatabaseLocation: Hashable, Sendable {
 
 extension DatabaseLocation {
     /// Throws for a URI that contains a key, which would stay in memory and in every text that names the file.
-    func refuseKey() throws(DatabaseError) {
+    func refuseKey() throws {
         guard sqlcipherkit_check_location(name) == SQLITE_AUTH else { return }
         throw DatabaseError(
             code: .misuse, reason: .invalidKey,

@@ -35,7 +35,7 @@ extension Connection {
     /// - Parameter other: another connection that takes part.
     /// - Returns: the use, which the caller has to end; nil inside another one.
     /// - Throws: ``DatabaseError/Reason/misuse`` if one of the two must not be used now.
-    package func beginExclusiveUse(with other: Connection? = nil) throws(DatabaseError) -> ExclusiveUse? {
+    package func beginExclusiveUse(with other: Connection? = nil) throws -> ExclusiveUse? {
         _ = try liveForUse()
         _ = try other?.liveForUse()
         let new = exclusiveUse == nil && other?.exclusiveUse == nil ? ExclusiveUse() : nil

@@ -31,7 +31,7 @@ extension Connection {
     /// A handle that interrupts the connection from any thread. It may outlive the connection.
     /// - Throws: ``DatabaseError/Reason/closed``.
     public var interruptHandle: InterruptHandle {
-        get throws(DatabaseError) {
+        get throws {
             let handle = try live()
             if let interrupter { return interrupter }
             let made = InterruptHandle(handle)

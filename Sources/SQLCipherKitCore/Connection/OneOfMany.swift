@@ -12,7 +12,7 @@ package struct OneOfMany {
 
 extension Connection {
     /// From now on, refuses what would change only this connection of a pool. The engine refuses it in SQL.
-    package func restrictToWhatAllShare() throws(DatabaseError) {
+    package func restrictToWhatAllShare() throws {
         sqlcipherkit_set_one_of_many(try live(), 1)
         loan.pool.isRestricted = true
     }
@@ -42,7 +42,7 @@ extension Connection {
     /// - Parameters:
     ///   - what: what would be changed.
     ///   - call: the call that changes all connections.
-    func refuseIfOneOfMany(_ what: String, _ call: String) throws(DatabaseError) {
-        if loan.pool.isRestricted { throw .misuse("\(what) would change one connection of the pool only: use \(call)") }
+    func refuseIfOneOfMany(_ what: String, _ call: String) throws {
+        if loan.pool.isRestricted { throw DatabaseError.misuse("\(what) would change one connection of the pool only: use \(call)") }
     }
 }

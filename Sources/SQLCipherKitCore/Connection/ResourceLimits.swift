@@ -117,8 +117,8 @@ extension Connection {
 
     /// The same for a call that throws ``DatabaseError`` alone.
     package func limitedWork<R>(
-        to limits: ResourceLimits?, _ body: () throws(DatabaseError) -> R
-    ) throws(DatabaseError) -> R {
+        to limits: ResourceLimits?, _ body: () throws -> R
+    ) throws -> R {
         guard let limits else { return try body() }
         do { return try limited(to: limits) { try body() } } catch {
             throw DatabaseError(thrownBy: "the task", error, code: .interrupted)
@@ -126,7 +126,7 @@ extension Connection {
     }
 
     /// Asks the progress handler whether work goes on that no statement does.
-    package func requireToGoOn() throws(DatabaseError) {
+    package func requireToGoOn() throws {
         if let hooks, hooks.progressed() != 0 { throw failure(SQLITE_INTERRUPT) }
     }
 }

@@ -140,7 +140,7 @@ extension SQLCipherEngine {
     /// - Throws: ``DatabaseError`` if the engine has no memory to start.
     public static func setLogger(
         minimumLevel level: LogMessage.Level = .warning, _ body: (@Sendable (LogMessage) -> Void)?
-    ) throws(DatabaseError) {
+    ) throws {
         let rc = EngineLog.logger.withLock { logger in
             logger = body.map { (level, $0) }
             EngineLog.isOn.store(body != nil, ordering: .releasing)

@@ -88,10 +88,9 @@ extension DatabaseConfiguration.Safeguards {
 
 extension Schema {
     /// - Throws: ``ResultCode/corrupt`` with the first problem that `PRAGMA quick_check` finds.
-    func requireStructure() throws(DatabaseError) {
+    func requireStructure() throws {
         let problem: String?
-        do throws(DatabaseError) { problem = try integrityCheck(limit: 1, quick: true).first } catch {
-            guard .corrupt ~= error.code else { throw error }
+        do { problem = try integrityCheck(limit: 1, quick: true).first } catch let error as DatabaseError where .corrupt ~= error.code {
             problem = error.message
         }
         guard let problem else { return }

@@ -145,7 +145,7 @@ package final class OwnFile {
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is one, and it cannot be read or is larger.
     package static func contents(
         of path: String, atMost limit: Int = 1 << 16, isOwn: Bool = false
-    ) throws(DatabaseError) -> [UInt8]? {
+    ) throws -> [UInt8]? {
         errno = 0
         guard let file = open(path, for: isOwn ? .updating : .reading) else {
             if errno == ENOENT { return nil }
@@ -161,7 +161,7 @@ package final class OwnFile {
 
     /// Replaces a small file: a crash leaves this content or the former one. The caller holds a lock for it.
     /// - Parameter isDurable: whether it is flushed. Default: true.
-    package static func replace(_ path: String, with bytes: [UInt8], isDurable: Bool = true) throws(DatabaseError) {
+    package static func replace(_ path: String, with bytes: [UInt8], isDurable: Bool = true) throws {
         let new = path + "~"
         // Of a process that was killed.
         unlink(new)
@@ -188,7 +188,7 @@ struct FileLock {
     /// Takes the lock.
     /// - Returns: nil while another thread or process has the lock.
     /// - Throws: if the lock file cannot be created.
-    init?(for database: String) throws(DatabaseError) {
+    init?(for database: String) throws {
         path = Self.path(for: database)
         while true {
             let file = SystemFile.open(path, O_RDWR | O_CREAT)

@@ -57,10 +57,10 @@ extension Connection {
 
     /// - Throws: ``DatabaseError/Reason/transactionAborted`` if SQLite has rolled the transaction back, or the reason why the
     ///   connection cannot be used.
-    package func requireTransaction() throws(DatabaseError) {
+    package func requireTransaction() throws {
         guard isUsable, hasHandle else { throw refusal() }
-        if let cause = closures.cause { throw .aborted(cause) }
-        if !isInTransaction { throw .misuse("the transaction was ended inside its closure") }
+        if let cause = closures.cause { throw DatabaseError.aborted(cause) }
+        if !isInTransaction { throw DatabaseError.misuse("the transaction was ended inside its closure") }
     }
 
     /// Checks, after an error, whether SQLite has rolled back a transaction that a closure relies on.
@@ -89,9 +89,9 @@ extension Connection {
     }
 
     /// Lets no statement run until the outermost closure has ended.
-    func abort(_ cause: DatabaseError) {
+    func abort(_ cause: any Error) {
         guard closures.relying > 0, closures.cause == nil else { return }
-        closures.cause = cause
+        closures.cause = DatabaseError(wrapping: cause)
         refusals |= Refusals.aborted
         // The statement that runs may go on, and would be committed by itself.
         if let handle { sqlite3_commit_hook(handle, { _ in 1 }, nil) }
@@ -111,7 +111,7 @@ extension Connection {
     }
 
     /// Runs SQL that begins or ends a transaction or a savepoint.
-    func control(_ sql: String) throws(DatabaseError) {
+    func control(_ sql: String) throws {
         closures.isControlling = true
         defer { closures.isControlling = false }
         try execute(SQL(raw: sql))

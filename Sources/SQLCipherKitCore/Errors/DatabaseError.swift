@@ -184,7 +184,8 @@ public struct DatabaseError: Error, Sendable {
     }
 
     /// The error of a statement of a script.
-    init(_ error: DatabaseError, inStatement index: Int) {
+    init(_ error: any Error, inStatement index: Int) {
+        let error = DatabaseError(wrapping: error)
         storage = Storage(
             code: error.code, reason: error.reason, message: error.message, sql: error.sql, offset: error.offset,
             arguments: error.arguments, path: error.path, underlying: error.underlyingError, workingKey: error.workingKey,
@@ -319,9 +320,12 @@ extension DatabaseError {
         }
     }
 
+    /// Creates the error for whatever was thrown: a `DatabaseError` is taken as it is.
+    package init(wrapping error: any Error) { self = error as? DatabaseError ?? DatabaseError(thrownBy: "it failed", error) }
+
     /// Runs what throws nothing but `DatabaseError`, except what a closure or a provider of the caller throws; that becomes
     /// ``underlyingError``.
-    package static func only<R>(_ what: String, _ body: () throws -> sending R) throws(DatabaseError) -> sending R {
+    package static func only<R>(_ what: String, _ body: () throws -> sending R) throws -> sending R {
         do { return try body() } catch { throw DatabaseError(thrownBy: what, error) }
     }
 
@@ -369,7 +373,7 @@ extension DatabaseError {
 extension DatabaseError {
     /// Runs work that throws database errors only, but whose calls cannot say so: they take closures, or are those of a caller's
     /// type, whose own error is the underlying one then.
-    package static func typed<R>(_ body: () throws -> R) throws(DatabaseError) -> R {
+    package static func typed<R>(_ body: () throws -> R) throws -> R {
         do { return try body() } catch {
             guard error is CancellationError else { throw DatabaseError(thrownBy: "the call", error) }
             throw DatabaseError(thrownBy: "the task", error, code: .interrupted)

@@ -22,12 +22,12 @@ public struct FunctionArguments: ~Copyable {
     ///   ``DatabaseError/Reason/invalidArgument`` for an index out of range.
     @inlinable
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
-        get throws(DatabaseError) { try get(index) }
+        get throws { try get(index) }
     }
 
     /// Returns an argument by its index, with an explicit type.
     @inlinable
-    public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws(DatabaseError) -> T {
+    public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws -> T {
         let value = try value(index)
         guard let converted = T(sqlValue: value, in: profile) else {
             throw mismatch(index, value.storageClass, String(describing: T.self))
@@ -48,13 +48,13 @@ public struct FunctionArguments: ~Copyable {
     /// Returns an argument in its own storage class.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` for text that is not UTF-8, or ``DatabaseError/Reason/invalidArgument``
     ///   for an index out of range.
-    public func value(_ index: Int) throws(DatabaseError) -> SQLValue {
+    public func value(_ index: Int) throws -> SQLValue {
         try SQLValue(copying: try pointer(index), "argument \(index + 1)")
     }
 
     /// Whether an argument is NULL.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an index out of range.
-    public func isNull(_ index: Int) throws(DatabaseError) -> Bool { sqlite3_value_type(try pointer(index)) == SQLITE_NULL }
+    public func isNull(_ index: Int) throws -> Bool { sqlite3_value_type(try pointer(index)) == SQLITE_NULL }
 
     /// Calls `body` with the bytes of a blob or a text, without copying them.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` for anything else, and what `body` throws.
@@ -69,19 +69,19 @@ public struct FunctionArguments: ~Copyable {
 
     /// Returns an argument as SQLite's own text functions see it: numbers are written out, and the bytes of a blob are taken as
     /// UTF-8. Nil for NULL.
-    func text(_ index: Int) throws(DatabaseError) -> String? {
+    func text(_ index: Int) throws -> String? {
         try isNull(index) ? nil : String(decoding: Self.bytes(pointer(index)), as: UTF8.self)
     }
 
-    private func pointer(_ index: Int) throws(DatabaseError) -> OpaquePointer {
+    private func pointer(_ index: Int) throws -> OpaquePointer {
         guard index >= 0, index < count, let value = values?[index] else {
-            throw .invalidArgument("argument \(index + 1) of a call with \(count)")
+            throw DatabaseError.invalidArgument("argument \(index + 1) of a call with \(count)")
         }
         return value
     }
 
     /// - Throws: ``ResultCode/outOfMemory`` if there is no memory for the bytes, for which SQLite has the same answer as for none.
-    static func bytes(_ value: OpaquePointer) throws(DatabaseError) -> UnsafeBufferPointer<UInt8> {
+    static func bytes(_ value: OpaquePointer) throws -> UnsafeBufferPointer<UInt8> {
         let isBlob = sqlite3_value_type(value) == SQLITE_BLOB
         let start = isBlob ? sqlite3_value_blob(value) : UnsafeRawPointer(sqlite3_value_text(value))
         let count = Int(sqlite3_value_bytes(value))
@@ -93,7 +93,7 @@ public struct FunctionArguments: ~Copyable {
 extension SQLValue {
     /// Copies the value behind one of SQLite's pointers, in its own storage class.
     /// - Parameter what: the name of the value in an error.
-    package init(copying value: OpaquePointer, _ what: String = "a value") throws(DatabaseError) {
+    package init(copying value: OpaquePointer, _ what: String = "a value") throws {
         switch sqlite3_value_type(value) {
         case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))
         case SQLITE_FLOAT: self = .real(sqlite3_value_double(value))

@@ -7,17 +7,17 @@ struct FunctionResult {
     let context: OpaquePointer
 
     @inlinable
-    func set(_ value: some SQLValueConvertible, _ profile: ValueProfile) throws(DatabaseError) {
+    func set(_ value: some SQLValueConvertible, _ profile: ValueProfile) throws {
         try set(value.sqlValue(in: profile))
     }
 
     @usableFromInline
-    func set(_ value: SQLValue) throws(DatabaseError) {
+    func set(_ value: SQLValue) throws {
         switch value {
         case .null: sqlite3_result_null(context)
         case .integer(let number): sqlite3_result_int64(context, number)
         case .real(let number):
-            if number.isNaN { throw .invalidArgument("a function returned NaN, which SQLite would turn into NULL") }
+            if number.isNaN { throw DatabaseError.invalidArgument("a function returned NaN, which SQLite would turn into NULL") }
             sqlite3_result_double(context, number)
         case .text(var text):
             text.withUTF8 { bytes in

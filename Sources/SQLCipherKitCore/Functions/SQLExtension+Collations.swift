@@ -19,7 +19,7 @@ extension SQLExtension {
     ///   - compare: compares two texts. It must not use the connection, and cannot throw, because SQLite has no way to report an
     ///     error from it.
     public static func collation(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) -> SQLExtension {
-        SQLExtension { connection throws(DatabaseError) in try connection.install(name, compare) }
+        SQLExtension { connection in try connection.install(name, compare) }
     }
 
     /// `UNICODE`: Unicode's canonical order, in which a letter with an accent equals the same letter with a combining accent.
@@ -84,7 +84,7 @@ private final class CollationBox {
 extension Connection {
     fileprivate func install(
         _ name: String, _ compare: @escaping (String, String) -> ComparisonResult
-    ) throws(DatabaseError) {
+    ) throws {
         let name = try name.cName("the name of a collation")
         let handle = try liveOutsideHooks()
         let box = Unmanaged.passRetained(CollationBox(compare, self))
@@ -110,7 +110,7 @@ private final class PatternCache {
 
     init(ignoresCase: Bool) { self.ignoresCase = ignoresCase }
 
-    func regex(_ pattern: String) throws(DatabaseError) -> Regex<AnyRegexOutput> {
+    func regex(_ pattern: String) throws -> Regex<AnyRegexOutput> {
         if let known = patterns.find(pattern) { return known }
         var regex: Regex<AnyRegexOutput>
         do { regex = try Regex(pattern) } catch {

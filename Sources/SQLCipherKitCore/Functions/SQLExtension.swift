@@ -11,9 +11,9 @@ import CSQLCipher
 /// An extension belongs to one connection. For a queue or a pool, register it in ``DatabaseConfiguration/prepareDatabase``, or with
 /// the method of the same name of the queue or the pool, so that every connection has it.
 public struct SQLExtension {
-    let install: (Connection) throws(DatabaseError) -> Void
+    let install: (Connection) throws -> Void
 
-    package init(install: @escaping (Connection) throws(DatabaseError) -> Void) { self.install = install }
+    package init(install: @escaping (Connection) throws -> Void) { self.install = install }
 
     /// The name by which an extension is removed.
     public enum Name: Hashable, Sendable {
@@ -28,7 +28,7 @@ extension Connection {
     /// Adds an extension to the connection's SQL, or replaces the one with the same name.
     /// - Throws: ``DatabaseError`` if the name is not valid, or while a statement that uses an extension with that name is running;
     ///   ``DatabaseError/Reason/misuse`` inside a hook.
-    public func register(_ item: SQLExtension) throws(DatabaseError) {
+    public func register(_ item: SQLExtension) throws {
         try refuseIfOneOfMany("register(_:)", "register(_:) of the pool")
         try item.install(self)
         // SQLite decides whether a schema may call a function when it reads the schema, and cannot for a function that is unknown
@@ -40,7 +40,7 @@ extension Connection {
     /// is ignored.
     /// - Throws: ``DatabaseError`` while a statement that uses it is running, ``DatabaseError/Reason/invalidArgument`` for a
     ///   negative number of arguments or a name with a NUL character, or ``DatabaseError/Reason/misuse`` inside a hook.
-    public func unregister(_ name: SQLExtension.Name) throws(DatabaseError) {
+    public func unregister(_ name: SQLExtension.Name) throws {
         try refuseIfOneOfMany("unregister(_:)", "unregister(_:) of the pool")
         switch name {
         case .function(let name, let arguments):
@@ -54,10 +54,10 @@ extension Connection {
 
     /// Registers or removes a function with `create`, so that a function of SQLite's is hidden only while a replacement exists.
     fileprivate func defineFunction(
-        _ name: String, _ count: Int32, _ create: (OpaquePointer, Int32) throws(DatabaseError) -> Int32
-    ) throws(DatabaseError) {
+        _ name: String, _ count: Int32, _ create: (OpaquePointer, Int32) throws -> Int32
+    ) throws {
         let name = try name.cName("the name of a function")
-        if name.utf8.count > 255 { throw .invalidArgument("the name of a function has more than 255 bytes") }
+        if name.utf8.count > 255 { throw DatabaseError.invalidArgument("the name of a function has more than 255 bytes") }
         let handle = try liveOutsideHooks()
         sqlcipherkit_hide_removed_function(handle, name, count, 0)
         defer { sqlcipherkit_hide_removed_function(handle, name, count, 1) }
@@ -67,9 +67,9 @@ extension Connection {
 
 extension SQLExtension {
     /// Returns -1 for any number.
-    static func argumentCount(_ count: Int?) throws(DatabaseError) -> Int32 {
+    static func argumentCount(_ count: Int?) throws -> Int32 {
         guard let count else { return -1 }
-        guard count >= 0, let number = Int32(exactly: count) else { throw .invalidArgument("a function of \(count) arguments") }
+        guard count >= 0, let number = Int32(exactly: count) else { throw DatabaseError.invalidArgument("a function of \(count) arguments") }
         return number
     }
 }
@@ -169,7 +169,7 @@ extension SQLExtension {
 
     @usableFromInline
     init(function name: String, _ arguments: Int?, _ options: FunctionOptions, _ body: @escaping ScalarFunction.Body) {
-        self.init { connection throws(DatabaseError) in
+        self.init { connection in
             try connection.defineFunction(name, try Self.argumentCount(arguments)) { handle, count in
                 let function = ScalarFunction(name, connection, body)
                 // SQLite releases the box when the function is replaced, when the connection closes, and when this call fails.
@@ -323,7 +323,7 @@ extension SQLExtension {
         aggregate name: String, _ arguments: Int?, _ options: FunctionOptions, isWindow: Bool,
         _ make: @escaping () throws -> AggregateState
     ) {
-        self.init { connection throws(DatabaseError) in
+        self.init { connection in
             let count = try Self.argumentCount(arguments)
             try connection.install(AggregateFunction(name, connection, make), count, options, isWindow: isWindow)
         }
@@ -333,7 +333,7 @@ extension SQLExtension {
 extension Connection {
     fileprivate func install(
         _ function: AggregateFunction, _ count: Int32, _ options: FunctionOptions, isWindow: Bool
-    ) throws(DatabaseError) {
+    ) throws {
         typealias Step = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
         typealias Finish = @convention(c) (OpaquePointer?) -> Void
         let step: Step = { context, count, values in

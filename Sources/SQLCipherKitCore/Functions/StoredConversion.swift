@@ -7,17 +7,17 @@ package final class StoredConversion: SQLValueConvertible {
     package static let function = "sqlcipherkit_form"
 
     private static let kind: StaticString = "sqlcipherkit_form"
-    private let convert: @Sendable (SQLValue, ValueProfile) throws(DatabaseError) -> SQLValue
+    private let convert: @Sendable (SQLValue, ValueProfile) throws -> SQLValue
 
     /// - Parameter convert: converts a value that is not NULL, with the connection's profile.
-    package init(_ convert: @escaping @Sendable (SQLValue, ValueProfile) throws(DatabaseError) -> SQLValue) {
+    package init(_ convert: @escaping @Sendable (SQLValue, ValueProfile) throws -> SQLValue) {
         self.convert = convert
     }
 
     package init?(sqlValue: SQLValue) { nil }
     package var sqlValue: SQLValue { .null }
 
-    package func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    package func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         // SQLite releases it also if this call fails.
         let pointer = Unmanaged.passRetained(self).toOpaque()
         let kind = UnsafeRawPointer(Self.kind.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -27,7 +27,7 @@ package final class StoredConversion: SQLValueConvertible {
             })
     }
 
-    static func define(_ connection: Connection) throws(DatabaseError) {
+    static func define(_ connection: Connection) throws {
         let kind = UnsafeRawPointer(Self.kind.utf8Start).assumingMemoryBound(to: CChar.self)
         let item = SQLExtension(function: function, 2, [.deterministic, .directOnly]) { arguments, result, profile in
             guard let value = arguments.values?[1], let pointer = sqlite3_value_pointer(value, kind) else {

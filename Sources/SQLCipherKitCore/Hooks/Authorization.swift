@@ -77,7 +77,7 @@ extension Connection.Settings {
     /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs. Nil
     ///   removes the authorizer.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
-    public func setAuthorizer(_ body: ((AuthorizationRequest) -> AuthorizationDecision)?) throws(DatabaseError) {
+    public func setAuthorizer(_ body: ((AuthorizationRequest) -> AuthorizationDecision)?) throws {
         let before = try connection.usableHooks().hooks.gate
         connection.untilReturn(.authorizer) { db in try db.setGate(before) }
         try connection.setGate(body.map { .authorizer($0) } ?? .open)
@@ -85,7 +85,7 @@ extension Connection.Settings {
 }
 
 extension Connection {
-    func setGate(_ gate: ConnectionHooks.Gate) throws(DatabaseError) {
+    func setGate(_ gate: ConnectionHooks.Gate) throws {
         let (hooks, handle) = try usableHooks()
         hooks.gate = gate
         hooks.installAuthorizer(handle)

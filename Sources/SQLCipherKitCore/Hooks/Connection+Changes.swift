@@ -20,7 +20,7 @@ extension Connection {
     @discardableResult
     public func addChangeHook(
         affecting region: DatabaseRegion = .fullDatabase, _ body: @escaping (DatabaseChanges) -> Void
-    ) throws(DatabaseError) -> HookToken {
+    ) throws -> HookToken {
         var resolved = try region.resolved(on: self)
         return try addChangeHook(
             ChangeHook(interest: { resolved.columns[$0]?.bits ?? 0 }) { [weak self] changes in
@@ -30,7 +30,7 @@ extension Connection {
             })
     }
 
-    package func addChangeHook(_ hook: ChangeHook) throws(DatabaseError) -> HookToken {
+    package func addChangeHook(_ hook: ChangeHook) throws -> HookToken {
         let (hooks, handle) = try usableHooks()
         let tracker = hooks.tracker ?? ChangeTracker(handle)
         let id = tracker.hooks.add(hook)
@@ -96,10 +96,10 @@ extension Connection {
     /// - Parameter region: the region that has changed. A table without columns means its rows, and thus the whole table.
     /// - Throws: ``DatabaseError/Reason/misuse`` on a read-only connection, as in `read(_:)`, and inside a hook;
     ///   ``DatabaseError/Reason/invalidArgument`` for a view in the region; ``DatabaseError/Reason/closed``.
-    public func notifyChanges(in region: DatabaseRegion) throws(DatabaseError) {
+    public func notifyChanges(in region: DatabaseRegion) throws {
         let (hooks, handle) = try usableHooks()
         if sqlite3_db_readonly(handle, "main") == 1 || sqlcipherkit_is_query_only(handle) != 0 {
-            throw .misuse("changes cannot be reported on a connection that only reads")
+            throw DatabaseError.misuse("changes cannot be reported on a connection that only reads")
         }
         let resolved = try region.resolved(on: self)
         guard let tracker = hooks.tracker, resolved != .empty else { return }

@@ -15,7 +15,7 @@ extension Connection.Settings {
     ///   connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs. Nil restores the timeout of the
     ///   configuration.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
-    public func setBusyHandler(_ body: ((_ attempts: Int) -> Bool)?) throws(DatabaseError) {
+    public func setBusyHandler(_ body: ((_ attempts: Int) -> Bool)?) throws {
         guard let body else {
             try setBusyTimeout(connection.configuration.busyTimeout)
             return
@@ -35,9 +35,9 @@ extension Connection.Settings {
     ///   or ``DatabaseError/Reason/misuse`` inside a hook.
     public func setProgressHandler(
         every instructions: Int = 10_000, _ body: (() throws -> Bool)?
-    ) throws(DatabaseError) {
+    ) throws {
         let (hooks, handle) = try connection.usableHooks()
-        guard instructions >= 1 else { throw .invalidArgument("a progress handler every \(instructions) instructions") }
+        guard instructions >= 1 else { throw DatabaseError.invalidArgument("a progress handler every \(instructions) instructions") }
         let before = (interval: hooks.progressInterval, body: hooks.progress)
         connection.untilReturn(.progress) { db in try db.settings.setProgressHandler(every: before.interval, before.body) }
         (hooks.progress, hooks.progressInterval) = (body, instructions)

@@ -31,7 +31,7 @@ extension Connection {
     /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
-    public func addCommitHook(_ body: @escaping () throws -> Void) throws(DatabaseError) -> HookToken {
+    public func addCommitHook(_ body: @escaping () throws -> Void) throws -> HookToken {
         let (hooks, handle) = try usableHooks()
         let id = hooks.commits.add(body)
         hooks.installCommitHooks(handle)
@@ -43,7 +43,7 @@ extension Connection {
     /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
-    public func addRollbackHook(_ body: @escaping () -> Void) throws(DatabaseError) -> HookToken {
+    public func addRollbackHook(_ body: @escaping () -> Void) throws -> HookToken {
         let (hooks, handle) = try usableHooks()
         let id = hooks.rollbacks.add(body)
         hooks.installCommitHooks(handle)
@@ -63,7 +63,7 @@ extension Connection {
     /// - Parameter body: must not use the connection: its calls throw ``DatabaseError/Reason/misuse`` while `body` runs.
     /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     @discardableResult
-    public func addUpdateHook(_ body: @escaping (RowChange) -> Void) throws(DatabaseError) -> HookToken {
+    public func addUpdateHook(_ body: @escaping (RowChange) -> Void) throws -> HookToken {
         let (hooks, handle) = try usableHooks()
         let id = hooks.updates.add(body)
         sqlite3_update_hook(

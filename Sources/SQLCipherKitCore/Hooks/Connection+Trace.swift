@@ -36,7 +36,7 @@ extension Connection {
     @discardableResult
     public func addTraceHook(
         showingValues: Bool = false, _ body: @escaping (TraceEvent) -> Void
-    ) throws(DatabaseError) -> HookToken {
+    ) throws -> HookToken {
         let (hooks, handle) = try usableHooks()
         let id = hooks.traces.add(TraceHook(showsValues: showingValues, body: body))
         sqlite3_trace_v2(

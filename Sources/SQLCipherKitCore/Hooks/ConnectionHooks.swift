@@ -89,7 +89,7 @@ package final class ConnectionHooks {
 
 extension Connection {
     /// Returns the hooks of an open connection. Throws while SQLite is calling one of them.
-    package func usableHooks() throws(DatabaseError) -> (hooks: ConnectionHooks, handle: OpaquePointer) {
+    package func usableHooks() throws -> (hooks: ConnectionHooks, handle: OpaquePointer) {
         let handle = try liveOutsideHooks()
         if let hooks { return (hooks, handle) }
         let made = ConnectionHooks(self)

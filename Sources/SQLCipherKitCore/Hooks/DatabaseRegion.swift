@@ -135,12 +135,12 @@ extension DatabaseRegion {
 
     /// This region with the columns' current indexes.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a view, which has no rows of its own that could change.
-    package func resolved(on db: Connection) throws(DatabaseError) -> DatabaseRegion {
+    package func resolved(on db: Connection) throws -> DatabaseRegion {
         let handle = try db.live()
         for table in columns.keys {
             let found = sqlcipherkit_find_table(handle, table.schema, table.name, nil)
             guard found.kind == SQLCIPHERKIT_VIEW else { continue }
-            throw .invalidArgument("\(table) is a view: name the tables that it reads, which recordingReads(_:) finds")
+            throw DatabaseError.invalidArgument("\(table) is a view: name the tables that it reads, which recordingReads(_:) finds")
         }
         return resolved(handle)
     }

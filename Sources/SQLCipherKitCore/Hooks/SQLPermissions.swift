@@ -47,17 +47,17 @@ extension Connection.Settings {
     /// Restricts what statements may do from now on, or lifts the restriction. It replaces an authorizer.
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/misuse`` inside a hook, or
     ///   ``DatabaseError/Reason/invalidArgument`` if ``SQLPermissions/tables`` has a virtual table with only some columns.
-    public func setPermissions(_ access: SQLPermissions?) throws(DatabaseError) { try connection.setAccess(access) }
+    public func setPermissions(_ access: SQLPermissions?) throws { try connection.setAccess(access) }
 }
 
 extension Connection {
-    fileprivate func setAccess(_ access: SQLPermissions?) throws(DatabaseError) {
+    fileprivate func setAccess(_ access: SQLPermissions?) throws {
         let before = try usableHooks().hooks.gate
         untilReturn(.authorizer) { db in try db.setGate(before) }
         // An existing restriction may forbid looking up the tables.
         try setGate(.open)
         guard let access else { return }
-        do throws(DatabaseError) { try setGate(.access(try policy(access))) } catch {
+        do { try setGate(.access(try policy(access))) } catch {
             try? setGate(before)
             throw error
         }
@@ -73,14 +73,14 @@ extension Connection {
         return try body(self)
     }
 
-    private func policy(_ access: SQLPermissions) throws(DatabaseError) -> AccessPolicy {
+    private func policy(_ access: SQLPermissions) throws -> AccessPolicy {
         guard let tables = access.tables else { return AccessPolicy(access, shadowTables: []) }
         let restricted = tables.filter { $0.value != .all }.keys.nameSet
         var shadowTables: Set<SQLName> = []
         for schema in try schemas() {
             shadowTables.formUnion(try schema.shadowTables())
             for table in try schema.objects("m.type = 'virtual'") where restricted.contains(SQLName(table)) {
-                throw .invalidArgument("\(table) is a virtual table: list it with all columns, or not at all")
+                throw DatabaseError.invalidArgument("\(table) is a virtual table: list it with all columns, or not at all")
             }
         }
         return AccessPolicy(access, shadowTables: shadowTables)

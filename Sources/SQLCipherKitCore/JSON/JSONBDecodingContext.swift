@@ -128,7 +128,7 @@ extension JSONBDecodingContext {
     @inline(never)
     private func otherString(_ element: JSONB.Element) throws -> String {
         guard element.kind.isText else { throw mismatch(element, String.self) }
-        do throws(JSONBError) { return try JSONB.string(base, element) } catch {
+        do { return try JSONB.string(base, element) } catch {
             throw corrupted(element, "the text is not well-formed UTF-8, or has an unknown escape")
         }
     }
@@ -303,7 +303,7 @@ extension JSONBDecodingContext {
         if let list = try list(type, element, scope) { return list }
         if type == URL.self, let url = try url(element) as? T { return url }
         if type == JSONValue.self {
-            do throws(JSONBError) { if let value = try JSONValue(base, element, stack) as? T { return value } } catch {
+            do { if let value = try JSONValue(base, element, stack) as? T { return value } } catch {
                 throw corrupted(element, error.message)
             }
         }

@@ -179,7 +179,7 @@ extension JSONBValueEncoder {
         var name = key.stringValue
         let former = name.withUTF8 { keys.add($0, in: sink, from: offset + 2) }
         let start = sink.writer.count
-        do throws(DatabaseError) { try sink.writer.append(key: name) } catch { throw refused(name, error.message) }
+        do { try sink.writer.append(key: name) } catch let error as DatabaseError { throw refused(name, error.message) }
         do { try body() } catch {
             sink.truncate(to: start)
             throw error
@@ -234,7 +234,7 @@ extension JSONBValueEncoder {
 
     /// Writes the key of a member that is written later. If the key is invalid, the next call that can throw does.
     private func append(_ name: String) {
-        do throws(DatabaseError) { try sink.writer.append(key: name) } catch { fail(error.message) }
+        do { try sink.writer.append(key: name) } catch { fail(DatabaseError(wrapping: error).message) }
     }
 
     /// Returns an encoder for an element that is written later, in a reserved place.
@@ -290,7 +290,7 @@ extension JSONBValueEncoder {
             writer.append(url.absoluteString)
         } else if T.self == JSONValue.self, let json = value as? JSONValue {
             let depth = key == nil ? depth : depth + 1
-            do throws(DatabaseError) { try json.write(to: writer, depth: depth, stack: sink.context.stack) } catch {
+            do { try json.write(to: writer, depth: depth, stack: sink.context.stack) } catch let error as DatabaseError {
                 throw refused(json, error.message, key)
             }
         } else {

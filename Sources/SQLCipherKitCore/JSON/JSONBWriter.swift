@@ -146,7 +146,7 @@ package final class JSONBWriter {
     /// Appends an object's key. Unlike a value, it is escaped where needed, because `json_tree` copies keys into its paths
     /// unchanged.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a key with U+0000, because SQLite would see only the part before it.
-    func append(key: String) throws(DatabaseError) {
+    func append(key: String) throws {
         var key = key
         var hasNull = false
         key.withUTF8 { utf8 in
@@ -157,7 +157,7 @@ package final class JSONBWriter {
             JSONEscape.append(utf8, to: &escaped)
             escaped.withUnsafeBufferPointer { append(.escapedText, $0) }
         }
-        if hasNull { throw .nullInKey }
+        if hasNull { throw DatabaseError.nullInKey }
     }
 
     func append(elements: UnsafeRawBufferPointer) {

@@ -57,7 +57,7 @@ extension JSONColumn: SQLValueConvertible {
     public static var _isJSONDocument: Bool { true }
 
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
-    public var sqlValue: SQLValue { get throws(DatabaseError) { try JSONDocument(value, as: format).sqlValue } }
+    public var sqlValue: SQLValue { get throws { try JSONDocument(value, as: format).sqlValue } }
 
     public init?(sqlValue: SQLValue) {
         let decoder = JSONBDecoder(options: .of(Value.self))
@@ -74,14 +74,14 @@ extension JSONColumn: SQLValueConvertible {
 
     /// Decodes a column directly from the engine's memory.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the path to the part that does not fit the type.
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> JSONColumn {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> JSONColumn {
         do {
             let (value, format) = try column.json(as: Value.self)
             return JSONColumn(value, as: format)
         } catch { throw column.undecodable(Value.self, error) }
     }
 
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         try JSONDocument(value, as: format)._bindSQL(to: parameter)
     }
 }

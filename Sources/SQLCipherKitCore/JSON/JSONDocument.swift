@@ -13,16 +13,16 @@ struct JSONDocument<Value: Encodable & Sendable>: Sendable {
         self.options = options ?? .of(Value.self)
     }
 
-    private func encoded() throws(DatabaseError) -> JSONBWriter {
+    private func encoded() throws -> JSONBWriter {
         do { return try JSONBEncoder(options: options).writer(value) } catch {
-            throw .invalidArgument("a \(Value.self) cannot be written as JSON: \(error.jsonDescription)")
+            throw DatabaseError.invalidArgument("a \(Value.self) cannot be written as JSON: \(error.jsonDescription)")
         }
     }
 }
 
 extension JSONDocument: SQLValueConvertible {
     var sqlValue: SQLValue {
-        get throws(DatabaseError) {
+        get throws {
             let format = format
             return try encoded().withBytes { format == .jsonb ? .blob(Data($0)) : .text(JSONB.text($0)) }
         }
@@ -31,10 +31,10 @@ extension JSONDocument: SQLValueConvertible {
     /// A document can only be bound.
     init?(sqlValue: SQLValue) { nil }
 
-    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         let writer = try encoded()
         if format == .jsonb {
-            try writer.withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
+            try writer.withBytes { bytes in try parameter.bind(bytes: bytes) }
         } else {
             try parameter.put(writer.withBytes { JSONB.text($0) })
         }

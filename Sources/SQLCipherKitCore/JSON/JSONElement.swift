@@ -19,7 +19,7 @@ public struct JSONElement: SQLRowConvertible, Hashable, Sendable {
     private let pathText: String
 
     /// Reads the columns `key`, `value`, `type`, `id`, `parent`, `fullkey` and `path`.
-    public init(row: borrowing Row) throws(DatabaseError) {
+    public init(row: borrowing Row) throws {
         let key: SQLValue = try row["key"]
         self.key =
             switch key {
@@ -39,7 +39,7 @@ public struct JSONElement: SQLRowConvertible, Hashable, Sendable {
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` for an integer beyond `Int64`, which SQLite returns as a rounded number:
     ///   read it with ``JSONExpression/at(_:)`` as a ``JSONValue``.
     public var value: JSONValue {
-        get throws(DatabaseError) {
+        get throws {
             switch (type, sqlValue) {
             case (.null, _): .null
             case (.true, _): .bool(true)
@@ -59,11 +59,11 @@ public struct JSONElement: SQLRowConvertible, Hashable, Sendable {
 
     /// The element's path.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if a key is stored in a form that SQLite cannot write as a path.
-    public var fullKey: JSONPath { get throws(DatabaseError) { try JSONPath(parsing: fullKeyText) } }
+    public var fullKey: JSONPath { get throws { try JSONPath(parsing: fullKeyText) } }
 
     /// The path of the element's container.
     /// - Throws: as ``fullKey``.
-    public var path: JSONPath { get throws(DatabaseError) { try JSONPath(parsing: pathText) } }
+    public var path: JSONPath { get throws { try JSONPath(parsing: pathText) } }
 }
 
 extension JSONExpression {
@@ -79,13 +79,13 @@ extension JSONExpression {
     ///   - path: where to look; if nothing is there, there are no elements.
     ///   - db: the connection that computes the document, which is usually a subquery or a bound value.
     /// - Throws: ``DatabaseError``. If the document is not JSON, the cursor throws when it reads it.
-    public func elements(at path: any JSONPathComponent..., in db: Connection) throws(DatabaseError) -> RowCursor<JSONElement> {
+    public func elements(at path: any JSONPathComponent..., in db: Connection) throws -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(each(JSONPath(list: path)))")
     }
 
     /// Like ``elements(at:in:)``, but returns what is at a path and everything below it, each container before its contents
     /// (<https://sqlite.org/json1.html#jtree>).
-    public func descendants(at path: any JSONPathComponent..., in db: Connection) throws(DatabaseError) -> RowCursor<JSONElement> {
+    public func descendants(at path: any JSONPathComponent..., in db: Connection) throws -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(tree(JSONPath(list: path)))")
     }
 }

@@ -217,8 +217,8 @@ extension JSONExpression {
 enum JSONKeys {
     /// Refuses a document in which a key has the character U+0000: SQLite compares a key with escapes only up to it, and would
     /// change another member than the one that is meant.
-    static let check = StoredConversion { document, _ throws(DatabaseError) in
-        if hasNull(document) { throw .nullInKey }
+    static let check = StoredConversion { document, _ throws in
+        if hasNull(document) { throw DatabaseError.nullInKey }
         return document
     }
 

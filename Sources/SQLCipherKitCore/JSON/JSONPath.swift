@@ -121,7 +121,7 @@ extension JSONPath: JSONPathComponent {
 extension JSONPath: SQLValueConvertible {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a key with the character U+0000; see ``JSONPath``.
     public var sqlValue: SQLValue {
-        get throws(DatabaseError) {
+        get throws {
             if let refusal { throw refusal }
             return .text(description)
         }
@@ -173,7 +173,7 @@ extension JSONPath: CustomStringConvertible {
     ///
     /// The whole text is checked here. SQLite checks only the part that it reaches in a given document.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` with the position of the error, in bytes.
-    public init(parsing text: String) throws(DatabaseError) {
+    public init(parsing text: String) throws {
         var parser = JSONPathParser(text)
         components = try parser.parse()
     }
@@ -195,7 +195,7 @@ private struct JSONPathParser {
         bytes = Array(text.utf8)
     }
 
-    mutating func parse() throws(DatabaseError) -> [JSONPath.Component] {
+    mutating func parse() throws -> [JSONPath.Component] {
         guard skip("$") else { throw failure("a path must begin with $") }
         var components: [JSONPath.Component] = []
         while position < bytes.count {
@@ -210,7 +210,7 @@ private struct JSONPathParser {
         return components
     }
 
-    private mutating func key() throws(DatabaseError) -> String {
+    private mutating func key() throws -> String {
         if skip("\"") { return try quotedKey() }
         let start = position
         while let byte = peek, byte != UInt8(ascii: "."), byte != UInt8(ascii: "[") {
@@ -222,7 +222,7 @@ private struct JSONPathParser {
         return String(decoding: bytes[start..<position], as: UTF8.self)
     }
 
-    private mutating func quotedKey() throws(DatabaseError) -> String {
+    private mutating func quotedKey() throws -> String {
         let start = position
         while let byte = peek, byte != UInt8(ascii: "\"") {
             if byte == 0 { throw failure("a key must not contain a NUL character") }
@@ -239,7 +239,7 @@ private struct JSONPathParser {
         return key
     }
 
-    private mutating func index() throws(DatabaseError) -> JSONPath.Component {
+    private mutating func index() throws -> JSONPath.Component {
         if skip("#") {
             if skip("]") { return .end }
             guard skip("-") else { throw failure("[# must be followed by ] or -") }
@@ -250,7 +250,7 @@ private struct JSONPathParser {
         return .index(try number())
     }
 
-    private mutating func number() throws(DatabaseError) -> Int {
+    private mutating func number() throws -> Int {
         let start = position
         var value = 0
         while let byte = peek, byte.isDigitASCII {

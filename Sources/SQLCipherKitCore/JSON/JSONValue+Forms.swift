@@ -5,23 +5,23 @@ extension JSONValue {
     /// Creates a value from JSON text (RFC 8259).
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` with the position, if the text is malformed, is nested deeper than 1,000
     ///   levels, or contains a number that even `Decimal` cannot hold exactly.
-    public init(text: String) throws(DatabaseError) {
-        self = try text.withBytes { utf8 throws(DatabaseError) in try JSONValue(utf8: utf8) }
+    public init(text: String) throws {
+        self = try text.withBytes { utf8 throws in try JSONValue(utf8: utf8) }
     }
 
     /// Creates a value from JSONB (<https://sqlite.org/jsonb.html>).
     /// - Throws: ``DatabaseError/Reason/typeMismatch``, as for text.
-    public init(jsonb: Data) throws(DatabaseError) {
-        self = try jsonb.withBytes { bytes throws(DatabaseError) in try JSONValue(jsonb: bytes) }
+    public init(jsonb: Data) throws {
+        self = try jsonb.withBytes { bytes throws in try JSONValue(jsonb: bytes) }
     }
 
-    init(utf8: UnsafeRawBufferPointer) throws(DatabaseError) {
+    init(utf8: UnsafeRawBufferPointer) throws {
         let writer = JSONBWriter(capacity: utf8.count + 16)
         do throws(JSONBError) { try JSONTextParser.parse(utf8, into: writer) } catch { throw error.databaseError }
-        self = try writer.withBytes { bytes throws(DatabaseError) in try JSONValue(jsonb: bytes) }
+        self = try writer.withBytes { bytes throws in try JSONValue(jsonb: bytes) }
     }
 
-    init(jsonb bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
+    init(jsonb bytes: UnsafeRawBufferPointer) throws {
         do throws(JSONBError) {
             try JSONB.check(bytes, maximumDepth: JSONB.maximumDepth)
             guard let base = bytes.baseAddress, let root = JSONB.element(base, at: 0, limit: bytes.count) else {
@@ -32,11 +32,11 @@ extension JSONValue {
     }
 
     /// Reads the content of a column. As in SQLite, a blob that is not JSONB may hold the bytes of JSON text.
-    fileprivate init(stored bytes: UnsafeRawBufferPointer, isText: Bool) throws(DatabaseError) {
+    fileprivate init(stored bytes: UnsafeRawBufferPointer, isText: Bool) throws {
         if isText {
             try self.init(utf8: bytes)
         } else {
-            do throws(DatabaseError) { try self.init(jsonb: bytes) } catch {
+            do { try self.init(jsonb: bytes) } catch {
                 guard let value = try? JSONValue(utf8: bytes) else { throw error }
                 self = value
             }
@@ -94,29 +94,29 @@ extension JSONValue {
 
     /// Returns the value as JSON text without whitespace.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number that is NaN.
-    public func text() throws(DatabaseError) -> String { try encoded().withBytes { JSONB.text($0) } }
+    public func text() throws -> String { try encoded().withBytes { JSONB.text($0) } }
 
     /// Returns the value as JSONB.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number that is NaN, or for a value nested deeper than 1,000 levels.
-    public func jsonb() throws(DatabaseError) -> Data { try encoded().withBytes { Data($0) } }
+    public func jsonb() throws -> Data { try encoded().withBytes { Data($0) } }
 
-    func encoded() throws(DatabaseError) -> JSONBWriter {
+    func encoded() throws -> JSONBWriter {
         let writer = JSONBWriter()
         try write(to: writer, depth: 0, stack: .ofThisThread())
         return writer
     }
 
-    func write(to writer: JSONBWriter, depth: Int, stack: StackLimit) throws(DatabaseError) {
-        if stack.isReached { throw .invalidArgument("JSON that is nested too deeply for the thread's stack") }
+    func write(to writer: JSONBWriter, depth: Int, stack: StackLimit) throws {
+        if stack.isReached { throw DatabaseError.invalidArgument("JSON that is nested too deeply for the thread's stack") }
         switch self {
         case .null: writer.appendEmpty(.null)
         case .bool(let value): writer.append(value)
         case .integer(let value): writer.append(value)
         case .real(let value):
-            if value.isNaN { throw .invalidArgument("JSON has no NaN") }
+            if value.isNaN { throw DatabaseError.invalidArgument("JSON has no NaN") }
             writer.append(value)
         case .decimal(let value):
-            guard value.isFinite else { throw .invalidArgument("JSON has no NaN") }
+            guard value.isFinite else { throw DatabaseError.invalidArgument("JSON has no NaN") }
             writer.append(value)
         case .string(let value): writer.append(value)
         case .array(let elements):
@@ -135,8 +135,8 @@ extension JSONValue {
         }
     }
 
-    private static func check(_ depth: Int) throws(DatabaseError) {
-        if depth >= JSONB.maximumDepth { throw .invalidArgument("JSON that is nested deeper than \(JSONB.maximumDepth) levels") }
+    private static func check(_ depth: Int) throws {
+        if depth >= JSONB.maximumDepth { throw DatabaseError.invalidArgument("JSON that is nested deeper than \(JSONB.maximumDepth) levels") }
     }
 }
 
@@ -144,7 +144,7 @@ extension JSONValue {
 extension JSONValue: SQLValueConvertible {
     public static var _isJSONDocument: Bool { true }
 
-    public var sqlValue: SQLValue { get throws(DatabaseError) { .blob(try jsonb()) } }
+    public var sqlValue: SQLValue { get throws { .blob(try jsonb()) } }
 
     public init?(sqlValue: SQLValue) {
         switch sqlValue {
@@ -158,14 +158,14 @@ extension JSONValue: SQLValueConvertible {
         }
     }
 
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> JSONValue {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> JSONValue {
         let isText = column.storageClass == .text
         let bytes = try column.rawBytes(text: true, blob: true, as: "JSONValue")
         do { return try JSONValue(stored: bytes, isText: isText) } catch { throw column.undecodable(JSONValue.self, error) }
     }
 
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
-        try encoded().withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
+        try encoded().withBytes { bytes throws in try parameter.bind(bytes: bytes) }
     }
 }
 

@@ -20,7 +20,7 @@ extension Schema {
     @discardableResult
     public func updateJSON(
         _ column: String, in table: String, where condition: SQL, _ changes: JSONChange...
-    ) throws(DatabaseError) -> Int {
+    ) throws -> Int {
         try update(JSONExpression(column: column), column, table, condition, changes)
     }
 
@@ -32,13 +32,13 @@ extension Schema {
     @discardableResult
     public func updateJSON(
         _ column: String, in table: String, of type: any JSONCodingCustomizable.Type, where condition: SQL, _ changes: JSONChange...
-    ) throws(DatabaseError) -> Int {
+    ) throws -> Int {
         try update(JSONExpression(column: column).withCodingOptions(of: type), column, table, condition, changes)
     }
 
     private func update(
         _ document: JSONExpression, _ column: String, _ table: String, _ condition: SQL, _ changes: [JSONChange]
-    ) throws(DatabaseError) -> Int {
+    ) throws -> Int {
         try live()
         let text = document.changed(by: changes, .text)
         let jsonb = document.changed(by: changes, .jsonb)

@@ -117,9 +117,9 @@ extension CipherConfiguration {
     ///   - hash: the hash function of PBKDF2. Default: SHA-512.
     /// - Returns: a multiple of 1,000, never less than OWASP recommends for the hash, however short the duration.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a duration that is not positive or is longer than an hour.
-    public static func iterations(taking duration: Duration, hash: Hash = .sha512) throws(DatabaseError) -> Int {
+    public static func iterations(taking duration: Duration, hash: Hash = .sha512) throws -> Int {
         guard duration > .zero, duration <= .seconds(3600) else {
-            throw .invalidArgument("the time for a key derivation must be positive and at most an hour, and is \(duration)")
+            throw DatabaseError.invalidArgument("the time for a key derivation must be positive and at most an hour, and is \(duration)")
         }
         let clock = ContinuousClock()
         var rounds = 4_000, elapsed = Duration.zero
@@ -139,7 +139,7 @@ extension CipherConfiguration {
     }
 
     /// Derives a key as SQLCipher does for a passphrase.
-    private static func derive(_ rounds: Int, _ hash: Hash) throws(DatabaseError) {
+    private static func derive(_ rounds: Int, _ hash: Hash) throws {
         var key = [UInt8](repeating: 0, count: 32)
         let passphrase = [UInt8](repeating: 0x61, count: 16), salt = [UInt8](repeating: 0, count: 16)
         let rc = sqlcipherkit_derive_key(hash.number, passphrase, 16, salt, 16, Int32(rounds), &key, 32)
@@ -181,7 +181,7 @@ extension CipherConfiguration {
 extension CipherConfiguration {
     /// 16 random bytes for the ``salt`` of a new database with a plaintext header, from the crypto provider.
     /// - Throws: ``DatabaseError`` if the provider cannot supply random bytes.
-    public static func randomSalt() throws(DatabaseError) -> [UInt8] {
+    public static func randomSalt() throws -> [UInt8] {
         var salt = [UInt8](repeating: 0, count: 16)
         let rc = sqlcipherkit_random(&salt, 16)
         if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
@@ -196,7 +196,7 @@ extension CipherConfiguration {
     ///
     /// Opening and attaching validate the settings before they touch any file.
     /// - Throws: ``DatabaseError/Reason/invalidKey``; the message names the setting and its valid values.
-    public func validate() throws(DatabaseError) {
+    public func validate() throws {
         guard (1024...65536).contains(pageSize), pageSize & (pageSize - 1) == 0 else {
             throw Self.invalid("the page size must be a power of two from 1024 to 65536 and is \(pageSize)")
         }

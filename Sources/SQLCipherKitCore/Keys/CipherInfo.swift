@@ -24,7 +24,7 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is no longer attached; ``DatabaseError/Reason/misuse`` in a
     ///   closure that a rewrite calls.
     public var cipher: CipherInfo? {
-        get throws(DatabaseError) {
+        get throws {
             var cipher = sqlcipherkit_cipher_info()
             // The caller may go on to read pages or keys, which a rewrite in progress is changing.
             _ = try connection.liveForUse()
@@ -42,9 +42,9 @@ extension Schema {
 }
 
 extension CipherConfiguration {
-    fileprivate init(_ cipher: sqlcipherkit_cipher_info) throws(DatabaseError) {
+    fileprivate init(_ cipher: sqlcipherkit_cipher_info) throws {
         let settings = cipher.settings
-        func hash(_ number: Int32) throws(DatabaseError) -> Hash {
+        func hash(_ number: Int32) throws -> Hash {
             if let hash = Hash.allCases.first(where: { $0.number == number }) { return hash }
             throw DatabaseError(code: .internal, message: "the engine uses an unknown hash function, \(number)")
         }

@@ -103,16 +103,16 @@ extension DatabaseKey {
     ///   - text: the passphrase.
     ///   - cipher: the cipher settings; see ``DatabaseKey/cipher``.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
-    public static func passphrase(_ text: String, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> DatabaseKey {
-        try text.withBytes { bytes throws(DatabaseError) in try passphrase(bytes: bytes) }.with(cipher: cipher)
+    public static func passphrase(_ text: String, cipher: CipherConfiguration? = nil) throws -> DatabaseKey {
+        try text.withBytes { bytes in try passphrase(bytes: bytes) }.with(cipher: cipher)
     }
 
     /// A passphrase as bytes, such as `Data` or `[UInt8]`.
     /// - Throws: ``DatabaseError/Reason/emptyKey``.
     public static func passphrase(
         _ bytes: some ContiguousBytes, cipher: CipherConfiguration? = nil
-    ) throws(DatabaseError) -> DatabaseKey {
-        let key = try bytes.withBytes { bytes throws(DatabaseError) in try passphrase(bytes: bytes) }
+    ) throws -> DatabaseKey {
+        let key = try bytes.withBytes { bytes in try passphrase(bytes: bytes) }
         return key.with(cipher: cipher)
     }
 
@@ -121,8 +121,8 @@ extension DatabaseKey {
     ///   - key: the 32 bytes.
     ///   - cipher: the cipher settings; see ``DatabaseKey/cipher``.
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for another length, ``DatabaseError/Reason/emptyKey`` for none.
-    public static func raw(_ key: some ContiguousBytes, cipher: CipherConfiguration? = nil) throws(DatabaseError) -> DatabaseKey {
-        try key.withBytes { key throws(DatabaseError) in
+    public static func raw(_ key: some ContiguousBytes, cipher: CipherConfiguration? = nil) throws -> DatabaseKey {
+        try key.withBytes { key in
             try check(key)
             return DatabaseKey(.raw(try copy(key), salted: false), cipher: cipher)
         }
@@ -136,9 +136,9 @@ extension DatabaseKey {
     /// - Throws: ``DatabaseError/Reason/invalidKey`` for other lengths, ``DatabaseError/Reason/emptyKey`` for none.
     public static func raw(
         _ key: some ContiguousBytes, salt: some ContiguousBytes, cipher: CipherConfiguration? = nil
-    ) throws(DatabaseError) -> DatabaseKey {
-        try key.withBytes { key throws(DatabaseError) in
-            try salt.withBytes { salt throws(DatabaseError) in
+    ) throws -> DatabaseKey {
+        try key.withBytes { key in
+            try salt.withBytes { salt in
                 try check(key)
                 guard salt.count == 16 else {
                     throw CipherConfiguration.invalid("a salt has 16 bytes, and \(salt.count) were given")
@@ -148,14 +148,14 @@ extension DatabaseKey {
         }
     }
 
-    package static func passphrase(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> DatabaseKey {
-        if bytes.isEmpty { throw .emptyKey }
+    package static func passphrase(bytes: UnsafeRawBufferPointer) throws -> DatabaseKey {
+        if bytes.isEmpty { throw DatabaseError.emptyKey }
         return DatabaseKey(.passphrase(try copy(bytes)), cipher: nil)
     }
 
     /// A raw key from 32 bytes, or from 48 with the salt at their end.
-    package static func raw(bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> DatabaseKey {
-        if bytes.isEmpty { throw .emptyKey }
+    package static func raw(bytes: UnsafeRawBufferPointer) throws -> DatabaseKey {
+        if bytes.isEmpty { throw DatabaseError.emptyKey }
         guard bytes.count == 32 || bytes.count == 48 else {
             throw CipherConfiguration.invalid("a raw key has 32 bytes, or 48 with its salt, and \(bytes.count) were given")
         }
@@ -164,11 +164,11 @@ extension DatabaseKey {
 
     /// The key that the engine has derived for an open database, with the settings that are in effect.
     /// - Returns: ``plaintext`` for a plaintext database.
-    package static func derived(of schema: Schema) throws(DatabaseError) -> DatabaseKey {
+    package static func derived(of schema: Schema) throws -> DatabaseKey {
         let handle = try schema.live()
         _ = try schema.connection.liveOutsideHooks()
         var rc = SQLITE_OK
-        let text = try SecureBytes(upTo: 256) { memory throws(DatabaseError) in
+        let text = try SecureBytes(upTo: 256) { memory in
             var count: Int32 = 0
             rc = sqlcipherkit_derived_key(handle, schema.name, memory.baseAddress, Int32(memory.count), &count)
             return 0..<Int(count)
@@ -178,16 +178,16 @@ extension DatabaseKey {
         return DatabaseKey(.derived(SharedSecureBytes(text)), cipher: try schema.cipher?.settings)
     }
 
-    private static func check(_ key: UnsafeRawBufferPointer) throws(DatabaseError) {
-        if key.isEmpty { throw .emptyKey }
+    private static func check(_ key: UnsafeRawBufferPointer) throws {
+        if key.isEmpty { throw DatabaseError.emptyKey }
         guard key.count == 32 else { throw CipherConfiguration.invalid("a raw key has 32 bytes, and \(key.count) were given") }
     }
 
     private static func copy(
         _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
-    ) throws(DatabaseError) -> SharedSecureBytes {
+    ) throws -> SharedSecureBytes {
         SharedSecureBytes(
-            try SecureBytes(count: a.count + b.count) { memory throws(DatabaseError) in
+            try SecureBytes(count: a.count + b.count) { memory in
                 memory.copyBytes(from: a)
                 UnsafeMutableRawBufferPointer(rebasing: memory[a.count...]).copyBytes(from: b)
             })
@@ -200,17 +200,17 @@ extension DatabaseError {
 
 extension ContiguousBytes {
     package func withBytes<R>(
-        _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R
-    ) throws(DatabaseError) -> R {
-        try withUnsafeBytes { bytes in Result { () throws(DatabaseError) in try body(bytes) } }.get()
+        _ body: (UnsafeRawBufferPointer) throws -> R
+    ) throws -> R {
+        try withUnsafeBytes { bytes in Result { () throws in try body(bytes) } }.get()
     }
 }
 
 extension String {
     /// Lends the text's UTF-8.
-    package func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+    package func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         var text = self
-        return try text.withUTF8 { bytes in Result { () throws(DatabaseError) in try body(UnsafeRawBufferPointer(bytes)) } }.get()
+        return try text.withUTF8 { bytes in Result { () throws in try body(UnsafeRawBufferPointer(bytes)) } }.get()
     }
 }
 
@@ -269,7 +269,7 @@ extension DatabaseKey {
     /// Throws for a passphrase with a NUL byte. HMAC, which PBKDF2 uses, pads a key with NUL bytes to a block of its hash function
     /// (RFC 2104): trailing NUL bytes therefore make no difference, and a passphrase of NUL bytes alone is as good as empty. NUL
     /// bytes elsewhere are refused as well, because many programs take them for the passphrase's end.
-    func requireFitForNewFile() throws(DatabaseError) {
+    func requireFitForNewFile() throws {
         guard case .passphrase(let bytes) = form, bytes.withUnsafeBytes({ $0.contains(0) }) else { return }
         throw CipherConfiguration.invalid(
             "a new passphrase cannot have NUL characters: at its end they make no difference, and other programs stop at the first")
@@ -287,7 +287,7 @@ extension DatabaseKey {
         return try resolvedForRewriting()
     }
 
-    private func requireEncryption() throws(DatabaseError) {
+    private func requireEncryption() throws {
         guard isPlaintext else { return }
         throw CipherConfiguration.invalid("a key is needed here, and plaintext was given: DatabaseConverter decrypts a database")
     }
@@ -313,7 +313,7 @@ extension DatabaseKey {
     }
 
     /// Throws if a key was given and the file is plaintext.
-    func refusePlaintext(_ header: [UInt8]?, _ location: DatabaseLocation) throws(DatabaseError) {
+    func refusePlaintext(_ header: [UInt8]?, _ location: DatabaseLocation) throws {
         guard !isPlaintext, settings.isPlaintext(header) else { return }
         let path = location.path ?? location.name
         throw DatabaseError(
@@ -333,7 +333,7 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database, so that no other file becomes plaintext by
     ///   accident; ``DatabaseError/Reason/schemaName`` if it is no longer attached.
     public var key: DatabaseKey {
-        get throws(DatabaseError) {
+        get throws {
             let encryption = try encryptionOrPlaintext
             guard !encryption.isPlaintext else {
                 throw DatabaseError(
@@ -347,13 +347,13 @@ extension Schema {
 
     /// Like ``encryption``, but ``DatabaseKey/plaintext`` for a plaintext database.
     package var encryptionOrPlaintext: DatabaseKey {
-        get throws(DatabaseError) {
+        get throws {
             guard let info = try cipher else { return .plaintext }
             let handle = try live()
-            let bytes = try SecureBytes(count: 48) { memory throws(DatabaseError) in
+            let bytes = try SecureBytes(count: 48) { memory in
                 try connection.check(sqlcipherkit_copy_key(handle, name, memory.baseAddress))
             }
-            let key = try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try DatabaseKey.raw(bytes: bytes) }
+            let key = try bytes.withUnsafeBytes { bytes in try DatabaseKey.raw(bytes: bytes) }
             return key.with(cipher: info.settings)
         }
     }

@@ -15,9 +15,9 @@
         ///   - includingFolder: whether to set the folder's class as well, which applies to files created in it from now on.
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the database is not a file; ``DatabaseError/Reason/cannotOpen``
         ///   with the system's reason, in which case some of the files may already have the new class.
-        public func setFileProtection(_ protection: FileProtectionType, includingFolder: Bool = true) throws(DatabaseError) {
+        public func setFileProtection(_ protection: FileProtectionType, includingFolder: Bool = true) throws {
             guard let path else {
-                throw .invalidArgument("only a database that is a file, named by a path, has a protection class")
+                throw DatabaseError.invalidArgument("only a database that is a file, named by a path, has a protection class")
             }
             // The folder first, so that files that appear in it meanwhile already have the class.
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -25,7 +25,7 @@
             for suffix in ["", "-wal", "-shm", "-journal"] { try Self.set(protection, at: path + suffix, mayLack: true) }
         }
 
-        private static func set(_ protection: FileProtectionType, at path: String, mayLack: Bool) throws(DatabaseError) {
+        private static func set(_ protection: FileProtectionType, at path: String, mayLack: Bool) throws {
             do {
                 try FileManager.default.setAttributes([.protectionKey: protection], ofItemAtPath: path)
             } catch {

@@ -101,7 +101,7 @@ private struct InPlaceKeyChange {
     /// The journal mode to restore after the change, if it had to be replaced.
     private let journal: String?
 
-    init(of schema: Schema, to key: DatabaseKey) throws(DatabaseError) {
+    init(of schema: Schema, to key: DatabaseKey) throws {
         self.schema = schema
         self.key = key
         old = try schema.encryptionOrPlaintext
@@ -118,7 +118,7 @@ private struct InPlaceKeyChange {
         try schema.setSynchronous(.extra)
         try schema.lockForRewrite(replacing: journal)
         let keyspec: Keyspec
-        do throws(DatabaseError) {
+        do {
             keyspec = try Keyspec(key, salt: DatabaseFile.header(handle, schema: schema.name))
         } catch {
             try? schema.unlockAfterRewrite(restoring: journal)
@@ -136,7 +136,7 @@ private struct InPlaceKeyChange {
             throw closed(after: connection.failure(rc))
         }
         // The change is committed.
-        do throws(DatabaseError) { try schema.unlockAfterRewrite(restoring: journal) } catch { throw closed(after: error) }
+        do { try schema.unlockAfterRewrite(restoring: journal) } catch { throw closed(after: error) }
         if opens(with: key) == false { throw closed(after: DatabaseError(message: "the file does not open with the new key")) }
         schema.noteKey(key)
     }
@@ -151,7 +151,8 @@ private struct InPlaceKeyChange {
     }
 
     /// Closes the connection and determines which key opens the file.
-    private func closed(after error: DatabaseError) -> DatabaseError {
+    private func closed(after error: any Error) -> DatabaseError {
+        let error = DatabaseError(wrapping: error)
         schema.connection.closeNow()
         let workingKey = workingKey
         let outcome =
@@ -185,7 +186,7 @@ private struct InPlaceKeyChange {
             if restoringLog, journal == "wal" { _ = try? db.main.setJournalMode(.wal) }
             db.close()
         } catch {
-            return error.reason == .wrongKeyOrNotADatabase ? false : nil
+            return (error as? DatabaseError)?.reason == .wrongKeyOrNotADatabase ? false : nil
         }
         return true
     }
@@ -194,7 +195,7 @@ private struct InPlaceKeyChange {
 extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` if the database has key slots that do not hold `key`, its new one: the slots could
     ///   no longer open it.
-    package func requireNoKeySlots(against key: DatabaseKey) throws(DatabaseError) {
+    package func requireNoKeySlots(against key: DatabaseKey) throws {
         let path = try self.path, current = try encryptionOrPlaintext
         // Without encryption no one is locked out.
         if key.isPlaintext || current.isPlaintext || key.isRaw(of: current) { return }

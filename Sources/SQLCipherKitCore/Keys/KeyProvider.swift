@@ -25,18 +25,18 @@ public enum KeyEncoding: Hashable, Sendable {
     case raw
 
     /// Reads a key from bytes.
-    package func key(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> DatabaseKey {
+    package func key(_ bytes: UnsafeRawBufferPointer) throws -> DatabaseKey {
         switch self {
         case .passphrase: return try .passphrase(bytes: Self.line(bytes))
         case .raw: return try .raw(bytes: bytes)
         case .hexadecimal:
             let digits = Self.line(bytes)
-            if digits.isEmpty { throw .emptyKey }
+            if digits.isEmpty { throw DatabaseError.emptyKey }
             guard digits.count == 64 || digits.count == 96 else {
                 throw CipherConfiguration.invalid(
                     "a raw key has 64 hexadecimal digits, or 96 with its salt, and \(digits.count) characters were given")
             }
-            let raw = try SecureBytes(count: digits.count / 2) { raw throws(DatabaseError) in
+            let raw = try SecureBytes(count: digits.count / 2) { raw in
                 for index in raw.indices {
                     guard let high = digits[2 * index].hexDigit, let low = digits[2 * index + 1].hexDigit else {
                         throw CipherConfiguration.invalid("a raw key has a character that is not a hexadecimal digit")
@@ -44,7 +44,7 @@ public enum KeyEncoding: Hashable, Sendable {
                     raw[index] = high << 4 | low
                 }
             }
-            return try raw.withUnsafeBytes { raw throws(DatabaseError) in try .raw(bytes: raw) }
+            return try raw.withUnsafeBytes { raw in try .raw(bytes: raw) }
         }
     }
 

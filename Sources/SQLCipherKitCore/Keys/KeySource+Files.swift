@@ -49,9 +49,9 @@ extension KeyProvider where Self == KeySource {
 
 /// Files that hold keys.
 private enum KeyFile {
-    static func read(_ path: String, _ encoding: KeyEncoding, forbidden: mode_t) throws(DatabaseError) -> DatabaseKey? {
+    static func read(_ path: String, _ encoding: KeyEncoding, forbidden: mode_t) throws -> DatabaseKey? {
         if path.isEmpty || path.utf8.contains(0) {
-            throw .keyProvider("the path of a key file is empty or contains a NUL character")
+            throw DatabaseError.keyProvider("the path of a key file is empty or contains a NUL character")
         }
         let file = SystemFile.open(path, O_RDONLY, isAlone: false)
         guard file >= 0 else {
@@ -72,21 +72,21 @@ private enum KeyFile {
         return try read(file, encoding, "the key file \(path)")
     }
 
-    static func read(_ file: Int32, _ encoding: KeyEncoding, _ name: String) throws(DatabaseError) -> DatabaseKey {
+    static func read(_ file: Int32, _ encoding: KeyEncoding, _ name: String) throws -> DatabaseKey {
         // Room for one byte more than allowed, to detect contents that are too large.
-        let bytes = try SecureBytes(upTo: KeySource.maximumBytes + 1) { memory throws(DatabaseError) in
+        let bytes = try SecureBytes(upTo: KeySource.maximumBytes + 1) { memory in
             var count = 0
             while count < memory.count, let base = memory.baseAddress {
                 let got = Foundation.read(file, base + count, memory.count - count)
                 if got < 0, errno == EINTR { continue }
-                if got < 0 { throw .keyProvider("\(name) cannot be read: \(String(cString: strerror(errno)))") }
+                if got < 0 { throw DatabaseError.keyProvider("\(name) cannot be read: \(String(cString: strerror(errno)))") }
                 if got == 0 { break }
                 count += got
             }
-            guard count < memory.count else { throw .keyProvider("\(name) holds more than \(KeySource.maximumBytes) bytes") }
+            guard count < memory.count else { throw DatabaseError.keyProvider("\(name) holds more than \(KeySource.maximumBytes) bytes") }
             return 0..<count
         }
-        return try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try encoding.key(bytes) }
+        return try bytes.withUnsafeBytes { bytes in try encoding.key(bytes) }
     }
 
     private static func refused(_ path: String, _ reason: String) -> DatabaseError {

@@ -7,11 +7,11 @@ package struct Keyspec: ~Copyable {
     /// - Parameters:
     ///   - key: a key with the settings that the database is opened with.
     ///   - salt: the first 16 bytes of the database's file, if it has any.
-    package init(_ key: DatabaseKey, salt: [UInt8]?) throws(DatabaseError) {
+    package init(_ key: DatabaseKey, salt: [UInt8]?) throws {
         let cipher = key.settings
         if salt == nil { try key.requireFitForNewFile() }
         let external = try Self.externalSalt(key, cipher)
-        bytes = try key.withUnsafeBytes { bytes throws(DatabaseError) in
+        bytes = try key.withUnsafeBytes { bytes in
             switch key.form {
             case .plaintext, .deferred: throw CipherConfiguration.invalid("there is no key")
             case .derived: try SecureBytes(copying: bytes)
@@ -27,7 +27,7 @@ package struct Keyspec: ~Copyable {
     }
 
     /// The salt that is kept outside the file, for a key that does not include one.
-    private static func externalSalt(_ key: DatabaseKey, _ cipher: CipherConfiguration) throws(DatabaseError) -> [UInt8]? {
+    private static func externalSalt(_ key: DatabaseKey, _ cipher: CipherConfiguration) throws -> [UInt8]? {
         guard cipher.plaintextHeaderSize > 0 else { return nil }
         if case .derived = key.form { return nil }
         if case .raw(_, salted: true) = key.form {
@@ -56,24 +56,24 @@ package struct Keyspec: ~Copyable {
 
     private static func derived(
         _ passphrase: UnsafeRawBufferPointer, _ salt: [UInt8]?, _ cipher: CipherConfiguration
-    ) throws(DatabaseError) -> SecureBytes {
+    ) throws -> SecureBytes {
         // A new file has no salt yet, and gets a random one, as from SQLCipher.
         let salt = if let salt { salt } else { try CipherConfiguration.randomSalt() }
-        let raw = try SecureBytes(count: 48) { raw throws(DatabaseError) in
+        let raw = try SecureBytes(count: 48) { raw in
             let rc = sqlcipherkit_derive_key(
                 cipher.kdfAlgorithm.number, passphrase.baseAddress, Int32(passphrase.count), salt, 16,
                 Int32(cipher.kdfIterations), raw.baseAddress, 32)
             if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "the key could not be derived") }
             UnsafeMutableRawBufferPointer(rebasing: raw[32...]).copyBytes(from: salt)
         }
-        return try raw.withUnsafeBytes { bytes throws(DatabaseError) in try hexadecimal(bytes) }
+        return try raw.withUnsafeBytes { bytes in try hexadecimal(bytes) }
     }
 
     private static func hexadecimal(
         _ raw: UnsafeRawBufferPointer, salt: [UInt8]? = nil
-    ) throws(DatabaseError) -> SecureBytes {
+    ) throws -> SecureBytes {
         let salt = salt ?? []
-        return try SecureBytes(count: (raw.count + salt.count) * 2 + 3) { text throws(DatabaseError) in
+        return try SecureBytes(count: (raw.count + salt.count) * 2 + 3) { text in
             text[0] = UInt8(ascii: "x")
             text[1] = UInt8(ascii: "'")
             for index in 0..<raw.count + salt.count {

@@ -7,10 +7,10 @@ extension Schema {
     /// A write-ahead log is first merged and replaced by a rollback journal. That requires exclusive access to the file, so that no
     /// other connection's commit remains in the log, and the rollback journal can undo an unfinished change.
     /// - Parameter journal: the value of ``unfitJournal`` before.
-    package func lockForRewrite(replacing journal: String?) throws(DatabaseError) {
-        do throws(DatabaseError) {
+    package func lockForRewrite(replacing journal: String?) throws {
+        do {
             if journal != nil { try setRollbackJournal() }
-            try connection.changingThisOneOnly { () throws(DatabaseError) in
+            try connection.changingThisOneOnly { () throws in
                 try connection.execute(SQL(raw: "PRAGMA \(quotedName).locking_mode = EXCLUSIVE"))
             }
             try connection.execute("BEGIN EXCLUSIVE")
@@ -28,19 +28,19 @@ extension Schema {
         }
     }
 
-    package func unlockAfterRewrite(restoring journal: String?) throws(DatabaseError) {
+    package func unlockAfterRewrite(restoring journal: String?) throws {
         // Try twice, so that a temporary failure does not leave the database without its log permanently.
-        do throws(DatabaseError) { try unlock(restoring: journal) } catch { try unlock(restoring: journal) }
+        do { try unlock(restoring: journal) } catch { try unlock(restoring: journal) }
     }
 
-    private func unlock(restoring journal: String?) throws(DatabaseError) {
+    private func unlock(restoring journal: String?) throws {
         sqlcipherkit_unlock(try live(), name)
         if let journal { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(journal)")) }
     }
 
     /// Whether the path now leads to a different file from the one that is open. False for a database without a file.
     package var wasReplaced: Bool {
-        get throws(DatabaseError) {
+        get throws {
             var moved: Int32 = 0
             let rc = sqlite3_file_control(try live(), name, SQLITE_FCNTL_HAS_MOVED, &moved)
             return rc == SQLITE_OK && moved != 0
@@ -54,7 +54,7 @@ extension Schema {
     /// in a file, `memory` and `persist`. With `off` and `memory`, nothing undoes the writes of a process that dies; `persist`
     /// would leave the old pages, encrypted with the old key, in a file next to the database.
     package var unfitJournal: String? {
-        get throws(DatabaseError) {
+        get throws {
             let mode = try journalModeName, hasFile = try path != nil
             return mode == "wal" || mode == "off" || (hasFile && (mode == "memory" || mode == "persist")) ? mode : nil
         }
@@ -62,7 +62,7 @@ extension Schema {
 
     /// Replaces an unsuitable journal mode, for a rewrite that a write-ahead log can also undo.
     /// - Returns: the mode for `restoreJournal`.
-    package func replaceJournal() throws(DatabaseError) -> String? {
+    package func replaceJournal() throws -> String? {
         guard let mode = try unfitJournal, mode != "wal" else { return nil }
         try setRollbackJournal()
         return mode
@@ -74,7 +74,7 @@ extension Schema {
         try? connection.restoring { try connection.execute(SQL(raw: "PRAGMA \(quotedName).journal_mode = \(mode)")) }
     }
 
-    package func setRollbackJournal() throws(DatabaseError) {
+    package func setRollbackJournal() throws {
         // An in-memory database supports no other mode.
         let hasFile = try path != nil, wanted = hasFile ? "delete" : "memory"
         let mode = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode = \(wanted)"))
@@ -89,18 +89,18 @@ extension Schema {
     /// The objects of the database. Every call that runs their texts gets them here, or has called this before.
     /// - Throws: ``DatabaseError/Reason/malformedSchema`` if the text of any of them does not match its type and name.
     @discardableResult
-    package func entriesToRun() throws(DatabaseError) -> [SchemaEntry] {
+    package func entriesToRun() throws -> [SchemaEntry] {
         let entries = try entries()
         for entry in entries { _ = try entry.text() }
         return entries
     }
 
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read, or for a read-only database.
-    package func requireRewritable() throws(DatabaseError) {
+    package func requireRewritable() throws {
         try live()
-        if connection.isInTransaction { throw .misuse("a database cannot be rewritten inside a transaction") }
+        if connection.isInTransaction { throw DatabaseError.misuse("a database cannot be rewritten inside a transaction") }
         if connection.hasOpenCursors || connection.hasRunningStatements {
-            throw .misuse("a database cannot be rewritten while a result is being read")
+            throw DatabaseError.misuse("a database cannot be rewritten while a result is being read")
         }
         if try isReadOnly {
             throw DatabaseError(code: .readOnly, reason: .misuse, message: "the database \(name) is read-only")

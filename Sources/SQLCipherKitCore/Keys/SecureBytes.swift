@@ -13,7 +13,7 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
 
     /// Allocates `count` bytes, which `fill` writes.
     /// - Throws: ``DatabaseError`` with ``ResultCode/outOfMemory``, or any error that `fill` throws.
-    public init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(DatabaseError) -> Void) throws(DatabaseError) {
+    public init(count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
         let mapped = max(1, (count + page - 1) / page) * page
         guard let base = mmap(nil, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0), base != MAP_FAILED else {
@@ -26,7 +26,7 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
         #endif
         // Copying leaves bytes in registers, which the next call into a library may put on the stack.
         defer { sqlcipherkit_wipe_traces() }
-        do throws(DatabaseError) { try fill(UnsafeMutableRawBufferPointer(rebasing: memory[..<count])) } catch {
+        do { try fill(UnsafeMutableRawBufferPointer(rebasing: memory[..<count])) } catch {
             Self.release(memory)
             throw error
         }
@@ -36,8 +36,8 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
     }
 
     /// Copies bytes. Wiping the original is up to the caller.
-    public init(copying bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
-        try self.init(count: bytes.count) { memory throws(DatabaseError) in memory.copyMemory(from: bytes) }
+    public init(copying bytes: UnsafeRawBufferPointer) throws {
+        try self.init(count: bytes.count) { memory in memory.copyMemory(from: bytes) }
     }
 
     deinit { Self.release(memory) }
@@ -60,11 +60,11 @@ extension SecureBytes {
     /// Random bytes from the system's generator, for a key: 32 bytes are a raw key (``DatabaseKey``).
     /// - Parameter count: the number of bytes, from 0 on. Default: 32.
     /// - Throws: ``DatabaseError/Reason/noRandomBytes``, or ``DatabaseError/Reason/invalidArgument`` for a negative number.
-    public static func random(count: Int = 32) throws(DatabaseError) -> SecureBytes {
+    public static func random(count: Int = 32) throws -> SecureBytes {
         guard count >= 0, count <= Int(Int32.max) else {
-            throw .invalidArgument("\(count) random bytes, and 0 to \(Int32.max) are possible")
+            throw DatabaseError.invalidArgument("\(count) random bytes, and 0 to \(Int32.max) are possible")
         }
-        return try SecureBytes(count: count) { memory throws(DatabaseError) in
+        return try SecureBytes(count: count) { memory in
             let rc = sqlcipherkit_random(memory.baseAddress, Int32(count))
             if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
         }
@@ -86,11 +86,11 @@ extension SecureBytes {
     /// Holds the bytes that `read` selects from a buffer of `capacity` bytes, in memory of just their size; the buffer is wiped.
     /// - Parameter read: writes into the buffer and returns the range of the bytes to keep.
     package init(
-        upTo capacity: Int, _ read: (UnsafeMutableRawBufferPointer) throws(DatabaseError) -> Range<Int>
-    ) throws(DatabaseError) {
+        upTo capacity: Int, _ read: (UnsafeMutableRawBufferPointer) throws -> Range<Int>
+    ) throws {
         var range = 0..<0
-        let whole = try SecureBytes(count: capacity) { memory throws(DatabaseError) in range = try read(memory) }
-        self = try whole.withUnsafeBytes { bytes throws(DatabaseError) in
+        let whole = try SecureBytes(count: capacity) { memory in range = try read(memory) }
+        self = try whole.withUnsafeBytes { bytes in
             try SecureBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[range.clamped(to: 0..<capacity)]))
         }
     }
@@ -98,12 +98,12 @@ extension SecureBytes {
 
 extension SecureBytes {
     /// The first `count` bytes of HMAC-SHA-512.
-    package init(mac bytes: [UInt8], under key: UnsafeRawBufferPointer, count: Int) throws(DatabaseError) {
-        let mac = try SecureBytes(count: Int(SQLCIPHERKIT_MAC)) { mac throws(DatabaseError) in
+    package init(mac bytes: [UInt8], under key: UnsafeRawBufferPointer, count: Int) throws {
+        let mac = try SecureBytes(count: Int(SQLCIPHERKIT_MAC)) { mac in
             let rc = sqlcipherkit_mac(key.baseAddress, key.count, bytes, bytes.count, mac.baseAddress)
             if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a key could not be derived") }
         }
-        self = try mac.withUnsafeBytes { mac throws(DatabaseError) in
+        self = try mac.withUnsafeBytes { mac in
             try SecureBytes(copying: UnsafeRawBufferPointer(rebasing: mac[..<min(count, mac.count)]))
         }
     }
@@ -123,7 +123,7 @@ package final class SharedSecureBytes: Sendable {
 }
 
 /// Random bytes that are not secret, such as a salt.
-package func randomBytes(_ count: Int) throws(DatabaseError) -> [UInt8] {
+package func randomBytes(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let rc = sqlcipherkit_random(&bytes, Int32(count))
     if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }

@@ -26,7 +26,7 @@ extension Connection {
     @discardableResult
     public func attach(
         _ location: DatabaseLocation, as name: String, key: DatabaseKey?, safeguards: DatabaseConfiguration.Safeguards? = nil
-    ) throws(DatabaseError) -> Schema {
+    ) throws -> Schema {
         do { return try attachAny(location, name, key, safeguards) } catch {
             throw DatabaseError(thrownBy: "attaching \(name)", error)
         }
@@ -49,7 +49,7 @@ extension Connection {
             let refusesCommit = sqlcipherkit_refuses_commit(handle) != 0
             do {
                 try attachUnread(handle, location, name, key, header)
-                do throws(DatabaseError) { try schema.readAfterAttaching() } catch {
+                do { try schema.readAfterAttaching() } catch let error as DatabaseError {
                     throw attachFailure(location, key, header, error)
                 }
                 if safeguards?.checksStructure == true { try schema.requireStructure() }
@@ -59,7 +59,7 @@ extension Connection {
             } catch {
                 // A database that the open transaction has read cannot be detached.
                 sqlcipherkit_leave_transaction(handle, name)
-                try? restoring { () throws(DatabaseError) in try schema.detach() }
+                try? restoring { () throws in try schema.detach() }
                 // Damage in a database that is not attached is no reason for a transaction to lose what it has changed in others.
                 if !refusesCommit { sqlcipherkit_allow_commit(handle) }
                 throw error
@@ -91,9 +91,9 @@ extension Connection {
         do { result = .success(try body(schema)) } catch { result = .failure(error) }
         let leftOpen = isInTransaction
         abandon()
-        let detach = { () throws(DatabaseError) in
-            try self.changingThisOneOnly { () throws(DatabaseError) in
-                try self.restoring { () throws(DatabaseError) in try schema.detach() }
+        let detach = { () throws in
+            try self.changingThisOneOnly { () throws in
+                try self.restoring { () throws in try schema.detach() }
             }
         }
         do { try detach() } catch {
@@ -106,7 +106,7 @@ extension Connection {
         return value
     }
 
-    private func checkIsFree(_ name: String) throws(DatabaseError) {
+    private func checkIsFree(_ name: String) throws {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             let what = name.isEmpty ? "without a name" : "by a name that contains a NUL character"
             throw DatabaseError(code: .misuse, reason: .schemaName, message: "a database cannot be attached \(what)")
@@ -120,7 +120,7 @@ extension Connection {
     /// Attaches the database without reading it, so that a new file is still empty.
     private func attachUnread(
         _ handle: OpaquePointer, _ location: DatabaseLocation, _ name: String, _ key: DatabaseKey, _ header: [UInt8]?
-    ) throws(DatabaseError) {
+    ) throws {
         let rc: Int32
         if key.isPlaintext {
             rc = sqlcipherkit_attach(handle, location.name, name, nil, 0, nil)
@@ -156,7 +156,7 @@ extension Connection.Settings {
     /// `moveRows(of:to:where:)` of ``Schema``.
     /// - Throws: ``DatabaseError`` if the settings cannot be read.
     public var isAtomicAcrossFiles: Bool {
-        get throws(DatabaseError) {
+        get throws {
             var files: [Schema] = []
             for schema in try connection.schemas() where !schema.name.isSameName(as: "temp") {
                 if try schema.path != nil, try !schema.isReadOnly { files.append(schema) }
@@ -176,14 +176,14 @@ extension Schema {
     /// Detaches the database (<https://sqlite.org/lang_detach.html>).
     /// - Throws: ``DatabaseError/Reason/schemaName`` for `main`, `temp` or a database that is no longer attached;
     ///   ``DatabaseError/Reason/misuse`` while a transaction, an open result or a backup uses it.
-    public func detach() throws(DatabaseError) {
+    public func detach() throws {
         if ["main", "temp"].contains(name: name) {
             throw DatabaseError(code: .error, reason: .schemaName, message: "the database \(name) cannot be detached")
         }
         try live()
         if !connection.loan.pool.attachesForAll { try connection.refuseIfOneOfMany("detach()", "detach() of the pool's schema") }
         defer { if (try? live()) == nil { forgetKeyOrigin() } }
-        do throws(DatabaseError) { try connection.prepare("DETACH DATABASE ?").execute([name]) } catch {
+        do { try connection.prepare("DETACH DATABASE ?").execute([name]) } catch let error as DatabaseError {
             // SQLite reads all schemas first, which a failing disk prevents.
             if [.ioError, .outOfMemory, .corrupt].contains(error.code.primary),
                 try sqlcipherkit_detach(connection.liveForUse(), name) == SQLITE_OK { return }
@@ -196,7 +196,7 @@ extension Schema {
     }
 
     /// Reads the database. Writes the header of a new file, which fixes its key.
-    fileprivate func readAfterAttaching() throws(DatabaseError) {
+    fileprivate func readAfterAttaching() throws {
         _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
         if try !isReadOnly, try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).page_count")) == 0 {
             try connection.execute(SQL(raw: "PRAGMA \(quotedName).user_version = 0"))

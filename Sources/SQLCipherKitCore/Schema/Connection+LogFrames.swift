@@ -2,7 +2,7 @@ import CSQLCipher
 
 extension Connection {
     /// Counts the frames of the logs at each commit, which replaces SQLite's automatic checkpoints.
-    package func countLogFrames() throws(DatabaseError) {
+    package func countLogFrames() throws {
         let (hooks, handle) = try usableHooks()
         sqlite3_wal_hook(
             handle,

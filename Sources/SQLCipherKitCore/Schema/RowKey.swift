@@ -30,7 +30,7 @@ package struct RowKey {
     }
 
     /// Reads the key from the schema in memory; nil for a table without one.
-    package init?(of table: String, in schema: Schema) throws(DatabaseError) {
+    package init?(of table: String, in schema: Schema) throws {
         // Reads the schema, if need be, and finds the table's own spelling.
         guard let form = try schema.form(of: table), form.kind == .table else { return nil }
         let handle = try schema.connection.live()
@@ -51,22 +51,22 @@ package struct RowKey {
     /// - Parameters:
     ///   - what: what needs it.
     ///   - isCompared: whether SQLite alone compares the keys, which can use collations of the caller.
-    package func requireCanonical(for what: String, isCompared: Bool = false) throws(DatabaseError) {
+    package func requireCanonical(for what: String, isCompared: Bool = false) throws {
         for column in columns {
             guard column.isOne, isCompared || ["BINARY", "NOCASE", "RTRIM"].contains(name: column.collation) else {
                 let how = column.isOne ? "by the collation \(column.collation)" : "by another collation than the column has"
-                throw .invalidArgument(
+                throw DatabaseError.invalidArgument(
                     "\(what) cannot have the table \(table), whose key compares the column \(column.name) \(how)")
             }
         }
     }
 
     /// Throws if a row has NULL in its key, which makes it a row without a key.
-    package func requireValues(in schema: Schema, for what: String) throws(DatabaseError) {
+    package func requireValues(in schema: Schema, for what: String) throws {
         for column in columns where !column.isRowID {
             let sql = "SELECT 1 FROM \(schema.qualified(table)) WHERE \(column.name.quotedSQLIdentifier) IS NULL LIMIT 1"
             if try schema.connection.fetchOne(Int.self, SQL(raw: sql)) != nil {
-                throw .invalidArgument(
+                throw DatabaseError.invalidArgument(
                     "\(what) cannot have a row of the table \(table) with NULL in the key's column \(column.name)")
             }
         }

@@ -31,9 +31,9 @@ extension Schema {
     ///   possible has then been moved); ``DatabaseError/Reason/misuse`` inside a transaction; ``DatabaseError/Reason/schemaName``;
     ///   ``ResultCode/readOnly`` for a database that is open for reading only.
     @discardableResult
-    public func checkpoint(_ mode: CheckpointMode = .passive) throws(DatabaseError) -> CheckpointResult {
+    public func checkpoint(_ mode: CheckpointMode = .passive) throws -> CheckpointResult {
         let handle = try connection.liveOutsideHooks()
-        if connection.isInTransaction { throw .misuse("a checkpoint is not possible inside a transaction") }
+        if connection.isInTransaction { throw DatabaseError.misuse("a checkpoint is not possible inside a transaction") }
         try live()
         if try isReadOnly, try hasWAL {
             throw DatabaseError(
@@ -46,9 +46,9 @@ extension Schema {
     }
 
     /// Whether the database has a write-ahead log.
-    package var hasWAL: Bool { get throws(DatabaseError) { try journalModeName == "wal" } }
+    package var hasWAL: Bool { get throws { try journalModeName == "wal" } }
 
     package var journalModeName: String? {
-        get throws(DatabaseError) { try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode")) }
+        get throws { try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).journal_mode")) }
     }
 }

@@ -3,7 +3,7 @@ extension Schema {
     /// The rows that violate a foreign key (<https://sqlite.org/pragma.html#pragma_foreign_key_check>).
     /// - Parameter table: the table to check. Default: nil, for all tables.
     /// - Throws: ``DatabaseError``, also for a table that does not exist.
-    public func foreignKeyViolations(in table: String? = nil) throws(DatabaseError) -> [ForeignKeyViolation] {
+    public func foreignKeyViolations(in table: String? = nil) throws -> [ForeignKeyViolation] {
         let rows: [(String, Int64?, String, Int)] = try rows("foreign_key_check", table)
         return rows.map { ForeignKeyViolation(table: $0.0, rowID: $0.1, parent: $0.2, foreignKey: $0.3) }
     }
@@ -15,10 +15,10 @@ extension Schema {
     ///   - quick: whether to skip the comparison of indexes with their tables, which takes the most time. Default: false.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a limit less than 1, or an error from SQLite caused by the damage
     ///   itself.
-    public func integrityCheck(limit: Int = 100, quick: Bool = false) throws(DatabaseError) -> [String] {
+    public func integrityCheck(limit: Int = 100, quick: Bool = false) throws -> [String] {
         try live()
-        guard limit >= 1 else { throw .invalidArgument("the limit of messages must be at least 1 and is \(limit)") }
-        func messages(_ limit: Int) throws(DatabaseError) -> [String] {
+        guard limit >= 1 else { throw DatabaseError.invalidArgument("the limit of messages must be at least 1 and is \(limit)") }
+        func messages(_ limit: Int) throws -> [String] {
             let sql = "PRAGMA \(quotedName).\(quick ? "quick_check" : "integrity_check")(\(min(limit, Int(Int32.max))))"
             let messages = try connection.prepare(SQL(raw: sql)).fetchAll(String.self)
             return messages == ["ok"] ? [] : messages
@@ -41,7 +41,7 @@ extension Schema {
     /// The FTS4 tables without content of their own. SQLite compares the index of such a table with its texts, of which it has
     /// none, and reports every one as malformed (<https://sqlite.org/fts3.html#the_content_option_>).
     private var contentlessIndexes: [String] {
-        get throws(DatabaseError) {
+        get throws {
             try entries(where: "type = 'table' AND rootpage = 0").filter { entry in
                 guard let text = try? entry.text(), text.module == SQLName("fts4") else { return false }
                 let sql = text.sql.lowercased().filter { !$0.isWhitespace }

@@ -9,7 +9,7 @@ extension Schema {
     /// }
     /// ```
     /// - Throws: ``DatabaseError``.
-    public func tables() throws(DatabaseError) -> [Table] {
+    public func tables() throws -> [Table] {
         var tables: [Table] = []
         for name in try objects("m.name NOT LIKE 'sqlite^_%' ESCAPE '^'", order: "lower(m.name)") {
             if let table = try table(name) { tables.append(table) }
@@ -19,7 +19,7 @@ extension Schema {
 
     /// The table, view or virtual table of a name; nil if there is none.
     /// - Throws: ``DatabaseError``.
-    public func table(_ name: String) throws(DatabaseError) -> Table? {
+    public func table(_ name: String) throws -> Table? {
         guard let form = try form(of: name) else { return nil }
         let name = form.name
         let sql = try connection.fetchOne(
@@ -29,9 +29,8 @@ extension Schema {
             WHERE type IN ('table', 'view') AND name = \(name) COLLATE NOCASE
             """)
         var columns: [Column] = []
-        do throws(DatabaseError) { columns = try self.columns(of: name) } catch {
+        do { columns = try self.columns(of: name) } catch let error as DatabaseError where error.code == .error && [.view, .virtual].contains(form.kind) {
             // A view may refer to a table that is missing, and a virtual table's module may be.
-            if error.code != .error || ![.view, .virtual].contains(form.kind) { throw error }
         }
         return Table(
             schema: self.name, name: name, kind: form.kind, isWithoutRowID: form.isWithoutRowID, isStrict: form.isStrict,
@@ -41,12 +40,12 @@ extension Schema {
 
     /// Whether there is a table, view or virtual table of that name.
     /// - Throws: ``DatabaseError``.
-    public func hasTable(_ name: String) throws(DatabaseError) -> Bool { try form(of: name) != nil }
+    public func hasTable(_ name: String) throws -> Bool { try form(of: name) != nil }
 
     /// The columns of a table or view, including hidden and generated ones (<https://sqlite.org/pragma.html#pragma_table_xinfo>).
     /// Empty for a table that does not exist.
     /// - Throws: ``DatabaseError``.
-    public func columns(of table: String) throws(DatabaseError) -> [Column] {
+    public func columns(of table: String) throws -> [Column] {
         let rows: [(Int, String, String, Bool, String?, Int, Column.Kind)] = try rows("table_xinfo", table)
         return rows.map {
             Column(
@@ -56,12 +55,12 @@ extension Schema {
 
     /// The columns of a table's primary key, in the key's order; empty if it has none.
     /// - Throws: ``DatabaseError``.
-    public func primaryKey(of table: String) throws(DatabaseError) -> [String] { try columns(of: table).primaryKey.map(\.name) }
+    public func primaryKey(of table: String) throws -> [String] { try columns(of: table).primaryKey.map(\.name) }
 
     /// The foreign keys of a table, in the order of their declaration (<https://sqlite.org/pragma.html#pragma_foreign_key_list>).
     /// Empty for a table that does not exist.
     /// - Throws: ``DatabaseError``.
-    package func foreignKeys(of table: String) throws(DatabaseError) -> [SQLForeignKey] {
+    package func foreignKeys(of table: String) throws -> [SQLForeignKey] {
         var keys: [(id: Int, key: SQLForeignKey)] = []
         let handle = try connection.live()
         for column in try foreignKeyColumns(of: table).sorted(by: { ($0.id, $0.sequence) < ($1.id, $1.sequence) }) {
@@ -82,14 +81,14 @@ extension Schema {
 
     /// The indexes of a table, including those of its constraints.
     /// - Throws: ``DatabaseError``.
-    package func indexes(of table: String) throws(DatabaseError) -> [Index] {
+    package func indexes(of table: String) throws -> [Index] {
         try live()
         let list: [(String, Bool, Index.Origin, Bool)] = try connection.fetchAll(
             """
             SELECT name, "unique", origin, partial FROM pragma_index_list(\(table.cName("the name of a table")), \(name))
             ORDER BY seq DESC
             """)
-        return try list.map { index, isUnique, origin, isPartial throws(DatabaseError) in
+        return try list.map { index, isUnique, origin, isPartial in
             let sql: String?? = try connection.fetchOne(
                 String?.self, "SELECT sql FROM \(raw: qualified("sqlite_schema")) WHERE type = 'index' AND name = \(index)")
             let terms: [(Int, String?, Bool, String)] = try connection.fetchAll(
@@ -103,7 +102,7 @@ extension Schema {
 
     /// The triggers of a table or view, or with nil, the default, all triggers.
     /// - Throws: ``DatabaseError``.
-    package func triggers(of table: String? = nil) throws(DatabaseError) -> [Trigger] {
+    package func triggers(of table: String? = nil) throws -> [Trigger] {
         try live()
         let filter: SQL = if let table { "AND tbl_name = \(table) COLLATE NOCASE" } else { "" }
         let rows: [(String, String, String)] = try connection.fetchAll(
@@ -116,20 +115,20 @@ extension Schema {
     /// Drops a table with its indexes and triggers. Rows that refer to its rows are treated as if those were deleted
     /// (<https://sqlite.org/lang_droptable.html>).
     /// - Throws: ``DatabaseError``, also for a table that does not exist, unless `ifExists` is true.
-    public func dropTable(_ table: String, ifExists: Bool = false) throws(DatabaseError) { try drop("TABLE", table, ifExists) }
+    public func dropTable(_ table: String, ifExists: Bool = false) throws { try drop("TABLE", table, ifExists) }
 
     /// Drops an index. Throws the same errors as ``dropTable(_:ifExists:)``.
-    public func dropIndex(_ index: String, ifExists: Bool = false) throws(DatabaseError) { try drop("INDEX", index, ifExists) }
+    public func dropIndex(_ index: String, ifExists: Bool = false) throws { try drop("INDEX", index, ifExists) }
 
     /// Drops a trigger. Throws the same errors as ``dropTable(_:ifExists:)``.
-    public func dropTrigger(_ trigger: String, ifExists: Bool = false) throws(DatabaseError) {
+    public func dropTrigger(_ trigger: String, ifExists: Bool = false) throws {
         try drop("TRIGGER", trigger, ifExists)
     }
 
     /// Drops a view. Throws the same errors as ``dropTable(_:ifExists:)``.
-    public func dropView(_ view: String, ifExists: Bool = false) throws(DatabaseError) { try drop("VIEW", view, ifExists) }
+    public func dropView(_ view: String, ifExists: Bool = false) throws { try drop("VIEW", view, ifExists) }
 
-    private func drop(_ kind: String, _ object: String, _ ifExists: Bool) throws(DatabaseError) {
+    private func drop(_ kind: String, _ object: String, _ ifExists: Bool) throws {
         try live()
         try connection.execute("DROP \(raw: kind)\(raw: ifExists ? " IF EXISTS" : "") \(raw: qualified(object))")
     }
@@ -243,7 +242,7 @@ package struct SchemaEntry {
 
     /// The text, verified to be exactly one CREATE statement of this kind and name. Nil for an index that belongs to a constraint.
     /// - Throws: ``DatabaseError/Reason/malformedSchema``.
-    package func text() throws(DatabaseError) -> SchemaText? {
+    package func text() throws -> SchemaText? {
         guard let sql else {
             if type == "index" { return nil }
             throw refusal("it has no text")
@@ -254,7 +253,7 @@ package struct SchemaEntry {
 
     /// The statement that creates the object.
     /// - Throws: the same errors as ``text()``, also for an index that belongs to a constraint.
-    package func statement() throws(DatabaseError) -> SchemaText {
+    package func statement() throws -> SchemaText {
         guard let text = try text() else { throw refusal("it has no text") }
         return text
     }
@@ -280,7 +279,7 @@ package struct SchemaEntry {
 
 extension Schema {
     /// The rows of `sqlite_schema` that match a condition, in order.
-    package func entries(where condition: SQL = "1") throws(DatabaseError) -> [SchemaEntry] {
+    package func entries(where condition: SQL = "1") throws -> [SchemaEntry] {
         let rows: [(String, String, String, Int?, String?)] = try connection.fetchAll(
             """
             SELECT type, name, tbl_name, rootpage, sql FROM \(raw: qualified("sqlite_schema")) WHERE \(condition) ORDER BY rowid

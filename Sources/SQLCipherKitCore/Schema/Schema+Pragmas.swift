@@ -15,7 +15,7 @@ extension Schema {
     /// - Returns: the first column of the first row; nil if there is no row.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an unknown name, ``DatabaseError/Reason/refusedSQL`` for pragmas that
     ///   take keys, or any error from reading the value.
-    public func pragma<T: SQLValueConvertible>(_ name: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
+    public func pragma<T: SQLValueConvertible>(_ name: String, as type: T.Type = T.self) throws -> T? {
         try answer(to: pragmaText(name))
     }
 
@@ -31,7 +31,7 @@ extension Schema {
     ///   given when a database is opened, or an error from SQLite. ``DatabaseError/Reason/typeMismatch`` if the pragma's value is
     ///   not read as the type of `value`: nothing is set then.
     @discardableResult
-    public func setPragma<T: SQLValueConvertible>(_ name: String, to value: T) throws(DatabaseError) -> T? {
+    public func setPragma<T: SQLValueConvertible>(_ name: String, to value: T) throws -> T? {
         try setPragma(name, to: value, as: T.self)
     }
 
@@ -39,17 +39,17 @@ extension Schema {
     @discardableResult
     public func setPragma<T: SQLValueConvertible>(
         _ name: String, to value: some SQLValueConvertible, as type: T.Type
-    ) throws(DatabaseError) -> T? {
+    ) throws -> T? {
         let text = try pragmaText(name)
         guard let literal = try value.sqlValue.pragmaLiteral else {
-            throw .invalidArgument("a pragma takes numbers and text only")
+            throw DatabaseError.invalidArgument("a pragma takes numbers and text only")
         }
         // Reading one of these would run it.
         if Self.actions.contains(SQLName(name)) { return try answer(to: "\(text) = \(literal)") }
         let before = try pragma(name, as: SQLValue.self)
         // A value of another type is refused before anything is set.
         _ = try pragma(name, as: type)
-        func set() throws(DatabaseError) -> T? {
+        func set() throws -> T? {
             if let answer: T = try answer(to: "\(text) = \(literal)") { return answer }
             return try pragma(name, as: type)
         }
@@ -58,7 +58,7 @@ extension Schema {
             return try DatabaseError.only("a pragma") { try connection.savepoint { _ in try set() } }
         }
         let settings = try KeptSettings(of: connection)
-        do throws(DatabaseError) { return try set() } catch {
+        do { return try set() } catch {
             defer { settings.putBack() }
             if let literal = before?.pragmaLiteral {
                 try? connection.restoring { let _: SQLValue? = try answer(to: "\(text) = \(literal)") }
@@ -67,7 +67,7 @@ extension Schema {
         }
     }
 
-    private func answer<T: SQLValueConvertible>(to text: String) throws(DatabaseError) -> T? {
+    private func answer<T: SQLValueConvertible>(to text: String) throws -> T? {
         let statement = try connection.prepare(SQL(raw: text))
         // incremental_vacuum returns rows without columns.
         if statement.columnCount > 0 { return try statement.fetchOne(T.self) }
@@ -82,10 +82,10 @@ extension Schema {
 
     private static let stored: Set<SQLName> = ["user_version", "application_id", "schema_version"]
 
-    private func pragmaText(_ name: String) throws(DatabaseError) -> String {
+    private func pragmaText(_ name: String) throws -> String {
         try live()
         guard !name.utf8.contains(0), sqlcipherkit_is_pragma(name) != 0 else {
-            throw .invalidArgument("there is no pragma \(name)")
+            throw DatabaseError.invalidArgument("there is no pragma \(name)")
         }
         return "PRAGMA \(quotedName).\(name)"
     }

@@ -11,7 +11,7 @@ extension Schema {
     }
 
     /// The kind of a table; nil if there is no table, view or virtual table of that name.
-    package func form(of table: String) throws(DatabaseError) -> TableForm? {
+    package func form(of table: String) throws -> TableForm? {
         try live()
         let found: (String, Table.Kind, Bool, Bool)? = try connection.fetchOne(
             """
@@ -22,7 +22,7 @@ extension Schema {
     }
 
     /// The names of the tables, views and virtual tables that match a condition on `m`, a row of `pragma_table_list`.
-    package func objects(_ condition: SQL, order: SQL = "m.name") throws(DatabaseError) -> [String] {
+    package func objects(_ condition: SQL, order: SQL = "m.name") throws -> [String] {
         try live()
         return try connection.fetchAll(
             String.self,
@@ -30,23 +30,23 @@ extension Schema {
     }
 
     /// The tables in which virtual tables keep their content.
-    package func shadowTables() throws(DatabaseError) -> Set<SQLName> { try objects("m.type = 'shadow'").nameSet }
+    package func shadowTables() throws -> Set<SQLName> { try objects("m.type = 'shadow'").nameSet }
 
     /// The ordinary columns of a table, neither generated nor hidden, in order.
-    package func storedColumns(of table: String) throws(DatabaseError) -> [String] {
+    package func storedColumns(of table: String) throws -> [String] {
         try columns(of: table).filter { $0.kind == .normal }.map(\.name)
     }
 
     /// A name for the row id of a table, `rowid`, `_rowid_` or `oid`; nil for a table without row ids, or if columns hide all three
     /// names (<https://sqlite.org/lang_createtable.html#rowid>).
-    package func rowIDName(of table: String) throws(DatabaseError) -> String? {
+    package func rowIDName(of table: String) throws -> String? {
         guard let form = try form(of: table), !form.isWithoutRowID else { return nil }
         let taken = try columns(of: table).map(\.name).nameSet
         return ["rowid", "_rowid_", "oid"].first { !taken.contains(SQLName($0)) }
     }
 
     /// Whether the database has a table, index, trigger or view of a name, including SQLite's own tables.
-    package func has(_ object: String) throws(DatabaseError) -> Bool {
+    package func has(_ object: String) throws -> Bool {
         try live()
         return try connection.fetchOne(
             Bool.self,
@@ -54,7 +54,7 @@ extension Schema {
     }
 
     /// The unique indexes of a table and their origins.
-    package func uniqueIndexes(of table: String) throws(DatabaseError) -> [(name: String, origin: Index.Origin)] {
+    package func uniqueIndexes(of table: String) throws -> [(name: String, origin: Index.Origin)] {
         try live()
         let rows: [(String, Index.Origin)] = try connection.fetchAll(
             """
@@ -65,7 +65,7 @@ extension Schema {
     }
 
     /// The columns that an index sorts by, with their collations, but without expressions and the row id.
-    package func keyColumns(ofIndex index: String) throws(DatabaseError) -> [(column: String, collation: String)] {
+    package func keyColumns(ofIndex index: String) throws -> [(column: String, collation: String)] {
         try live()
         let terms: [(String?, String)] = try connection.fetchAll(
             "SELECT name, coll FROM pragma_index_xinfo(\(index), \(name)) WHERE \"key\" ORDER BY seqno")
@@ -73,7 +73,7 @@ extension Schema {
     }
 
     /// The columns of the foreign keys of a table.
-    package func foreignKeyColumns(of table: String) throws(DatabaseError) -> [ForeignKeyColumn] {
+    package func foreignKeyColumns(of table: String) throws -> [ForeignKeyColumn] {
         let rows: [(Int, Int, String, String, String?, String, String)] = try rows("foreign_key_list", table)
         return rows.map { $0 }
     }
@@ -81,7 +81,7 @@ extension Schema {
     /// The rows of a pragma that returns a table.
     func rows<A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible>(
         _ pragma: String, _ argument: String?
-    ) throws(DatabaseError) -> [(A, B, repeat each T)] {
+    ) throws -> [(A, B, repeat each T)] {
         try live()
         let argument = try argument?.cName("a name").quotedSQLLiteral
         let text = "PRAGMA \(quotedName).\(pragma)" + (argument.map { "(\($0))" } ?? "")

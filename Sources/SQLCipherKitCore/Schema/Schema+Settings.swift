@@ -11,33 +11,33 @@ package enum Synchronous: Int, CaseIterable, SQLValueConvertible {
 extension Schema {
     /// A number by which `file(1)` and other programs identify the kind of a file; 0 if none was set
     /// (<https://sqlite.org/pragma.html#pragma_application_id>).
-    public var applicationID: Int32 { get throws(DatabaseError) { try value("application_id") } }
+    public var applicationID: Int32 { get throws { try value("application_id") } }
 
     /// Sets the number that identifies the kind of the file.
     @discardableResult
-    public func setApplicationID(_ id: Int32) throws(DatabaseError) -> Int32 { try set("application_id", Int(id)) }
+    public func setApplicationID(_ id: Int32) throws -> Int32 { try set("application_id", Int(id)) }
 
     /// A number for an application's own use, often the version of its schema; 0 if none was set
     /// (<https://sqlite.org/pragma.html#pragma_user_version>).
-    public var userVersion: Int32 { get throws(DatabaseError) { try value("user_version") } }
+    public var userVersion: Int32 { get throws { try value("user_version") } }
 
     /// Sets the number for the application's own use. It is part of the transaction.
     @discardableResult
-    public func setUserVersion(_ version: Int32) throws(DatabaseError) -> Int32 { try set("user_version", Int(version)) }
+    public func setUserVersion(_ version: Int32) throws -> Int32 { try set("user_version", Int(version)) }
 
     /// How transactions are made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
-    public var journalMode: DatabaseConfiguration.JournalMode { get throws(DatabaseError) { try mode(value("journal_mode")) } }
+    public var journalMode: DatabaseConfiguration.JournalMode { get throws { try mode(value("journal_mode")) } }
 
     /// Sets how transactions are made safe. An in-memory database supports only `memory` and `off`.
     /// - Throws: ``DatabaseError/Reason/busy`` while another connection prevents it, or SQLite's error inside a transaction.
     @discardableResult
     public func setJournalMode(
         _ mode: DatabaseConfiguration.JournalMode
-    ) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
+    ) throws -> DatabaseConfiguration.JournalMode {
         try self.mode(setPragma("journal_mode", to: mode.rawValue) ?? "")
     }
 
-    private func mode(_ text: String) throws(DatabaseError) -> DatabaseConfiguration.JournalMode {
+    private func mode(_ text: String) throws -> DatabaseConfiguration.JournalMode {
         guard let mode = DatabaseConfiguration.JournalMode(rawValue: text) else {
             throw DatabaseError(code: .internal, message: "an unknown journal mode \(text)")
         }
@@ -45,18 +45,18 @@ extension Schema {
     }
 
     package var synchronous: Synchronous {
-        get throws(DatabaseError) { sqlcipherkit_is_kept_whole(try live(), name) != 0 ? .wholeFile : try value("synchronous") }
+        get throws { sqlcipherkit_is_kept_whole(try live(), name) != 0 ? .wholeFile : try value("synchronous") }
     }
 
     /// Sets how much a commit waits for the disk.
     /// - Throws: SQLite's error inside a transaction, unless it is `wholeFile`.
-    package func setSynchronous(_ level: Synchronous) throws(DatabaseError) {
+    package func setSynchronous(_ level: Synchronous) throws {
         if level == .wholeFile { return sqlcipherkit_keep_whole(try live(), name) }
         _ = try set("synchronous", level.rawValue, Synchronous.self)
     }
 
     /// Makes commits wait as the configuration asks. New databases of a connection begin with `extra` (`options.h`).
-    func applyDurability() throws(DatabaseError) {
+    func applyDurability() throws {
         switch connection.configuration.durability {
         case .everyCommit: break
         case .wholeFile: try setSynchronous(.wholeFile)
@@ -65,15 +65,15 @@ extension Schema {
     }
 
     /// The size of the page cache: pages if positive, KiB if negative (<https://sqlite.org/pragma.html#pragma_cache_size>).
-    public var cacheSize: Int { get throws(DatabaseError) { try value("cache_size") } }
+    public var cacheSize: Int { get throws { try value("cache_size") } }
 
     /// Sets the size of this connection's page cache for the database: pages if positive, KiB if negative.
     @discardableResult
-    public func setCacheSize(_ size: Int) throws(DatabaseError) -> Int { try set("cache_size", size) }
+    public func setCacheSize(_ size: Int) throws -> Int { try set("cache_size", size) }
 
     /// The size of a page in bytes.
     public var pageSize: Int {
-        get throws(DatabaseError) {
+        get throws {
             // An encrypted database returns text.
             switch try value("page_size", SQLValue.self) {
             case .integer(let size): Int(size)
@@ -84,20 +84,20 @@ extension Schema {
     }
 
     /// The number of pages in the file.
-    public var pageCount: Int { get throws(DatabaseError) { try value("page_count") } }
+    public var pageCount: Int { get throws { try value("page_count") } }
 
     /// The number of free pages in the file.
-    public var freePageCount: Int { get throws(DatabaseError) { try value("freelist_count") } }
+    public var freePageCount: Int { get throws { try value("freelist_count") } }
 
     /// Whether this connection cannot write to the database.
     public var isReadOnly: Bool {
-        get throws(DatabaseError) {
+        get throws {
             // The temporary database can be written, but SQLite does not know it until its first use.
             sqlite3_db_readonly(try live(), name) == 1
         }
     }
 
-    private func value<T: SQLValueConvertible>(_ name: String, _ type: T.Type = T.self) throws(DatabaseError) -> T {
+    private func value<T: SQLValueConvertible>(_ name: String, _ type: T.Type = T.self) throws -> T {
         try live()
         guard let value = try connection.fetchOne(type, SQL(raw: "PRAGMA \(quotedName).\(name)")) else {
             throw DatabaseError(code: .internal, message: "PRAGMA \(name) gave no value")
@@ -105,7 +105,7 @@ extension Schema {
         return value
     }
 
-    private func set<T: SQLValueConvertible>(_ name: String, _ number: Int, _ type: T.Type = T.self) throws(DatabaseError) -> T {
+    private func set<T: SQLValueConvertible>(_ name: String, _ number: Int, _ type: T.Type = T.self) throws -> T {
         if let value = try setPragma(name, to: number, as: type) { return value }
         return try value(name)
     }

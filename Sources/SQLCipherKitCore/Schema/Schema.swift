@@ -31,7 +31,7 @@ extension Connection {
 
     /// A database of the connection by its name in SQL, ignoring case: `main`, `temp` or the name it was attached under.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name.
-    public func schema(_ name: String) throws(DatabaseError) -> Schema {
+    public func schema(_ name: String) throws -> Schema {
         let handle = try live()
         var index: Int32 = 0
         // Use SQLite's own spelling of the name, as hooks and regions do.
@@ -39,21 +39,21 @@ extension Connection {
             if sqlite3_stricmp(known, name) == 0, !name.utf8.contains(0) { return Schema(self, String(cString: known)) }
             index += 1
         }
-        throw .noSchema(name)
+        throw DatabaseError.noSchema(name)
     }
 
     /// All databases of the connection, `main` first (<https://sqlite.org/pragma.html#pragma_database_list>). `temp` is included
     /// once it has been used.
-    public func schemas() throws(DatabaseError) -> [Schema] {
+    public func schemas() throws -> [Schema] {
         // Not the table-valued function: compiling it reads the database, and in WAL mode the connection then keeps its lock.
         let rows: [(Int, String)] = try fetchAll("PRAGMA database_list")
         return rows.map { Schema(self, $0.1) }
     }
 
     /// The name of the database for a call, which must belong to this connection; nil if none was given.
-    package func name(of schema: Schema?) throws(DatabaseError) -> String? {
+    package func name(of schema: Schema?) throws -> String? {
         guard let schema else { return nil }
-        guard schema.connection === self else { throw .misuse("the database \(schema.name) belongs to another connection") }
+        guard schema.connection === self else { throw DatabaseError.misuse("the database \(schema.name) belongs to another connection") }
         try schema.live()
         return schema.name
     }
@@ -63,7 +63,7 @@ extension Schema {
     /// The absolute path of the database's file; nil for an in-memory or temporary database.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if it is no longer attached.
     public var path: String? {
-        get throws(DatabaseError) {
+        get throws {
             guard let path = sqlite3_db_filename(try live(), name).map({ String(cString: $0) }), !path.isEmpty else { return nil }
             return path
         }
@@ -76,11 +76,11 @@ extension Schema {
 
     /// The connection's handle. Throws if the database is no longer attached.
     @discardableResult
-    package func live() throws(DatabaseError) -> OpaquePointer {
+    package func live() throws -> OpaquePointer {
         let handle = try connection.live()
         // SQLite knows `temp` from the start, but lists it only once it has been used.
         guard !name.utf8.contains(0), sqlite3_db_filename(handle, name) != nil || sqlite3_stricmp(name, "temp") == 0 else {
-            throw .noSchema(name)
+            throw DatabaseError.noSchema(name)
         }
         return handle
     }

@@ -37,7 +37,7 @@ package struct SchemaText {
     var tokens: SQLTokens
 
     /// - Throws: ``DatabaseError/Reason/malformedSchema`` with a message that explains the problem.
-    init(_ sql: String, _ kind: Kind, _ entry: SchemaEntry) throws(DatabaseError) {
+    init(_ sql: String, _ kind: Kind, _ entry: SchemaEntry) throws {
         self.sql = sql
         self.kind = kind
         self.entry = entry
@@ -87,7 +87,7 @@ package struct SchemaText {
 extension SchemaText {
     mutating func next() -> SQLTokens.Token? { tokens.next() }
 
-    private mutating func readKeywords() throws(DatabaseError) {
+    private mutating func readKeywords() throws {
         let isCreate = tokens.isWord(next(), "CREATE")
         var isKind = false
         switch kind {
@@ -104,7 +104,7 @@ extension SchemaText {
         guard isCreate, isKind else { throw entry.refusal("it is not a CREATE \(kind.rawValue)") }
     }
 
-    private mutating func readTable() throws(DatabaseError) {
+    private mutating func readTable() throws {
         guard next()?.kind == .opening else { throw entry.refusal("no list of columns follows the name") }
         try skipToClosing()
         // WITHOUT ROWID and STRICT.
@@ -116,7 +116,7 @@ extension SchemaText {
         }
     }
 
-    private mutating func readVirtualTable() throws(DatabaseError) {
+    private mutating func readVirtualTable() throws {
         guard tokens.isWord(next(), "USING"), let name = tokens.name(next()) else {
             throw entry.refusal("no module follows the name")
         }
@@ -127,7 +127,7 @@ extension SchemaText {
         guard try nextInStatement() == nil else { throw entry.refusal("more than a table follows the arguments") }
     }
 
-    private mutating func readIndex() throws(DatabaseError) {
+    private mutating func readIndex() throws {
         guard tokens.isWord(next(), "ON"), tokens.name(next()).isSameName(as: entry.table), next()?.kind == .opening else {
             throw entry.refusal("it is not an index of \(entry.table)")
         }
@@ -137,7 +137,7 @@ extension SchemaText {
         try skipToEnd()
     }
 
-    private mutating func readView() throws(DatabaseError) {
+    private mutating func readView() throws {
         var token = next()
         if token?.kind == .opening {
             try skipToClosing()
@@ -152,7 +152,7 @@ extension SchemaText {
     }
 
     /// Reads a trigger. A semicolon ends a statement of the body; END right after one ends the trigger.
-    private mutating func readTrigger() throws(DatabaseError) {
+    private mutating func readTrigger() throws {
         var token = next()
         guard ["BEFORE", "AFTER", "INSTEAD", "INSERT", "UPDATE", "DELETE"].contains(where: { tokens.isWord(token, $0) }) else {
             throw entry.refusal("no event follows the name")
@@ -189,7 +189,7 @@ extension SchemaText {
     private static let changes: [StaticString] = ["INSERT", "REPLACE", "UPDATE", "DELETE", "SELECT", "VALUES", "WITH"]
 
     /// The next token of the statement; nil at its end, which may be a semicolon.
-    private mutating func nextInStatement() throws(DatabaseError) -> SQLTokens.Token? {
+    private mutating func nextInStatement() throws -> SQLTokens.Token? {
         guard let token = next() else { return nil }
         if token.kind == .unreadable { throw entry.refusal("a quote or bracket in it is not closed, or a character is not SQL") }
         guard token.kind == .semicolon else { return token }
@@ -197,7 +197,7 @@ extension SchemaText {
         return nil
     }
 
-    private mutating func skipToClosing() throws(DatabaseError) {
+    private mutating func skipToClosing() throws {
         var depth = 1
         while depth > 0 {
             guard let token = try nextInStatement() else { throw entry.refusal("a parenthesis in it is not closed") }
@@ -205,7 +205,7 @@ extension SchemaText {
         }
     }
 
-    private mutating func skipToEnd() throws(DatabaseError) {
+    private mutating func skipToEnd() throws {
         while let token = try nextInStatement() {
             if token.kind == .opening { try skipToClosing() } else if token.kind == .closing {
                 throw entry.refusal("a parenthesis in it was not opened")

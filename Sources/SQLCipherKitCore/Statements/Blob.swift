@@ -32,7 +32,7 @@ public final class Blob: ConnectionDependent {
 
     init(
         _ schema: Schema, _ table: String, _ column: String, _ rowID: Int64, forWriting: Bool
-    ) throws(DatabaseError) {
+    ) throws {
         let db = schema.connection
         connection = db
         isWritable = forWriting
@@ -74,7 +74,7 @@ public final class Blob: ConnectionDependent {
     /// start (<https://sqlite.org/c3ref/blob_reopen.html>).
     /// - Throws: SQLite's error if there is no such row, or its value is neither a blob nor text. Each call then throws
     ///   ``ResultCode/abort`` until this method succeeds for some row.
-    public func reopen(rowID: Int64) throws(DatabaseError) {
+    public func reopen(rowID: Int64) throws {
         var handle = try live()
         count = 0
         position = 0
@@ -95,7 +95,7 @@ public final class Blob: ConnectionDependent {
 
     /// Sets the position.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a position outside the blob. The end itself is allowed.
-    public func seek(to position: Int) throws(DatabaseError) {
+    public func seek(to position: Int) throws {
         _ = try range(position, 0)
         self.position = position
     }
@@ -103,9 +103,9 @@ public final class Blob: ConnectionDependent {
     /// Reads the next bytes from the position, which advances past them.
     /// - Parameter count: the maximum number of bytes.
     /// - Returns: at least one byte; nil at the end.
-    public func read(upTo count: Int) throws(DatabaseError) -> Data? {
+    public func read(upTo count: Int) throws -> Data? {
         _ = try live()
-        if count < 1 { throw .invalidArgument("a chunk must have at least 1 byte, and not \(count)") }
+        if count < 1 { throw DatabaseError.invalidArgument("a chunk must have at least 1 byte, and not \(count)") }
         if position == self.count { return nil }
         let count = min(count, self.count - position)
         let data = try read(count, at: position)
@@ -115,21 +115,17 @@ public final class Blob: ConnectionDependent {
 
     /// Reads bytes at an offset in the blob, without moving the position.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for bytes outside the blob.
-    public func read(_ count: Int, at offset: Int) throws(DatabaseError) -> Data {
+    public func read(_ count: Int, at offset: Int) throws -> Data {
         _ = try range(offset, count)
         if count == 0 { return Data() }
         var data = Data(count: count)
-        var failure: DatabaseError?
-        data.withUnsafeMutableBytes { bytes in
-            do throws(DatabaseError) { try read(into: bytes, at: offset) } catch { failure = error }
-        }
-        if let failure { throw failure }
+        try data.withUnsafeMutableBytes { try read(into: $0, at: offset) }
         return data
     }
 
     /// Fills memory with bytes at an offset in the blob, without moving the position.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for bytes outside the blob.
-    public func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(DatabaseError) {
+    public func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws {
         let (handle, offset) = try range(offset, bytes.count)
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
         try check(sqlite3_blob_read(handle, base, Int32(bytes.count), offset))
@@ -138,8 +134,8 @@ public final class Blob: ConnectionDependent {
     /// Writes bytes at the position, which advances past them.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the bytes do not fit, in which case nothing is written;
     ///   ``DatabaseError/Reason/misuse`` if the blob was not opened for writing.
-    public func write(_ bytes: some ContiguousBytes) throws(DatabaseError) {
-        let written = try bytes.withBytes { bytes throws(DatabaseError) in
+    public func write(_ bytes: some ContiguousBytes) throws {
+        let written = try bytes.withBytes { bytes in
             try write(bytes, at: position)
             return bytes.count
         }
@@ -148,32 +144,32 @@ public final class Blob: ConnectionDependent {
 
     /// Writes bytes at an offset in the blob, without moving the position.
     /// - Throws: the same errors as ``write(_:)``.
-    public func write(_ bytes: some ContiguousBytes, at offset: Int) throws(DatabaseError) {
-        try bytes.withBytes { bytes throws(DatabaseError) in try write(bytes, at: offset) }
+    public func write(_ bytes: some ContiguousBytes, at offset: Int) throws {
+        try bytes.withBytes { bytes in try write(bytes, at: offset) }
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DatabaseError) {
+    private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
         let (handle, offset) = try range(offset, bytes.count)
-        if !isWritable { throw .misuse("the blob was opened for reading") }
+        if !isWritable { throw DatabaseError.misuse("the blob was opened for reading") }
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
         try check(sqlite3_blob_write(handle, base, Int32(bytes.count), offset))
     }
 
-    private func live() throws(DatabaseError) -> OpaquePointer {
+    private func live() throws -> OpaquePointer {
         _ = try connection.liveForUse()
         guard let handle else { throw DatabaseError(code: .misuse, reason: .closed, message: "the blob is closed") }
         return handle
     }
 
-    private func range(_ offset: Int, _ bytes: Int) throws(DatabaseError) -> (OpaquePointer, Int32) {
+    private func range(_ offset: Int, _ bytes: Int) throws -> (OpaquePointer, Int32) {
         let handle = try live()
         guard offset >= 0, bytes >= 0, offset <= count, bytes <= count - offset else {
-            throw .invalidArgument("\(bytes) bytes at \(offset) are not within a blob of \(count)")
+            throw DatabaseError.invalidArgument("\(bytes) bytes at \(offset) are not within a blob of \(count)")
         }
         return (handle, Int32(offset))
     }
 
-    private func check(_ rc: Int32) throws(DatabaseError) {
+    private func check(_ rc: Int32) throws {
         guard rc != SQLITE_OK else { return }
         if rc & 0xff == SQLITE_ABORT {
             throw DatabaseError(code: .abort, message: "the blob's row was changed or deleted since it was opened: open it again")
@@ -191,8 +187,8 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
     public init(count: Int) { self.count = count }
 
     public var sqlValue: SQLValue {
-        get throws(DatabaseError) {
-            if count < 0 { throw .invalidArgument("a blob cannot have \(count) bytes") }
+        get throws {
+            if count < 0 { throw DatabaseError.invalidArgument("a blob cannot have \(count) bytes") }
             return .blob(Data(count: count))
         }
     }
@@ -203,8 +199,8 @@ public struct ZeroBlob: SQLValueConvertible, Hashable {
         count = data.count
     }
 
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
-        if count < 0 { throw .invalidArgument("a blob cannot have \(count) bytes") }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
+        if count < 0 { throw DatabaseError.invalidArgument("a blob cannot have \(count) bytes") }
         let rc = sqlite3_bind_zeroblob64(parameter.handle, parameter.index, UInt64(count))
         // SQLite gives no message with this code.
         if rc == SQLITE_TOOBIG {
@@ -223,15 +219,15 @@ extension Blob {
     /// Reading takes place on the loop's own thread. Without `await`, use ``read(upTo:)``.
     /// The sequence throws what that does.
     /// - Parameter count: the size of a chunk in bytes; the last one may be shorter. Default: 65,536.
-    public func chunks(of count: Int = 65_536) -> some AsyncSequence<Data, DatabaseError> { BlobChunks(blob: self, count: count) }
+    public func chunks(of count: Int = 65_536) -> some AsyncSequence<Data, any Error> { BlobChunks(blob: self, count: count) }
 }
 
 private struct BlobChunks: AsyncSequence, AsyncIteratorProtocol {
     let blob: Blob
     let count: Int
 
-    func next() async throws(DatabaseError) -> Data? { try blob.read(upTo: count) }
-    func next(isolation actor: isolated (any Actor)?) async throws(DatabaseError) -> Data? { try blob.read(upTo: count) }
+    func next() async throws -> Data? { try blob.read(upTo: count) }
+    func next(isolation actor: isolated (any Actor)?) async throws -> Data? { try blob.read(upTo: count) }
     func makeAsyncIterator() -> BlobChunks { self }
 }
 
@@ -243,7 +239,7 @@ extension Schema {
     ///   - rowID: the row's id.
     ///   - forWriting: whether the value may be written. Default: false.
     /// - Throws: SQLite's error if there is no such table, column or row, or its value is neither a blob nor text.
-    public func openBlob(table: String, column: String, rowID: Int64, forWriting: Bool = false) throws(DatabaseError) -> Blob {
+    public func openBlob(table: String, column: String, rowID: Int64, forWriting: Bool = false) throws -> Blob {
         try Blob(self, table, column, rowID, forWriting: forWriting)
     }
 }

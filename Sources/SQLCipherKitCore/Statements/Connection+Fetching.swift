@@ -5,15 +5,15 @@ extension Connection {
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> [T] {
-        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchAll(type, arguments) }
+    ) throws -> [T] {
+        try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(type, arguments) }
     }
 
     /// Returns the first column of each row.
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> [T] {
+    ) throws -> [T] {
         try fetchAll(T.self, sql, arguments)
     }
 
@@ -25,8 +25,8 @@ extension Connection {
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> T? {
-        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchOne(type, arguments) }
+    ) throws -> T? {
+        try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(type, arguments) }
     }
 
     /// Returns the first column of the first row for an optional type, without wrapping nil twice.
@@ -34,7 +34,7 @@ extension Connection {
     @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T?.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> T? {
+    ) throws -> T? {
         try fetchOne(T.self, sql, arguments)
     }
 
@@ -42,7 +42,7 @@ extension Connection {
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> T? {
+    ) throws -> T? {
         try fetchOne(T.self, sql, arguments)
     }
 
@@ -76,8 +76,8 @@ extension Connection {
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
     >(
         _ type: (A, B, repeat each T).Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> [(A, B, repeat each T)] {
-        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchAll(type, arguments) }
+    ) throws -> [(A, B, repeat each T)] {
+        try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(type, arguments) }
     }
 
     /// Returns the first columns of each row as a tuple.
@@ -89,7 +89,7 @@ extension Connection {
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
     >(
         _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> [(A, B, repeat each T)] {
+    ) throws -> [(A, B, repeat each T)] {
         try fetchAll((A, B, repeat each T).self, sql, arguments)
     }
 
@@ -99,8 +99,8 @@ extension Connection {
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
     >(
         _ type: (A, B, repeat each T).Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> (A, B, repeat each T)? {
-        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.fetchOne(type, arguments) }
+    ) throws -> (A, B, repeat each T)? {
+        try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(type, arguments) }
     }
 
     /// Returns the first columns of the first row as a tuple, or nil if there is no row.
@@ -109,21 +109,21 @@ extension Connection {
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
     >(
         _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> (A, B, repeat each T)? {
+    ) throws -> (A, B, repeat each T)? {
         try fetchOne((A, B, repeat each T).self, sql, arguments)
     }
 
     /// A cursor over the first column of each row.
     public func cursor<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> RowCursor<T> {
-        RowCursor(try openCursor(sql, arguments)) { row throws(DatabaseError) in try row[0] }
+    ) throws -> RowCursor<T> {
+        RowCursor(try openCursor(sql, arguments)) { row in try row[0] }
     }
 
     /// A cursor over rows as records; ``OwnedRow`` for rows of any shape.
     public func cursor<T: SQLRowConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> RowCursor<T> {
+    ) throws -> RowCursor<T> {
         RowCursor(try openCursor(sql, arguments)) { row in try T(row: row) }
     }
 }
@@ -173,7 +173,7 @@ extension Connection {
     @_disfavoredOverload
     public func cursor<T: Decodable>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> RowCursor<T> {
+    ) throws -> RowCursor<T> {
         RowCursor(try openCursor(sql, arguments)) { row in try row.decode(type) }
     }
 }

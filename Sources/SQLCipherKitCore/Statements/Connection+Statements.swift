@@ -3,7 +3,7 @@ import CSQLCipher
 extension Connection {
     /// Prepares a statement, for loops that run it many times. The text must contain exactly one statement.
     /// - Throws: ``DatabaseError`` with the offset of a syntax error; ``DatabaseError/Reason/misuse`` for no statement or several.
-    public func prepare(_ sql: SQL) throws(DatabaseError) -> Statement { try prepare(sql, isPersistent: false) }
+    public func prepare(_ sql: SQL) throws -> Statement { try prepare(sql, isPersistent: false) }
 
     /// Prepares a statement, and says how long it will be kept.
     /// - Parameters:
@@ -11,7 +11,7 @@ extension Connection {
     ///   - isPersistent: whether the statement is kept for long. It then does not take its memory from the pool that SQLite
     ///     reserves for short-lived objects (`SQLITE_PREPARE_PERSISTENT`, <https://sqlite.org/c3ref/c_prepare_dont_log.html>).
     /// - Throws: the same errors as ``prepare(_:)``.
-    public func prepare(_ sql: SQL, isPersistent: Bool) throws(DatabaseError) -> Statement {
+    public func prepare(_ sql: SQL, isPersistent: Bool) throws -> Statement {
         let statement = try prepareOnly(sql.text, keepsConnection: true, isPersistent: isPersistent)
         if !sql.arguments.isEmpty { try statement.bind(sql.arguments) }
         return statement
@@ -27,8 +27,8 @@ extension Connection {
     /// For several statements, see ``SQLScript``.
     /// - Throws: ``DatabaseError``.
     @inlinable
-    public func execute(_ sql: SQL, _ arguments: StatementArguments = []) throws(DatabaseError) {
-        try withCached(sql, arguments) { statement, arguments throws(DatabaseError) in try statement.execute(arguments) }
+    public func execute(_ sql: SQL, _ arguments: StatementArguments = []) throws {
+        try withCached(sql, arguments) { statement, arguments in try statement.execute(arguments) }
     }
 
     /// Calls `body` with each row, without keeping any.
@@ -54,7 +54,7 @@ extension Connection {
 
     /// The statement for a text, from the cache if it is there and not in use, otherwise newly prepared.
     @usableFromInline
-    package func cached(_ sql: SQL) throws(DatabaseError) -> Statement {
+    package func cached(_ sql: SQL) throws -> Statement {
         _ = try live()
         if let found = cache.find(sql) { return found }
         let text = sql.text
@@ -65,17 +65,6 @@ extension Connection {
 
     /// Calls `body` with the statement for a text and with the values interpolated into the text or given separately, without
     /// copying them.
-    @inlinable
-    @inline(__always)
-    func withCached<R>(
-        _ sql: SQL, _ arguments: StatementArguments, _ body: (Statement, StatementArguments) throws(DatabaseError) -> R
-    ) throws(DatabaseError) -> R {
-        let statement = try cached(sql)
-        if arguments.isEmpty { return try body(statement, sql.arguments) }
-        if !sql.arguments.isEmpty { throw mixedArguments(sql) }
-        return try body(statement, arguments)
-    }
-
     @inlinable
     @inline(__always)
     package func withCached<R>(
@@ -97,10 +86,10 @@ extension Connection {
     // MARK: Preparing
 
     /// A statement for the connection's own use, which does not keep the connection alive.
-    package func prepareKept(_ text: String) throws(DatabaseError) -> Statement { try prepareOnly(text, keepsConnection: false) }
+    package func prepareKept(_ text: String) throws -> Statement { try prepareOnly(text, keepsConnection: false) }
 
     /// A statement for one cursor, with its values.
-    package func openCursor(_ sql: SQL, _ arguments: StatementArguments) throws(DatabaseError) -> Statement {
+    package func openCursor(_ sql: SQL, _ arguments: StatementArguments) throws -> Statement {
         let statement = try prepareOnly(sql.text, keepsConnection: true, isCursor: true)
         if !arguments.isEmpty, !sql.arguments.isEmpty { throw mixedArguments(sql) }
         try statement.bind(arguments.isEmpty ? sql.arguments : arguments)
@@ -109,16 +98,16 @@ extension Connection {
 
     private func prepareOnly(
         _ text: String, keepsConnection: Bool, isPersistent: Bool = false, isCursor: Bool = false
-    ) throws(DatabaseError) -> Statement {
+    ) throws -> Statement {
         var text = try SQLText(text)
         let made = try prepareNext(
             of: &text, keepsConnection: keepsConnection, isPersistent: isPersistent || !keepsConnection, isCursor: isCursor)
         guard let statement = made else {
-            throw .misuse("there is no statement in the text", sql: text.all)
+            throw DatabaseError.misuse("there is no statement in the text", sql: text.all)
         }
         let rest = text.rest
         guard rest == .nothing || rest == .comments && allowsComments else {
-            throw .misuse("the text holds more than one statement: use SQLScript for several", sql: text.all)
+            throw DatabaseError.misuse("the text holds more than one statement: use SQLScript for several", sql: text.all)
         }
         return statement
     }
@@ -131,7 +120,7 @@ extension Connection {
     /// Compiles the next statement of a text and advances past it. Returns nil if only blanks and comments are left.
     func prepareNext(
         of text: inout SQLText, keepsConnection: Bool = true, isPersistent: Bool = false, isCursor: Bool = false
-    ) throws(DatabaseError) -> Statement? {
+    ) throws -> Statement? {
         let handle = try liveForUse()
         // Cached statements live long: this flag keeps them out of SQLite's lookaside memory.
         let flags = isPersistent ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
@@ -144,7 +133,7 @@ extension Connection {
                 // Closed by a callback in the middle of compiling.
                 sqlite3_finalize(prepared)
                 finishClosing()
-                throw .closedConnection
+                throw DatabaseError.closedConnection
             }
             guard rc == SQLITE_OK else { throw failure(rc, sql: text.excerpt) }
             if let prepared { return Statement(self, handle: prepared, keepsConnection: keepsConnection, isCursor: isCursor) }

@@ -7,7 +7,7 @@ package final class RawStatement {
     package let handle: OpaquePointer
     package let columns: Int32
 
-    package init(_ connection: Connection, _ sql: String) throws(DatabaseError) {
+    package init(_ connection: Connection, _ sql: String) throws {
         self.connection = connection
         var statement: OpaquePointer?
         let rc = sqlite3_prepare_v2(try connection.liveForUse(), sql, -1, &statement, nil)
@@ -18,7 +18,7 @@ package final class RawStatement {
 
     deinit { sqlite3_finalize(handle) }
 
-    package func step() throws(DatabaseError) -> Bool {
+    package func step() throws -> Bool {
         let rc = sqlite3_step(handle)
         if rc == SQLITE_ROW { return true }
         if rc == SQLITE_DONE { return false }
@@ -28,7 +28,7 @@ package final class RawStatement {
     package func reset() { sqlite3_reset(handle) }
 
     /// Binds a column of another statement's row to a parameter, counted from 1.
-    package func bind(_ column: Int32, of other: RawStatement, at parameter: Int32) throws(DatabaseError) {
+    package func bind(_ column: Int32, of other: RawStatement, at parameter: Int32) throws {
         try connection.check(sqlite3_bind_value(handle, parameter, sqlite3_column_value(other.handle, column)))
     }
 

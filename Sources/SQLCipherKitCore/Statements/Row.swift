@@ -46,7 +46,7 @@ public struct Row: ~Copyable {
     @inlinable
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
         @inline(__always)
-        get throws(DatabaseError) { try Row._Column(handle, Int32(clamping: index)).read(as: T.self) }
+        get throws { try Row._Column(handle, Int32(clamping: index)).read(as: T.self) }
     }
 
     /// The value of a column by its name. If no name matches exactly, ASCII case is ignored.
@@ -57,7 +57,7 @@ public struct Row: ~Copyable {
     @inlinable
     public subscript<T: SQLValueConvertible>(name: StaticString) -> T {
         @inline(__always)
-        get throws(DatabaseError) {
+        get throws {
             let index = unretainedNames._withUnsafeGuaranteedRef { $0.index(of: name) }
             if index < 0 { throw noColumn("\(name)") }
             return try Row._Column(handle, index).read(as: T.self)
@@ -69,20 +69,20 @@ public struct Row: ~Copyable {
     @inlinable
     @_disfavoredOverload
     public subscript<T: SQLValueConvertible>(name: some StringProtocol) -> T {
-        get throws(DatabaseError) { try Row._Column(handle, index(of: String(name))).read(as: T.self) }
+        get throws { try Row._Column(handle, index(of: String(name))).read(as: T.self) }
     }
 
     /// The value of a column as a given type, for when the context does not determine the type.
     @inlinable
     @inline(__always)
-    public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws(DatabaseError) -> T {
+    public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws -> T {
         try self[index]
     }
 
     /// The value of a column as a given type, for when the context does not determine the type.
     @inlinable
     @inline(__always)
-    public func get<T: SQLValueConvertible>(_ name: StaticString, as type: T.Type = T.self) throws(DatabaseError) -> T {
+    public func get<T: SQLValueConvertible>(_ name: StaticString, as type: T.Type = T.self) throws -> T {
         try self[name]
     }
 
@@ -97,7 +97,7 @@ public struct Row: ~Copyable {
     /// The index of a column by its name.
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``.
     @inlinable
-    func index(of name: String) throws(DatabaseError) -> Int32 {
+    func index(of name: String) throws -> Int32 {
         let index = unretainedNames._withUnsafeGuaranteedRef { $0.index(of: name) }
         if index < 0 { throw noColumn(name) }
         return index
@@ -159,7 +159,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     }
 
     /// Copies a row.
-    public init(row: borrowing Row) throws(DatabaseError) {
+    public init(row: borrowing Row) throws {
         var values: [SQLValue] = []
         values.reserveCapacity(row.count)
         for index in 0..<row.count { values.append(try row[index]) }
@@ -182,7 +182,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
     /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
     ///   ``DatabaseError/Reason/typeMismatch``.
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
-        get throws(DatabaseError) {
+        get throws {
             guard values.indices.contains(index) else {
                 throw DatabaseError(
                     code: .range, reason: .noSuchColumn,
@@ -202,7 +202,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
 
     /// The value of a column by its name, converted; the first one of that name.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
-        get throws(DatabaseError) {
+        get throws {
             guard
                 let index = columnNames.firstIndex(ofText: name) ?? columnNames.firstIndex(named: name)
             else {

@@ -5,13 +5,13 @@ package struct RowStatement {
     private let connection: Connection
     private let statement: RawStatement
 
-    package init(_ connection: Connection, _ sql: String) throws(DatabaseError) {
+    package init(_ connection: Connection, _ sql: String) throws {
         self.connection = connection
         statement = try RawStatement(connection, sql)
     }
 
     /// Binds a value to a parameter, counted from 1, until the statement has run: its bytes are not copied.
-    package func bind(_ value: LentValue, at parameter: Int) throws(DatabaseError) {
+    package func bind(_ value: LentValue, at parameter: Int) throws {
         let handle = statement.handle, parameter = Int32(truncatingIfNeeded: parameter)
         let rc = switch value {
         case .null: sqlite3_bind_null(handle, parameter)
@@ -34,7 +34,7 @@ package struct RowStatement {
     /// Runs the statement, and forgets its values.
     /// - Returns: the first column of the row that it returns, if that is an integer.
     @discardableResult
-    package func run() throws(DatabaseError) -> Int64? {
+    package func run() throws -> Int64? {
         defer {
             statement.reset()
             sqlite3_clear_bindings(statement.handle)

@@ -4,7 +4,7 @@ import Foundation
 /// Writes values as SQL literals, without loss: for this engine, for any other SQLite since 3.8, and through a terminal.
 package enum SQLLiterals {
     /// Appends a column of a statement's row.
-    package static func append(_ row: OpaquePointer, _ column: Int32, to sql: inout [UInt8]) throws(DatabaseError) {
+    package static func append(_ row: OpaquePointer, _ column: Int32, to sql: inout [UInt8]) throws {
         switch try LentValue(row, column) {
         case .null: sql += "NULL".utf8
         case .integer(let value): append(value, to: &sql)
@@ -15,14 +15,14 @@ package enum SQLLiterals {
     }
 
     /// Appends all columns of a statement's row, with commas between them.
-    package static func append(_ row: RawStatement, to sql: inout [UInt8]) throws(DatabaseError) {
+    package static func append(_ row: RawStatement, to sql: inout [UInt8]) throws {
         for column in 0..<row.columns {
             if column > 0 { sql += ", ".utf8 }
             try append(row.handle, column, to: &sql)
         }
     }
 
-    package static func literal(_ row: RawStatement, _ column: Int) throws(DatabaseError) -> String {
+    package static func literal(_ row: RawStatement, _ column: Int) throws -> String {
         var sql: [UInt8] = []
         try append(row.handle, Int32(column), to: &sql)
         return String(decoding: sql, as: UTF8.self)
@@ -166,7 +166,7 @@ package enum LentValue {
     case text(UnsafeRawBufferPointer)
     case blob(UnsafeRawBufferPointer)
 
-    package init(_ row: OpaquePointer, _ column: Int32) throws(DatabaseError) {
+    package init(_ row: OpaquePointer, _ column: Int32) throws {
         switch sqlite3_column_type(row, column) {
         case SQLITE_INTEGER: self = .integer(sqlite3_column_int64(row, column))
         case SQLITE_FLOAT: self = .real(sqlite3_column_double(row, column))

@@ -22,7 +22,7 @@ public struct SQLScript: Sendable, ExpressibleByStringLiteral {
     /// Creates a script from a UTF-8 file.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` with the path, or ``DatabaseError/Reason/invalidArgument`` if the file is
     ///   not UTF-8.
-    public init(contentsOf url: URL) throws(DatabaseError) {
+    public init(contentsOf url: URL) throws {
         _ = try url.path.cName("the path of a script")
         let data: Data
         do { data = try Data(contentsOf: url) } catch {
@@ -30,14 +30,14 @@ public struct SQLScript: Sendable, ExpressibleByStringLiteral {
                 code: .cannotOpen, reason: .cannotOpen, message: "the script \(url.path) cannot be read", path: url.path)
         }
         guard let text = String(validating: data, as: UTF8.self) else {
-            throw .invalidArgument("the script \(url.path) is not UTF-8")
+            throw DatabaseError.invalidArgument("the script \(url.path) is not UTF-8")
         }
         self.text = text
     }
 
     /// Creates a script from a bundle's resource of this name, with or without the extension `sql`.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if there is no such resource.
-    public init(resource name: String, in bundle: Bundle) throws(DatabaseError) {
+    public init(resource name: String, in bundle: Bundle) throws {
         guard let url = bundle.url(forResource: name, withExtension: nil) ?? bundle.url(forResource: name, withExtension: "sql")
         else {
             throw DatabaseError(
@@ -74,11 +74,11 @@ extension Connection {
     @_disfavoredOverload
     public func execute(_ script: SQLScript, row: ((Int, borrowing Row) throws -> ScriptStep)? = nil) throws {
         var text: SQLText
-        do throws(DatabaseError) { text = try SQLText(script.text) } catch { throw DatabaseError(error, inStatement: 0) }
+        do { text = try SQLText(script.text) } catch { throw DatabaseError(error, inStatement: 0) }
         var index = 0
         while true {
             let statement: Statement?
-            do throws(DatabaseError) { statement = try prepareNext(of: &text) } catch {
+            do { statement = try prepareNext(of: &text) } catch {
                 throw DatabaseError(error, inStatement: index)
             }
             guard let statement else { return }

@@ -7,11 +7,11 @@ struct SQLText {
 
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a NUL character in the text, which would silently truncate it, and
     ///   for more than 2 GB.
-    init(_ text: String) throws(DatabaseError) {
+    init(_ text: String) throws {
         all = text
         bytes = text.utf8CString
         guard bytes.count < Int(Int32.max), !text.utf8.contains(0) else {
-            throw .invalidArgument("SQL text contains a NUL character or is longer than 2 GB")
+            throw DatabaseError.invalidArgument("SQL text contains a NUL character or is longer than 2 GB")
         }
     }
 

@@ -3,7 +3,7 @@ import CSQLCipher
 extension Statement {
     /// Runs the statement to its end and ignores any rows that it returns.
     /// - Throws: ``DatabaseError`` with SQLite's error, or with ``DatabaseError/Reason/parameters``.
-    public func execute(_ arguments: StatementArguments = []) throws(DatabaseError) {
+    public func execute(_ arguments: StatementArguments = []) throws {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindAll(arguments, handle)
@@ -25,7 +25,7 @@ extension Statement {
     /// Advances to the next row. Returns false at the end.
     @inlinable
     @inline(__always)
-    package func advance(_ handle: OpaquePointer) throws(DatabaseError) -> Bool {
+    package func advance(_ handle: OpaquePointer) throws -> Bool {
         if self.handle == nil { throw DatabaseError.closedConnection }
         let rc = sqlcipherkit_sqlite3_step(handle)
         if rc == SQLITE_ROW { return true }
@@ -35,7 +35,7 @@ extension Statement {
 
     /// Advances to the first row, unless the schema has changed since the statement was compiled: then nothing is done.
     /// - Returns: whether there is a row; nil if the statement must be compiled again.
-    package func advanceAsCompiled(_ handle: OpaquePointer) throws(DatabaseError) -> Bool? {
+    package func advanceAsCompiled(_ handle: OpaquePointer) throws -> Bool? {
         if self.handle == nil { throw DatabaseError.closedConnection }
         switch sqlcipherkit_step_as_compiled(handle) {
         case SQLITE_ROW: return true
@@ -47,7 +47,7 @@ extension Statement {
 
     @inlinable
     @inline(__always)
-    package func drain(_ handle: OpaquePointer) throws(DatabaseError) {
+    package func drain(_ handle: OpaquePointer) throws {
         while try advance(handle) {}
     }
 }
@@ -58,8 +58,8 @@ extension Statement {
     @inlinable
     @inline(__always)
     func values<T>(
-        _ arguments: StatementArguments, _ read: (OpaquePointer) throws(DatabaseError) -> T
-    ) throws(DatabaseError) -> [T] {
+        _ arguments: StatementArguments, _ read: (OpaquePointer) throws -> T
+    ) throws -> [T] {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindAll(arguments, handle)
@@ -72,8 +72,8 @@ extension Statement {
     @inlinable
     @inline(__always)
     func value<T>(
-        _ bind: (OpaquePointer) throws(DatabaseError) -> Void, _ read: (OpaquePointer) throws(DatabaseError) -> T?
-    ) throws(DatabaseError) -> T? {
+        _ bind: (OpaquePointer) throws -> Void, _ read: (OpaquePointer) throws -> T?
+    ) throws -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bind(handle)
@@ -87,7 +87,7 @@ extension Statement {
     @inlinable
     @inline(__always)
     func row<T>(
-        _ bind: (OpaquePointer) throws(DatabaseError) -> Void, _ decode: (borrowing Row) throws -> T
+        _ bind: (OpaquePointer) throws -> Void, _ decode: (borrowing Row) throws -> T
     ) throws -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }
@@ -111,16 +111,16 @@ extension Statement {
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ type: T.Type = T.self, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> [T] {
-        try values(arguments) { handle throws(DatabaseError) in try Row._Column(handle, 0).read(as: T.self) }
+    ) throws -> [T] {
+        try values(arguments) { handle in try Row._Column(handle, 0).read(as: T.self) }
     }
 
     /// Returns the first column of the first row; nil if there is no row or the value is NULL. Later rows are not computed.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type = T.self, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> T? {
-        try value { handle throws(DatabaseError) in try bindAll(arguments, handle) } _: { handle throws(DatabaseError) in
+    ) throws -> T? {
+        try value { handle in try bindAll(arguments, handle) } _: { handle in
             try Row._Column(handle, 0).readUnlessNull(as: T.self)
         }
     }
@@ -130,7 +130,7 @@ extension Statement {
     @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T?.Type, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> T? { try fetchOne(T.self, arguments) }
+    ) throws -> T? { try fetchOne(T.self, arguments) }
 
     /// Returns each row as a record.
     @inlinable
@@ -141,7 +141,7 @@ extension Statement {
     /// Returns the first row as a record, or nil if there is no row.
     @inlinable
     public func fetchOne<T: SQLRowConvertible>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
-        try row { handle throws(DatabaseError) in try bindAll(arguments, handle) } _: { row in try T(row: row) }
+        try row { handle in try bindAll(arguments, handle) } _: { row in try T(row: row) }
     }
 
     /// Returns each row as a `Decodable` type; see ``Row/decode(_:)``.
@@ -155,7 +155,7 @@ extension Statement {
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: Decodable>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
-        try row { handle throws(DatabaseError) in try bindAll(arguments, handle) } _: { row in try row.decode(type) }
+        try row { handle in try bindAll(arguments, handle) } _: { row in try row.decode(type) }
     }
 
     /// Returns the first columns of each row as a tuple. The result may have more columns than the tuple.
@@ -164,8 +164,8 @@ extension Statement {
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
     >(
         _ type: (A, B, repeat each T).Type = (A, B, repeat each T).self, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> [(A, B, repeat each T)] {
-        try values(arguments) { handle throws(DatabaseError) in try tuple(handle) }
+    ) throws -> [(A, B, repeat each T)] {
+        try values(arguments) { handle in try tuple(handle) }
     }
 
     /// Returns the first columns of the first row as a tuple, or nil if there is no row.
@@ -174,8 +174,8 @@ extension Statement {
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
     >(
         _ type: (A, B, repeat each T).Type = (A, B, repeat each T).self, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> (A, B, repeat each T)? {
-        try value { handle throws(DatabaseError) in try bindAll(arguments, handle) } _: { handle throws(DatabaseError) in
+    ) throws -> (A, B, repeat each T)? {
+        try value { handle in try bindAll(arguments, handle) } _: { handle in
             try tuple(handle)
         }
     }
@@ -184,7 +184,7 @@ extension Statement {
     @inline(__always)
     func tuple<
         A: SQLValueConvertible, B: SQLValueConvertible, each T: SQLValueConvertible
-    >(_ handle: OpaquePointer) throws(DatabaseError) -> (A, B, repeat each T) {
+    >(_ handle: OpaquePointer) throws -> (A, B, repeat each T) {
         var index: Int32 = -1
         func next() -> Int32 {
             index &+= 1
@@ -203,9 +203,9 @@ extension Statement {
     ///
     /// A statement with a current row keeps its read transaction open: ``reset()`` it if you stop before the end.
     @discardableResult
-    public func step() throws(DatabaseError) -> Bool {
+    public func step() throws -> Bool {
         let handle = try beginStep()
-        do throws(DatabaseError) {
+        do {
             if try advance(handle) {
                 endStep()
                 return true
@@ -219,46 +219,46 @@ extension Statement {
     }
 
     /// Returns to before the first row and keeps the bound values.
-    public func reset() throws(DatabaseError) {
+    public func reset() throws {
         let handle = try beginStep()
         defer { endUse(handle) }
         try finish(handle)
     }
 
     /// Sets all parameters to NULL. The statement must not have a current row.
-    public func clearBindings() throws(DatabaseError) {
+    public func clearBindings() throws {
         let handle = try idle()
         sqlite3_clear_bindings(handle)
         shownArguments = nil
     }
 
     /// Binds all parameters. The statement must not have a current row.
-    public func bind(_ arguments: StatementArguments) throws(DatabaseError) {
+    public func bind(_ arguments: StatementArguments) throws {
         try bindAll(arguments, idle())
     }
 
     /// Binds one parameter by its position, counted from 1. The statement must not have a current row.
-    public func bind(_ value: (any SQLValueConvertible)?, at position: Int) throws(DatabaseError) {
+    public func bind(_ value: (any SQLValueConvertible)?, at position: Int) throws {
         try bind(value, Int32(clamping: position), idle())
     }
 
     /// The value of a column in the current row, by its index, counted from 0.
     public subscript<T: SQLValueConvertible>(index: Int) -> T {
-        get throws(DatabaseError) { try Row._Column(live(), Int32(clamping: index)).read(as: T.self) }
+        get throws { try Row._Column(live(), Int32(clamping: index)).read(as: T.self) }
     }
 
     /// The value of a column in the current row, by its name.
     public subscript<T: SQLValueConvertible>(name: String) -> T {
-        get throws(DatabaseError) {
+        get throws {
             let handle = try live()
             return try Row._Column(handle, Row(handle, names(handle)).index(of: name)).read(as: T.self)
         }
     }
 
-    private func idle() throws(DatabaseError) -> OpaquePointer {
+    private func idle() throws -> OpaquePointer {
         let handle = try live()
         if uses != 0 || sqlite3_stmt_busy(handle) != 0 {
-            throw .misuse("the statement has a current row: reset it before binding values", sql: sql)
+            throw DatabaseError.misuse("the statement has a current row: reset it before binding values", sql: sql)
         }
         return handle
     }
@@ -303,7 +303,7 @@ struct Binder: ~Copyable {
 
     @inlinable
     @inline(__always)
-    mutating func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
+    mutating func put<T: SQLValueConvertible>(_ value: T) throws {
         if T.self == Statement._NoValue.self { return }
         count &+= 1
         try Statement._Parameter(handle, count, profile).put(value)
@@ -322,7 +322,7 @@ extension Statement {
     /// Runs the statement with more values for its parameters, in order.
     @inlinable
     @_disfavoredOverload
-    public func execute<each Value: SQLValueConvertible>(binding values: repeat each Value) throws(DatabaseError) {
+    public func execute<each Value: SQLValueConvertible>(binding values: repeat each Value) throws {
         let handle = try beginUse()
         defer { endUse(handle) }
         try bindEach(handle, repeat each values)
@@ -335,8 +335,8 @@ extension Statement {
     @_disfavoredOverload
     public func fetchOne<T: SQLValueConvertible, each Value: SQLValueConvertible>(
         _ type: T.Type = T.self, binding values: repeat each Value
-    ) throws(DatabaseError) -> T? {
-        try value { handle throws(DatabaseError) in try bindEach(handle, repeat each values) } _: { handle throws(DatabaseError) in
+    ) throws -> T? {
+        try value { handle in try bindEach(handle, repeat each values) } _: { handle in
             try Row._Column(handle, 0).readUnlessNull(as: T.self)
         }
     }
@@ -348,12 +348,12 @@ extension Statement {
     public func fetchOne<T: SQLRowConvertible, each Value: SQLValueConvertible>(
         _ type: T.Type = T.self, binding values: repeat each Value
     ) throws -> T? {
-        try row { handle throws(DatabaseError) in try bindEach(handle, repeat each values) } _: { row in try T(row: row) }
+        try row { handle in try bindEach(handle, repeat each values) } _: { row in try T(row: row) }
     }
 
     @inlinable
     @inline(__always)
-    func bindEach<each Value: SQLValueConvertible>(_ handle: OpaquePointer, _ values: repeat each Value) throws(DatabaseError) {
+    func bindEach<each Value: SQLValueConvertible>(_ handle: OpaquePointer, _ values: repeat each Value) throws {
         let profile = connection.profile
         var index: Int32 = 0
         for value in repeat each values {
@@ -368,7 +368,7 @@ extension Statement {
 
     @inlinable
     @inline(__always)
-    func run(_ binder: borrowing Binder) throws(DatabaseError) {
+    func run(_ binder: borrowing Binder) throws {
         try expectParameters(Int(binder.count), binder.handle)
         try drain(binder.handle)
     }
@@ -384,7 +384,7 @@ extension Statement {
     >(
         binding a: A, _ b: B = _NoValue(), _ c: C = _NoValue(), _ d: D = _NoValue(), _ e: E = _NoValue(), _ f: F = _NoValue(),
         _ g: G = _NoValue(), _ h: H = _NoValue(), _ i: I = _NoValue(), _ j: J = _NoValue()
-    ) throws(DatabaseError) {
+    ) throws {
         let handle = try beginUse()
         defer { endUse(handle) }
         var binder = Binder(handle, connection.profile)
@@ -398,7 +398,7 @@ extension Statement {
     @_documentation(visibility: private)
     public func fetchOne<T: SQLValueConvertible, A: SQLValueConvertible>(
         _ type: T.Type = T.self, binding a: A
-    ) throws(DatabaseError) -> T? {
+    ) throws -> T? {
         let handle = try beginUse()
         defer { endUse(handle) }
         try _Parameter(handle, 1, connection.profile).put(a)

@@ -81,7 +81,7 @@ public final class Statement {
     /// The handle. Throws if the connection is closed or may not be used.
     @inlinable
     @inline(__always)
-    func live() throws(DatabaseError) -> OpaquePointer {
+    func live() throws -> OpaquePointer {
         guard connection.isUsable, let handle else { throw connection.refusal() }
         return handle
     }
@@ -97,7 +97,7 @@ public final class Statement {
     /// Marks the start of a use that steps through the rows from the first one. Each such use ends with `endUse`.
     @inlinable
     @inline(__always)
-    package func beginUse() throws(DatabaseError) -> OpaquePointer {
+    package func beginUse() throws -> OpaquePointer {
         let handle = try live()
         if uses | gate | connection.refusals != 0 { try prepareUse() }
         uses = Use.running
@@ -107,7 +107,7 @@ public final class Statement {
     /// Marks the start of a use that continues from the current row. Each such use ends with `endStep` or `endUse`.
     @inlinable
     @inline(__always)
-    func beginStep() throws(DatabaseError) -> OpaquePointer {
+    func beginStep() throws -> OpaquePointer {
         let handle = try live()
         if uses & Use.running | gate | connection.refusals != 0 { try prepareUse(resuming: true) }
         uses = Use.running
@@ -118,17 +118,17 @@ public final class Statement {
     /// row.
     @usableFromInline
     @inline(never)
-    func prepareUse(resuming: Bool = false) throws(DatabaseError) {
+    func prepareUse(resuming: Bool = false) throws {
         if connection.refusals != 0 { throw connection.refusalInside(sql: sql) }
         if uses & Use.running != 0 {
-            throw .misuse(
+            throw DatabaseError.misuse(
                 "the statement is already stepping through its rows: prepare another one for use inside the loop", sql: sql)
         }
-        if gate != 0, !connection.allowsTransactionControl { throw .transactionControl(sql) }
+        if gate != 0, !connection.allowsTransactionControl { throw DatabaseError.transactionControl(sql) }
         guard uses != 0, !resuming, let handle else { return }
         // Resetting may call an unfinished aggregate, which may close the connection.
         uses = Use.running
-        do throws(DatabaseError) { try finish(handle) } catch {
+        do { try finish(handle) } catch {
             endUse(handle)
             throw error
         }
@@ -141,14 +141,14 @@ public final class Statement {
     /// - Throws: the reason why they could not be committed.
     @inlinable
     @inline(__always)
-    package func finish(_ handle: OpaquePointer) throws(DatabaseError) {
+    package func finish(_ handle: OpaquePointer) throws {
         if sqlcipherkit_sqlite3_stmt_readonly(handle) == 0 { try commit(handle) }
     }
 
     @usableFromInline
     @inline(never)
-    func commit(_ handle: OpaquePointer) throws(DatabaseError) {
-        guard self.handle != nil else { throw .closedConnection }
+    func commit(_ handle: OpaquePointer) throws {
+        guard self.handle != nil else { throw DatabaseError.closedConnection }
         let rc = sqlite3_reset(handle)
         if rc != SQLITE_OK { throw failure(rc) }
     }

@@ -87,7 +87,7 @@ extension Statement {
     /// Binds all parameters of the statement.
     /// - Throws: ``DatabaseError/Reason/parameters`` for missing, surplus or unknown parameters, or any error from a conversion.
     @usableFromInline
-    package func bindAll(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {
+    package func bindAll(_ arguments: StatementArguments, _ handle: OpaquePointer) throws {
         if arguments.named.isEmpty {
             try expectParameters(arguments.count, handle)
             if arguments.count == 1 {
@@ -108,7 +108,7 @@ extension Statement {
     /// Throws unless the statement has this number of parameters. Every way of binding positional values checks this.
     @inlinable
     @inline(__always)
-    func expectParameters(_ count: Int, _ handle: OpaquePointer) throws(DatabaseError) {
+    func expectParameters(_ count: Int, _ handle: OpaquePointer) throws {
         if Int(sqlcipherkit_sqlite3_bind_parameter_count(handle)) != count { throw wrongCount(count, handle) }
     }
 
@@ -124,12 +124,12 @@ extension Statement {
         return DatabaseError(code: .range, reason: .parameters, message: message, sql: sql)
     }
 
-    func bind(_ value: (any SQLValueConvertible)?, _ index: Int32, _ handle: OpaquePointer) throws(DatabaseError) {
+    func bind(_ value: (any SQLValueConvertible)?, _ index: Int32, _ handle: OpaquePointer) throws {
         let parameter = Statement._Parameter(handle, index, connection.profile)
         if let value { try parameter.put(value) } else { try parameter.bindNull() }
     }
 
-    private func bindNamed(_ arguments: StatementArguments, _ handle: OpaquePointer) throws(DatabaseError) {
+    private func bindNamed(_ arguments: StatementArguments, _ handle: OpaquePointer) throws {
         guard arguments.count == 0 else {
             throw DatabaseError(
                 code: .misuse, reason: .parameters, message: "interpolated values and named ones cannot be mixed", sql: sql)

@@ -53,9 +53,9 @@ extension Connection {
 
     /// Begins a transaction.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction; ``DatabaseError/Reason/busy``.
-    public func begin(_ kind: TransactionKind = .immediate) throws(DatabaseError) {
+    public func begin(_ kind: TransactionKind = .immediate) throws {
         _ = try liveForUse()
-        if isInTransaction { throw .misuse("a transaction is already open: use a savepoint inside it") }
+        if isInTransaction { throw DatabaseError.misuse("a transaction is already open: use a savepoint inside it") }
         try control("BEGIN \(kind.rawValue)")
     }
 
@@ -63,20 +63,20 @@ extension Connection {
     /// ``isInTransaction``.
     /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of one;
     ///   ``DatabaseError/Reason/busy``; or the error of a commit hook that vetoed the commit.
-    public func commit() throws(DatabaseError) {
+    public func commit() throws {
         _ = try liveForUse()
-        guard isInTransaction else { throw .misuse("there is no transaction to commit") }
+        guard isInTransaction else { throw DatabaseError.misuse("there is no transaction to commit") }
         try execute("COMMIT")
     }
 
     /// Rolls the open transaction back.
     /// - Throws: ``DatabaseError/Reason/misuse`` without a transaction, or inside the closure of one.
-    public func rollback() throws(DatabaseError) {
+    public func rollback() throws {
         _ = try liveForUse()
-        guard isInTransaction else { throw .misuse("there is no transaction to roll back") }
-        do throws(DatabaseError) { try execute("ROLLBACK") } catch {
+        guard isInTransaction else { throw DatabaseError.misuse("there is no transaction to roll back") }
+        do { try execute("ROLLBACK") } catch let error as DatabaseError where error.code == .outOfMemory {
             // The statement needs memory, rolling back does not.
-            guard error.code == .outOfMemory, let handle else { throw error }
+            guard let handle else { throw error }
             sqlcipherkit_roll_back(handle)
         }
     }
@@ -176,11 +176,11 @@ extension Connection {
     }
 
     /// Throws if the open transaction does not have what one of this kind would.
-    private func requireKind(_ kind: TransactionKind) throws(DatabaseError) {
+    private func requireKind(_ kind: TransactionKind) throws {
         let handle = try liveForUse()
         guard kind != .deferred, sqlcipherkit_has_write_lock(handle, kind == .exclusive ? 1 : 0) == 0 else { return }
         let reason = kind == .exclusive ? "lets others read" : "has only read"
-        throw .misuse(
+        throw DatabaseError.misuse(
             "no \(kind) transaction can begin inside a transaction that \(reason): begin the outermost one with .\(kind); "
                 + "in a queue or pool, in the closure of writeWithoutTransaction(timeout:_:)")
     }
@@ -204,8 +204,8 @@ extension Connection {
     /// Undoes a savepoint. If that fails, rolls back the whole transaction, which would otherwise keep the changes to be undone.
     private func abandon(savepoint name: String, _ changes: ChangeTracker.Mark?) {
         guard isInTransaction else { return }
-        do throws(DatabaseError) {
-            try restoring { () throws(DatabaseError) in try control("ROLLBACK TO \(name)") }
+        do {
+            try restoring { () throws in try control("ROLLBACK TO \(name)") }
             if let changes { hooks?.tracker?.rollBack(to: changes) }
             try control("RELEASE \(name)")
         } catch {
@@ -226,7 +226,7 @@ extension Connection {
     }
 
     /// Runs a statement that changes rows: if it throws, nothing is changed.
-    package func changeRows(_ sql: SQL) throws(DatabaseError) {
+    package func changeRows(_ sql: SQL) throws {
         try DatabaseError.only("a change") {
             try withCached(sql, []) { statement, arguments in
                 let handle = try statement.beginUse()

@@ -39,7 +39,7 @@ package struct ByteReader {
     @inlinable package var isAtEnd: Bool { offset == bytes.count }
 
     @inlinable
-    package mutating func take(_ count: some BinaryInteger) throws(DatabaseError) -> ArraySlice<UInt8> {
+    package mutating func take(_ count: some BinaryInteger) throws -> ArraySlice<UInt8> {
         guard let count = Int(exactly: count), count >= 0, count <= bytes.count - offset else { throw damage() }
         defer { offset += count }
         return bytes[offset..<offset + count]
@@ -51,13 +51,13 @@ package struct ByteReader {
     }
 
     /// Throws unless all bytes have been read.
-    @inlinable package func end() throws(DatabaseError) { if !isAtEnd { throw damage() } }
+    @inlinable package func end() throws { if !isAtEnd { throw damage() } }
 
     /// A number of a fixed size, the most significant byte first, without a sign.
     @inlinable
     package mutating func number<T: FixedWidthInteger>(
         _: T.Type = T.self, bytes width: Int = T.bitWidth / 8
-    ) throws(DatabaseError) -> T {
+    ) throws -> T {
         guard let bits = bytes.bigEndian(at: offset, bytes: width, as: UInt64.self), let number = T(exactly: bits) else {
             throw damage()
         }
@@ -66,11 +66,11 @@ package struct ByteReader {
     }
 
     @inlinable
-    package mutating func number(bytes width: Int) throws(DatabaseError) -> Int { try number(Int.self, bytes: width) }
+    package mutating func number(bytes width: Int) throws -> Int { try number(Int.self, bytes: width) }
 
     /// A number in as many bytes as it needs (unsigned LEB128).
     @inlinable
-    package mutating func varint() throws(DatabaseError) -> UInt64 {
+    package mutating func varint() throws -> UInt64 {
         var number: UInt64 = 0, shift: UInt64 = 0
         while shift < 64, offset < bytes.count {
             let byte = UInt64(bytes[offset])
@@ -85,17 +85,17 @@ package struct ByteReader {
 
     /// A number in LEB128 that is at most `limit`; by default, a number of elements that each take at least one byte.
     @inlinable
-    package mutating func count(atMost limit: Int? = nil) throws(DatabaseError) -> Int {
+    package mutating func count(atMost limit: Int? = nil) throws -> Int {
         let number = try varint()
         guard number <= UInt64(limit ?? bytes.count - offset) else { throw damage() }
         return Int(number)
     }
 
     /// A signed number, with its sign in the lowest bit.
-    @inlinable package mutating func signed() throws(DatabaseError) -> Int64 { Int64(signInLowestBit: try varint()) }
+    @inlinable package mutating func signed() throws -> Int64 { Int64(signInLowestBit: try varint()) }
 
     /// Bytes after their number.
-    @inlinable package mutating func prefixed() throws(DatabaseError) -> ArraySlice<UInt8> { try take(varint()) }
+    @inlinable package mutating func prefixed() throws -> ArraySlice<UInt8> { try take(varint()) }
 }
 
 /// Writes what ``ByteReader`` reads.

@@ -32,11 +32,11 @@ public enum DateStrategy: Sendable {
     // The days from the beginning of Julian days to 1970, and the first that SQLite does not know.
     private static let julian1970 = 2_440_587.5, julianEnd = 5_373_484.5
 
-    func stored(_ date: Date) throws(DatabaseError) -> SQLValue {
+    func stored(_ date: Date) throws -> SQLValue {
         let seconds = date.timeIntervalSince1970
-        guard seconds.isFinite else { throw .invalidArgument("the date is not finite") }
-        func integer(_ value: Double) throws(DatabaseError) -> SQLValue {
-            guard let whole = Int64(exactly: value) else { throw .invalidArgument("the date exceeds Int64") }
+        guard seconds.isFinite else { throw DatabaseError.invalidArgument("the date is not finite") }
+        func integer(_ value: Double) throws -> SQLValue {
+            guard let whole = Int64(exactly: value) else { throw DatabaseError.invalidArgument("the date exceeds Int64") }
             return .integer(whole)
         }
         switch self {
@@ -47,7 +47,7 @@ public enum DateStrategy: Sendable {
         case .secondsSince2001: return .real(date.timeIntervalSinceReferenceDate)
         case .julianDays:
             let days = seconds / 86400 + Self.julian1970
-            guard days >= 0, days < Self.julianEnd else { throw .invalidArgument("Julian days hold the years -4713 to 9999 only") }
+            guard days >= 0, days < Self.julianEnd else { throw DatabaseError.invalidArgument("Julian days hold the years -4713 to 9999 only") }
             return .real(days)
         case .custom(let form): return try form.stored(date)
         }
@@ -101,7 +101,7 @@ extension DateStrategy: Hashable {
 /// A form of your own in which dates are stored: see ``DateStrategy/custom(_:)``.
 /// ```swift
 /// enum DaysSince1970: CustomDateStrategy {
-///     static func stored(_ date: Date) throws(DatabaseError) -> SQLValue {
+///     static func stored(_ date: Date) throws -> SQLValue {
 ///         .integer(Int64((date.timeIntervalSince1970 / 86400).rounded(.down)))
 ///     }
 ///     static func date(_ value: SQLValue) -> Date? {
@@ -114,7 +114,7 @@ extension DateStrategy: Hashable {
 public protocol CustomDateStrategy: Sendable {
     /// The value that is stored for a date. Values should sort as their dates do, because SQLite compares them.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the form cannot hold.
-    static func stored(_ date: Date) throws(DatabaseError) -> SQLValue
+    static func stored(_ date: Date) throws -> SQLValue
 
     /// The date of a stored value; nil if the value is not of this form. SQLite's own text forms are then tried.
     static func date(_ value: SQLValue) -> Date?
@@ -127,9 +127,9 @@ public protocol CustomDateStrategy: Sendable {
 /// space, seconds with a fraction, `Z` or an offset), and from a number as the strategy counts; without a connection, as seconds
 /// since 1970.
 extension Date: SQLValueConvertible {
-    public var sqlValue: SQLValue { get throws(DatabaseError) { try sqlValue(.timestamp) } }
+    public var sqlValue: SQLValue { get throws { try sqlValue(.timestamp) } }
 
-    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try sqlValue(profile.dates) }
+    public func sqlValue(in profile: ValueProfile) throws -> SQLValue { try sqlValue(profile.dates) }
 
     public init?(sqlValue: SQLValue) { self.init(sqlValue: sqlValue, in: .standard) }
 
@@ -140,7 +140,7 @@ extension Date: SQLValueConvertible {
 
     /// The value as a strategy stores it.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a date that the strategy cannot represent.
-    public func sqlValue(_ strategy: DateStrategy) throws(DatabaseError) -> SQLValue { try strategy.stored(self) }
+    public func sqlValue(_ strategy: DateStrategy) throws -> SQLValue { try strategy.stored(self) }
 
     /// The date in a message. Foundation's own description ends the process for a date that is far away or no number.
     package var shownText: String {
@@ -271,13 +271,13 @@ public struct DateTextFormat: Hashable, Sendable {
     /// `2026-11-21 08:30:00`, as from `CURRENT_TIMESTAMP` and `datetime()`.
     public static let currentTimestamp = DateTextFormat(separator: .space, fraction: .none, zone: .none)
 
-    func text(_ seconds: Double) throws(DatabaseError) -> String {
+    func text(_ seconds: Double) throws -> String {
         let digits = Int64(fraction.rawValue)
         let scale: Int64 = digits == 0 ? 1 : digits == 3 ? 1000 : 1_000_000
         let units = (seconds * Double(scale)).rounded(digits == 0 ? .down : .toNearestOrAwayFromZero)
         // From 0000-01-01 to the end of 9999.
         guard units >= Double(-62_167_219_200 * scale), units < Double(253_402_300_800 * scale) else {
-            throw .invalidArgument("text holds the years 0000 to 9999 only: use another DateStrategy for other dates")
+            throw DatabaseError.invalidArgument("text holds the years 0000 to 9999 only: use another DateStrategy for other dates")
         }
         let (days, inDay) = Int64(units).floored(by: 86400 * scale)
         let (year, month, day) = CivilDate.from(days: days)

@@ -6,7 +6,7 @@ import Foundation
 extension UUID: SQLValueConvertible {
     public var sqlValue: SQLValue { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
 
-    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue {
+    public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         switch profile.uuids {
         case .blob: sqlValue
         case .uppercaseText: .text(uuidString)
@@ -34,10 +34,10 @@ extension UUID: SQLValueConvertible {
 /// Stored according to the connection's ``ValueProfile/decimals``. Without a connection, ``sqlValue`` gives a number. Read from
 /// INTEGER, from REAL as the shortest decimal that identifies that number, and from TEXT in decimal digits.
 extension Decimal: SQLValueConvertible {
-    public var sqlValue: SQLValue { get throws(DatabaseError) { try sqlValue(in: .standard) } }
+    public var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
 
-    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue {
-        if isNaN { throw .invalidArgument("NaN cannot be stored: SQLite would turn it into NULL") }
+    public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
+        if isNaN { throw DatabaseError.invalidArgument("NaN cannot be stored: SQLite would turn it into NULL") }
         switch profile.decimals {
         case .text: return .text(description)
         case .number: return try number()
@@ -45,7 +45,7 @@ extension Decimal: SQLValueConvertible {
     }
 
     /// The INTEGER or REAL that represents this decimal and converts back to it.
-    private func number() throws(DatabaseError) -> SQLValue {
+    private func number() throws -> SQLValue {
         var digits = description[...]
         if digits.utf8.contains(UInt8(ascii: ".")) {
             while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
@@ -53,7 +53,7 @@ extension Decimal: SQLValueConvertible {
         }
         if let whole = Int64(digits) { return .integer(whole) }
         guard let real = Double(digits), real.isFinite, Decimal(sqlValue: .real(real)) == self else {
-            throw .invalidArgument(
+            throw DatabaseError.invalidArgument(
                 "a Decimal with more digits than a number in SQLite has: round it, or store decimals as text (DecimalStrategy)")
         }
         return .real(real)

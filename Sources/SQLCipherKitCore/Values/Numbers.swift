@@ -4,8 +4,8 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
     /// The value as an INTEGER.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` over `Int64.max`.
     public var sqlValue: SQLValue {
-        get throws(DatabaseError) {
-            guard let value = Int64(exactly: self) else { throw .tooLarge(self) }
+        get throws {
+            guard let value = Int64(exactly: self) else { throw DatabaseError.tooLarge(self) }
             return .integer(value)
         }
     }
@@ -22,7 +22,7 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
     /// Reads an INTEGER that fits, or a REAL that is a whole number and fits.
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Self {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> Self {
         var value: Int64 = 0
         if sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, let exact = Self(exactly: value) {
             return exact
@@ -32,8 +32,8 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
-        guard let value = Int64(exactly: self) else { throw .tooLarge(self) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
+        guard let value = Int64(exactly: self) else { throw DatabaseError.tooLarge(self) }
         try parameter.bind(value)
     }
 }
@@ -41,7 +41,7 @@ extension SQLValueConvertible where Self: FixedWidthInteger {
 extension Row._Column {
     @usableFromInline
     @inline(never)
-    func exactInteger<T: FixedWidthInteger>() throws(DatabaseError) -> T {
+    func exactInteger<T: FixedWidthInteger>() throws -> T {
         var real = 0.0
         guard sqlcipherkit_column_double(handle, index, &real) == SQLITE_FLOAT, let exact = T(exactly: real) else {
             throw mismatch(String(describing: T.self))
@@ -51,7 +51,7 @@ extension Row._Column {
 
     @usableFromInline
     @inline(never)
-    func exactDouble() throws(DatabaseError) -> Double {
+    func exactDouble() throws -> Double {
         var integer: Int64 = 0
         guard sqlcipherkit_column_int64(handle, index, &integer) == SQLITE_INTEGER, let exact = Double(exactly: integer) else {
             throw mismatch("Double")
@@ -61,7 +61,7 @@ extension Row._Column {
 
     @usableFromInline
     @inline(never)
-    func exactFloat() throws(DatabaseError) -> Float {
+    func exactFloat() throws -> Float {
         var integer: Int64 = 0
         guard sqlcipherkit_column_int64(handle, index, &integer) == SQLITE_INTEGER, let exact = Float(exactly: integer) else {
             throw mismatch("Float")
@@ -124,7 +124,7 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Bool {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> Bool {
         var value: Int64 = 0
         guard sqlcipherkit_column_int64(column.handle, column.index, &value) == SQLITE_INTEGER, value & ~1 == 0 else {
             throw column.mismatch("Bool")
@@ -134,7 +134,7 @@ extension Bool: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         try parameter.bind(self ? 1 as Int64 : 0)
     }
 
@@ -167,7 +167,7 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Double {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> Double {
         var value = 0.0
         if sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT { return value }
         return try column.exactDouble()
@@ -175,7 +175,7 @@ extension Double: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) { try parameter.bind(self) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws { try parameter.bind(self) }
 
     @inlinable
     @inline(__always)
@@ -207,7 +207,7 @@ extension Float: SQLValueConvertible {
     }
 
     @inlinable
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Float {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> Float {
         var value = 0.0
         guard sqlcipherkit_column_double(column.handle, column.index, &value) == SQLITE_FLOAT else {
             return try column.exactFloat()
@@ -217,7 +217,7 @@ extension Float: SQLValueConvertible {
     }
 
     @inlinable
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) { try parameter.bind(Double(self)) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws { try parameter.bind(Double(self)) }
 
     /// The nearest `Float`; nil if that is an infinity or 0, and `value` is not.
     @usableFromInline

@@ -5,6 +5,6 @@ package struct RefusedValue: SQLValueConvertible {
 
     package init(_ error: DatabaseError) { self.error = error }
 
-    package var sqlValue: SQLValue { get throws(DatabaseError) { throw error } }
+    package var sqlValue: SQLValue { get throws { throw error } }
     package init?(sqlValue: SQLValue) { nil }
 }

@@ -7,7 +7,7 @@ extension Row {
     @inline(__always)
     package func values<each Value: SQLValueConvertible>(
         from first: Int = 0, _ own: ColumnProfiles? = nil
-    ) throws(DatabaseError) -> (repeat each Value) {
+    ) throws -> (repeat each Value) {
         var index = -1
         func next() -> Int {
             index += 1
@@ -64,7 +64,7 @@ extension Row {
         /// - Throws: ``DatabaseError/Reason/noSuchColumn`` outside the row.
         @inlinable
         @inline(__always)
-        public func isNull() throws(DatabaseError) -> Bool {
+        public func isNull() throws -> Bool {
             if sqlcipherkit_sqlite3_column_type(handle, index) != SQLITE_NULL { return false }
             if index < 0 || index >= sqlcipherkit_sqlite3_data_count(handle) { throw mismatch("a value") }
             return true
@@ -72,7 +72,7 @@ extension Row {
 
         /// The value in its own storage class.
         /// - Throws: ``DatabaseError/Reason/typeMismatch`` for text that is not UTF-8: read its bytes instead.
-        public func value() throws(DatabaseError) -> SQLValue {
+        public func value() throws -> SQLValue {
             switch sqlite3_column_type(handle, index) {
             case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, index))
             case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, index))
@@ -97,7 +97,7 @@ extension Row {
         /// context expects an optional, the compiler would infer the optional type, and NULL would not be an error.
         @inlinable
         @inline(__always)
-        package func read<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T {
+        package func read<T: SQLValueConvertible>(as type: T.Type) throws -> T {
             if let value = T._tryReadSQL(from: self) { return value }
             return try T._readSQL(from: self)
         }
@@ -105,7 +105,7 @@ extension Row {
         /// The value; nil if it is NULL and the type has no value for NULL.
         @inlinable
         @inline(__always)
-        func readUnlessNull<T: SQLValueConvertible>(as type: T.Type) throws(DatabaseError) -> T? {
+        func readUnlessNull<T: SQLValueConvertible>(as type: T.Type) throws -> T? {
             if let value = T._tryReadSQL(from: self) { return value }
             return try isNull() ? T(sqlValue: .null) : T._readSQL(from: self)
         }
@@ -113,7 +113,7 @@ extension Row {
         /// The column's bytes, valid until the statement moves on.
         @inlinable
         @inline(__always)
-        package func rawBytes(text: Bool, blob: Bool, as type: StaticString) throws(DatabaseError) -> UnsafeRawBufferPointer {
+        package func rawBytes(text: Bool, blob: Bool, as type: StaticString) throws -> UnsafeRawBufferPointer {
             var bytes: UnsafeRawPointer?
             var count: Int32 = 0
             let storage = sqlcipherkit_column_bytes(handle, index, &bytes, &count)

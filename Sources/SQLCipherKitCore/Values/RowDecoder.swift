@@ -26,14 +26,14 @@ package final class RowDecodingState {
     deinit { CodingSlot.giveBack(slot) }
 
     @inline(__always)
-    func live() throws(DatabaseError) -> OpaquePointer {
-        guard let handle = row.pointee else { throw .decoderAfterRow }
+    func live() throws -> OpaquePointer {
+        guard let handle = row.pointee else { throw DatabaseError.decoderAfterRow }
         return handle
     }
 
     /// A column of the row.
     @inline(__always)
-    func column(_ index: Int32) throws(DatabaseError) -> Row._Column {
+    func column(_ index: Int32) throws -> Row._Column {
         Row._Column(try live(), index, index < 0 ? nil : own?[Int(index)])
     }
 
@@ -148,8 +148,8 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     private var present: OpaquePointer? { slot.pointee.number == number ? slot.pointee.handle : nil }
 
     @inline(__always)
-    private func live() throws(DatabaseError) -> OpaquePointer {
-        guard let handle = present else { throw .decoderAfterRow }
+    private func live() throws -> OpaquePointer {
+        guard let handle = present else { throw DatabaseError.decoderAfterRow }
         return handle
     }
 
@@ -169,7 +169,7 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     }
 
     @inline(__always)
-    private func column(_ key: Key) throws(DatabaseError) -> Row._Column {
+    private func column(_ key: Key) throws -> Row._Column {
         let handle = try live()
         let index = index(key, handle)
         if index < 0 { throw noColumn(key, handle) }

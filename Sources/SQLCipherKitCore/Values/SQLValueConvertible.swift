@@ -19,12 +19,12 @@ import CSQLCipher
 public protocol SQLValueConvertible: Sendable {
     /// The value as it is stored.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if SQLite cannot hold it, such as a `UInt64` over `Int64.max`.
-    var sqlValue: SQLValue { get throws(DatabaseError) }
+    var sqlValue: SQLValue { get throws }
 
     /// The value as it is stored under a profile. Default: ``sqlValue``. If your own type wraps a `Date`, a `UUID` or a `Decimal`,
     /// forward to it: `try date.sqlValue(in: profile)`.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the profile cannot represent it.
-    func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue
+    func sqlValue(in profile: ValueProfile) throws -> SQLValue
 
     /// Converts from a stored value; nil if that is not a value of this type.
     init?(sqlValue: SQLValue)
@@ -37,10 +37,10 @@ public protocol SQLValueConvertible: Sendable {
     // because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs more than the column.
 
     /// Reads a column. The default goes through ``SQLValue``.
-    static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Self
+    static func _readSQL(from column: borrowing Row._Column) throws -> Self
 
     /// Binds the value to a parameter. The default binds ``sqlValue(in:)``.
-    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError)
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws
 
     /// Reads a column; nil leaves it to `_readSQL(from:)`. Default: nil.
     static func _tryReadSQL(from column: borrowing Row._Column) -> Self?
@@ -67,7 +67,7 @@ extension SQLValueConvertible {
     @inlinable
     public static var _isJSONDocument: Bool { false }
 
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Self {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> Self {
         guard let value = Self(sqlValue: try column.value(), in: column.profile) else {
             throw column.mismatch(String(describing: Self.self))
         }
@@ -75,12 +75,12 @@ extension SQLValueConvertible {
     }
 
     @inlinable
-    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try sqlValue }
+    public func sqlValue(in profile: ValueProfile) throws -> SQLValue { try sqlValue }
 
     @inlinable
     public init?(sqlValue: SQLValue, in profile: ValueProfile) { self.init(sqlValue: sqlValue) }
 
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         try sqlValue(in: parameter.profile)._bindSQL(to: parameter)
     }
 }
@@ -91,10 +91,10 @@ extension SQLValue: SQLValueConvertible {
     public init(sqlValue: SQLValue) { self = sqlValue }
 
     @inlinable
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> SQLValue { try column.value() }
+    public static func _readSQL(from column: borrowing Row._Column) throws -> SQLValue { try column.value() }
 
     @inlinable
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         switch self {
         case .null: try parameter.bindNull()
         case .integer(let value): try parameter.bind(value)
@@ -111,13 +111,13 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
     public static var _isJSONDocument: Bool { Wrapped._isJSONDocument }
 
     public var sqlValue: SQLValue {
-        get throws(DatabaseError) {
+        get throws {
             guard let self else { return .null }
             return try self.sqlValue
         }
     }
 
-    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue {
+    public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         guard let self else { return .null }
         return try self.sqlValue(in: profile)
     }
@@ -135,14 +135,14 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Wrapped? {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> Wrapped? {
         if try column.isNull() { return nil }
         return try column.read(as: Wrapped.self)
     }
 
     @inlinable
     @inline(__always)
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         if let self { try parameter.put(self) } else { try parameter.bindNull() }
     }
 
@@ -163,9 +163,9 @@ extension Optional: SQLValueConvertible where Wrapped: SQLValueConvertible {
 
 // A type with a raw value is stored as that. Where it says otherwise by a `sqlValue` of its own, this counts in every profile.
 extension SQLValueConvertible where Self: RawRepresentable, RawValue: SQLValueConvertible {
-    public var sqlValue: SQLValue { get throws(DatabaseError) { try rawValue.sqlValue } }
+    public var sqlValue: SQLValue { get throws { try rawValue.sqlValue } }
 
-    public func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue {
+    public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
         let own = try sqlValue
         if profile == .standard { return own }
         return try own == rawValue.sqlValue ? rawValue.sqlValue(in: profile) : own

@@ -22,14 +22,14 @@ extension Statement {
         /// Binds NULL.
         @inlinable
         @inline(__always)
-        public func bindNull() throws(DatabaseError) {
+        public func bindNull() throws {
             try check(sqlcipherkit_sqlite3_bind_null(handle, index))
         }
 
         /// Binds an integer.
         @inlinable
         @inline(__always)
-        public func bind(_ value: Int64) throws(DatabaseError) {
+        public func bind(_ value: Int64) throws {
             try check(sqlcipherkit_sqlite3_bind_int64(handle, index, value))
         }
 
@@ -37,7 +37,7 @@ extension Statement {
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` for NaN, which SQLite would store as NULL.
         @inlinable
         @inline(__always)
-        public func bind(_ value: Double) throws(DatabaseError) {
+        public func bind(_ value: Double) throws {
             if value.isNaN { throw notANumber() }
             try check(sqlcipherkit_sqlite3_bind_double(handle, index, value))
         }
@@ -45,7 +45,7 @@ extension Statement {
         /// Binds UTF-8 text by its length, NUL characters included.
         @inlinable
         @inline(__always)
-        public func bind(utf8 text: UnsafeBufferPointer<UInt8>) throws(DatabaseError) { try check(bindText(text)) }
+        public func bind(utf8 text: UnsafeBufferPointer<UInt8>) throws { try check(bindText(text)) }
 
         @inlinable
         @inline(__always)
@@ -62,7 +62,7 @@ extension Statement {
         /// Binds bytes as a blob.
         @inlinable
         @inline(__always)
-        public func bind(bytes: UnsafeRawBufferPointer) throws(DatabaseError) { try check(bindBlob(bytes)) }
+        public func bind(bytes: UnsafeRawBufferPointer) throws { try check(bindBlob(bytes)) }
 
         @inlinable
         @inline(__always)
@@ -75,12 +75,12 @@ extension Statement {
         /// Binds a value, by its type's fast path if it has one.
         @inlinable
         @inline(__always)
-        package func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
+        package func put<T: SQLValueConvertible>(_ value: T) throws {
             if !value._tryBindSQL(to: self) { try value._bindSQL(to: self) }
         }
 
         /// Binds a blob of `count` zero bytes without allocating it, to be filled by incremental writes.
-        public func bindZeroes(count: Int) throws(DatabaseError) {
+        public func bindZeroes(count: Int) throws {
             guard let count = UInt64(exactly: count) else {
                 throw DatabaseError.invalidArgument("a blob cannot have \(count) bytes")
             }
@@ -89,7 +89,7 @@ extension Statement {
 
         @inlinable
         @inline(__always)
-        package func check(_ rc: Int32) throws(DatabaseError) { if rc != SQLITE_OK { throw failure(rc) } }
+        package func check(_ rc: Int32) throws { if rc != SQLITE_OK { throw failure(rc) } }
 
         @usableFromInline
         @inline(never)

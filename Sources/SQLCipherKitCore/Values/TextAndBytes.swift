@@ -13,7 +13,7 @@ extension String: SQLValueConvertible {
     /// Reads TEXT. Bytes that are not valid UTF-8 are not replaced but cause an error: read them as `Data`.
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> String {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> String {
         let bytes = try column.rawBytes(text: true, blob: false, as: "String")
         guard let text = String(wellFormed: bytes) else { throw column.mismatch("String, as it is not well-formed UTF-8,") }
         return text
@@ -46,8 +46,8 @@ extension String: SQLValueConvertible {
         self = text
     }
 
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
-        try withBytes { bytes throws(DatabaseError) in try parameter.bind(utf8: bytes.assumingMemoryBound(to: UInt8.self)) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
+        try withBytes { bytes in try parameter.bind(utf8: bytes.assumingMemoryBound(to: UInt8.self)) }
     }
 }
 
@@ -74,7 +74,7 @@ extension Data: SQLValueConvertible {
     }
 
     @inlinable
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> Data {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> Data {
         let bytes = try column.rawBytes(text: true, blob: true, as: "Data")
         guard let base = bytes.baseAddress else { return Data() }
         return Data(bytes: base, count: bytes.count)
@@ -99,8 +99,8 @@ extension Data: SQLValueConvertible {
         #endif
     }
 
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
-        try withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
+        try withBytes { bytes in try parameter.bind(bytes: bytes) }
     }
 }
 
@@ -115,7 +115,7 @@ extension Array: SQLValueConvertible where Element == UInt8 {
 
     @inlinable
     @inline(__always)
-    public static func _readSQL(from column: borrowing Row._Column) throws(DatabaseError) -> [UInt8] {
+    public static func _readSQL(from column: borrowing Row._Column) throws -> [UInt8] {
         [UInt8](try column.rawBytes(text: true, blob: true, as: "[UInt8]"))
     }
 
@@ -131,7 +131,7 @@ extension Array: SQLValueConvertible where Element == UInt8 {
         withUnsafeBytes { parameter.bindBlob($0) == SQLITE_OK }
     }
 
-    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
-        try withBytes { bytes throws(DatabaseError) in try parameter.bind(bytes: bytes) }
+    public func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
+        try withBytes { bytes in try parameter.bind(bytes: bytes) }
     }
 }

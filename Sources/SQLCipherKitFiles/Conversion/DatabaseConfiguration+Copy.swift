@@ -51,7 +51,7 @@ extension DatabaseConfiguration {
 extension DatabaseConfiguration.Safeguards {
     /// The safeguards for a file that is copied over one of the connection's databases, with a schema that calls the same
     /// functions. The file is verified as a whole.
-    static func forCopy(of connection: Connection) throws(DatabaseError) -> Self {
+    static func forCopy(of connection: Connection) throws -> Self {
         var safeguards = limited(to: .none)
         safeguards.isDefensive = true
         safeguards.trustsSchema = try connection.settings.isEnabled(.trustedSchema)
@@ -69,7 +69,7 @@ extension DatabaseConfiguration.Safeguards {
 
 extension Schema {
     /// A closure that gives a new file this database's page size, encoding and auto-vacuum mode before its header is written.
-    func shape(pageSize: Int?) throws(DatabaseError) -> @Sendable (Connection) throws -> Void {
+    func shape(pageSize: Int?) throws -> @Sendable (Connection) throws -> Void {
         let encoding = try connection.fetchOne(String.self, SQL(raw: "PRAGMA \(quotedName).encoding")) ?? "UTF-8"
         let autoVacuum = try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).auto_vacuum")) ?? 0
         return { copy in try copy.setShape(pageSize: pageSize, encoding: encoding, autoVacuum: autoVacuum) }
@@ -87,7 +87,7 @@ extension Connection {
     }
 
     /// Turns off the journal and flushing, for a file that is worthless until it is complete and is flushed once at the end.
-    func disableJournal() throws(DatabaseError) {
+    func disableJournal() throws {
         try execute("PRAGMA journal_mode = OFF")
         try execute("PRAGMA synchronous = OFF")
     }

@@ -50,7 +50,7 @@ extension DatabaseConverter {
     ///   ``ResultCode/interrupted`` in a cancelled task, or the error that prevents the file from being read.
     public static func identify(
         fileAt path: String, key: DatabaseKey?, limits: ResourceLimits? = nil
-    ) throws(DatabaseError) -> FileKind {
+    ) throws -> FileKind {
         try identify(path, key, limits, versionsOnly: false)
     }
 
@@ -58,7 +58,7 @@ extension DatabaseConverter {
     ///   authentication or with none, and no plaintext header.
     static func identify(
         _ path: String, _ key: DatabaseKey?, _ limits: ResourceLimits?, versionsOnly: Bool
-    ) throws(DatabaseError) -> FileKind {
+    ) throws -> FileKind {
         try DatabaseError.typed {
             var usual = ResourceLimits()
             usual.time = .seconds(60)
@@ -199,9 +199,10 @@ extension DatabaseConverter {
         var reading = DatabaseConfiguration()
         reading.access = .readOnly
         reading.safeguards = .limited(to: meter.remaining)
-        do { try Connection(immutable(path), key: .plaintext, configuration: reading).close() } catch {
-            if [.corrupt, .notADatabase].contains(error.code.primary) { return false }
-            throw error
+        do { try Connection(immutable(path), key: .plaintext, configuration: reading).close() } catch let error as DatabaseError
+            where [.corrupt, .notADatabase].contains(error.code.primary)
+        {
+            return false
         }
         return true
     }
@@ -252,10 +253,10 @@ extension DatabaseKey {
     }
 
     /// The raw key and salt derived from a passphrase, so that several settings can be tried with a single derivation.
-    fileprivate func derived(_ cipher: CipherConfiguration, salt: [UInt8]) throws(DatabaseError) -> DatabaseKey {
+    fileprivate func derived(_ cipher: CipherConfiguration, salt: [UInt8]) throws -> DatabaseKey {
         guard case .passphrase = form else { return with(cipher: nil) }
-        let bytes = try withUnsafeBytes { passphrase throws(DatabaseError) in
-            try SecureBytes(count: 48) { raw throws(DatabaseError) in
+        let bytes = try withUnsafeBytes { passphrase in
+            try SecureBytes(count: 48) { raw in
                 let rc = sqlcipherkit_derive_key(
                     cipher.kdfAlgorithm.number, passphrase.baseAddress, Int32(passphrase.count), salt, 16,
                     Int32(cipher.kdfIterations), raw.baseAddress, 32)
@@ -263,6 +264,6 @@ extension DatabaseKey {
                 UnsafeMutableRawBufferPointer(rebasing: raw[32...]).copyBytes(from: salt)
             }
         }
-        return try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try DatabaseKey.raw(bytes: bytes) }
+        return try bytes.withUnsafeBytes { bytes in try DatabaseKey.raw(bytes: bytes) }
     }
 }

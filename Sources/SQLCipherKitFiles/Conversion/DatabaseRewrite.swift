@@ -45,7 +45,7 @@ struct DatabaseRewrite {
     private func check(_ new: String, hasWAL: Bool, _ reporter: RewriteReporter?) throws {
         let copy: Connection
         let configuration = DatabaseConfiguration.forCopy(of: source.connection)
-        do { copy = try Connection(.file(new), key: encryption, configuration: configuration) } catch {
+        do { copy = try Connection(.file(new), key: encryption, configuration: configuration) } catch let error as DatabaseError {
             throw DatabaseError(
                 code: error.code, reason: .conversionFailed,
                 message: "the new file does not open: \(error.message); the old one stays", path: path)
@@ -55,7 +55,7 @@ struct DatabaseRewrite {
         try DatabaseComparison(of: source, with: copy, reporter).run()
     }
 
-    private func makeReporter() throws(DatabaseError) -> RewriteReporter? {
+    private func makeReporter() throws -> RewriteReporter? {
         guard let relay else { return nil }
         let sourcePageSize = try source.pageSize
         let targetPageSize = encryption.isPlaintext ? pageSize ?? sourcePageSize : encryption.settings.pageSize

@@ -23,13 +23,13 @@ package struct FileNotes {
 
     /// What is written of the file under the database's name. If that is missing, it is what was written of it.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
-    package func read() throws(DatabaseError) -> [UInt8]? {
+    package func read() throws -> [UInt8]? {
         let all = try entries()
         guard let present = Self.number(of: database) else { return all.first?.note }
         return all.first { $0.file == present }?.note
     }
 
-    private func entries() throws(DatabaseError) -> [Entry] {
+    private func entries() throws -> [Entry] {
         // After a power failure, a file that was not flushed may be empty or zeroes: it was not written.
         guard let bytes = try OwnFile.contents(of: path), bytes.contains(where: { $0 != 0 }) else { return [] }
         guard bytes.starts(with: Self.magic) else { throw damage }
@@ -47,11 +47,11 @@ package struct FileNotes {
     }
 
     /// - Parameter isDurable: whether it must survive a power failure; else it survives the process.
-    package func write(_ note: [UInt8], isDurable: Bool) throws(DatabaseError) {
+    package func write(_ note: [UInt8], isDurable: Bool) throws {
         try write([Entry(file: Self.number(of: database) ?? 0, note: note)], isDurable)
     }
 
-    private func write(_ entries: [Entry], _ isDurable: Bool = true) throws(DatabaseError) {
+    private func write(_ entries: [Entry], _ isDurable: Bool = true) throws {
         if entries.isEmpty {
             guard unlink(path) == 0 || errno == ENOENT else {
                 throw AtomicFile.failure(.ioError, "the file cannot be removed", path)
@@ -75,7 +75,7 @@ package struct FileNotes {
         private let former: [UInt8]?
         private let new: [Entry]
 
-        fileprivate init(_ notes: FileNotes, _ file: String, _ note: [UInt8]?) throws(DatabaseError) {
+        fileprivate init(_ notes: FileNotes, _ file: String, _ note: [UInt8]?) throws {
             guard let number = FileNotes.number(of: file) else { throw DatabaseFile.cannotOpen(file, "the new file is gone") }
             self.notes = notes
             former = try OwnFile.contents(of: notes.path)
@@ -102,11 +102,11 @@ package struct FileNotes {
     /// - Parameters:
     ///   - file: where the new file is.
     ///   - note: what it holds; nil if that is nothing.
-    package func begin(replacingBy file: String, note: [UInt8]?) throws(DatabaseError) -> Change { try Change(self, file, note) }
+    package func begin(replacingBy file: String, note: [UInt8]?) throws -> Change { try Change(self, file, note) }
 
     /// Begins to replace a database's file by one with the same content: what is known of it is known of that one. Notes that are
     /// damaged stay as they are.
-    static func carry(of database: String, to file: String) throws(DatabaseError) -> [Change] {
+    static func carry(of database: String, to file: String) throws -> [Change] {
         let url = URL(fileURLWithPath: database), prefix = url.lastPathComponent + infix
         let names = (try? FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path)) ?? []
         var changes: [Change] = []

@@ -16,7 +16,7 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read or on a read-only database,
     ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/malformedSchema``, ``DatabaseError/Reason/busy``, or an error
     ///   from SQLite.
-    public func vacuum() throws(DatabaseError) {
+    public func vacuum() throws {
         let rewrite = try connection.beginExclusiveUse()
         defer { rewrite?.end() }
         try requireRewritable()
@@ -27,7 +27,7 @@ extension Schema {
     }
 
     /// Runs the statement itself, without checks.
-    func vacuumPages() throws(DatabaseError) {
+    func vacuumPages() throws {
         // The database and its copy each have a cache of this size; neither reads a page twice.
         let settings = try KeptSettings(of: connection)
         defer { settings.putBack() }

@@ -46,7 +46,7 @@ struct PageCopy {
         target.connection.changedWithoutHook()
     }
 
-    private func read() throws(DatabaseError) {
+    private func read() throws {
         _ = try source.connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(source.quotedName).sqlite_schema"))
     }
 
@@ -68,14 +68,14 @@ struct PageCopy {
 
     /// Whether the copy is complete despite an error: each copy increments the target's schema version.
     private func isComplete(after version: Int, _ error: any Error) throws -> Bool {
-        do throws(DatabaseError) { return try target.schemaVersion == version &+ 1 } catch let second {
+        do { return try target.schemaVersion == version &+ 1 } catch let second {
             // A new file is discarded in any case.
             guard reportsEnd, let error = error as? DatabaseError else { return false }
             let path = try? target.path
             throw DatabaseError(
                 code: error.code, reason: .unknownOutcome,
                 message: "the last step of the copy failed (\(error.message)), and the database could not be read again to find "
-                    + "out whether it holds the copy or what it held before (\(second.message))", path: path, underlying: error)
+                    + "out whether it holds the copy or what it held before (\(DatabaseError(wrapping: second).message))", path: path, underlying: error)
         }
     }
 
@@ -152,6 +152,6 @@ struct PageCopy {
 
 extension Schema {
     fileprivate var schemaVersion: Int {
-        get throws(DatabaseError) { try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).schema_version")) ?? 0 }
+        get throws { try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).schema_version")) ?? 0 }
     }
 }

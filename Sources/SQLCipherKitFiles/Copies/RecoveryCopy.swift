@@ -56,7 +56,7 @@ extension Schema {
     /// - Parameter path: the file to write. Default: nil, the database's own path with `-recovery` appended.
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file; ``DatabaseError/Reason/cannotOpen`` if the path is
     ///   that of a file that is not a recovery copy of this key; or an error from SQLite. An existing file is then unchanged.
-    public func writeRecoveryCopy(toFileAt path: String? = nil) throws(DatabaseError) {
+    public func writeRecoveryCopy(toFileAt path: String? = nil) throws {
         try DatabaseError.typed {
             guard let own = try self.path else {
                 throw DatabaseError.misuse("the database \(name) has no file, and so no recovery copy")

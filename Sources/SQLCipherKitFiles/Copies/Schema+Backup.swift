@@ -82,14 +82,14 @@ extension Schema {
     }
 
     /// A connection has one encoding, which is fixed by the first table that it reads, and a copy converts no text.
-    private func requireEncoding(of target: Schema) throws(DatabaseError) {
+    private func requireEncoding(of target: Schema) throws {
         let isAttached = target.name != "main"
         let tables: SQL = "SELECT 1 FROM \(identifier: target.name).sqlite_schema"
         let ask: SQL = "SELECT encoding FROM pragma_encoding WHERE \(isAttached) OR EXISTS (\(tables))"
         // A damaged database is replaced as well.
         guard let encoding = try? target.connection.fetchOne(String.self, ask) else { return }
         if try pragma("encoding", as: String.self) != encoding {
-            throw .misuse("the two databases keep their text in different encodings")
+            throw DatabaseError.misuse("the two databases keep their text in different encodings")
         }
     }
 

@@ -53,7 +53,7 @@ extension Schema {
     }
 
     /// The ordinary tables, in the order of their creation.
-    private func copyableTables() throws(DatabaseError) -> [String] {
+    private func copyableTables() throws -> [String] {
         try connection.fetchAll(
             String.self,
             """
@@ -65,14 +65,14 @@ extension Schema {
     }
 
     /// The name as the schema spells it.
-    private func copyable(_ table: String) throws(DatabaseError) -> String {
-        guard let form = try form(of: table) else { throw .invalidArgument("the database \(name) has no table \(table)") }
-        guard !form.name.isKeptFromSQL else { throw .invalidArgument("a database's record of its key slots cannot be copied") }
-        guard form.kind == .table else { throw .invalidArgument("\(table) is not an ordinary table, but \(form.kind.rawValue)") }
+    private func copyable(_ table: String) throws -> String {
+        guard let form = try form(of: table) else { throw DatabaseError.invalidArgument("the database \(name) has no table \(table)") }
+        guard !form.name.isKeptFromSQL else { throw DatabaseError.invalidArgument("a database's record of its key slots cannot be copied") }
+        guard form.kind == .table else { throw DatabaseError.invalidArgument("\(table) is not an ordinary table, but \(form.kind.rawValue)") }
         return form.name
     }
 
-    private func count(_ table: String) throws(DatabaseError) -> Int {
+    private func count(_ table: String) throws -> Int {
         try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(qualified(table))")) ?? 0
     }
 }

@@ -27,7 +27,7 @@ extension Schema {
     ///   ``DatabaseError/Reason/invalidArgument`` if one of them has no such ordinary table, or if a column is missing; or an error
     ///   of the condition, of deleting or of inserting. In each case nothing has been moved.
     @discardableResult
-    public func moveRows(of table: String, to target: Schema, where condition: SQL) throws(DatabaseError) -> Int {
+    public func moveRows(of table: String, to target: Schema, where condition: SQL) throws -> Int {
         try DatabaseError.typed {
             let mover = try RowMover(self, target)
             try mover.finish()
@@ -39,7 +39,7 @@ extension Schema {
     /// - Returns: how many calls had been interrupted.
     /// - Throws: as ``moveRows(of:to:where:)``. The rows are then kept for the next call.
     @discardableResult
-    public func finishMoves(to target: Schema) throws(DatabaseError) -> Int {
+    public func finishMoves(to target: Schema) throws -> Int {
         try DatabaseError.typed { try RowMover(self, target).finish() }
     }
 }
@@ -69,17 +69,17 @@ private struct RowMover {
         var rows: String { "sqlcipherkit_move_\(number)" }
     }
 
-    init(_ source: Schema, _ target: Schema) throws(DatabaseError) {
+    init(_ source: Schema, _ target: Schema) throws {
         try source.live()
         try target.live()
         guard source.connection === target.connection else {
-            throw .misuse("rows cannot be moved to a database of another connection: attach it to this one")
+            throw DatabaseError.misuse("rows cannot be moved to a database of another connection: attach it to this one")
         }
         if source.isSame(as: target) {
             throw DatabaseError(code: .misuse, reason: .schemaName, message: "the rows of \(source.name) cannot be moved to itself")
         }
         if source.connection.isInTransaction {
-            throw .misuse("rows cannot be moved inside a transaction: each of the two files is committed by itself")
+            throw DatabaseError.misuse("rows cannot be moved inside a transaction: each of the two files is committed by itself")
         }
         (self.source, self.target) = (source, target)
     }

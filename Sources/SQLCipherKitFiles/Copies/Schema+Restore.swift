@@ -57,7 +57,7 @@ extension Schema {
             salt != info.salt
         else { return own }
         // With a different salt, the passphrase gives another key; a raw key stays the same.
-        let key = try passphrase ?? own.withUnsafeBytes { bytes throws(DatabaseError) in
+        let key = try passphrase ?? own.withUnsafeBytes { bytes in
             try DatabaseKey.raw(bytes: UnsafeRawBufferPointer(rebasing: bytes.prefix(32)))
         }
         return key.with(cipher: info.settings)

@@ -91,7 +91,7 @@ struct ContentErasure {
     /// Rewrites an FTS3 or FTS4 index (<https://sqlite.org/fts3.html#_optimize_>).
     /// - Returns: whether the index matches its content.
     private func rewriteOlderIndex(_ table: SchemaEntry) throws -> Bool {
-        func command(_ command: String) throws(DatabaseError) {
+        func command(_ command: String) throws {
             let index = schema.qualified(table.name)
             try connection.execute("INSERT INTO \(raw: index)(\(identifier: table.name)) VALUES (\(command))")
         }
@@ -101,10 +101,7 @@ struct ContentErasure {
         }
         try command("optimize")
         if content.isEmpty { return true }
-        do throws(DatabaseError) { try command("integrity-check") } catch {
-            if .corrupt ~= error.code { return false }
-            throw error
-        }
+        do { try command("integrity-check") } catch let error as DatabaseError where .corrupt ~= error.code { return false }
         return true
     }
 
@@ -191,10 +188,9 @@ struct FullTextErasure {
     }
 
     private func matchesContent() throws -> Bool {
-        do throws(DatabaseError) { return try index.passesIntegrityCheck() } catch {
+        do { return try index.passesIntegrityCheck() } catch let error as DatabaseError where error.code.primary == .error {
             // The content is missing.
-            if error.code.primary == .error { return false }
-            throw error
+            return false
         }
     }
 }

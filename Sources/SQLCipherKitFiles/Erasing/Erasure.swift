@@ -56,7 +56,7 @@ struct Erasure {
 
     /// Replaces journal modes that cannot undo changes, or that leave the journal file, with one that removes it.
     /// - Returns: the mode for `restoreJournal`.
-    private func replaceJournal() throws(DatabaseError) -> String? {
+    private func replaceJournal() throws -> String? {
         guard let mode = try schema.journalModeName, try schema.path != nil, mode != "delete" else {
             return try schema.replaceJournal()
         }
@@ -82,7 +82,7 @@ struct Erasure {
     }
 
     /// Throws if the database's file was replaced: a file with a different name, or none, would be erased.
-    private func requireItsPlace() throws(DatabaseError) {
+    private func requireItsPlace() throws {
         guard try schema.wasReplaced else { return }
         throw DatabaseError(
             code: .readOnlyMoved, reason: .conversionFailed,
@@ -216,7 +216,7 @@ extension SharedSchema {
     }
 
     /// Uses the writer, so that the log does not grow in the meantime.
-    private func searching(for values: [some SQLValueConvertible]) throws(DatabaseError) -> RewriteStep<Schema.RemnantReport> {
+    private func searching(for values: [some SQLValueConvertible]) throws -> RewriteStep<Schema.RemnantReport> {
         var wanted: [SQLValue] = []
         for value in values { wanted.append(try value.sqlValue) }
         return { [wanted] slot, _, progress in

@@ -117,11 +117,11 @@ struct ResidueTarget {
     /// the length of the rest, and the rest.
     private let rests: [[UInt8]]
 
-    init(_ value: SQLValue, encoding: String) throws(DatabaseError) {
+    init(_ value: SQLValue, encoding: String) throws {
         switch value {
         case .text(let text): self.init(text, encoding: encoding)
         case .blob(let data): self.init(Array(data))
-        default: throw .invalidArgument("only texts and blobs can be searched for, not \(value.storageClass)")
+        default: throw DatabaseError.invalidArgument("only texts and blobs can be searched for, not \(value.storageClass)")
         }
     }
 

@@ -326,7 +326,7 @@ struct ResidueWords {
     /// Where other words occur that contain a target.
     private var containing: [[UInt8]: Set<RemnantSearch.Place>] = [:]
 
-    init(_ index: FullTextIndex, _ targets: [ResidueTarget]) throws(DatabaseError) {
+    init(_ index: FullTextIndex, _ targets: [ResidueTarget]) throws {
         self.index = index
         self.targets = targets
         for target in targets {

@@ -31,7 +31,7 @@ extension KeySlots {
         _ secret: Secret, of location: DatabaseLocation, at place: Place = .beside, preferredSlot label: String? = nil,
         costLimit: Int = defaultCostLimit, memoryLimit: Int = defaultMemoryLimit, acceptingRollback acceptsRollback: Bool = false,
         cipher: CipherConfiguration? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws(DatabaseError) -> KeySlots {
+    ) throws -> KeySlots {
         try DatabaseError.typed {
             _ = try path(of: location)
             let storage = try storage(place, location, configuration)
@@ -52,7 +52,7 @@ extension KeySlots {
     /// Returns the database key in the first slot that opens. An expensive or damaged slot does not keep others from being tried.
     private static func open(
         _ table: SlotTable, _ bytes: [UInt8], _ secret: Secret, first label: String?, _ limit: Int, _ memoryLimit: Int
-    ) throws(DatabaseError) -> DatabaseKey {
+    ) throws -> DatabaseKey {
         let own = table.slots.filter { $0.kind == secret.kind }.sorted { $0.derivation.cost < $1.derivation.cost }
         let named = own.filter { slot in label.map { slot.label.isSameText(as: $0) } ?? false }
         var left = limit
@@ -68,15 +68,14 @@ extension KeySlots {
             }
             left -= slot.derivation.cost
             let key: DatabaseKey?
-            do throws(DatabaseError) { key = try slot.open(with: secret, file: table.id) } catch {
-                guard error.code.primary == .outOfMemory else { throw error }
+            do { key = try slot.open(with: secret, file: table.id) } catch let error as DatabaseError where error.code.primary == .outOfMemory {
                 passed.append("\(slot.label) needs more memory than there is")
                 continue
             }
             guard let key else { continue }
             // A slot of version 1 may have been made to open with several secrets, and must not reveal which of them was tried.
             if slot.form == .uncommitted {
-                do throws(DatabaseError) { try table.authenticate(bytes, under: key) } catch { continue }
+                do { try table.authenticate(bytes, under: key) } catch { continue }
             }
             return key
         }
@@ -180,17 +179,16 @@ extension KeySlots {
     }
 
     /// Compares the slots with the mark that the database has of them.
-    func check(_ table: SlotTable, on schema: Schema, updates: Bool) throws(DatabaseError) {
+    func check(_ table: SlotTable, on schema: Schema, updates: Bool) throws {
         switch table.standing(to: try schema.slotMark()) {
         case .current: return
-        case .rolledBack(let rollback): throw .rolledBackSlots(rollback)
+        case .rolledBack(let rollback): throw DatabaseError.rolledBackSlots(rollback)
         // A process died between the two steps of a change, or the database is new.
         case .ahead: break
         }
         guard updates, try !schema.isReadOnly else { return }
-        do throws(DatabaseError) { try schema.setSlotMark(table) } catch {
+        do { try schema.setSlotMark(table) } catch let error as DatabaseError where error.reason == .busy {
             // Another connection is writing: the next opening does it.
-            guard error.reason == .busy else { throw error }
         }
     }
 }

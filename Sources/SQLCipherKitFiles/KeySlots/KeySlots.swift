@@ -97,7 +97,7 @@ public struct KeySlots: Sendable {
         _ secret: Secret, label: String, for location: DatabaseLocation, at place: Place = .beside,
         existingKey: DatabaseKey? = nil, derivation: Derivation = .standard, cipher: CipherConfiguration? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration()
-    ) throws(DatabaseError) -> KeySlots {
+    ) throws -> KeySlots {
         try DatabaseError.typed {
             try validate(label: label)
             try derivation.validate()
@@ -156,22 +156,22 @@ public struct KeySlots: Sendable {
         (self.storage, self.settings) = (storage, settings)
     }
 
-    static func randomKey() throws(DatabaseError) -> DatabaseKey {
-        try SecureBytes.random(count: 32).withUnsafeBytes { bytes throws(DatabaseError) in try .raw(bytes: bytes) }
+    static func randomKey() throws -> DatabaseKey {
+        try SecureBytes.random(count: 32).withUnsafeBytes { bytes in try .raw(bytes: bytes) }
     }
 
     // MARK: Reading
 
     /// Returns the slots, which are authenticated: a holder of the database's key has written them.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``, ``DatabaseError/Reason/cannotOpen``.
-    public func slots() throws(DatabaseError) -> [Slot] {
+    public func slots() throws -> [Slot] {
         try DatabaseError.typed { try verified(try storage.read()).slots.map(\.slot) }
     }
 
     /// Returns what the slots of a database claim to be, without a key and so without authentication, for example to ask for the
     /// right passphrase.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
-    public static func unverifiedSlots(of location: DatabaseLocation, at place: Place = .beside) throws(DatabaseError) -> [Slot] {
+    public static func unverifiedSlots(of location: DatabaseLocation, at place: Place = .beside) throws -> [Slot] {
         try DatabaseError.typed {
             guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
             return try SlotTable(parsing: bytes).slots.map(\.slot)
@@ -179,36 +179,36 @@ public struct KeySlots: Sendable {
     }
 
     /// Returns the table in stored bytes, if a holder of the key has written them.
-    func verified(_ bytes: [UInt8]?) throws(DatabaseError) -> SlotTable {
+    func verified(_ bytes: [UInt8]?) throws -> SlotTable {
         guard let bytes else { throw Self.missing(location) }
         let table = try SlotTable(parsing: bytes)
         try table.authenticate(bytes, under: slotKey)
-        guard table.id == id else { throw .rolledBackSlots(Rollback(.others, table, nil)) }
+        guard table.id == id else { throw DatabaseError.rolledBackSlots(Rollback(.others, table, nil)) }
         return table
     }
 
     // MARK: Checks
 
-    static func validate(label: String) throws(DatabaseError) {
+    static func validate(label: String) throws {
         guard (1...200).contains(label.utf8.count) else {
-            throw .invalidArgument("the label of a key slot has 1 to 200 bytes in UTF-8")
+            throw DatabaseError.invalidArgument("the label of a key slot has 1 to 200 bytes in UTF-8")
         }
         // A label is shown in a terminal, and may come from a malicious file.
         guard
             label.unicodeScalars.allSatisfy({
                 ![.control, .format, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
             })
-        else { throw .invalidArgument("the label of a key slot has no control characters") }
+        else { throw DatabaseError.invalidArgument("the label of a key slot has no control characters") }
     }
 
-    static func path(of location: DatabaseLocation) throws(DatabaseError) -> String {
-        guard let path = location.path else { throw .invalidArgument("key slots are for a database that is named by its path") }
+    static func path(of location: DatabaseLocation) throws -> String {
+        guard let path = location.path else { throw DatabaseError.invalidArgument("key slots are for a database that is named by its path") }
         return path
     }
 
     static func storage(
         _ place: Place, _ location: DatabaseLocation, _ configuration: DatabaseConfiguration
-    ) throws(DatabaseError) -> any Storage {
+    ) throws -> any Storage {
         switch place {
         case .beside: SlotFile(path: DatabaseFile.keySlots(beside: try path(of: location)), timeout: configuration.busyTimeout)
         case .file(let path): SlotFile(path: try path.cName("the path of the key slots"), timeout: configuration.busyTimeout)
@@ -244,17 +244,17 @@ extension KeySlots {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a label that is already in use or a number out of range, or if there
     ///   are already 32 slots; ``DatabaseError/Reason/busy``; ``DatabaseError/Reason/keySlotsDamaged``;
     ///   ``DatabaseError/Reason/keySlotsRolledBack``. Nothing has changed then.
-    public func add(_ secret: Secret, label: String, derivation: Derivation = .standard) throws(DatabaseError) {
+    public func add(_ secret: Secret, label: String, derivation: Derivation = .standard) throws {
         try Self.validate(label: label)
         try derivation.validate()
         // Before taking the lock, because key derivation is slow.
         let slot = try SlotRecord(wrapping: slotKey, for: secret, label: label, derivation: derivation, file: id)
-        try edit { table throws(DatabaseError) in
+        try edit { table in
             guard !table.slots.contains(where: { $0.label.isSameText(as: label) }) else {
-                throw .invalidArgument("there is a key slot labelled \(label) already")
+                throw DatabaseError.invalidArgument("there is a key slot labelled \(label) already")
             }
             guard table.slots.count < Self.maximumSlots else {
-                throw .invalidArgument("there are already \(Self.maximumSlots) key slots, which is the maximum")
+                throw DatabaseError.invalidArgument("there are already \(Self.maximumSlots) key slots, which is the maximum")
             }
             table.slots.append(slot)
         }
@@ -262,7 +262,7 @@ extension KeySlots {
 
     /// Adds a slot for a new random recovery key, and returns that key. It is not stored anywhere else.
     /// - Throws: what ``add(_:label:derivation:)`` throws.
-    public func addRecoveryKey(label: String, derivation: Derivation = .standard) throws(DatabaseError) -> RecoveryKey {
+    public func addRecoveryKey(label: String, derivation: Derivation = .standard) throws -> RecoveryKey {
         let key = try RecoveryKey()
         try add(.recoveryKey(key), label: label, derivation: derivation)
         return key
@@ -275,11 +275,11 @@ extension KeySlots {
     /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if no slot has that label; ``DatabaseError/Reason/misuse`` for the last
     ///   slot, without which nothing could open the database; and as ``add(_:label:derivation:)``.
-    public func revoke(_ label: String) throws(DatabaseError) {
-        try edit { table throws(DatabaseError) in
+    public func revoke(_ label: String) throws {
+        try edit { table in
             let index = try table.index(of: label)
             guard table.slots.count > 1 else {
-                throw .misuse("the slot \(label) is the last one: without it nothing could open the database")
+                throw DatabaseError.misuse("the slot \(label) is the last one: without it nothing could open the database")
             }
             table.slots.remove(at: index)
         }
@@ -299,7 +299,7 @@ extension KeySlots {
     ///   another caller has changed the slot in the meantime; and as ``add(_:label:derivation:)``.
     public func changePassphrase(
         _ label: String, from old: Secret, to new: Secret, derivation: Derivation? = nil
-    ) throws(DatabaseError) {
+    ) throws {
         try DatabaseError.typed {
             try derivation?.validate()
             let table = try verified(try storage.read())
@@ -308,7 +308,7 @@ extension KeySlots {
             let changed = try SlotRecord(
                 wrapping: slotKey, for: new, label: label, derivation: derivation ?? slot.derivation.renewed, file: id, id: slot.id,
                 created: slot.created)
-            try edit { table throws(DatabaseError) in
+            try edit { table in
                 let index = try table.index(of: label)
                 guard table.slots[index] == slot else {
                     throw DatabaseError(
@@ -327,7 +327,7 @@ extension KeySlots {
 
     /// Changes the table that is stored now, under the lock that keeps others from changing it.
     /// - Parameter accepts: whether to continue with slots that are not the latest.
-    func edit(accepting accepts: Bool = false, _ change: (inout SlotTable) throws(DatabaseError) -> Void) throws(DatabaseError) {
+    func edit(accepting accepts: Bool = false, _ change: (inout SlotTable) throws -> Void) throws {
         try DatabaseError.typed {
             try storage.update { bytes, write in
                 var table = try verified(bytes)

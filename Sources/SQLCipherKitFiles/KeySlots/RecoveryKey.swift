@@ -21,19 +21,19 @@ extension KeySlots {
 
         /// Creates a random key.
         /// - Throws: ``DatabaseError`` if the system provides no random bytes or no memory.
-        public init() throws(DatabaseError) { bytes = SharedSecureBytes(try .random(count: Self.byteCount)) }
+        public init() throws { bytes = SharedSecureBytes(try .random(count: Self.byteCount)) }
 
         /// Parses a key as a user typed it.
         /// - Throws: ``DatabaseError/Reason/invalidKey`` if it does not have 36 characters of the alphabet, or if the checksum
         ///   shows a mistake. One mistake in a million is not detected; the key then opens nothing.
-        public init(text: String) throws(DatabaseError) {
-            bytes = try text.withBytes { bytes throws(DatabaseError) in try Self.decode(bytes) }
+        public init(text: String) throws {
+            bytes = try text.withBytes { bytes in try Self.decode(bytes) }
         }
 
         /// Parses a key from bytes that the caller can wipe.
         /// - Throws: ``DatabaseError/Reason/invalidKey``.
-        public init(utf8 text: some ContiguousBytes) throws(DatabaseError) {
-            bytes = try text.withBytes { bytes throws(DatabaseError) in try Self.decode(bytes) }
+        public init(utf8 text: some ContiguousBytes) throws {
+            bytes = try text.withBytes { bytes in try Self.decode(bytes) }
         }
 
         /// The key in nine groups of four characters, to show once. No other property shows it.
@@ -52,20 +52,20 @@ extension KeySlots {
             }
         }
 
-        private static func decode(_ text: UnsafeRawBufferPointer) throws(DatabaseError) -> SharedSecureBytes {
+        private static func decode(_ text: UnsafeRawBufferPointer) throws -> SharedSecureBytes {
             var check: UInt32 = 0
-            let bytes = try SecureBytes(count: byteCount) { memory throws(DatabaseError) in
+            let bytes = try SecureBytes(count: byteCount) { memory in
                 var count = 0
                 var codec = UTF8(), bytes = text.makeIterator()
                 decoding: while true {
                     let scalar: Unicode.Scalar
                     switch codec.decode(&bytes) {
                     case .emptyInput: break decoding
-                    case .error: throw .malformedRecoveryKey
+                    case .error: throw DatabaseError.malformedRecoveryKey
                     case .scalarValue(let decoded): scalar = decoded
                     }
                     if isSeparator(scalar) { continue }
-                    guard let value = value(of: scalar), count < characterCount else { throw .malformedRecoveryKey }
+                    guard let value = value(of: scalar), count < characterCount else { throw DatabaseError.malformedRecoveryKey }
                     for bit in 0..<5 where count < 32 && value >> UInt32(4 - bit) & 1 == 1 {
                         let position = count * 5 + bit
                         memory[position / 8] |= 0x80 >> UInt8(position % 8)
@@ -73,7 +73,7 @@ extension KeySlots {
                     if count >= 32 { check = check << 5 | value }
                     count += 1
                 }
-                guard count == characterCount else { throw .malformedRecoveryKey }
+                guard count == characterCount else { throw DatabaseError.malformedRecoveryKey }
             }
             guard bytes.withUnsafeBytes({ checksum($0) }) == check else {
                 throw CipherConfiguration.invalid("the recovery key was mistyped: its checksum does not match")

@@ -38,26 +38,26 @@ extension KeySlots {
         }
 
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` for numbers out of range.
-        func validate() throws(DatabaseError) {
+        func validate() throws {
             switch self {
             case .argon2id(let memory, let passes, let lanes):
                 guard (7_168...1_048_576).contains(memory), (1...64).contains(passes), (1...16).contains(lanes),
                     memory * passes >= 35_840
                 else {
-                    throw .invalidArgument(
+                    throw DatabaseError.invalidArgument(
                         "Argon2id for a key slot takes 7,168 to 1,048,576 KiB of memory, 1 to 64 passes and 1 to 16 lanes, with "
                             + "memory times passes at least 35,840: not \(memory), \(passes) and \(lanes)")
                 }
             case .pbkdf2(let iterations):
                 guard (1_000...10_000_000).contains(iterations) else {
-                    throw .invalidArgument("a key slot requires 1,000 to 10,000,000 rounds of PBKDF2, not \(iterations)")
+                    throw DatabaseError.invalidArgument("a key slot requires 1,000 to 10,000,000 rounds of PBKDF2, not \(iterations)")
                 }
             }
         }
 
         /// Derives 64 bytes, or `count` bytes, from a secret and a salt.
-        func derive(_ secret: UnsafeRawBufferPointer, salt: [UInt8], count: Int = 64) throws(DatabaseError) -> SecureBytes {
-            try SecureBytes(count: count) { key throws(DatabaseError) in
+        func derive(_ secret: UnsafeRawBufferPointer, salt: [UInt8], count: Int = 64) throws -> SecureBytes {
+            try SecureBytes(count: count) { key in
                 let rc =
                     switch self {
                     case .argon2id(let memory, let passes, let lanes):
@@ -92,15 +92,15 @@ extension KeySlots.Derivation: CustomStringConvertible {
 
 extension KeySlots.Derivation {
     /// Reads one byte for the algorithm, and three numbers of 4 bytes.
-    init(_ reader: inout ByteReader) throws(DatabaseError) {
+    init(_ reader: inout ByteReader) throws {
         let algorithm = try reader.number(bytes: 1)
         let numbers = (try reader.number(bytes: 4), try reader.number(bytes: 4), try reader.number(bytes: 4))
         switch (algorithm, numbers) {
         case (1, (let iterations, 0, 0)): self = .pbkdf2(iterations: iterations)
         case (2, (let memory, let passes, let lanes)): self = .argon2id(memory: memory, passes: passes, lanes: lanes)
-        default: throw .damagedSlots("a slot of an unknown key derivation")
+        default: throw DatabaseError.damagedSlots("a slot of an unknown key derivation")
         }
-        do throws(DatabaseError) { try validate() } catch { throw .damagedSlots(error.message) }
+        do { try validate() } catch let error as DatabaseError { throw DatabaseError.damagedSlots(error.message) }
     }
 
     func write(to writer: inout [UInt8]) {

@@ -59,7 +59,7 @@ struct SlotFile: KeySlots.Storage {
         return lstat(path, &info) != 0 || SystemFile.takePermissions(of: info, file)
     }
 
-    private func lock() throws(DatabaseError) -> Int32 {
+    private func lock() throws -> Int32 {
         let clock = ContinuousClock()
         let end = clock.now + timeout.bounded
         while true {
@@ -86,7 +86,7 @@ struct SlotFile: KeySlots.Storage {
         return fstat(lock, &own) == 0 && lstat(path + ".lock", &now) == 0 && (own.st_dev, own.st_ino) == (now.st_dev, now.st_ino)
     }
 
-    private func replace(with bytes: [UInt8]) throws(DatabaseError) {
+    private func replace(with bytes: [UInt8]) throws {
         let temporary = path + ".tmp"
         // A process that died here may have left it. No other process is writing it, because this one holds the lock.
         unlink(temporary)
@@ -112,7 +112,7 @@ struct SlotFile: KeySlots.Storage {
     }
 
     /// The rename itself must survive a power failure.
-    private func flushFolder() throws(DatabaseError) {
+    private func flushFolder() throws {
         let folder = (path as NSString).deletingLastPathComponent
         let opened = openFolder(folder.isEmpty ? "." : folder)
         guard opened >= 0 else { throw failure("cannot be opened", errno) }
@@ -136,7 +136,7 @@ struct SlotFile: KeySlots.Storage {
 
     private func open(
         _ path: String, _ flags: Int32, ifMissing: Bool, isAlone: Bool = true
-    ) throws(DatabaseError) -> Int32? {
+    ) throws -> Int32? {
         let file = SystemFile.open(path, flags, isAlone: isAlone)
         if file >= 0 { return file }
         if errno == ENOENT, ifMissing { return nil }

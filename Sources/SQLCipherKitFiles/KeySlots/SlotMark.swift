@@ -15,7 +15,7 @@ struct SlotMark: Hashable, Sendable {
 
         init(_ slot: SlotRecord) { (id, secret, label) = (slot.id, Array(slot.salt.prefix(Self.secretCount)), slot.label) }
 
-        init(_ reader: inout ByteReader) throws(DatabaseError) {
+        init(_ reader: inout ByteReader) throws {
             id = try reader.bytes(SlotTable.idCount)
             secret = try reader.bytes(Self.secretCount)
             label = try reader.label()
@@ -44,7 +44,7 @@ struct SlotMark: Hashable, Sendable {
         self.slots = slots.flatMap { try? Self.read($0) }
     }
 
-    private static func read(_ bytes: [UInt8]) throws(DatabaseError) -> [Slot] {
+    private static func read(_ bytes: [UInt8]) throws -> [Slot] {
         var reader = ByteReader(slots: bytes), slots: [Slot] = []
         while !reader.isAtEnd { slots.append(try Slot(&reader)) }
         return slots
@@ -62,7 +62,7 @@ extension Schema {
     private static let markTable = SQLCIPHERKIT_SLOT_MARK
 
     /// Returns the mark of the slots; nil if there is none, or none that can be read.
-    func slotMark() throws(DatabaseError) -> SlotMark? {
+    func slotMark() throws -> SlotMark? {
         let schema = qualified("sqlite_schema")
         let exists: SQL = "SELECT count(*) FROM \(raw: schema) WHERE type = 'table' AND name = \(Self.markTable)"
         guard try connection.fetchOne(Int.self, exists) == 1 else { return nil }
@@ -85,21 +85,21 @@ extension Schema {
     }
 
     /// Stores a mark, in a savepoint.
-    func setSlotMark(_ mark: SlotMark) throws(DatabaseError) {
+    func setSlotMark(_ mark: SlotMark) throws {
         let slots = mark.slotBytes
         let rc = sqlcipherkit_set_slot_mark(
             try connection.live(), name, mark.id, Int64(mark.generation), mark.change, slots, Int32(slots?.count ?? 0))
         try connection.check(rc)
     }
 
-    func setSlotMark(_ table: SlotTable) throws(DatabaseError) { try setSlotMark(SlotMark(table)) }
+    func setSlotMark(_ table: SlotTable) throws { try setSlotMark(SlotMark(table)) }
 
     /// Restores the earlier mark after another one was written.
-    func putBack(_ mark: SlotMark?) throws(DatabaseError) {
+    func putBack(_ mark: SlotMark?) throws {
         if let mark { return try setSlotMark(mark) }
         try connection.check(sqlcipherkit_remove_slot_mark(connection.live(), name))
     }
 
     /// Lets SQL write the mark while the connection is open, for copying a whole database to it.
-    func allowSlotMark() throws(DatabaseError) { sqlcipherkit_allow_slot_mark(try connection.live(), 1) }
+    func allowSlotMark() throws { sqlcipherkit_allow_slot_mark(try connection.live(), 1) }
 }

@@ -36,7 +36,7 @@ struct SlotRecord: Hashable, Sendable {
     init(
         wrapping key: DatabaseKey, for secret: KeySlots.Secret, label: String, derivation: KeySlots.Derivation, file: [UInt8],
         id: [UInt8]? = nil, created: Int? = nil, changed: Int? = nil
-    ) throws(DatabaseError) {
+    ) throws {
         let now = Int(max(0, Date().timeIntervalSince1970))
         form = .committed
         if let id { self.id = id } else { self.id = try randomBytes(SlotTable.idCount) }
@@ -51,35 +51,35 @@ struct SlotRecord: Hashable, Sendable {
         wrapped = try WrappedKey(key, under: keys.wrapping, associated: associated(file))
     }
 
-    init(_ reader: inout ByteReader, version: Int) throws(DatabaseError) {
+    init(_ reader: inout ByteReader, version: Int) throws {
         guard let form = version == 1 ? .uncommitted : Form(rawValue: try reader.number(bytes: 1)) else {
-            throw .damagedSlots("a slot of an unknown form")
+            throw DatabaseError.damagedSlots("a slot of an unknown form")
         }
         self.form = form
         id = try reader.bytes(SlotTable.idCount)
         guard let kind = KeySlots.Slot.Kind(rawValue: try reader.number()) else {
-            throw .damagedSlots("a slot of an unknown kind")
+            throw DatabaseError.damagedSlots("a slot of an unknown kind")
         }
         self.kind = kind
         if form == .uncommitted {
             guard try reader.bytes(2) == [1, 1] else {
-                throw .damagedSlots("a slot of an unknown algorithm")
+                throw DatabaseError.damagedSlots("a slot of an unknown algorithm")
             }
             derivation = .pbkdf2(iterations: try reader.number(bytes: 4))
-            do throws(DatabaseError) { try derivation.validate() } catch { throw .damagedSlots(error.message) }
+            do { try derivation.validate() } catch let error as DatabaseError { throw DatabaseError.damagedSlots(error.message) }
         } else {
             derivation = try KeySlots.Derivation(&reader)
-            guard try reader.bytes(1) == [1] else { throw .damagedSlots("a slot of an unknown algorithm") }
+            guard try reader.bytes(1) == [1] else { throw DatabaseError.damagedSlots("a slot of an unknown algorithm") }
         }
         salt = try reader.bytes(Self.saltCount)
         created = try reader.number(bytes: 8)
         changed = try reader.number(bytes: 8)
         let label = try reader.label()
-        do throws(DatabaseError) { try KeySlots.validate(label: label) } catch { throw .damagedSlots(error.message) }
+        do { try KeySlots.validate(label: label) } catch let error as DatabaseError { throw DatabaseError.damagedSlots(error.message) }
         self.label = label
         if form == .committed { commitment = try reader.bytes(Self.commitmentCount) }
         wrapped = try WrappedKey(&reader)
-        guard wrapped.form != .passphrase else { throw .damagedSlots("a slot with a key of an unknown form") }
+        guard wrapped.form != .passphrase else { throw DatabaseError.damagedSlots("a slot with a key of an unknown form") }
     }
 
     func write(to writer: inout [UInt8]) {
@@ -91,7 +91,7 @@ struct SlotRecord: Hashable, Sendable {
 
     /// Returns the database key, or nil if the secret is not this slot's. Only one derived key opens a committed slot, even a
     /// malicious one, so whether it opens reveals nothing else about the secret.
-    func open(with secret: KeySlots.Secret, file: [UInt8]) throws(DatabaseError) -> DatabaseKey? {
+    func open(with secret: KeySlots.Secret, file: [UInt8]) throws -> DatabaseKey? {
         if form == .uncommitted {
             return try wrapped.open(under: secret.deriveUncommitted(salt, derivation), associated: associated(file))
         }
@@ -132,17 +132,17 @@ private struct SlotKeys: ~Copyable {
     private let derived: SecureBytes
     let wrapping: SecureBytes
 
-    init(_ secret: KeySlots.Secret, _ salt: [UInt8], _ derivation: KeySlots.Derivation) throws(DatabaseError) {
+    init(_ secret: KeySlots.Secret, _ salt: [UInt8], _ derivation: KeySlots.Derivation) throws {
         let derived = try secret.derive(salt, derivation)
-        let wrapping = try derived.withUnsafeBytes { key throws(DatabaseError) in
+        let wrapping = try derived.withUnsafeBytes { key in
             try SecureBytes(mac: Array("SQLCipherKit key slots 2: wrap".utf8), under: key, count: Int(SQLCIPHERKIT_SEAL_KEY))
         }
         self.derived = derived
         self.wrapping = wrapping
     }
 
-    borrowing func commitment(to bytes: [UInt8]) throws(DatabaseError) -> [UInt8] {
-        try derived.withUnsafeBytes { key throws(DatabaseError) in
+    borrowing func commitment(to bytes: [UInt8]) throws -> [UInt8] {
+        try derived.withUnsafeBytes { key in
             let mac = try SecureBytes(
                 mac: Array("SQLCipherKit key slots 2: commit".utf8) + bytes, under: key, count: SlotRecord.commitmentCount)
             return mac.withUnsafeBytes { Array($0) }

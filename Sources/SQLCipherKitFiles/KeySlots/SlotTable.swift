@@ -26,50 +26,50 @@ struct SlotTable: Hashable, Sendable {
     var previous: WrappedKey?
     var slots: [SlotRecord] = []
 
-    init() throws(DatabaseError) {
+    init() throws {
         id = try randomBytes(Self.idCount)
         history = [try randomBytes(Self.idCount)]
     }
 
     /// Parses a table without the key: this checks its sizes, not its authenticity. See `authenticate`.
-    init(parsing bytes: [UInt8]) throws(DatabaseError) {
-        guard bytes.count <= Self.maximumBytes else { throw .damagedSlots("they are larger than \(Self.maximumBytes) bytes") }
-        guard bytes.count > Self.macCount else { throw .damagedSlots("they are truncated") }
+    init(parsing bytes: [UInt8]) throws {
+        guard bytes.count <= Self.maximumBytes else { throw DatabaseError.damagedSlots("they are larger than \(Self.maximumBytes) bytes") }
+        guard bytes.count > Self.macCount else { throw DatabaseError.damagedSlots("they are truncated") }
         var reader = ByteReader(slots: bytes[..<(bytes.count - Self.macCount)])
-        guard try reader.bytes(Self.magic.count) == Self.magic else { throw .damagedSlots("they are not SQLCipherKit key slots") }
+        guard try reader.bytes(Self.magic.count) == Self.magic else { throw DatabaseError.damagedSlots("they are not SQLCipherKit key slots") }
         version = try reader.number(bytes: 2)
-        guard (1...Self.version).contains(version) else { throw .damagedSlots("they have the unknown version \(version)") }
+        guard (1...Self.version).contains(version) else { throw DatabaseError.damagedSlots("they have the unknown version \(version)") }
         let flags = try reader.number(bytes: 2)
-        guard flags & ~(version == 1 ? 1 : 3) == 0 else { throw .damagedSlots("they have unknown flags") }
+        guard flags & ~(version == 1 ? 1 : 3) == 0 else { throw DatabaseError.damagedSlots("they have unknown flags") }
         id = try reader.bytes(Self.idCount)
         generation = try reader.number(bytes: 8)
         // Version 1 has no flag for it.
         isForNewDatabase = version == 1 ? generation == 1 : flags & 2 != 0
-        guard generation > 0 else { throw .damagedSlots("they have no generation") }
+        guard generation > 0 else { throw DatabaseError.damagedSlots("they have no generation") }
         if version > 1 {
             let count = try reader.number(bytes: 2)
             guard (1...Self.maximumHistory).contains(count), count <= generation else {
-                throw .damagedSlots("they name \(count) changes")
+                throw DatabaseError.damagedSlots("they name \(count) changes")
             }
             for _ in 0..<count { history.append(try reader.bytes(Self.idCount)) }
         }
         let count = try reader.number(bytes: 2)
-        guard (1...KeySlots.maximumSlots).contains(count) else { throw .damagedSlots("they claim to be \(count)") }
+        guard (1...KeySlots.maximumSlots).contains(count) else { throw DatabaseError.damagedSlots("they claim to be \(count)") }
         if flags & 1 == 1 { previous = try WrappedKey(&reader) }
         for _ in 0..<count {
             let slot = try SlotRecord(&reader, version: version)
             guard !slots.contains(where: { $0.label.isSameText(as: slot.label) || $0.id == slot.id }) else {
-                throw .damagedSlots("two are identical")
+                throw DatabaseError.damagedSlots("two are identical")
             }
             slots.append(slot)
         }
-        guard reader.isAtEnd else { throw .damagedSlots("there are bytes after them") }
+        guard reader.isAtEnd else { throw DatabaseError.damagedSlots("there are bytes after them") }
     }
 
     /// Increases the generation, beyond `seen` too, and writes the current version from now on.
-    mutating func advance(beyond seen: Int = 0, under key: DatabaseKey) throws(DatabaseError) {
+    mutating func advance(beyond seen: Int = 0, under key: DatabaseKey) throws {
         let last = max(generation, seen)
-        guard last < Int.max else { throw .damagedSlots("they cannot be changed again") }
+        guard last < Int.max else { throw DatabaseError.damagedSlots("they cannot be changed again") }
         // If there is a gap, the changes before it do not belong to these slots.
         if last > generation { history = [] }
         generation = last + 1
@@ -88,7 +88,7 @@ struct SlotTable: Hashable, Sendable {
     }
 
     /// Returns the bytes to store, authenticated under the database key.
-    func bytes(under key: DatabaseKey) throws(DatabaseError) -> [UInt8] {
+    func bytes(under key: DatabaseKey) throws -> [UInt8] {
         var writer = Self.magic
         writer.append(number: Self.version, bytes: 2)
         writer.append(number: (previous == nil ? 0 : 1) | (isForNewDatabase ? 2 : 0), bytes: 2)
@@ -101,22 +101,22 @@ struct SlotTable: Hashable, Sendable {
         for slot in slots { slot.write(to: &writer) }
         let bytes = writer + (try Self.mac(writer[...], key, Self.version))
         guard bytes.count <= Self.maximumBytes else {
-            throw .invalidArgument("the key slots would be larger than \(Self.maximumBytes) bytes")
+            throw DatabaseError.invalidArgument("the key slots would be larger than \(Self.maximumBytes) bytes")
         }
         return bytes
     }
 
     /// Throws unless a holder of the database key has written these bytes, which this table was parsed from.
-    func authenticate(_ bytes: [UInt8], under key: DatabaseKey) throws(DatabaseError) {
-        guard bytes.count > Self.macCount else { throw .damagedSlots("they are truncated") }
+    func authenticate(_ bytes: [UInt8], under key: DatabaseKey) throws {
+        guard bytes.count > Self.macCount else { throw DatabaseError.damagedSlots("they are truncated") }
         let mac = try Self.mac(bytes[..<(bytes.count - Self.macCount)], key, version)
         let stored = Array(bytes[(bytes.count - Self.macCount)...])
         guard sqlcipherkit_equal(mac, stored, Self.macCount) == 1 else {
-            throw .damagedSlots("they were changed without the database's key, or another process has changed the key")
+            throw DatabaseError.damagedSlots("they were changed without the database's key, or another process has changed the key")
         }
     }
 
-    private static func mac(_ body: ArraySlice<UInt8>, _ key: DatabaseKey, _ version: Int) throws(DatabaseError) -> [UInt8] {
+    private static func mac(_ body: ArraySlice<UInt8>, _ key: DatabaseKey, _ version: Int) throws -> [UInt8] {
         var mac = [UInt8](repeating: 0, count: macCount)
         let rc = try key.derived(for: "the whole file", version: version, count: 64).withUnsafeBytes { key in
             body.withUnsafeBytes { body in sqlcipherkit_mac(key.baseAddress, key.count, body.baseAddress, body.count, &mac) }
@@ -129,26 +129,26 @@ struct SlotTable: Hashable, Sendable {
 
     private var associated: [UInt8] { Self.magic + [UInt8(version)] + id }
 
-    private func wrapping(under key: DatabaseKey) throws(DatabaseError) -> SecureBytes {
+    private func wrapping(under key: DatabaseKey) throws -> SecureBytes {
         try key.derived(for: "the key before", version: version, count: 32)
     }
 
-    mutating func setPrevious(_ previous: DatabaseKey, under key: DatabaseKey) throws(DatabaseError) {
+    mutating func setPrevious(_ previous: DatabaseKey, under key: DatabaseKey) throws {
         version = Self.version
         self.previous = try WrappedKey(previous, under: wrapping(under: key), associated: associated)
     }
 
-    func previousKey(under key: DatabaseKey) throws(DatabaseError) -> DatabaseKey? {
+    func previousKey(under key: DatabaseKey) throws -> DatabaseKey? {
         guard let previous else { return nil }
         guard let key = try previous.open(under: wrapping(under: key), associated: associated) else {
-            throw .damagedSlots("the key from before the last change of key does not open")
+            throw DatabaseError.damagedSlots("the key from before the last change of key does not open")
         }
         return key
     }
 
-    func index(of label: String) throws(DatabaseError) -> Int {
+    func index(of label: String) throws -> Int {
         guard let index = slots.firstIndex(where: { $0.label.isSameText(as: label) }) else {
-            throw .invalidArgument("there is no key slot labelled \(label)")
+            throw DatabaseError.invalidArgument("there is no key slot labelled \(label)")
         }
         return index
     }
@@ -158,12 +158,12 @@ extension ByteReader {
     /// Reads bytes of key slots, and throws ``DatabaseError/Reason/keySlotsDamaged``.
     init(slots bytes: some Sequence<UInt8>) { self.init(bytes) { .damagedSlots("they are truncated, or a number is too large") } }
 
-    mutating func bytes(_ count: Int) throws(DatabaseError) -> [UInt8] { Array(try take(count)) }
+    mutating func bytes(_ count: Int) throws -> [UInt8] { Array(try take(count)) }
 
     /// A text after its number of bytes.
-    mutating func label() throws(DatabaseError) -> String {
+    mutating func label() throws -> String {
         guard let label = String(validating: try take(number(Int.self, bytes: 2)), as: UTF8.self) else {
-            throw .damagedSlots("a label that is not UTF-8")
+            throw DatabaseError.damagedSlots("a label that is not UTF-8")
         }
         return label
     }

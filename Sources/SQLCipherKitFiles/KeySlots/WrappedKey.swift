@@ -20,13 +20,13 @@ struct WrappedKey: Hashable, Sendable {
     /// Creates an empty placeholder, to be replaced.
     init() { (form, nonce, bytes, tag) = (.raw, [], [], []) }
 
-    init(_ key: DatabaseKey, under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) {
+    init(_ key: DatabaseKey, under wrapping: borrowing SecureBytes, associated: [UInt8]) throws {
         if case .passphrase = key.form { form = .passphrase } else { form = .raw }
         let nonce = try randomBytes(Int(SQLCIPHERKIT_SEAL_NONCE))
         let associated = associated + [UInt8(form.rawValue)]
         var tag = [UInt8](repeating: 0, count: Int(SQLCIPHERKIT_SEAL_TAG))
         let count = key.withUnsafeBytes { $0.count }
-        guard count <= Self.maximumCount else { throw .invalidArgument("a passphrase is longer than \(Self.maximumCount) bytes") }
+        guard count <= Self.maximumCount else { throw DatabaseError.invalidArgument("a passphrase is longer than \(Self.maximumCount) bytes") }
         var wrapped = [UInt8](repeating: 0, count: count)
         let rc = key.withUnsafeBytes { plain in
             wrapping.withUnsafeBytes { wrapping in
@@ -38,11 +38,11 @@ struct WrappedKey: Hashable, Sendable {
         (self.nonce, bytes, self.tag) = (nonce, wrapped, tag)
     }
 
-    init(_ reader: inout ByteReader) throws(DatabaseError) {
-        guard let form = Form(rawValue: try reader.number(bytes: 1)) else { throw .damagedSlots("a key of an unknown form") }
+    init(_ reader: inout ByteReader) throws {
+        guard let form = Form(rawValue: try reader.number(bytes: 1)) else { throw DatabaseError.damagedSlots("a key of an unknown form") }
         let count = try reader.number(bytes: 2)
         guard form == .raw ? count == 32 || count == 48 : (1...Self.maximumCount).contains(count) else {
-            throw .damagedSlots("a key of \(count) bytes")
+            throw DatabaseError.damagedSlots("a key of \(count) bytes")
         }
         self.form = form
         nonce = try reader.bytes(Int(SQLCIPHERKIT_SEAL_NONCE))
@@ -57,10 +57,10 @@ struct WrappedKey: Hashable, Sendable {
     }
 
     /// Returns the key, or nil if it was wrapped under another one or has been changed since.
-    func open(under wrapping: borrowing SecureBytes, associated: [UInt8]) throws(DatabaseError) -> DatabaseKey? {
+    func open(under wrapping: borrowing SecureBytes, associated: [UInt8]) throws -> DatabaseKey? {
         let associated = associated + [UInt8(form.rawValue)]
         var rc = SQLITE_OK
-        let plain = try SecureBytes(count: bytes.count) { plain throws(DatabaseError) in
+        let plain = try SecureBytes(count: bytes.count) { plain in
             rc = wrapping.withUnsafeBytes { wrapping in
                 sqlcipherkit_unseal(
                     wrapping.baseAddress, nonce, associated, associated.count, bytes, bytes.count, tag, plain.baseAddress)
@@ -68,7 +68,7 @@ struct WrappedKey: Hashable, Sendable {
         }
         if rc == SQLITE_AUTH { return nil }
         if rc != SQLITE_OK { throw DatabaseError(code: ResultCode(rawValue: rc), message: "a wrapped key could not be opened") }
-        return try plain.withUnsafeBytes { plain throws(DatabaseError) in
+        return try plain.withUnsafeBytes { plain in
             form == .passphrase ? try .passphrase(bytes: plain) : try .raw(bytes: plain)
         }
     }
@@ -77,8 +77,8 @@ struct WrappedKey: Hashable, Sendable {
 extension DatabaseKey {
     /// Derives a key for one purpose from this one: the first `count` bytes of HMAC-SHA-512 over the name of the purpose. SQLCipher
     /// derives its own second key with the same function from 20 bytes; a name is longer, so the two never coincide.
-    func derived(for purpose: String, version: Int, count: Int) throws(DatabaseError) -> SecureBytes {
-        try withUnsafeBytes { key throws(DatabaseError) in
+    func derived(for purpose: String, version: Int, count: Int) throws -> SecureBytes {
+        try withUnsafeBytes { key in
             try SecureBytes(mac: Array("SQLCipherKit key slots \(version): \(purpose)".utf8), under: key, count: count)
         }
     }

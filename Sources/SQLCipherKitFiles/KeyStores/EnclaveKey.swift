@@ -48,9 +48,9 @@
         public init(
             tag: String, accessGroup: String? = nil, accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly,
             requires accessControl: AccessControl = .none
-        ) throws(DatabaseError) {
-            if tag.isEmpty { throw .invalidArgument("a key of the Secure Enclave needs a tag") }
-            if !accessibility.isThisDeviceOnly { throw .invalidArgument("a key of the Secure Enclave is for this device only") }
+        ) throws {
+            if tag.isEmpty { throw DatabaseError.invalidArgument("a key of the Secure Enclave needs a tag") }
+            if !accessibility.isThisDeviceOnly { throw DatabaseError.invalidArgument("a key of the Secure Enclave is for this device only") }
             self.tag = tag
             self.accessGroup = accessGroup
             self.accessibility = accessibility
@@ -83,7 +83,7 @@
                 error = nil
                 guard let bytes = SecKeyCreateDecryptedData(key, Self.algorithm, encrypted as CFData, &error) else { continue }
                 let data = bytes as Data
-                return try SecureBytes(count: data.count) { memory throws(DatabaseError) in _ = data.copyBytes(to: memory) }
+                return try SecureBytes(count: data.count) { memory in _ = data.copyBytes(to: memory) }
             }
             if error == nil { throw DatabaseError.keyProvider("there is no key \(tag) of the Secure Enclave") }
             throw Keychain.error(error, "the Secure Enclave's key \(tag) does not decrypt")

@@ -31,17 +31,17 @@
         ///   - expiration: the time after which the kernel discards the key, rounded up to whole seconds. Default: nil, never.
         /// - Throws: ``DatabaseError/Reason/keyProvider``, ``DatabaseError/Reason/emptyKey``.
         public func add(_ secret: some ContiguousBytes, as name: String, expiresAfter expiration: Duration? = nil)
-            throws(DatabaseError)
+            throws
         {
             try Self.validate(name)
-            let key = try secret.withBytes { bytes throws(DatabaseError) -> Int64 in
-                if bytes.isEmpty { throw .emptyKey }
+            let key = try secret.withBytes { bytes throws -> Int64 in
+                if bytes.isEmpty { throw DatabaseError.emptyKey }
                 return try Self.check(
                     sqlcipherkit_keyring_add(rawValue, name, bytes.baseAddress, bytes.count), "the key \(name) cannot be added to")
             }
             guard let expiration else { return }
             let seconds = (UInt64(expiration.clampedMilliseconds) + 999) / 1000
-            do throws(DatabaseError) {
+            do {
                 _ = try Self.check(
                     sqlcipherkit_keyring_set_timeout(key, UInt32(max(1, seconds))), "no timeout can be set for the key \(name) in")
             } catch {
@@ -55,14 +55,14 @@
         /// - Returns: whether there was one of that name.
         /// - Throws: ``DatabaseError/Reason/keyProvider``.
         @discardableResult
-        public func remove(_ name: String) throws(DatabaseError) -> Bool {
+        public func remove(_ name: String) throws -> Bool {
             guard let key = try find(name) else { return false }
             _ = try Self.check(sqlcipherkit_keyring_unlink(rawValue, key), "the key \(name) cannot be removed from")
             return true
         }
 
         /// The names of the keys in this keyring itself, without linked ones, that begin with a prefix.
-        package func names(startingWith start: String) throws(DatabaseError) -> [String] {
+        package func names(startingWith start: String) throws -> [String] {
             var keys = [Int32](repeating: 0, count: 4096)
             let size = try Self.check(
                 keys.withUnsafeMutableBytes { sqlcipherkit_keyring_read(Int64(rawValue), $0.baseAddress, $0.count) },
@@ -81,11 +81,11 @@
         }
 
         /// The secret's bytes; nil if there is no key of that name, or if it has expired or was revoked.
-        func read(_ name: String) throws(DatabaseError) -> SecureBytes? {
+        func read(_ name: String) throws -> SecureBytes? {
             guard let key = try find(name) else { return nil }
             // It may go between the search and the read.
             var isGone = false
-            let bytes = try SecureBytes(upTo: KeySource.maximumBytes) { memory throws(DatabaseError) in
+            let bytes = try SecureBytes(upTo: KeySource.maximumBytes) { memory in
                 var result = sqlcipherkit_keyring_read(key, memory.baseAddress, memory.count)
                 if result == -Int64(EACCES) {
                     // A session that is not linked to the user's keyring finds the key but does not possess it. Linking the key to
@@ -99,7 +99,7 @@
                 isGone = Self.isGone(result)
                 if isGone { return 0..<0 }
                 let count = try Self.check(result, "the key \(name) cannot be read from")
-                guard count <= Int64(memory.count) else { throw .keyProvider("the key \(name) of the kernel is too large") }
+                guard count <= Int64(memory.count) else { throw DatabaseError.keyProvider("the key \(name) of the kernel is too large") }
                 return 0..<Int(count)
             }
             if isGone { return nil }
@@ -110,22 +110,22 @@
             [ENOKEY, EKEYEXPIRED, EKEYREVOKED].contains { result == -Int64($0) }
         }
 
-        private func find(_ name: String) throws(DatabaseError) -> Int64? {
+        private func find(_ name: String) throws -> Int64? {
             try Self.validate(name)
             let key = sqlcipherkit_keyring_search(rawValue, name, 0)
             if Self.isGone(key) { return nil }
             return try Self.check(key, "the key \(name) cannot be looked up in")
         }
 
-        private static func validate(_ name: String) throws(DatabaseError) {
+        private static func validate(_ name: String) throws {
             guard (1...4095).contains(name.utf8.count), !name.utf8.contains(0) else {
-                throw .keyProvider("the name of a key of the kernel has 1 to 4095 bytes, and none of them is NUL")
+                throw DatabaseError.keyProvider("the name of a key of the kernel has 1 to 4095 bytes, and none of them is NUL")
             }
         }
 
-        private static func check(_ result: Int64, _ what: String) throws(DatabaseError) -> Int64 {
+        private static func check(_ result: Int64, _ what: String) throws -> Int64 {
             guard result < 0 else { return result }
-            throw .keyProvider("\(what) the kernel's keyring: \(String(cString: strerror(Int32(truncatingIfNeeded: -result))))")
+            throw DatabaseError.keyProvider("\(what) the kernel's keyring: \(String(cString: strerror(Int32(truncatingIfNeeded: -result))))")
         }
     }
 
@@ -141,7 +141,7 @@
         ) -> KeySource {
             KeySource("the kernel's key \(name)") {
                 guard let bytes = try keyring.read(name) else { return nil }
-                return try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try encoding.key(bytes) }
+                return try bytes.withUnsafeBytes { bytes in try encoding.key(bytes) }
             }
         }
     }
@@ -166,21 +166,21 @@
         ///   - name: the key's description.
         ///   - expiration: the time after which the kernel discards the key, rounded up to whole seconds. Default: nil, never.
         /// - Throws: ``DatabaseError/Reason/keyProvider``; ``DatabaseError/Reason/notEncrypted`` for a plaintext database.
-        public func addKey(of schema: Schema, as name: String, expiresAfter expiration: Duration? = nil) throws(DatabaseError) {
+        public func addKey(of schema: Schema, as name: String, expiresAfter expiration: Duration? = nil) throws {
             let key = try DatabaseKey.derived(of: schema)
             if key.isPlaintext {
                 throw DatabaseError(code: .misuse, reason: .notEncrypted, message: "the database is not encrypted")
             }
-            try key.withUnsafeBytes { bytes throws(DatabaseError) in
+            try key.withUnsafeBytes { bytes in
                 // The engine's format is x'…' around the key, usually the authentication key, which is derived from it, and the
                 // salt.
-                guard bytes.count >= 99 else { throw .keyProvider("the key of the database has an unknown form") }
-                let digits = try SecureBytes(count: 96) { memory throws(DatabaseError) in
+                guard bytes.count >= 99 else { throw DatabaseError.keyProvider("the key of the database has an unknown form") }
+                let digits = try SecureBytes(count: 96) { memory in
                     memory.copyBytes(from: bytes[2..<66])
                     UnsafeMutableRawBufferPointer(rebasing: memory[64...]).copyBytes(
                         from: bytes[(bytes.count - 33)..<(bytes.count - 1)])
                 }
-                try digits.withUnsafeBytes { digits throws(DatabaseError) in try add(digits, as: name, expiresAfter: expiration) }
+                try digits.withUnsafeBytes { digits in try add(digits, as: name, expiresAfter: expiration) }
             }
         }
     }

@@ -23,7 +23,7 @@
                 if let account { query[kSecAttrAccount as String] = account }
                 if let accessGroup { query[kSecAttrAccessGroup as String] = accessGroup }
                 guard let data = try Keychain.copy(query, "the Keychain's item \(service)") as? Data else { return nil }
-                return try data.withBytes { bytes throws(DatabaseError) in try encoding.key(bytes) }
+                return try data.withBytes { bytes in try encoding.key(bytes) }
             }
         }
     }
@@ -31,7 +31,7 @@
     /// Wraps Keychain calls and converts their errors to this package's errors.
     enum Keychain {
         /// The item that a query finds, or nil if there is none.
-        static func copy(_ query: [String: Any], _ what: String) throws(DatabaseError) -> AnyObject? {
+        static func copy(_ query: [String: Any], _ what: String) throws -> AnyObject? {
             var item: CFTypeRef?
             let status = SecItemCopyMatching(query as CFDictionary, &item)
             if status == errSecItemNotFound { return nil }
@@ -39,7 +39,7 @@
             return item
         }
 
-        static func delete(_ query: [String: Any], _ what: String) throws(DatabaseError) -> Bool {
+        static func delete(_ query: [String: Any], _ what: String) throws -> Bool {
             let status = SecItemDelete(query as CFDictionary)
             if status == errSecItemNotFound { return false }
             guard status == errSecSuccess else { throw error(status, "\(what) cannot be deleted") }

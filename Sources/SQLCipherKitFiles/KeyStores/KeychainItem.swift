@@ -50,18 +50,18 @@
             service: String, account: String, accessGroup: String? = nil, as encoding: KeyEncoding = .raw,
             accessibility: KeychainAccessibility = .afterFirstUnlockThisDeviceOnly, isSynchronized: Bool = false,
             enclaveKey: EnclaveKey? = nil, usesDataProtection: Bool = true
-        ) throws(DatabaseError) {
+        ) throws {
             if service.isEmpty || account.isEmpty {
-                throw .invalidArgument("an item of the Keychain needs a service and an account")
+                throw DatabaseError.invalidArgument("an item of the Keychain needs a service and an account")
             }
             if isSynchronized {
                 if accessibility.isThisDeviceOnly {
-                    throw .invalidArgument("an item that is for this device only cannot be synchronised")
+                    throw DatabaseError.invalidArgument("an item that is for this device only cannot be synchronised")
                 }
-                if enclaveKey != nil { throw .invalidArgument("a key of the Secure Enclave cannot be used on another device") }
+                if enclaveKey != nil { throw DatabaseError.invalidArgument("a key of the Secure Enclave cannot be used on another device") }
             }
             if !usesDataProtection, isSynchronized || accessGroup != nil || enclaveKey != nil {
-                throw .invalidArgument("a group, synchronisation and the Secure Enclave need the data protection keychain")
+                throw DatabaseError.invalidArgument("a group, synchronisation and the Secure Enclave need the data protection keychain")
             }
             self.service = service
             self.account = account
@@ -80,10 +80,10 @@
             query[kSecReturnData as String] = true
             guard let data = try Keychain.copy(query, "the Keychain's item \(service)") as? Data else { return nil }
             guard let enclaveKey else {
-                return try data.withBytes { bytes throws(DatabaseError) in try encoding.key(bytes) }
+                return try data.withBytes { bytes in try encoding.key(bytes) }
             }
             let bytes = try enclaveKey.decrypt(data)
-            return try bytes.withUnsafeBytes { bytes throws(DatabaseError) in try encoding.key(bytes) }
+            return try bytes.withUnsafeBytes { bytes in try encoding.key(bytes) }
         }
 
         /// The attributes that identify the item, both in a query and when it is created.
@@ -131,7 +131,7 @@
             let random = try SecureBytes.random(count: withSalt ? 48 : 32)
             let isNew = try random.withUnsafeBytes { bytes in
                 guard encoding == .hexadecimal else { return try add(bytes) }
-                let digits = try SecureBytes(count: 2 * bytes.count) { memory throws(DatabaseError) in
+                let digits = try SecureBytes(count: 2 * bytes.count) { memory in
                     for (index, byte) in bytes.enumerated() {
                         memory[2 * index] = Self.digit(byte >> 4)
                         memory[2 * index + 1] = Self.digit(byte & 15)

@@ -25,7 +25,7 @@ struct PageReader {
     }
 
     /// Reads the pages of an open database.
-    init(_ schema: Schema) throws(DatabaseError) {
+    init(_ schema: Schema) throws {
         connection = schema.connection
         schemaName = schema.name
         var size: Int32 = 0, usable: Int32 = 0, count: UInt32 = 0
@@ -42,7 +42,7 @@ struct PageReader {
 
     /// The bytes of a page, counted from 1; nil if it is damaged or missing.
     /// - Throws: any other error that prevents it from being read.
-    func page(_ number: Int) throws(DatabaseError) -> [UInt8]? {
+    func page(_ number: Int) throws -> [UInt8]? {
         guard let index = UInt32(exactly: number), index > 0, number <= pageCount else { return nil }
         let handle = try connection.live()
         var rc = SQLITE_OK
@@ -77,7 +77,7 @@ struct PageLayout: Equatable {
     /// content.
     let reservedBytes: Int
 
-    init(_ schema: Schema) throws(DatabaseError) {
+    init(_ schema: Schema) throws {
         let connection = schema.connection
         isEncrypted = try schema.cipher != nil
         pageSize = try schema.pageSize

@@ -19,7 +19,7 @@ struct TreeShape {
     private let isExact: Bool
 
     /// The shape of a table with row ids.
-    init(table: String, in copy: Connection) throws(DatabaseError) {
+    init(table: String, in copy: Connection) throws {
         let rows: [(String, Bool, Int)] = try copy.fetchAll(
             "SELECT upper(type), \"notnull\", pk FROM pragma_table_xinfo(\(table), 'main') WHERE hidden <> 2 ORDER BY cid")
         let keys = rows.count { $0.2 > 0 }
@@ -30,7 +30,7 @@ struct TreeShape {
     }
 
     /// The shape of an index, or of the primary key of a table without row ids, which holds the whole rows.
-    init(index: String, of table: String, isTable: Bool, in copy: Connection) throws(DatabaseError) {
+    init(index: String, of table: String, isTable: Bool, in copy: Connection) throws {
         let rows: [(String?, Bool, Bool)] = try copy.fetchAll(
             """
             SELECT upper(c.type), coalesce(c."notnull", 0), i.key AND NOT i."desc" AND i.coll = 'BINARY' AND i.cid <> -2

@@ -28,7 +28,7 @@ final class DamagedFileCopy {
     deinit { DatabaseFile.remove(path) }
 
     /// Replaces the first bytes of the copy.
-    func begin(with bytes: [UInt8]) throws(DatabaseError) {
+    func begin(with bytes: [UInt8]) throws {
         let descriptor = SystemFile.open(path, O_WRONLY)
         guard descriptor >= 0 else { throw DatabaseFile.cannotOpen(path, String(cString: strerror(errno))) }
         defer { close(descriptor) }
@@ -39,7 +39,7 @@ final class DamagedFileCopy {
 
     /// Gives the copy a name that is free, so that it stays, with the permissions and the owner of the source. The database itself
     /// gets its name last: without it, the rest is no copy.
-    func keep(as name: String) throws(DatabaseError) {
+    func keep(as name: String) throws {
         for suffix in Self.logs + [""] {
             unlink(name + suffix)
             guard let original = originals[suffix] else { continue }
@@ -86,7 +86,7 @@ private final class DamagedFile {
     private let descriptor: Int32
     let info: stat
 
-    init(_ path: String, isLog: Bool) throws(DatabaseError) {
+    init(_ path: String, isLog: Bool) throws {
         var handle: OpaquePointer?, info = stat()
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW
         let rc = isLog ? SQLITE_OK : sqlcipherkit_open(DatabaseLocation.file(path).name, &handle, flags)
@@ -109,7 +109,7 @@ private final class DamagedFile {
     var offsets: StrideTo<Int> { stride(from: 0, to: Int(info.st_size), by: 65_536) }
 
     /// Reads a block. If that fails, reads it in pieces of the smallest possible page size.
-    func block(at offset: Int) throws(DatabaseError) -> [UInt8] {
+    func block(at offset: Int) throws -> [UInt8] {
         var block = [UInt8](repeating: 0, count: min(65_536, Int(info.st_size) - offset))
         if try read(&block, offset) { return block }
         for start in stride(from: 0, to: block.count, by: 512) {
@@ -121,7 +121,7 @@ private final class DamagedFile {
     }
 
     /// Returns false for what the disk cannot read.
-    private func read(_ bytes: inout [UInt8], _ offset: Int) throws(DatabaseError) -> Bool {
+    private func read(_ bytes: inout [UInt8], _ offset: Int) throws -> Bool {
         guard let handle else { return pread(descriptor, &bytes, bytes.count, off_t(offset)) >= 0 }
         let rc = sqlcipherkit_read_file(handle, "main", &bytes, Int32(bytes.count), Int64(offset))
         if rc == SQLITE_OK || rc == ResultCode.ioErrorShortRead.rawValue { return true }

@@ -189,14 +189,14 @@ extension Salvage.Object {
 extension PageReader {
     /// Whether the first page is whole.
     var hasFirstPage: Bool {
-        get throws(DatabaseError) {
+        get throws {
             guard let page = try page(1), page.starts(with: DatabaseFile.plaintextHeader) else { return false }
             return page.isDatabaseHeader(of: self)
         }
     }
 
     /// Whether a page other than the first has the right authentication code.
-    func hasAuthenticPage(_ key: DatabaseKey) throws(DatabaseError) -> Bool {
+    func hasAuthenticPage(_ key: DatabaseKey) throws -> Bool {
         if key.isPlaintext || !key.settings.usesHMAC { return false }
         for number in stride(from: 2, through: pageCount, by: 1) where try page(number) != nil { return true }
         return false
@@ -261,7 +261,7 @@ struct LostAndFound {
     }
 
     /// A name for a new table, with a number if it is taken.
-    static func freeName(_ wanted: String, _ copy: Connection) throws(DatabaseError) -> String {
+    static func freeName(_ wanted: String, _ copy: Connection) throws -> String {
         var name = wanted, number = 0
         while try copy.main.has(name) {
             number += 1

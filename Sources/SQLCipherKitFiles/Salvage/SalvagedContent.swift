@@ -63,7 +63,7 @@ struct SalvagedContent {
                 lostObjects.append(.init(name: entry.name, message: "no such table: \(missing)"))
                 continue
             }
-            let isWritten = try attempt(entry) { () throws(DatabaseError) in
+            let isWritten = try attempt(entry) { () throws in
                 try insert.execute(binding: entry.type, entry.name, entry.table, entry.statement().sql)
             }
             if isWritten { names.insert(SQLName(entry.name)) }
@@ -71,19 +71,18 @@ struct SalvagedContent {
         try copy.commit()
     }
 
-    private mutating func make(_ entry: SchemaEntry) throws(DatabaseError) -> Bool {
+    private mutating func make(_ entry: SchemaEntry) throws -> Bool {
         let copy = copy
-        return try attempt(entry) { () throws(DatabaseError) in try copy.execute(SQL(raw: entry.statement().sql)) }
+        return try attempt(entry) { () throws in try copy.execute(SQL(raw: entry.statement().sql)) }
     }
 
     /// Creates an object, or records that it cannot be created.
     @discardableResult
-    private mutating func attempt(_ entry: SchemaEntry, _ body: () throws(DatabaseError) -> Void) throws(DatabaseError) -> Bool {
-        do throws(DatabaseError) {
+    private mutating func attempt(_ entry: SchemaEntry, _ body: () throws -> Void) throws -> Bool {
+        do {
             try body()
             return true
-        } catch {
-            guard [.error, .constraint, .corrupt, .misuse].contains(error.code.primary) else { throw error }
+        } catch let error as DatabaseError where [.error, .constraint, .corrupt, .misuse].contains(error.code.primary) {
             lostObjects.append(DatabaseConverter.SalvageReport.LostObject(name: entry.name, message: error.message))
             return false
         }

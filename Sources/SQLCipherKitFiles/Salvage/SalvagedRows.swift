@@ -41,7 +41,7 @@ struct SalvagedRows {
         }
     }
 
-    mutating func insert(_ rowID: Int64?, _ record: StoredRecord) throws(DatabaseError) {
+    mutating func insert(_ rowID: Int64?, _ record: StoredRecord) throws {
         let count = min(record.count, columns.count)
         let statement = try statement(for: count, hasRowID: rowID != nil)
         var parameter: Int32 = 0
@@ -57,18 +57,16 @@ struct SalvagedRows {
                 try copy.check(record.bind(index, to: statement.handle, at: parameter, encoding))
             }
         }
-        do throws(DatabaseError) {
+        defer { statement.reset() }
+        do {
             _ = try statement.step()
-            statement.reset()
             rows += 1
-        } catch {
-            statement.reset()
-            guard [.constraint, .mismatch].contains(error.code.primary) else { throw error }
+        } catch let error as DatabaseError where [.constraint, .mismatch].contains(error.code.primary) {
             refused += 1
         }
     }
 
-    private mutating func statement(for count: Int, hasRowID: Bool) throws(DatabaseError) -> RawStatement {
+    private mutating func statement(for count: Int, hasRowID: Bool) throws -> RawStatement {
         if let statement = statements[count] { return statement }
         var names = columns.prefix(count).filter(\.isOrdinary).map(\.name.quotedSQLIdentifier)
         if hasRowID, let rowIDName { names.insert(rowIDName, at: 0) }

@@ -88,7 +88,7 @@ extension Schema {
 extension Schema {
     /// Reports how the database uses its pages. Every page is read. With a write-ahead log, no other connection has to wait.
     /// - Throws: ``DatabaseError/Reason/schemaName``, or any error from reading the file.
-    public func spaceReport() throws(DatabaseError) -> SpaceReport {
+    public func spaceReport() throws -> SpaceReport {
         try DatabaseError.typed {
             try live()
             // One snapshot of the database for the whole report.

@@ -49,13 +49,13 @@ extension Schema {
     ///     database, but takes no samples.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/invalidArgument`` for a limit less than 1 or a name
     ///   that is neither a table's nor an index's, or an error from SQLite.
-    public func analyze(_ name: String? = nil, limit: Int? = nil) throws(DatabaseError) {
+    public func analyze(_ name: String? = nil, limit: Int? = nil) throws {
         try live()
-        if let limit, limit < 1 { throw .invalidArgument("the limit of ANALYZE must be at least 1 row and is \(limit)") }
+        if let limit, limit < 1 { throw DatabaseError.invalidArgument("the limit of ANALYZE must be at least 1 row and is \(limit)") }
         if let name {
             let objects: SQL = "SELECT count(*) FROM \(raw: qualified("sqlite_schema")) WHERE rootpage > 0"
             guard try connection.fetchOne(Int.self, "\(objects) AND name = \(name) COLLATE NOCASE") == 1 else {
-                throw .invalidArgument("there is no table or index \(name) in \(self.name)")
+                throw DatabaseError.invalidArgument("there is no table or index \(name) in \(self.name)")
             }
         }
         let settings = try KeptSettings(of: connection)
@@ -71,7 +71,7 @@ extension Schema {
     /// - Returns: the statements that were due and have been run.
     /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
     @discardableResult
-    public func optimize(examiningAll: Bool = false) throws(DatabaseError) -> [String] {
+    public func optimize(examiningAll: Bool = false) throws -> [String] {
         try live()
         let mask = examiningAll ? 0x10012 : 0x12
         // With the first bit set, it only reports what it would do.
@@ -82,7 +82,7 @@ extension Schema {
 
     /// The statistics that `ANALYZE` has collected; empty if it has not run.
     /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
-    public func statistics() throws(DatabaseError) -> [IndexStatistics] {
+    public func statistics() throws -> [IndexStatistics] {
         guard try has("sqlite_stat1") else { return [] }
         let rows: [(String, String?, String?)] = try connection.fetchAll(
             SQL(raw: "SELECT tbl, idx, stat FROM \(qualified("sqlite_stat1")) WHERE tbl IS NOT NULL ORDER BY tbl, idx"))
@@ -97,7 +97,7 @@ extension Schema {
 
     /// The samples that `ANALYZE` has taken of the indexes; empty if it has not run.
     /// - Throws: ``DatabaseError/Reason/schemaName``, or an error from SQLite.
-    package func samples() throws(DatabaseError) -> [IndexSample] {
+    package func samples() throws -> [IndexSample] {
         guard try has("sqlite_stat4") else { return [] }
         let rows: [(String, String, String, String, String, Data)] = try connection.fetchAll(
             SQL(raw: "SELECT tbl, idx, neq, nlt, ndlt, sample FROM \(qualified("sqlite_stat4")) ORDER BY tbl, idx, rowid"))

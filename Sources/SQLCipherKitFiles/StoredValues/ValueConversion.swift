@@ -100,7 +100,7 @@ extension Schema {
     @discardableResult
     public func convertValues(
         of column: String, in table: String, to conversion: ValueConversion, allowingRounding allowsRounding: Bool = false
-    ) throws(DatabaseError) -> Int {
+    ) throws -> Int {
         try DatabaseError.typed {
             try live()
             guard let found = try self.table(table), found.kind == .table,

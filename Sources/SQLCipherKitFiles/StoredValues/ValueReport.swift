@@ -179,7 +179,7 @@ extension Schema {
     ///     was opened with any.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, ``DatabaseError/Reason/timeout``,
     ///   ``DatabaseError/Reason/limitExceeded``, or any error from reading the tables.
-    public func valueReport(sampling rows: Int? = 10_000, limits: ResourceLimits? = nil) throws(DatabaseError) -> ValueReport {
+    public func valueReport(sampling rows: Int? = 10_000, limits: ResourceLimits? = nil) throws -> ValueReport {
         try DatabaseError.typed {
             try live()
             if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
@@ -207,7 +207,7 @@ extension Schema {
         }
     }
 
-    private func sample(of table: Schema.Table, _ columns: [String], _ rows: Int?) throws(DatabaseError) -> String {
+    private func sample(of table: Schema.Table, _ columns: [String], _ rows: Int?) throws -> String {
         let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", "), source = qualified(table.name)
         let key = try rowIDName(of: table.name).map { [$0] } ?? table.primaryKey
         let all = "SELECT \(names) FROM \(source)"

@@ -12,7 +12,7 @@ extension Schema {
         if quoting.isEmpty { return }
         for entry in quoting where ["view", "trigger"].contains(entry.type) {
             let uses = entry.type == "view" ? ["SELECT * FROM \(qualified(entry.name))"] : try changes(of: entry.table)
-            for sql in uses { try entry.check { () throws(DatabaseError) in _ = try connection.prepareKept(sql) } }
+            for sql in uses { try entry.check { () throws in _ = try connection.prepareKept(sql) } }
         }
         let tables = quoting.filter { ["table", "index"].contains($0.type) }.map(\.table).nameSet
         let memory = try Connection(.memory, configuration: .forCopy(of: connection))
@@ -20,13 +20,13 @@ extension Schema {
         for type in ["table", "index"] {
             for entry in all where entry.type == type && !entry.isVirtual && entry.sql != nil {
                 guard tables.contains(SQLName(entry.table)) else { continue }
-                try entry.check { () throws(DatabaseError) in try memory.execute(entry.statement().sql(in: memory.main)) }
+                try entry.check { () throws in try memory.execute(entry.statement().sql(in: memory.main)) }
             }
         }
     }
 
     /// Statements that fire each kind of trigger of a table or view.
-    private func changes(of table: String) throws(DatabaseError) -> [String] {
+    private func changes(of table: String) throws -> [String] {
         let columns = try storedColumns(of: table).map(\.quotedSQLIdentifier)
         guard let first = columns.first else { return [] }
         let table = qualified(table)
@@ -38,13 +38,14 @@ extension Schema {
 }
 
 extension SchemaEntry {
-    fileprivate func check(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
-        do throws(DatabaseError) { try body() } catch {
+    fileprivate func check(_ body: () throws -> Void) throws {
+        do { try body() } catch {
+            let message = DatabaseError(wrapping: error).message
             // Any other problem existed before.
-            guard error.message.contains(DatabaseError.doubleQuotes) else { return }
+            guard message.contains(DatabaseError.doubleQuotes) else { return }
             throw refusal(
                 "it takes text in double quotes for a string, which DatabaseConfiguration.allowsDoubleQuotedStrings allows, "
-                    + "here and wherever the database is opened: \(error.message)")
+                    + "here and wherever the database is opened: \(message)")
         }
     }
 }

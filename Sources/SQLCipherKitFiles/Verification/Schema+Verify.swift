@@ -27,8 +27,8 @@ extension Schema {
     ///   an error here. See
     ///   <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_integrity_check> and
     ///   <https://sqlite.org/pragma.html#pragma_integrity_check>.
-    public func verify(quick: Bool = false, limits: ResourceLimits? = nil) throws(DatabaseError) -> IntegrityReport {
-        try connection.limitedWork(to: limits ?? connection.configuration.safeguards?.resourceLimits) { () throws(DatabaseError) in
+    public func verify(quick: Bool = false, limits: ResourceLimits? = nil) throws -> IntegrityReport {
+        try connection.limitedWork(to: limits ?? connection.configuration.safeguards?.resourceLimits) { () throws in
             let found = try verify(quick: quick, foreignKeys: true)
             guard !found.isAuthenticated, try cipher != nil else { return found }
             return IntegrityReport(
@@ -36,7 +36,7 @@ extension Schema {
         }
     }
 
-    func verify(quick: Bool = false, foreignKeys: Bool) throws(DatabaseError) -> IntegrityReport {
+    func verify(quick: Bool = false, foreignKeys: Bool) throws -> IntegrityReport {
         var (problems, pageCount) = try pageProblems()
         if problems.isEmpty { problems = try structuralProblems(quick: quick, foreignKeys: foreignKeys) }
         return IntegrityReport(
@@ -44,7 +44,7 @@ extension Schema {
     }
 
     /// The problems of the file, and the number of pages that it has.
-    package func pageProblems() throws(DatabaseError) -> (problems: [IntegrityReport.Problem], pageCount: Int) {
+    package func pageProblems() throws -> (problems: [IntegrityReport.Problem], pageCount: Int) {
         let handle = try live()
         let info = try cipher
         var problems: [IntegrityReport.Problem] = []
@@ -61,7 +61,7 @@ extension Schema {
     }
 
     /// The pages that do not match their authentication code, and problems at the start and the end of the file.
-    func damagedPages(_ info: CipherInfo) throws(DatabaseError) -> [IntegrityReport.Problem] {
+    func damagedPages(_ info: CipherInfo) throws -> [IntegrityReport.Problem] {
         var problems: [IntegrityReport.Problem] = []
         let header = try DatabaseFile.header(live(), schema: name)
         if let header, header != (info.settings.plaintextHeaderSize > 0 ? DatabaseFile.plaintextHeader : info.salt) {
@@ -79,12 +79,12 @@ extension Schema {
 
     /// Whether the write-ahead log has a newer version of a page. After a power failure in a checkpoint, the one in the file may be
     /// half written, and the next checkpoint writes it again. The structure is checked with the one in the log.
-    private func isInLog(_ page: Int) throws(DatabaseError) -> Bool {
+    private func isInLog(_ page: Int) throws -> Bool {
         guard let number = UInt32(exactly: page) else { return false }
         return sqlcipherkit_is_page_in_log(try live(), name, number) != 0
     }
 
-    private func damagedPages(_ pages: some Sequence<Int>) throws(DatabaseError) -> [Int] {
+    private func damagedPages(_ pages: some Sequence<Int>) throws -> [Int] {
         let handle = try live()
         var damaged: [Int] = []
         for page in pages {
@@ -106,7 +106,7 @@ extension Schema {
 
     /// The size of the file in bytes, as the engine sees it.
     var fileSize: Int {
-        get throws(DatabaseError) {
+        get throws {
             var file: UnsafeMutablePointer<sqlite3_file>?
             try connection.check(sqlite3_file_control(try live(), name, SQLITE_FCNTL_FILE_POINTER, &file))
             var size: Int64 = 0
@@ -124,7 +124,7 @@ extension Schema {
     ///   - foreignKeys: whether to look for rows that refer to nothing.
     package func structuralProblems(
         quick: Bool = false, texts: Bool = true, foreignKeys: Bool
-    ) throws(DatabaseError) -> [IntegrityReport.Problem] {
+    ) throws -> [IntegrityReport.Problem] {
         let problems = try structuralProblemsOnce(quick, texts, foreignKeys)
         let isDamaged = problems.contains { if case .structure = $0 { true } else { false } }
         guard isDamaged, try path != nil else { return problems }
@@ -134,9 +134,9 @@ extension Schema {
 
     private func structuralProblemsOnce(
         _ quick: Bool, _ texts: Bool, _ foreignKeys: Bool
-    ) throws(DatabaseError) -> [IntegrityReport.Problem] {
+    ) throws -> [IntegrityReport.Problem] {
         var problems: [IntegrityReport.Problem] = []
-        do throws(DatabaseError) {
+        do {
             problems += try integrityCheck(limit: 1000, quick: quick).map { .structure($0) }
             if !quick {
                 for index in try fullTextIndexes() where try index.lacksKeys() {
@@ -145,15 +145,15 @@ extension Schema {
             }
             if foreignKeys { problems += try foreignKeyProblems() }
             if texts { problems += try textProblems() }
-        } catch {
+        } catch let error as DatabaseError {
             problems.append(try damage(error))
         }
         return problems
     }
 
     /// If a foreign key cannot be checked at all, SQLite's check ends with an error: then each table is checked by itself.
-    private func foreignKeyProblems() throws(DatabaseError) -> [IntegrityReport.Problem] {
-        func violations(_ table: String? = nil) throws(DatabaseError) -> [IntegrityReport.Problem] {
+    private func foreignKeyProblems() throws -> [IntegrityReport.Problem] {
+        func violations(_ table: String? = nil) throws -> [IntegrityReport.Problem] {
             try foreignKeyViolations(in: table).map {
                 .foreignKey(table: $0.table, rowID: $0.rowID, parent: $0.parent, index: $0.foreignKey)
             }
@@ -161,13 +161,12 @@ extension Schema {
         func isMismatch(_ error: DatabaseError) -> Bool {
             error.code == .error && error.message.hasPrefix("foreign key mismatch")
         }
-        do throws(DatabaseError) { return try violations() } catch { if !isMismatch(error) { throw error } }
+        do { return try violations() } catch let error as DatabaseError where isMismatch(error) {}
         // A virtual table has no page, and its module may be missing.
         let tables = SQL(raw: "SELECT name FROM \(quotedName).sqlite_schema WHERE type = 'table' AND rootpage > 0")
         var problems: [IntegrityReport.Problem] = []
         for table in try connection.fetchAll(String.self, tables) {
-            do throws(DatabaseError) { problems += try violations(table) } catch {
-                if !isMismatch(error) { throw error }
+            do { problems += try violations(table) } catch let error as DatabaseError where isMismatch(error) {
                 problems.append(.structure(error.message))
             }
         }
@@ -176,16 +175,16 @@ extension Schema {
 
     /// Problems that the integrity check does not notice: schema entries with a text that contains more, or something else, than it
     /// should.
-    private func textProblems() throws(DatabaseError) -> [IntegrityReport.Problem] {
+    private func textProblems() throws -> [IntegrityReport.Problem] {
         try entries().compactMap { entry in
-            do throws(DatabaseError) { _ = try entry.text() } catch { return .structure(error.message) }
+            do { _ = try entry.text() } catch let error as DatabaseError { return .structure(error.message) }
             return nil
         }
     }
 
     /// Converts an error to a problem, if damage caused it.
     /// - Throws: the error, if it has another cause.
-    private func damage(_ error: DatabaseError) throws(DatabaseError) -> IntegrityReport.Problem {
+    private func damage(_ error: DatabaseError) throws -> IntegrityReport.Problem {
         switch error.code.primary {
         case .corrupt, .notADatabase: return .structure(error.message)
         case .error where try lacksPartOfVirtualTable: return .structure(error.message)
@@ -196,7 +195,7 @@ extension Schema {
     /// Whether a virtual table has lost one of the tables that it consists of. The engine reports that only with the general result
     /// code, as for a function that is not registered, so the schema is checked.
     private var lacksPartOfVirtualTable: Bool {
-        get throws(DatabaseError) {
+        get throws {
             let entries = try entries(where: "type = 'table'"), names = entries.map(\.name).nameSet
             return entries.contains { entry in entry.parts.contains { !names.contains(SQLName($0)) } }
         }
@@ -250,7 +249,7 @@ extension Schema {
 extension Schema {
     /// Makes the connection accept rows that its tables would refuse, since `CHECK` and `NOT NULL` may have been added after they
     /// were written. Such a row is not damage, and a copy must include it. Only for a connection that copies or checks.
-    package func ignoreConstraints() throws(DatabaseError) {
+    package func ignoreConstraints() throws {
         try connection.execute("PRAGMA ignore_check_constraints = ON")
         // Make SQLite read the schema.
         _ = try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quotedName).sqlite_schema"))
@@ -260,13 +259,13 @@ extension Schema {
     /// Throws if the database is damaged, regardless of foreign keys: neither a row that refers to nothing nor a key that SQLite
     /// cannot check is damage. Only for the rewrite's own connections, since they ignore constraints from then on.
     /// - Throws: ``DatabaseError/Reason/conversionFailed`` if a page or the structure is damaged.
-    func requireIntact(_ what: String) throws(DatabaseError) {
+    func requireIntact(_ what: String) throws {
         try ignoreConstraints()
         try refuse(verify(foreignKeys: false).problems, what)
     }
 
     /// Throws if there is a problem.
-    package func refuse(_ problems: [IntegrityReport.Problem], _ what: String) throws(DatabaseError) {
+    package func refuse(_ problems: [IntegrityReport.Problem], _ what: String) throws {
         guard let problem = problems.first else { return }
         throw DatabaseError(
             code: .corrupt, reason: .conversionFailed, message: "\(what) is damaged: \(problem)", path: connection.location.path)

@@ -17,7 +17,7 @@ struct AssociatedRows<Target: SQLRecord> {
     var target: SQLTable { clauses.sides[0].table }
 
     /// The base's columns that identify the associated records.
-    func nearColumns(_ db: Connection) throws(DatabaseError) -> [String] {
+    func nearColumns(_ db: Connection) throws -> [String] {
         switch path {
         case .direct(let link): return try link.columns(near: base, far: target, db).map(\.near)
         case .through(let table, let link, _): return try link.columns(near: base, far: table, db).map(\.near)
@@ -48,13 +48,13 @@ struct AssociatedRows<Target: SQLRecord> {
     var alias: String { clauses.sides[0].alias }
 
     /// For each row: the number of its key, the record, and the record's keys for further associations.
-    private func sql(_ keys: AssociationKeys, _ beside: [String], _ db: Connection) throws(DatabaseError) -> SQL {
+    private func sql(_ keys: AssociationKeys, _ beside: [String], _ db: Connection) throws -> SQL {
         let (source, pairs) = try linked(keys, db)
         var clauses = clauses
         let (limit, offset) = (clauses.limit, clauses.offset)
         (clauses.limit, clauses.offset) = (nil, 0)
-        if let limit, limit < 0 { throw .invalidArgument("the limit of an association must not be negative and is \(limit)") }
-        if offset < 0 { throw .invalidArgument("the offset of an association must not be negative and is \(offset)") }
+        if let limit, limit < 0 { throw DatabaseError.invalidArgument("the limit of an association must not be negative and is \(limit)") }
+        if offset < 0 { throw DatabaseError.invalidArgument("the offset of an association must not be negative and is \(offset)") }
         let key: SQL = "\(identifier: Self.key).n"
         let from: SQL = """
             FROM (\(source)) AS \(identifier: Self.key) JOIN \(clauses.sides[0].source) \
@@ -82,7 +82,7 @@ struct AssociatedRows<Target: SQLRecord> {
     /// A query for the keys' numbers and the values that the target's columns must equal, and these pairs.
     private func linked(
         _ keys: AssociationKeys, _ db: Connection
-    ) throws(DatabaseError) -> (source: SQL, pairs: [AssociationLink.Pair]) {
+    ) throws -> (source: SQL, pairs: [AssociationLink.Pair]) {
         switch path {
         case .direct(let link):
             let values = keys.columns.map { "\(identifier: $0)" as SQL }
@@ -144,7 +144,7 @@ extension AssociatedRows {
     /// The statement; nil where the rows cannot be found again by an identity, as in views, or are not single rows, as of groups.
     private func correlated(
         _ keys: AssociationKeys, _ beside: [String], _ limit: Int?, _ offset: Int, _ db: Connection
-    ) throws(DatabaseError) -> SQL? {
+    ) throws -> SQL? {
         var inner = clauses
         guard inner.sides.count == 1, inner.sides[0].query == nil, !inner.isDistinct, inner.groups.isEmpty, inner.having == nil,
             try isIndexed(db), let identity = try identity(db)
@@ -167,7 +167,7 @@ extension AssociatedRows {
     }
 
     /// The columns that identify a row of the target: its row id, or the primary key of a table without one.
-    private func identity(_ db: Connection) throws(DatabaseError) -> [String]? {
+    private func identity(_ db: Connection) throws -> [String]? {
         let schema = try db.schema(of: target)
         guard let form = try schema.form(of: target.name), form.kind == .table else { return nil }
         if let rowID = try schema.rowIDName(of: target.name) { return [rowID] }
@@ -176,7 +176,7 @@ extension AssociatedRows {
     }
 
     /// Whether the rows of one key can be found without reading all: without an index, each key would read the table again.
-    private func isIndexed(_ db: Connection) throws(DatabaseError) -> Bool {
+    private func isIndexed(_ db: Connection) throws -> Bool {
         let (table, columns) =
             switch path {
             case .direct(let link): (target, try link.columns(near: base, far: target, db).map(\.far))
@@ -195,7 +195,7 @@ extension AssociatedRows {
     }
 
     /// Whether a row of the target belongs to the key.
-    private func condition(_ keys: AssociationKeys, _ db: Connection) throws(DatabaseError) -> SQLPredicate {
+    private func condition(_ keys: AssociationKeys, _ db: Connection) throws -> SQLPredicate {
         switch path {
         case .direct(let link):
             let pairs = zip(try link.columns(near: base, far: target, db).map(\.far), keys.columns).map { (near: $0, far: $1) }

@@ -20,7 +20,7 @@ enum AssociationKey: Hashable {
 
     static let kinds = 0..<5
 
-    init?(_ column: borrowing Row._Column) throws(DatabaseError) {
+    init?(_ column: borrowing Row._Column) throws {
         switch column.storageClass {
         case .null: return nil
         case .integer: self = .integer(sqlite3_column_int64(column.handle, column.index))
@@ -170,7 +170,7 @@ struct NearKeys {
 
 extension SQLSide {
     /// Appends the keys of a row, of which this side consists, to those of each association.
-    func appendKeys(_ row: borrowing Row, to lists: inout [NearKeys]) throws(DatabaseError) {
+    func appendKeys(_ row: borrowing Row, to lists: inout [NearKeys]) throws {
         var index = range.lowerBound
         for list in lists.indices {
             for column in lists[list].values.indices {

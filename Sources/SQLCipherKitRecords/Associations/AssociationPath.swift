@@ -23,7 +23,7 @@ struct AssociationLink: Sendable {
 
     /// Finds the columns that are equal in associated rows in the declaration, the tables' descriptions or the database.
     /// - Parameter db: the connection; nil to use only descriptions.
-    func columns(near: SQLTable, far: SQLTable, _ db: Connection?) throws(DatabaseError) -> [Pair] {
+    func columns(near: SQLTable, far: SQLTable, _ db: Connection?) throws -> [Pair] {
         var found: [ForeignKeyLink] = []
         if direction != .nearRefersToFar { found += try links(far, near, db, isNearChild: false) }
         // If a table refers to itself, both directions have the same keys.
@@ -31,16 +31,16 @@ struct AssociationLink: Sendable {
             found += try links(near, far, db, isNearChild: true)
         }
         guard found.count == 1, let only = found.first else {
-            if found.isEmpty { throw .misuse("no foreign key links \(near.name) with \(far.name): name the property that refers") }
+            if found.isEmpty { throw DatabaseError.misuse("no foreign key links \(near.name) with \(far.name): name the property that refers") }
             let keys = found.map(\.text).joined(separator: "; ")
-            throw .misuse("several foreign keys link \(near.name) with \(far.name): name the property that refers (\(keys))")
+            throw DatabaseError.misuse("several foreign keys link \(near.name) with \(far.name): name the property that refers (\(keys))")
         }
         return only.pairs.map { only.isNearChild ? (near: $0.child, far: $0.parent) : (near: $0.parent, far: $0.child) }
     }
 
     private func links(
         _ child: SQLTable, _ parent: SQLTable, _ db: Connection?, isNearChild: Bool
-    ) throws(DatabaseError) -> [ForeignKeyLink] {
+    ) throws -> [ForeignKeyLink] {
         guard let referring = try referring?.get() else {
             return try SQLClauses.links(from: child, to: parent, db, isNearChild: isNearChild)
         }
@@ -55,7 +55,7 @@ struct AssociationLink: Sendable {
         if !keys.isEmpty { return keys }
         // A column without a declared foreign key refers to the primary key.
         let key = try SQLClauses.primaryKey(of: parent, db)
-        guard key.count == 1 else { throw .misuse("the primary key of \(parent.name) has \(key.count) columns: say to: as well") }
+        guard key.count == 1 else { throw DatabaseError.misuse("the primary key of \(parent.name) has \(key.count) columns: say to: as well") }
         return link(key[0])
     }
 }

@@ -12,7 +12,7 @@ enum BoundArray: SQLValueConvertible {
     init?(sqlValue: SQLValue) { nil }
     var sqlValue: SQLValue { .null }
 
-    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         try parameter.check(bind(parameter.handle, parameter.index))
     }
 

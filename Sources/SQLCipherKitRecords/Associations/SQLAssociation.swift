@@ -244,18 +244,18 @@ extension SQLAssociation {
     /// For tables without a description, the association must name both properties, or running the query throws
     /// ``DatabaseError/Reason/misuse``.
     public func of(_ record: Base) -> SQLQuery<Target> {
-        matching(Base.source) { columns throws(DatabaseError) in
+        matching(Base.source) { columns in
             let values = try record.values(of: columns)
             return values.map { value in value.map { "\($0)" } ?? "NULL" }
         }
     }
 
     private func matching(
-        _ base: SQLTable, _ values: ([String]) throws(DatabaseError) -> [SQL]
+        _ base: SQLTable, _ values: ([String]) throws -> [SQL]
     ) -> SQLQuery<Target> {
         var clauses = query.selection.clauses
         clauses.sides[0].table.schema = clauses.sides[0].table.schema ?? base.schema
-        do throws(DatabaseError) {
+        do {
             clauses = try clauses.free()
             let side = clauses.sides[0]
             let condition = try condition(side, base, values)
@@ -267,8 +267,8 @@ extension SQLAssociation {
     }
 
     private func condition(
-        _ side: SQLClauses.Side, _ base: SQLTable, _ values: ([String]) throws(DatabaseError) -> [SQL]
-    ) throws(DatabaseError) -> SQLPredicate {
+        _ side: SQLClauses.Side, _ base: SQLTable, _ values: ([String]) throws -> [SQL]
+    ) throws -> SQLPredicate {
         func equal(_ alias: String, _ columns: [String], _ values: [SQL]) -> SQL {
             zip(columns, values).reduce("") { sql, pair in
                 let one: SQL = "\(identifier: alias).\(identifier: pair.0) = \(pair.1)"
@@ -299,14 +299,14 @@ extension SQLAssociation {
 
 extension SQLClauses {
     /// The query of an association under a name that no query around it has.
-    fileprivate func free() throws(DatabaseError) -> SQLClauses {
+    fileprivate func free() throws -> SQLClauses {
         guard let renamed = renamedForScope else { return self }
         if renamed.failure == nil { return renamed }
         // Its conditions contain its name: they stay in a query of their own.
         if isPlain, orderings.isEmpty {
             return SQLClauses(sides[0].table, query: try select("\(identifier: sides[0].alias).*", nil))
         }
-        throw .misuse(
+        throw DatabaseError.misuse(
             "an association of \(sides[0].table.name) with an order or a limit is used in a query of the same table: "
                 + "write the order and the limit after of(_:)")
     }
@@ -314,7 +314,7 @@ extension SQLClauses {
 
 extension SQLRecord {
     /// The record's values for some columns, in the form in which they are bound.
-    fileprivate func values(of columns: [String]) throws(DatabaseError) -> [(any SQLValueConvertible)?] {
+    fileprivate func values(of columns: [String]) throws -> [(any SQLValueConvertible)?] {
         let profiles = Self.columnProfiles
         var stored: [(name: String, value: (any SQLValueConvertible)?)] = []
         if let positions = Self._recordColumns?.positions {
@@ -324,9 +324,9 @@ extension SQLRecord {
                 throw error as? DatabaseError ?? .invalidArgument("a \(Self.self) cannot be encoded: \(error.jsonDescription)")
             }
         }
-        return try columns.map { column throws(DatabaseError) in
+        return try columns.map { column in
             guard let found = stored.first(where: { SQLName($0.name) == SQLName(column) }) else {
-                throw .misuse("the record has no property for \(column), by which its association is found")
+                throw DatabaseError.misuse("the record has no property for \(column), by which its association is found")
             }
             guard let value = found.value, let profile = profiles[found.name] else { return found.value }
             return ProfiledValue(value, profile)

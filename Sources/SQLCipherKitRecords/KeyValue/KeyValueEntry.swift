@@ -8,7 +8,7 @@ public struct KeyValueEntry: ~Copyable {
     /// The key.
     public let key: String
 
-    init(_ handle: OpaquePointer) throws(DatabaseError) {
+    init(_ handle: OpaquePointer) throws {
         self.handle = handle
         key = try String._readSQL(from: Row._Column(handle, 0))
     }
@@ -18,14 +18,14 @@ public struct KeyValueEntry: ~Copyable {
 
     /// The value, read as the given type.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` or ``DatabaseError/Reason/unexpectedNull``.
-    public func value<T: SQLValueConvertible>(as type: T.Type = T.self) throws(DatabaseError) -> T {
+    public func value<T: SQLValueConvertible>(as type: T.Type = T.self) throws -> T {
         try Self.read(type, handle, value: 1, json: 2)
     }
 
     /// The value, decoded.
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` or ``DatabaseError/Reason/unexpectedNull``.
     @_disfavoredOverload
-    public func value<T: Decodable>(as type: T.Type = T.self) throws(DatabaseError) -> T {
+    public func value<T: Decodable>(as type: T.Type = T.self) throws -> T {
         if let type = T.self as? any SQLValueConvertible.Type, let value = try value(as: type) as? T { return value }
         return try Self.decode(type, handle, value: 1, json: 2)
     }
@@ -67,14 +67,14 @@ public struct KeyValueEntry: ~Copyable {
     @usableFromInline
     static func read<T: SQLValueConvertible>(
         _ type: T.Type, _ handle: OpaquePointer, value: Int32, json: Int32
-    ) throws(DatabaseError) -> T {
+    ) throws -> T {
         if isJSON(handle, column: json) { throw Row._Column(handle, json).mismatch(String(describing: T.self)) }
         return try Row._Column(handle, value).read(as: T.self)
     }
 
     static func decode<T: Decodable>(
         _ type: T.Type, _ handle: OpaquePointer, value: Int32, json: Int32
-    ) throws(DatabaseError) -> T {
+    ) throws -> T {
         let column = Row._Column(handle, json)
         let isNull = !isJSON(handle, column: json)
         if isNull, sqlite3_column_type(handle, value) != SQLITE_NULL {

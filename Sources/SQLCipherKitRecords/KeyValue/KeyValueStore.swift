@@ -38,13 +38,13 @@ public final class KeyValueStore {
     ///   - name: the store's name, any text. Its table is named `kv_` followed by this name.
     ///   - schema: the database.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
-    public convenience init(_ name: String, in schema: Schema) throws(DatabaseError) {
+    public convenience init(_ name: String, in schema: Schema) throws {
         self.init(try KeyValueTable(name, schemaName: schema.name), schema)
     }
 
     /// Creates a store in the main database of a connection, without reading or writing anything yet.
     /// - Throws: the same errors as ``init(_:in:)-(_,Schema)``.
-    public convenience init(_ name: String, in connection: Connection) throws(DatabaseError) {
+    public convenience init(_ name: String, in connection: Connection) throws {
         try self.init(name, in: connection.main)
     }
 
@@ -60,7 +60,7 @@ public final class KeyValueStore {
     public var name: String { table.name }
 
     /// The names of the stores in a database, sorted: `KeyValueStore.names(in: db.main)`.
-    public static func names(in schema: Schema) throws(DatabaseError) -> [String] {
+    public static func names(in schema: Schema) throws -> [String] {
         let prefix = TablesMadeLater.storePrefix
         let names = try schema.connection.fetchAll(
             String.self,
@@ -77,28 +77,28 @@ public final class KeyValueStore {
     /// Whether the table exists. Two stores with names that differ only in case would share a table in SQLite: the second one is
     /// refused.
     @usableFromInline
-    func exists() throws(DatabaseError) -> Bool {
+    func exists() throws -> Bool {
         let found = try connection.fetchOne(
             String.self,
             SQL(raw: "SELECT name FROM \(schema.qualified("sqlite_schema")) WHERE type = 'table' AND lower(name) = lower(?)"),
             [table.tableName])
         guard let found, found != table.tableName else { return found != nil }
         let name = found.dropFirst(TablesMadeLater.storePrefix.count)
-        throw .invalidArgument("there is a key-value store with the name \(name) already")
+        throw DatabaseError.invalidArgument("there is a key-value store with the name \(name) already")
     }
 
     @usableFromInline
-    func create() throws(DatabaseError) {
+    func create() throws {
         if try exists() { return }
         guard try connection.fetchOne(String.self, "PRAGMA encoding") == "UTF-8" else {
-            throw .misuse("a key-value store needs a database that stores text as UTF-8: the order of its keys depends on it")
+            throw DatabaseError.misuse("a key-value store needs a database that stores text as UTF-8: the order of its keys depends on it")
         }
         try connection.execute(table.creation)
     }
 
     /// The statement that reads a key, or nil while there is no table.
     @inlinable
-    func reading() throws(DatabaseError) -> Statement? {
+    func reading() throws -> Statement? {
         if !isThere {
             guard try exists() else { return nil }
             isThere = true
@@ -107,7 +107,7 @@ public final class KeyValueStore {
     }
 
     @inlinable
-    func writing() throws(DatabaseError) -> Statement {
+    func writing() throws -> Statement {
         if !isThere {
             try create()
             isThere = true
@@ -119,8 +119,8 @@ public final class KeyValueStore {
     /// table was dropped. If so, the next write creates it.
     @usableFromInline
     @inline(never)
-    func isGone(_ error: DatabaseError) -> Bool {
-        guard error.code == .error, connection.isOpen, (try? exists()) == false else { return false }
+    func isGone(_ error: any Error) -> Bool {
+        guard (error as? DatabaseError)?.code == .error, connection.isOpen, (try? exists()) == false else { return false }
         isThere = false
         hasExpiryIndex = false
         return true
@@ -131,14 +131,14 @@ public final class KeyValueStore {
 extension KeyValueStore {
     /// The keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
-    public func keys(prefix: String = "") throws(DatabaseError) -> [String] {
+    public func keys(prefix: String = "") throws -> [String] {
         guard try beginIteration() else { return [] }
         return try connection.fetchAll(String.self, selection("key", prefix, order: " ORDER BY key"), arguments(prefix))
     }
 
     /// The number of keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
-    public func count(prefix: String = "") throws(DatabaseError) -> Int {
+    public func count(prefix: String = "") throws -> Int {
         guard try beginIteration() else { return 0 }
         return try connection.fetchOne(Int.self, selection("count(*)", prefix), arguments(prefix)) ?? 0
     }
@@ -173,21 +173,21 @@ extension KeyValueStore {
     /// - Throws: the same errors as `get(_:as:)`, for the first value that cannot be read as `type`.
     public func all<T: SQLValueConvertible>(
         as type: T.Type = T.self, prefix: String = ""
-    ) throws(DatabaseError) -> [(key: String, value: T)] {
-        try list(prefix) { entry throws(DatabaseError) in try entry.value(as: type) }
+    ) throws -> [(key: String, value: T)] {
+        try list(prefix) { entry in try entry.value(as: type) }
     }
 
     /// The keys that begin with a prefix and their decoded values, in order.
     @_disfavoredOverload
     public func all<T: Decodable>(
         as type: T.Type = T.self, prefix: String = ""
-    ) throws(DatabaseError) -> [(key: String, value: T)] {
-        try list(prefix) { entry throws(DatabaseError) in try entry.value(as: type) }
+    ) throws -> [(key: String, value: T)] {
+        try list(prefix) { entry in try entry.value(as: type) }
     }
 
     private func list<T>(
-        _ prefix: String, _ value: (borrowing KeyValueEntry) throws(DatabaseError) -> T
-    ) throws(DatabaseError) -> [(key: String, value: T)] {
+        _ prefix: String, _ value: (borrowing KeyValueEntry) throws -> T
+    ) throws -> [(key: String, value: T)] {
         var result: [(key: String, value: T)] = []
         try DatabaseError.only("a key-value store") {
             try forEach(prefix: prefix) { entry in result.append((entry.key, try value(entry))) }
@@ -196,7 +196,7 @@ extension KeyValueStore {
     }
 
     /// Whether there is a table. An observation reads again when the next entry expires.
-    private func beginIteration() throws(DatabaseError) -> Bool {
+    private func beginIteration() throws -> Bool {
         guard try exists() else { return false }
         guard connection.isRecordingReads else { return true }
         let next = SQL(raw: "SELECT min(expires) FROM \(table.table) WHERE expires > ?1", [KeyValueEntry.now()])
@@ -232,8 +232,8 @@ private struct KeyBound: SQLValueConvertible {
 
     var sqlValue: SQLValue { .text(prefix) }
 
-    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
-        try ContiguousArray(Array(prefix.utf8) + [255]).withUnsafeBufferPointer { bytes throws(DatabaseError) in
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
+        try ContiguousArray(Array(prefix.utf8) + [255]).withUnsafeBufferPointer { bytes in
             try parameter.bind(utf8: bytes)
         }
     }
@@ -248,8 +248,8 @@ extension KeyValueStore {
     /// - Throws: ``DatabaseError/Reason/typeMismatch`` if the value cannot be read as that type without loss, and
     ///   ``DatabaseError/Reason/unexpectedNull`` if nil was stored and the type is not optional.
     @inlinable
-    public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
-        try lookUp(key) { handle throws(DatabaseError) in
+    public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws -> T? {
+        try lookUp(key) { handle in
             if let value = T._tryReadSQL(from: Row._Column(handle, 0)), !KeyValueEntry.isJSON(handle, column: 1) { return value }
             return try KeyValueEntry.read(type, handle, value: 0, json: 1)
         }
@@ -258,7 +258,7 @@ extension KeyValueStore {
     /// The value of a key, or `value` if there is none.
     /// - Throws: the same errors as `get(_:as:)`. A value of another type is an error; it does not yield the default.
     @inlinable
-    public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws(DatabaseError) -> T {
+    public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws -> T {
         try get(key, as: T.self) ?? value
     }
 
@@ -266,36 +266,36 @@ extension KeyValueStore {
     /// (``JSONCodingCustomizable``).
     /// - Throws: ``DatabaseError/Reason/typeMismatch``, ``DatabaseError/Reason/unexpectedNull``, or an error from SQLite.
     @_disfavoredOverload
-    public func get<T: Decodable>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
+    public func get<T: Decodable>(_ key: String, as type: T.Type = T.self) throws -> T? {
         if let type = T.self as? any SQLValueConvertible.Type { return try get(key, as: type) as? T }
-        return try lookUp(key) { handle throws(DatabaseError) in try KeyValueEntry.decode(type, handle, value: 0, json: 1) }
+        return try lookUp(key) { handle in try KeyValueEntry.decode(type, handle, value: 0, json: 1) }
     }
 
     /// The value of a key, decoded, or `value` if there is none.
-    public func get<T: Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T { try get(key, as: T.self) ?? value }
+    public func get<T: Decodable>(_ key: String, default value: T) throws -> T { try get(key, as: T.self) ?? value }
 
     /// The value of a key, or `value` if there is none.
     // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
     @inlinable
     @_documentation(visibility: private)
-    public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T {
+    public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws -> T {
         try get(key, as: T.self) ?? value
     }
 
     /// Whether a key exists, even if its value is nil.
-    public func contains(_ key: String) throws(DatabaseError) -> Bool {
+    public func contains(_ key: String) throws -> Bool {
         try lookUp(key) { _ in () } != nil
     }
 
     /// Returns what `read` returns for the key's row, or nil if there is no such row.
     @inlinable
     @inline(__always)
-    func lookUp<T>(_ key: String, _ read: (OpaquePointer) throws(DatabaseError) -> T) throws(DatabaseError) -> T? {
+    func lookUp<T>(_ key: String, _ read: (OpaquePointer) throws -> T) throws -> T? {
         guard let statement = try reading() else { return nil }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         try Statement._Parameter(handle, 1, connection.profile).put(key)
-        do throws(DatabaseError) {
+        do {
             guard try statement.advance(handle) else { return nil }
         } catch {
             if isGone(error) { return nil }
@@ -314,8 +314,8 @@ extension KeyValueStore {
     ///   - expiry: when the key expires, to the millisecond. Default: never, which also removes an earlier expiry.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that SQLite cannot hold, such as a `UInt64` over `Int64.max`.
     @inlinable
-    public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
-        try put(key, expiry) { value_, json throws(DatabaseError) in
+    public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
+        try put(key, expiry) { value_, json in
             try value_.put(value)
             try json.bindNull()
         }
@@ -323,18 +323,18 @@ extension KeyValueStore {
 
     /// Sets the value of a key, coded as JSONB. Setting nil stores nil.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
-    public func set<T: Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
+    public func set<T: Encodable>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         if T.self is any SQLValueConvertible.Type, let value = value as? any SQLValueConvertible {
             return try set(key, to: value, expires: expiry)
         }
         let writer: JSONBWriter
         do { writer = try JSONBEncoder(options: .of(T.self)).writer(value) } catch {
-            throw .invalidArgument("a \(T.self) cannot be written as JSON: \(error.jsonDescription)")
+            throw DatabaseError.invalidArgument("a \(T.self) cannot be written as JSON: \(error.jsonDescription)")
         }
-        try writer.withBytes { bytes throws(DatabaseError) in
+        try writer.withBytes { bytes in
             // JSONB encodes null as one zero byte.
             let isNull = bytes.count == 1 && bytes[0] == 0
-            try put(key, expiry) { value_, json throws(DatabaseError) in
+            try put(key, expiry) { value_, json in
                 try value_.bindNull()
                 if isNull { try json.bindNull() } else { try json.bind(bytes: bytes) }
             }
@@ -346,9 +346,9 @@ extension KeyValueStore {
     @inlinable
     @_documentation(visibility: private)
     public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil)
-        throws(DatabaseError)
+        throws
     {
-        try put(key, expiry) { value_, json throws(DatabaseError) in
+        try put(key, expiry) { value_, json in
             try value_.put(value)
             try json.bindNull()
         }
@@ -357,14 +357,14 @@ extension KeyValueStore {
     /// Sets many keys in one savepoint: if one fails, none of them is set.
     public func setAll<T: SQLValueConvertible>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
-    ) throws(DatabaseError) {
+    ) throws {
         try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
     /// Sets many keys to coded values in one savepoint: if one fails, none of them is set.
     public func setAll<T: Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
-    ) throws(DatabaseError) {
+    ) throws {
         try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
@@ -372,7 +372,7 @@ extension KeyValueStore {
     @_documentation(visibility: private)
     public func setAll<T: SQLValueConvertible & Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
-    ) throws(DatabaseError) {
+    ) throws {
         try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
@@ -381,11 +381,11 @@ extension KeyValueStore {
     /// try settings.setAll(["volume": 7, "theme": "dark", "window": frame])
     /// ```
     @_disfavoredOverload
-    public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws(DatabaseError) {
+    public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws {
         try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
     }
 
-    private func together(_ body: () throws -> Void) throws(DatabaseError) {
+    private func together(_ body: () throws -> Void) throws {
         try DatabaseError.only("a key-value store") { try connection.savepoint { _ in try body() } }
     }
 
@@ -393,9 +393,9 @@ extension KeyValueStore {
     @inline(__always)
     func put(
         _ key: String, _ expiry: Date?,
-        _ bind: (borrowing Statement._Parameter, borrowing Statement._Parameter) throws(DatabaseError) -> Void
-    ) throws(DatabaseError) {
-        do throws(DatabaseError) { try putOnce(key, expiry, bind) } catch {
+        _ bind: (borrowing Statement._Parameter, borrowing Statement._Parameter) throws -> Void
+    ) throws {
+        do { try putOnce(key, expiry, bind) } catch {
             // The second attempt creates the table again.
             guard isGone(error) else { throw error }
             try putOnce(key, expiry, bind)
@@ -406,8 +406,8 @@ extension KeyValueStore {
     @inline(__always)
     func putOnce(
         _ key: String, _ expiry: Date?,
-        _ bind: (borrowing Statement._Parameter, borrowing Statement._Parameter) throws(DatabaseError) -> Void
-    ) throws(DatabaseError) {
+        _ bind: (borrowing Statement._Parameter, borrowing Statement._Parameter) throws -> Void
+    ) throws {
         let statement = try writing()
         if expiry != nil { try prepareExpiry() }
         let handle = try statement.beginUse()
@@ -421,13 +421,13 @@ extension KeyValueStore {
     }
 
     @usableFromInline
-    func bindExpiry(_ expiry: Date, _ parameter: borrowing Statement._Parameter) throws(DatabaseError) {
-        guard expiry.timeIntervalSince1970.isFinite else { throw .invalidArgument("the expiry is not a finite date") }
+    func bindExpiry(_ expiry: Date, _ parameter: borrowing Statement._Parameter) throws {
+        guard expiry.timeIntervalSince1970.isFinite else { throw DatabaseError.invalidArgument("the expiry is not a finite date") }
         try parameter.bind(KeyValueEntry.milliseconds(expiry))
     }
 
     @usableFromInline
-    func prepareExpiry() throws(DatabaseError) {
+    func prepareExpiry() throws {
         if hasExpiryIndex { return }
         try connection.execute(table.expiryIndex)
         // A rollback could still remove the index.
@@ -437,7 +437,7 @@ extension KeyValueStore {
     /// Removes a key.
     /// - Returns: whether it existed.
     @discardableResult
-    public func remove(_ key: String) throws(DatabaseError) -> Bool {
+    public func remove(_ key: String) throws -> Bool {
         guard try exists() else { return false }
         return try connection.fetchOne(
             Bool.self, SQL(raw: "DELETE FROM \(table.table) WHERE key = ?2 RETURNING \(KeyValueTable.isAlive)"),
@@ -446,7 +446,7 @@ extension KeyValueStore {
 
     /// Removes all keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
-    public func removeAll(prefix: String = "") throws(DatabaseError) {
+    public func removeAll(prefix: String = "") throws {
         guard try exists() else { return }
         if prefix.isEmpty {
             try connection.execute(SQL(raw: "DELETE FROM \(table.table)"))
@@ -458,7 +458,7 @@ extension KeyValueStore {
     /// Deletes the rows of expired keys, which are already invisible to all other calls.
     /// - Returns: the number of deleted rows.
     @discardableResult
-    public func purgeExpired() throws(DatabaseError) -> Int {
+    public func purgeExpired() throws -> Int {
         guard try exists() else { return 0 }
         try connection.execute(SQL(raw: "DELETE FROM \(table.table) WHERE expires <= ?1"), [KeyValueEntry.now()])
         return connection.changes

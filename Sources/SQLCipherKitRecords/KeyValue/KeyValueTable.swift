@@ -15,9 +15,9 @@ final class KeyValueTable: Sendable {
     @usableFromInline let upsert: SQL
 
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
-    init(_ name: String, schemaName: String) throws(DatabaseError) {
+    init(_ name: String, schemaName: String) throws {
         guard !name.isEmpty, !name.utf8.contains(0) else {
-            throw .invalidArgument("a key-value store needs a name, without NUL characters")
+            throw DatabaseError.invalidArgument("a key-value store needs a name, without NUL characters")
         }
         self.name = name
         self.schemaName = schemaName

@@ -30,14 +30,14 @@ public struct SharedKeyValueStore: Sendable {
     ///   - name: the store's name, any text. Its table is named `kv_` followed by this name.
     ///   - schema: the database, as `attach` returns it.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name that is empty or has a NUL character.
-    public init(_ name: String, in schema: SharedSchema) throws(DatabaseError) {
+    public init(_ name: String, in schema: SharedSchema) throws {
         self.schema = schema
         table = try KeyValueTable(name, schemaName: schema.name)
     }
 
     /// Creates a store in the main database of a queue or a pool, without reading or writing anything yet.
     /// - Throws: the same errors as ``init(_:in:)-(_,SharedSchema)``.
-    public init(_ name: String, in database: DatabaseWriter) throws(DatabaseError) { try self.init(name, in: database.main) }
+    public init(_ name: String, in database: DatabaseWriter) throws { try self.init(name, in: database.main) }
 
     /// The queue or the pool.
     public var database: DatabaseWriter { schema.database }
@@ -97,7 +97,7 @@ extension SharedKeyValueStore {
 
     /// The value of a key, or nil if there is none.
     /// - Throws: the same errors as ``KeyValueStore``'s `get(_:as:)` and `read`.
-    public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
+    public func get<T: SQLValueConvertible>(_ key: String, as type: T.Type = T.self) throws -> T? {
         try reading { store in try store.get(key, as: type) }
     }
 
@@ -108,7 +108,7 @@ extension SharedKeyValueStore {
 
     /// The value of a key, decoded, or nil if there is none.
     @_disfavoredOverload
-    public func get<T: Decodable & Sendable>(_ key: String, as type: T.Type = T.self) throws(DatabaseError) -> T? {
+    public func get<T: Decodable & Sendable>(_ key: String, as type: T.Type = T.self) throws -> T? {
         try reading { store in try store.get(key, as: type) }
     }
 
@@ -119,7 +119,7 @@ extension SharedKeyValueStore {
     }
 
     /// The value of a key, or `value` if there is none.
-    public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws(DatabaseError) -> T {
+    public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws -> T {
         try reading { store in try store.get(key, default: value) }
     }
 
@@ -129,7 +129,7 @@ extension SharedKeyValueStore {
     }
 
     /// The value of a key, decoded, or `value` if there is none.
-    public func get<T: Decodable & Sendable>(_ key: String, default value: T) throws(DatabaseError) -> T {
+    public func get<T: Decodable & Sendable>(_ key: String, default value: T) throws -> T {
         try reading { store in try store.get(key, default: value) }
     }
 
@@ -141,7 +141,7 @@ extension SharedKeyValueStore {
     /// The value of a key, or `value` if there is none.
     // Resolves the ambiguity between the two above, as in KeyValueStore.
     @_documentation(visibility: private)
-    public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws(DatabaseError) -> T {
+    public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws -> T {
         try reading { store in try store.get(key, default: value) }
     }
 
@@ -152,7 +152,7 @@ extension SharedKeyValueStore {
     }
 
     /// Whether a key exists, even if its value is nil.
-    public func contains(_ key: String) throws(DatabaseError) -> Bool { try reading { store in try store.contains(key) } }
+    public func contains(_ key: String) throws -> Bool { try reading { store in try store.contains(key) } }
 
     /// The asynchronous form.
     public func contains(_ key: String) async throws -> Bool { try await read { store in try store.contains(key) } }
@@ -161,7 +161,7 @@ extension SharedKeyValueStore {
 
     /// Sets the value of a key and replaces any earlier value.
     /// - Throws: the same errors as ``KeyValueStore``'s `set(_:to:expires:)` and `write`.
-    public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
+    public func set<T: SQLValueConvertible>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         try writing { store in try store.set(key, to: value, expires: expiry) }
     }
 
@@ -171,7 +171,7 @@ extension SharedKeyValueStore {
     }
 
     /// Sets the value of a key, coded as JSONB, and replaces any earlier value.
-    public func set<T: Encodable & Sendable>(_ key: String, to value: T, expires expiry: Date? = nil) throws(DatabaseError) {
+    public func set<T: Encodable & Sendable>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         try writing { store in try store.set(key, to: value, expires: expiry) }
     }
 
@@ -185,7 +185,7 @@ extension SharedKeyValueStore {
     @_documentation(visibility: private)
     public func set<T: SQLValueConvertible & Encodable>(
         _ key: String, to value: T, expires expiry: Date? = nil
-    ) throws(DatabaseError) {
+    ) throws {
         try writing { store in try store.set(key, to: value, expires: expiry) }
     }
 
@@ -198,17 +198,17 @@ extension SharedKeyValueStore {
     /// Removes a key.
     /// - Returns: whether it existed.
     @discardableResult
-    public func remove(_ key: String) throws(DatabaseError) -> Bool { try writing { store in try store.remove(key) } }
+    public func remove(_ key: String) throws -> Bool { try writing { store in try store.remove(key) } }
 
     /// The asynchronous form.
     @discardableResult
     public func remove(_ key: String) async throws -> Bool { try await write { store in try store.remove(key) } }
 
-    private func reading<R>(_ body: (KeyValueStore) throws -> sending R) throws(DatabaseError) -> sending R {
+    private func reading<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
         try DatabaseError.only("a key-value store") { try read(body) }
     }
 
-    private func writing<R>(_ body: (KeyValueStore) throws -> sending R) throws(DatabaseError) -> sending R {
+    private func writing<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
         try DatabaseError.only("a key-value store") { try write(body) }
     }
 }

@@ -110,7 +110,7 @@ public struct Migrator: Sendable {
     }
 
     /// The names of the migrations that the database has a record of.
-    func recorded(in db: Connection) throws(DatabaseError) -> [String] {
+    func recorded(in db: Connection) throws -> [String] {
         // Without the table, there were no migrations.
         guard try db.main.hasTable(Self.table) else { return [] }
         return try db.fetchAll(String.self, "SELECT name FROM main.sqlcipherkit_migration ORDER BY position")
@@ -217,7 +217,7 @@ extension Migrator {
     }
 
     /// Records that migrations are done.
-    func record(_ names: [String], in db: Connection) throws(DatabaseError) {
+    func record(_ names: [String], in db: Connection) throws {
         if names.isEmpty { return }
         try db.execute(
             """
@@ -297,7 +297,7 @@ extension Migrator {
     }
 
     /// The schema objects that migrations have created.
-    private static func objects(of db: Connection) throws(DatabaseError) -> [SchemaEntry] {
+    private static func objects(of db: Connection) throws -> [SchemaEntry] {
         try db.main.entries().filter {
             !$0.name.hasNamePrefix("sqlite_") && !$0.name.isKeptFromSQL && !$0.table.isKeptFromSQL
                 && !$0.table.isSameName(as: table)
@@ -370,11 +370,11 @@ extension Migrator {
     }
 
     /// The names of all migrations, including merged ones.
-    private func knownNames() throws(DatabaseError) -> Set<ExactText> {
+    private func knownNames() throws -> Set<ExactText> {
         var known: Set<ExactText> = []
         for name in migrations.flatMap({ $0.merged + [$0.name] }) {
-            if name.isEmpty { throw .invalidArgument("a migration has no name") }
-            if !known.insert(ExactText(name)).inserted { throw .invalidArgument("two migrations are named \(name)") }
+            if name.isEmpty { throw DatabaseError.invalidArgument("a migration has no name") }
+            if !known.insert(ExactText(name)).inserted { throw DatabaseError.invalidArgument("two migrations are named \(name)") }
         }
         return known
     }

@@ -30,7 +30,7 @@ extension Schema {
     /// - Returns: the differences, table by table; empty if there are none.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description that cannot be made into a table, and other
     ///   ``DatabaseError``s that SQLite reports.
-    public func differences(from records: [any SQLRecord.Type]) throws(DatabaseError) -> [Difference] {
+    public func differences(from records: [any SQLRecord.Type]) throws -> [Difference] {
         try DatabaseError.only("a comparison of tables") { try found(from: records) }
     }
 

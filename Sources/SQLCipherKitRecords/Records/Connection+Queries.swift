@@ -9,7 +9,7 @@ extension Connection {
     /// - Returns: the number of rows that were deleted.
     /// - Throws: ``DatabaseError``, including ``DatabaseError/Reason/misuse`` for a query with groups.
     @discardableResult
-    public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws(DatabaseError) -> Int {
+    public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> Int {
         let clauses = query.selection.clauses
         try changeRows(clauses.change("DELETE FROM \(clauses.sides[0].source)"))
         return changes
@@ -29,7 +29,7 @@ extension Connection {
     @discardableResult
     public func updateAll<Record: SQLRecord>(
         _ query: SQLQuery<Record>, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
-    ) throws(DatabaseError) -> Int {
+    ) throws -> Int {
         try changeRows(query.selection.clauses.update(Record.self, changes))
         return self.changes
     }
@@ -92,7 +92,7 @@ extension Connection {
     /// - Throws: the errors of ``deleteAll(_:)``, or an error for a value that cannot be read; then nothing is deleted.
     public func deleteAll<Record: SQLRecord, Value: SQLValueConvertible>(
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>
-    ) throws(DatabaseError) -> [Value] {
+    ) throws -> [Value] {
         let list = query.returned { SQLValueList(expression($0)) }
         return try changedValues(query.deletion(list.sql)) { row in try list.read(row) }
     }
@@ -113,7 +113,7 @@ extension Connection {
     public func deleteAll<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ query: SQLQuery<Record>,
         returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>)
-    ) throws(DatabaseError) -> [(repeat each Value)] {
+    ) throws -> [(repeat each Value)] {
         let list = query.returned { columns in
             let expressions = expressions(columns)
             return SQLValueList(repeat each expressions)
@@ -141,7 +141,7 @@ extension Connection {
     public func updateAll<Record: SQLRecord, Value: SQLValueConvertible>(
         _ query: SQLQuery<Record>, returning expression: (SQLColumns<Record>) -> SQLExpression<Value>,
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
-    ) throws(DatabaseError) -> [Value] {
+    ) throws -> [Value] {
         let list = query.returned { SQLValueList(expression($0)) }
         return try changedValues(query.selection.clauses.update(Record.self, changes, returning: list.sql)) { row in
             try list.read(row)
@@ -168,7 +168,7 @@ extension Connection {
         _ query: SQLQuery<Record>,
         returning expressions: (SQLColumns<Record>) -> (repeat SQLExpression<each Value>),
         _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
-    ) throws(DatabaseError) -> [(repeat each Value)] {
+    ) throws -> [(repeat each Value)] {
         let list = query.returned { columns in
             let expressions = expressions(columns)
             return SQLValueList(repeat each expressions)
@@ -180,7 +180,7 @@ extension Connection {
 
     private func changedValues<Element>(
         _ sql: SQL, _ read: @escaping (borrowing Row) throws -> Element
-    ) throws(DatabaseError) -> [Element] {
+    ) throws -> [Element] {
         do { return try changed(sql, read) } catch { throw DatabaseError(thrownBy: "reading a changed row", error) }
     }
 
@@ -207,7 +207,7 @@ extension SQLQuery {
         return SQLScope.within(clauses) { expressions(clauses.columns(0)) }
     }
 
-    fileprivate func deletion(_ columns: SQL) throws(DatabaseError) -> SQL {
+    fileprivate func deletion(_ columns: SQL) throws -> SQL {
         try selection.clauses.change("DELETE FROM \(selection.clauses.sides[0].source)", returning: columns)
     }
 }
@@ -229,7 +229,7 @@ extension Connection {
     @discardableResult
     public func insertAll<Record: SQLRecord>(
         from query: SQLQuery<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
-    ) throws(DatabaseError) -> Int {
+    ) throws -> Int {
         let sql = try insertion(query, conflict, schema, returning: nil)
         if conflict == .fail { try execute(sql) } else { try changeRows(sql) }
         return changes
@@ -247,7 +247,7 @@ extension Connection {
 
     private func insertion<Record: SQLRecord>(
         _ query: SQLQuery<Record>, _ conflict: ConflictResolution?, _ schema: Schema?, returning: SQL?
-    ) throws(DatabaseError) -> SQL {
+    ) throws -> SQL {
         let statements = try statements(schema)
         let table = statements.table(Record.self)
         let layout = try statements.layout(Record.self, table, self)

@@ -65,7 +65,7 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the key has a different number of columns.
     public func exists<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
-    ) throws(DatabaseError) -> Bool {
+    ) throws -> Bool {
         let (table, _, condition) = try row(type, schema, repeat each values)
         return try isThere(table, condition)
     }
@@ -73,12 +73,12 @@ extension Connection {
     /// The table of a record, the column of its primary key, and these keys.
     func keys<Record: SQLRecord, ID: SQLValueConvertible>(
         _ type: Record.Type, _ ids: some Sequence<ID>, _ schema: Schema?
-    ) throws(DatabaseError) -> (SQLTable, key: String, AssociationKeys) {
+    ) throws -> (SQLTable, key: String, AssociationKeys) {
         let statements = try statements(schema)
         let table = statements.table(type)
         let key = try statements.layout(type, table, self).key
         guard key.count == 1 else {
-            throw .invalidArgument("the primary key of \(table.name) has \(key.count) columns, and each id is one value")
+            throw DatabaseError.invalidArgument("the primary key of \(table.name) has \(key.count) columns, and each id is one value")
         }
         let profile = Record.columnProfiles[key[0]] ?? profile
         var keys: [AssociationKey?] = []
@@ -89,14 +89,14 @@ extension Connection {
     /// The table of a record, and the condition that one row with this key meets.
     func row<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, _ schema: Schema?, _ values: repeat each Value
-    ) throws(DatabaseError) -> (SQLTable, RecordLayout, SQL) {
+    ) throws -> (SQLTable, RecordLayout, SQL) {
         let statements = try statements(schema)
         let table = statements.table(type)
         let layout = try statements.layout(type, table, self)
         var bound: [any SQLValueConvertible] = []
         for value in repeat each values { bound.append(value) }
         guard bound.count == layout.key.count, !bound.isEmpty else {
-            throw .invalidArgument("the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values")
+            throw DatabaseError.invalidArgument("the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values")
         }
         let profiles = Record.columnProfiles
         if !profiles.isEmpty {
@@ -186,7 +186,7 @@ extension Connection {
 
     /// Returns the statement that a query runs, with its values.
     /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, such as a join without a foreign key.
-    public func sql<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> SQL {
+    public func sql<Request: SQLRequest>(of request: Request) throws -> SQL {
         try request.selection.sql(.rows, self)
     }
 
@@ -197,7 +197,7 @@ extension Connection {
     /// // ["SEARCH note USING INDEX note_title (title=?)"]
     /// ```
     /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
-    public func queryPlan<Request: SQLRequest>(of request: Request) throws(DatabaseError) -> [String] {
+    public func queryPlan<Request: SQLRequest>(of request: Request) throws -> [String] {
         let sql = try sql(of: request)
         var depths: [Int: Int] = [:]
         let steps: [(Int, Int, Int, String)] = try fetchAll(SQL(raw: "EXPLAIN QUERY PLAN \(sql.text)", sql.arguments))
@@ -210,13 +210,13 @@ extension Connection {
 
     /// Returns the number of a query's rows.
     /// - Throws: ``DatabaseError``.
-    public func count<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Int {
+    public func count<Request: SQLRequest>(_ request: Request) throws -> Int {
         try fetchOne(Int.self, try request.selection.sql(.count, self)) ?? 0
     }
 
     /// Returns whether a query has any rows.
     /// - Throws: ``DatabaseError``.
-    public func exists<Request: SQLRequest>(_ request: Request) throws(DatabaseError) -> Bool {
+    public func exists<Request: SQLRequest>(_ request: Request) throws -> Bool {
         try fetchOne(Bool.self, try request.selection.sql(.existence, self)) ?? false
     }
 
@@ -230,7 +230,7 @@ extension Connection {
     /// - Throws: ``DatabaseError``.
     public func fetchSet<Value: SQLValueConvertible & Hashable>(
         _ type: Value.Type, _ sql: SQL, _ arguments: StatementArguments = []
-    ) throws(DatabaseError) -> Set<Value> {
+    ) throws -> Set<Value> {
         Set(try fetchAll(type, sql, arguments))
     }
 
@@ -239,7 +239,7 @@ extension Connection {
     /// let isKnown = try db.exists("SELECT 1 FROM note WHERE title = \(title)")
     /// ```
     /// - Throws: ``DatabaseError``.
-    public func exists(_ sql: SQL) throws(DatabaseError) -> Bool { try fetchOne(Bool.self, "SELECT EXISTS (\(sql))") ?? false }
+    public func exists(_ sql: SQL) throws -> Bool { try fetchOne(Bool.self, "SELECT EXISTS (\(sql))") ?? false }
 }
 
 /// What the calls for all queries do, compiled into the caller for queries of whole records.
@@ -264,7 +264,7 @@ extension Connection {
     @usableFromInline
     func prepared<Record: SQLRecord>(
         _ query: SQLQuery<Record>, isFirst: Bool
-    ) throws(DatabaseError) -> (Statement, StatementArguments)? {
+    ) throws -> (Statement, StatementArguments)? {
         guard var clauses = query.plainClauses else { return nil }
         if let ready = try clauses.plainStatement(self, isFirst: isFirst) { return ready }
         clauses.isFirst = isFirst

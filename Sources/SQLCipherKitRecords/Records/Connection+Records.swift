@@ -170,7 +170,7 @@ extension Connection {
         let layout = try statements.layout(Record.self, table, self)
         let old = try RowEncodingState.collect(before), new = try RowEncodingState.collect(record)
         let profiles = Record.columnProfiles
-        func stored(_ name: String, _ value: (any SQLValueConvertible)?) throws(DatabaseError) -> SQLValue {
+        func stored(_ name: String, _ value: (any SQLValueConvertible)?) throws -> SQLValue {
             try value?.sqlValue(in: profiles[name] ?? profile) ?? .null
         }
         var changed: [String] = [], assignments: [SQL] = []
@@ -204,7 +204,7 @@ extension Connection {
         let table = statements.table(Record.self)
         let layout = try statements.layout(Record.self, table, self)
         let values = try statements.stored(record, table, self)
-        let names = try properties.compactMap { Record.source.linkName($0) }.map { name throws(DatabaseError) in try name.get() }
+        let names = try properties.compactMap { Record.source.linkName($0) }.map { name in try name.get() }
         if names.isEmpty { throw DatabaseError.misuse("an update of no columns") }
         let key = try layout.key(among: values.map(\.name), table)
         let (changes, condition) = (try equal(names, values), SQL.all(try equal(key, values)))
@@ -265,7 +265,7 @@ extension Connection {
         _ record: Record, on properties: (PartialKeyPath<Record> & Sendable)..., in schema: Schema? = nil
     ) throws -> Record {
         let statements = try statements(schema)
-        let names = try properties.compactMap { Record.source.linkName($0) }.map { name throws(DatabaseError) in try name.get() }
+        let names = try properties.compactMap { Record.source.linkName($0) }.map { name in try name.get() }
         return try savepoint { db in
             let table = statements.table(Record.self)
             let layout = try statements.layout(Record.self, table, db)
@@ -287,7 +287,7 @@ extension Connection {
     @discardableResult
     public func delete<Record: SQLRecord, each Value: SQLValueConvertible>(
         _ type: Record.Type, id values: repeat each Value, in schema: Schema? = nil
-    ) throws(DatabaseError) -> Bool {
+    ) throws -> Bool {
         let (table, _, condition) = try row(type, schema, repeat each values)
         return try changeRow("DELETE FROM \(raw: table.qualifiedName)", of: table, where: condition)
     }
@@ -302,7 +302,7 @@ extension Connection {
     @discardableResult
     public func delete<Record: SQLRecord, ID: SQLValueConvertible>(
         _ type: Record.Type, ids: some Sequence<ID>, in schema: Schema? = nil
-    ) throws(DatabaseError) -> Int {
+    ) throws -> Int {
         let (table, key, list) = try keys(type, ids, schema)
         try changeRows(
             "DELETE FROM \(raw: table.qualifiedName) WHERE \(identifier: key) IN (SELECT value FROM (\(list.source)))")
@@ -323,17 +323,17 @@ extension Connection {
     /// Columns with their values: as assignments, or as conditions.
     private func equal(
         _ names: [String], _ values: [(name: String, value: (any SQLValueConvertible)?)], isCondition: Bool = false
-    ) throws(DatabaseError) -> [SQL] {
-        try names.map { name throws(DatabaseError) in
+    ) throws -> [SQL] {
+        try names.map { name in
             guard let found = values.first(where: { SQLName($0.name) == SQLName(name) }) else {
-                throw .misuse("the record has no property for \(name)")
+                throw DatabaseError.misuse("the record has no property for \(name)")
             }
             if let value = found.value { return "\(identifier: name) = \(value)" }
             return isCondition ? "\(identifier: name) IS NULL" : "\(identifier: name) = NULL"
         }
     }
 
-    func statements(_ schema: Schema?) throws(DatabaseError) -> RecordStatements {
+    func statements(_ schema: Schema?) throws -> RecordStatements {
         let statements = state(RecordStatements.self)
         return try name(of: schema).map(statements.of) ?? statements
     }
@@ -382,7 +382,7 @@ extension Connection {
     /// any change counts, or else whether the row exists, as a trigger may have nothing to do.
     /// - Parameter before: ``totalChanges`` before the statement.
     /// - Returns: nil for a view if nothing has changed: then check whether the row exists.
-    func hasMet(_ before: Int, _ table: () -> SQLTable) throws(DatabaseError) -> Bool? {
+    func hasMet(_ before: Int, _ table: () -> SQLTable) throws -> Bool? {
         if changes > 0 { return true }
         let table = table()
         guard try schema(of: table).form(of: table.name)?.kind == .view else { return false }
@@ -391,14 +391,14 @@ extension Connection {
 
     /// Changes the row that meets a condition.
     /// - Returns: whether there is one.
-    func changeRow(_ change: SQL, of table: SQLTable, where condition: SQL) throws(DatabaseError) -> Bool {
+    func changeRow(_ change: SQL, of table: SQLTable, where condition: SQL) throws -> Bool {
         let before = totalChanges
         try changeRows("\(change) WHERE \(condition)")
         if let met = try hasMet(before, { table }) { return met }
         return try isThere(table, condition)
     }
 
-    func isThere(_ table: SQLTable, _ condition: SQL) throws(DatabaseError) -> Bool {
+    func isThere(_ table: SQLTable, _ condition: SQL) throws -> Bool {
         try fetchOne(Bool.self, "SELECT EXISTS (SELECT 1 FROM \(raw: table.qualifiedName) WHERE \(condition))") ?? false
     }
 

@@ -9,7 +9,7 @@ extension DatabaseRegion {
     /// let region = try DatabaseRegion(Note.filter { $0.stars > 3 }, in: db)
     /// ```
     /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
-    public init(_ request: some SQLRequest, in db: Connection) throws(DatabaseError) {
+    public init(_ request: some SQLRequest, in db: Connection) throws {
         let sql = try db.sql(of: request)
         self = try DatabaseError.only("a query") {
             try db.recordingReads { db in _ = try db.prepare(SQL(raw: sql.text)) }.1

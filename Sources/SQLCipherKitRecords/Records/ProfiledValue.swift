@@ -16,18 +16,18 @@ struct ProfiledValue: SQLValueConvertible {
 
     init?(sqlValue: SQLValue) { nil }
 
-    var sqlValue: SQLValue { get throws(DatabaseError) { try sqlValue(in: .standard) } }
+    var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
 
-    func sqlValue(in connection: ValueProfile) throws(DatabaseError) -> SQLValue { try value.sqlValue(in: used(connection)) }
+    func sqlValue(in connection: ValueProfile) throws -> SQLValue { try value.sqlValue(in: used(connection)) }
 
-    func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+    func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
         try Statement._Parameter(parameter.handle, parameter.index, used(parameter.profile)).put(value)
     }
 
-    private func used(_ connection: ValueProfile) throws(DatabaseError) -> ValueProfile {
+    private func used(_ connection: ValueProfile) throws -> ValueProfile {
         let used = profile ?? connection
         if isOrderedDecimal, used.decimals == .text {
-            throw .misuse("decimals that are stored as text have no order in SQL: '9' comes after '10'; store them as numbers")
+            throw DatabaseError.misuse("decimals that are stored as text have no order in SQL: '9' comes after '10'; store them as numbers")
         }
         return used
     }

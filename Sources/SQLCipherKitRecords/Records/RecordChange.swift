@@ -10,7 +10,7 @@ final class RecordChangePlan {
     /// Whether records can be compared without reading their values.
     let isComparable: Bool
 
-    init(_ layout: PositionalLayout, _ table: SQLTable, _ known: RecordLayout) throws(DatabaseError) {
+    init(_ layout: PositionalLayout, _ table: SQLTable, _ known: RecordLayout) throws {
         self.layout = layout
         self.table = table
         let names = layout.names

@@ -9,7 +9,7 @@ final class RecordComparison {
     /// The parameters of the earlier record's columns, then those of the later one's; 0 for a generated column.
     private let parameters: UnsafeMutablePointer<Int32>
 
-    init(_ plan: RecordChangePlan, _ db: Connection) throws(DatabaseError) {
+    init(_ plan: RecordChangePlan, _ db: Connection) throws {
         layout = plan.layout
         let count = layout.count, isGenerated = plan.isGenerated
         statement = try db.prepareKept("SELECT ?\(2 * count)")
@@ -44,7 +44,7 @@ final class RecordComparison {
     /// Binds the value of one record's column to a parameter of another statement.
     func pass(
         _ column: Int, isLater: Bool, _ handle: OpaquePointer, to parameter: borrowing Statement._Parameter
-    ) throws(DatabaseError) {
+    ) throws {
         let source = parameters[column + (isLater ? layout.count : 0)]
         try parameter.check(sqlite3_bind_value(parameter.handle, parameter.index, sqlcipherkit_bound_value(handle, source)))
     }

@@ -20,7 +20,7 @@ struct RecordLayout {
     private let keyDefaults: [SQLName: String]
 
     /// Derives the layout from a description.
-    init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ profile: ValueProfile) throws(DatabaseError) {
+    init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ profile: ValueProfile) throws {
         try Self.check(profiles, table.columns.map(\.name), table)
         columns = table.columns.map(\.name)
         key = table.primaryKeyColumns
@@ -36,10 +36,10 @@ struct RecordLayout {
     }
 
     /// Reads the layout from the database.
-    init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ db: Connection) throws(DatabaseError) {
+    init(_ table: SQLTable, _ profiles: [String: ValueProfile], _ db: Connection) throws {
         let schema = try db.schema(of: table)
         let found = try schema.columns(of: table.name)
-        guard !found.isEmpty else { throw .invalidArgument("there is no table \(table.qualifiedName)") }
+        guard !found.isEmpty else { throw DatabaseError.invalidArgument("there is no table \(table.qualifiedName)") }
         try Self.check(profiles, found.map(\.name), table)
         columns = nil
         readsRowID = table.readsRowID
@@ -64,11 +64,11 @@ struct RecordLayout {
     /// Throws for a profile whose name is not a column's: it would silently have no effect.
     private static func check(
         _ profiles: [String: ValueProfile], _ columns: [String], _ table: SQLTable
-    ) throws(DatabaseError) {
+    ) throws {
         if profiles.isEmpty { return }
         let columns = Set(columns.map { ExactText($0) })
         guard let stray = profiles.keys.filter({ !columns.contains(ExactText($0)) }).min() else { return }
-        throw .invalidArgument("columnProfiles names \(stray), and \(table.qualifiedName) has no such column")
+        throw DatabaseError.invalidArgument("columnProfiles names \(stray), and \(table.qualifiedName) has no such column")
     }
 
     private static func only(_ key: [String], _ defaults: [(String, String)]) -> [SQLName: String] {
@@ -78,11 +78,11 @@ struct RecordLayout {
     }
 
     /// The key's columns as the record spells them, among its keys.
-    func key(among all: [String], _ table: SQLTable) throws(DatabaseError) -> [String] {
-        if key.isEmpty { throw .misuse("the table \(table.name) has no primary key") }
-        return try key.map { column throws(DatabaseError) in
+    func key(among all: [String], _ table: SQLTable) throws -> [String] {
+        if key.isEmpty { throw DatabaseError.misuse("the table \(table.name) has no primary key") }
+        return try key.map { column in
             guard let key = all.firstIndex(named: column).map({ all[$0] }) else {
-                throw .misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
+                throw DatabaseError.misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
             }
             return key
         }
@@ -141,9 +141,9 @@ struct RecordSQL {
     /// The bound keys, in the order of the parameters.
     let keys: [String]
 
-    init(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ all: [String]) throws(DatabaseError) {
+    init(_ action: RecordAction, _ table: SQLTable, _ layout: RecordLayout, _ all: [String]) throws {
         let written = all.filter { !layout.generated.contains(SQLName($0)) }
-        func key() throws(DatabaseError) -> [String] { try layout.key(among: all, table) }
+        func key() throws -> [String] { try layout.key(among: all, table) }
         func matches(_ key: [String], _ keys: [String]) -> String {
             key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(ofText: $0) ?? 0) + 1)" }.joined(separator: " AND ")
         }
@@ -167,7 +167,7 @@ struct RecordSQL {
             let key = try key()
             keys = written
             let changed = written.enumerated().filter { !key.contains(text: $0.element) }
-            if changed.isEmpty { throw .misuse("a record of \(table.name) has no columns besides its key") }
+            if changed.isEmpty { throw DatabaseError.misuse("a record of \(table.name) has no columns besides its key") }
             let list = changed.map { "\($0.element.quotedSQLIdentifier) = ?\($0.offset + 1)" }.joined(separator: ", ")
             text = "UPDATE \(table.qualifiedName) SET \(list) WHERE \(matches(key, keys))"
                 + (returning ? " RETURNING \(columns)" : "")

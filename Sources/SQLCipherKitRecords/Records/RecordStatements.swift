@@ -163,7 +163,7 @@ final class RecordStatements: ConnectionState {
     /// - Parameter isChecked: whether the schema is looked at, if it matters.
     func plan<Record: SQLRecord>(
         _ type: Record.Type, _ positions: RecordPositions, _ db: Connection, isChecked: Bool
-    ) throws(DatabaseError) -> RecordChangePlan {
+    ) throws -> RecordChangePlan {
         let id = ObjectIdentifier(type)
         if !isChecked, let known = plans.find(id) { return known }
         let table = table(type)
@@ -174,18 +174,18 @@ final class RecordStatements: ConnectionState {
         return made
     }
 
-    private func version(_ db: Connection) throws(DatabaseError) -> Int {
+    private func version(_ db: Connection) throws -> Int {
         let place = schema.map { Schema(db, $0) } ?? db.main
         return try db.fetchOne(Int.self, SQL(raw: "PRAGMA \(place.quotedName).schema_version")) ?? 0
     }
 
     /// The layout of a record's table, from its description or from the database's current schema.
-    func layout<Record: SQLRecord>(_ type: Record.Type, _ table: SQLTable, _ db: Connection) throws(DatabaseError) -> RecordLayout {
+    func layout<Record: SQLRecord>(_ type: Record.Type, _ table: SQLTable, _ db: Connection) throws -> RecordLayout {
         let id = ObjectIdentifier(type)
         if table.columns.isEmpty {
             // Using an outdated key would change the wrong rows.
             let version = try version(db)
-            let path = try schema.map { name throws(DatabaseError) in try Schema(db, name).path } ?? nil
+            let path = try schema.map { name in try Schema(db, name).path } ?? nil
             // 0 if a schema is yet to be read.
             let stamp = sqlcipherkit_schema_stamp(try db.live())
             if origin?.version != version || origin?.stamp != stamp || stamp == 0 || !(origin?.path).isSameText(as: path) {

@@ -46,7 +46,7 @@ struct SQLClauses: Sendable {
     /// Whether only the first row is wanted.
     var isFirst = false
     /// The reason why the query cannot be run.
-    var failure: DatabaseError?
+    var failure: (any Error)?
 
     init(_ table: SQLTable, query: SQL? = nil) { sides = [Side(table: table, alias: SQLScope.freeName(table), query: query)] }
 
@@ -85,14 +85,14 @@ struct SQLClauses: Sendable {
     /// The query as part of another statement. Foreign keys are only looked up in the descriptions, because no connection is
     /// available.
     func subquery(_ columns: SQL) -> SQL {
-        do throws(DatabaseError) { return try select(columns, nil) } catch { return "SELECT \(RefusedValue(error))" }
+        do { return try select(columns, nil) } catch { return "SELECT \(RefusedValue(DatabaseError(wrapping: error)))" }
     }
 
     enum Form {
         case rows, count, existence
     }
 
-    func request(_ form: Form, _ columns: SQL, _ db: Connection) throws(DatabaseError) -> SQL {
+    func request(_ form: Form, _ columns: SQL, _ db: Connection) throws -> SQL {
         switch form {
         case .rows: return try select(columns, db)
         case .existence: return "SELECT EXISTS (\(try select("1", db)))"
@@ -104,7 +104,7 @@ struct SQLClauses: Sendable {
         }
     }
 
-    func select(_ columns: SQL, _ db: Connection?) throws(DatabaseError) -> SQL {
+    func select(_ columns: SQL, _ db: Connection?) throws -> SQL {
         var sql: SQL = "\(with)SELECT \(raw: isDistinct ? "DISTINCT " : "")\(columns) FROM "
         for (index, side) in sides.enumerated() {
             if index == 0 {
@@ -125,7 +125,7 @@ struct SQLClauses: Sendable {
     var with: SQL { common.isEmpty ? "" : "WITH RECURSIVE \(list: common) " }
 
     /// Completes a statement that begins with `sql` by everything from WHERE on.
-    func tail(of sql: SQL) throws(DatabaseError) -> SQL {
+    func tail(of sql: SQL) throws -> SQL {
         if let failure { throw failure }
         var sql = sql
         if let filter { sql = "\(sql) WHERE \(filter.condition)" }
@@ -133,8 +133,8 @@ struct SQLClauses: Sendable {
         if let having { sql = "\(sql) HAVING \(having.condition)" }
         if !orderings.isEmpty { sql = "\(sql) ORDER BY \(list: orderings)" }
         // SQLite would treat a negative limit as no limit.
-        if let limit, limit < 0 { throw .invalidArgument("the limit of a query must not be negative and is \(limit)") }
-        if offset < 0 { throw .invalidArgument("the offset of a query must not be negative and is \(offset)") }
+        if let limit, limit < 0 { throw DatabaseError.invalidArgument("the limit of a query must not be negative and is \(limit)") }
+        if offset < 0 { throw DatabaseError.invalidArgument("the offset of a query must not be negative and is \(offset)") }
         if isFirst, limit ?? 1 > 0 {
             sql = "\(sql) LIMIT 1"
         } else if limit != nil || offset > 0 {
@@ -148,8 +148,8 @@ struct SQLClauses: Sendable {
 extension SQLClauses {
     /// The statement that updates or deletes the rows of the query. It begins with `sql`.
     /// - Parameter returning: what to return for each row; nil for nothing.
-    func change(_ sql: SQL, returning columns: SQL? = nil) throws(DatabaseError) -> SQL {
-        guard groups.isEmpty, having == nil, !isDistinct else { throw .misuse("a query with groups cannot change rows") }
+    func change(_ sql: SQL, returning columns: SQL? = nil) throws -> SQL {
+        guard groups.isEmpty, having == nil, !isDistinct else { throw DatabaseError.misuse("a query with groups cannot change rows") }
         var copy = self, sql: SQL = "\(with)\(sql)"
         if let columns {
             // SQLite expects RETURNING before the order and the limit.
@@ -166,19 +166,19 @@ extension SQLClauses {
     /// - Throws: ``DatabaseError/Reason/misuse`` without assignments.
     func update<Record: SQLRecord>(
         _ type: Record.Type, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void, returning: SQL? = nil
-    ) throws(DatabaseError) -> SQL {
+    ) throws -> SQL {
         let side = sides[0]
         var assignments = SQLAssignments<Record>(table: side.table)
         SQLScope.within(self) { changes(columns(0), &assignments) }
         if let failure = assignments.failure { throw failure }
-        if assignments.list.isEmpty { throw .misuse("the update of \(side.table.name) has no assignments") }
+        if assignments.list.isEmpty { throw DatabaseError.misuse("the update of \(side.table.name) has no assignments") }
         return try change("UPDATE \(side.source) SET \(list: assignments.list)", returning: returning)
     }
 }
 
 extension SQLClauses {
     /// The join condition from the only foreign key between a table and the ones before it.
-    func keyCondition(_ index: Int, _ db: Connection?) throws(DatabaseError) -> SQL {
+    func keyCondition(_ index: Int, _ db: Connection?) throws -> SQL {
         let new = sides[index]
         var found: [(text: String, condition: SQL)] = []
         for other in sides[..<index] {
@@ -189,10 +189,10 @@ extension SQLClauses {
         guard found.count == 1, let only = found.first else {
             let tables = sides[..<index].map(\.table.name).joined(separator: ", ")
             if found.isEmpty {
-                throw .misuse("no foreign key links \(new.table.name) with \(tables): say what to join on")
+                throw DatabaseError.misuse("no foreign key links \(new.table.name) with \(tables): say what to join on")
             }
             let keys = found.map(\.text).joined(separator: "; ")
-            throw .misuse("several foreign keys link \(new.table.name) with \(tables): say what to join on (\(keys))")
+            throw DatabaseError.misuse("several foreign keys link \(new.table.name) with \(tables): say what to join on (\(keys))")
         }
         return only.condition
     }
@@ -201,7 +201,7 @@ extension SQLClauses {
 
     private static func conditions(
         from child: Side, to parent: Side, _ db: Connection?
-    ) throws(DatabaseError) -> [(text: String, condition: SQL)] {
+    ) throws -> [(text: String, condition: SQL)] {
         try links(from: child.table, to: parent.table, db).map { link in
             (link.text, equal(link.pairs.map { (near: $0.child, far: $0.parent) }, child.alias, parent.alias))
         }
@@ -221,13 +221,13 @@ extension SQLClauses {
     /// The foreign keys from one table to another, from its description or else from the database.
     static func links(
         from child: SQLTable, to parent: SQLTable, _ db: Connection?, isNearChild: Bool = false
-    ) throws(DatabaseError) -> [ForeignKeyLink] {
+    ) throws -> [ForeignKeyLink] {
         var links: [ForeignKeyLink] = []
         let keys = child.columns.isEmpty ? try place(child, db).foreignKeys(of: child.name) : child.allForeignKeys
         for key in keys where key.parent.isSameName(as: parent.name) {
             let columns = key.parentColumns.isEmpty ? try primaryKey(of: parent, db) : key.parentColumns
             guard columns.count == key.columns.count, !columns.isEmpty else {
-                throw .misuse(
+                throw DatabaseError.misuse(
                     "the foreign key of \(child.name) to \(parent.name) has \(key.columns.count) columns for \(columns.count)")
             }
             links.append(
@@ -238,13 +238,13 @@ extension SQLClauses {
         return links
     }
 
-    static func primaryKey(of table: SQLTable, _ db: Connection?) throws(DatabaseError) -> [String] {
+    static func primaryKey(of table: SQLTable, _ db: Connection?) throws -> [String] {
         table.columns.isEmpty ? try place(table, db).primaryKey(of: table.name) : table.primaryKeyColumns
     }
 
     /// The database of a table without a description.
-    private static func place(_ table: SQLTable, _ db: Connection?) throws(DatabaseError) -> Schema {
-        guard let db else { throw .misuse("the table \(table.name) has no description: say what to join on in a subquery") }
+    private static func place(_ table: SQLTable, _ db: Connection?) throws -> Schema {
+        guard let db else { throw DatabaseError.misuse("the table \(table.name) has no description: say what to join on in a subquery") }
         return try db.schema(of: table)
     }
 }
@@ -265,7 +265,7 @@ extension SQLClauses {
     }
 
     /// The same as a statement with its values, which is kept for the columns and comparisons of the condition.
-    func plainStatement(_ db: Connection, isFirst: Bool) throws(DatabaseError) -> (Statement, StatementArguments)? {
+    func plainStatement(_ db: Connection, isFirst: Bool) throws -> (Statement, StatementArguments)? {
         guard let filter, case .terms(let terms) = filter.fragment, let (names, _) = plainRecords, terms.names === names else {
             return nil
         }

@@ -47,7 +47,7 @@ public struct SQLColumnReader: ~Copyable {
     ///   ``DatabaseError/Reason/noSuchColumn`` after the last one and for one that the row does not have.
     @inlinable
     @inline(__always)
-    public mutating func next<T: SQLValueConvertible>(_ type: T.Type = T.self) throws(DatabaseError) -> T {
+    public mutating func next<T: SQLValueConvertible>(_ type: T.Type = T.self) throws -> T {
         let column = try advance()
         if column < 0 { return try absent(type) }
         return try Row._Column(handle, column, own?[Int(column)]).read(as: T.self)
@@ -74,7 +74,7 @@ public struct SQLColumnReader: ~Copyable {
 
     /// The value of the next column for a property with a default: it is set, to nil where the column is NULL, unless the row has
     /// no such column.
-    public mutating func next<T: SQLValueConvertible>(_ type: ColumnDefault<T>.Type = ColumnDefault<T>.self) throws(DatabaseError)
+    public mutating func next<T: SQLValueConvertible>(_ type: ColumnDefault<T>.Type = ColumnDefault<T>.self) throws
         -> ColumnDefault<T>
     {
         let column = try advance()
@@ -93,7 +93,7 @@ public struct SQLColumnReader: ~Copyable {
     /// The next property's column; -1 if the row has none.
     @inlinable
     @inline(__always)
-    mutating func advance() throws(DatabaseError) -> Int32 {
+    mutating func advance() throws -> Int32 {
         let current = index
         if current >= end { throw pastEnd() }
         index = current &+ 1
@@ -102,7 +102,7 @@ public struct SQLColumnReader: ~Copyable {
 
     @usableFromInline
     @inline(never)
-    borrowing func absent<T: SQLValueConvertible>(_ type: T.Type) throws(DatabaseError) -> T {
+    borrowing func absent<T: SQLValueConvertible>(_ type: T.Type) throws -> T {
         guard type is any SQLNullable.Type, let value = T(sqlValue: .null) else { throw noColumn() }
         return value
     }

@@ -35,7 +35,7 @@ public struct SQLColumnWriter: ~Copyable {
     /// - Throws: ``DatabaseError``: what storing the value throws, or ``DatabaseError/Reason/misuse`` after the last column.
     @inlinable
     @inline(__always)
-    public mutating func put<T: SQLValueConvertible>(_ value: T) throws(DatabaseError) {
+    public mutating func put<T: SQLValueConvertible>(_ value: T) throws {
         let index = index
         if index >= count { throw pastEnd() }
         self.index = index &+ 1
@@ -62,7 +62,7 @@ public struct SQLColumnWriter: ~Copyable {
     }
 
     /// Writes the next column from a property with a default, or leaves the column out while it is not set.
-    public mutating func put<T: SQLValueConvertible>(_ property: ColumnDefault<T>) throws(DatabaseError) {
+    public mutating func put<T: SQLValueConvertible>(_ property: ColumnDefault<T>) throws {
         if property.isSet { try put(property.wrappedValue) } else { try leaveOut() }
     }
 
@@ -73,17 +73,17 @@ public struct SQLColumnWriter: ~Copyable {
     }
 
     /// Leaves out the next column: an insertion gives it its default, an update does not change it.
-    public mutating func leaveOut() throws(DatabaseError) {
+    public mutating func leaveOut() throws {
         if index >= count { throw pastEnd() }
         if handle == nil { collected?.pointee.append(nil) } else if parameters[index] > 0 { hasOtherColumns = true }
         index += 1
     }
 
-    private mutating func put(any value: some SQLValueConvertible) throws(DatabaseError) { try put(value) }
+    private mutating func put(any value: some SQLValueConvertible) throws { try put(value) }
 
     @usableFromInline
     @inline(never)
-    mutating func collect(_ value: some SQLValueConvertible, _ index: Int) throws(DatabaseError) {
+    mutating func collect(_ value: some SQLValueConvertible, _ index: Int) throws {
         collected?.pointee.append(try value.sqlValue(in: profiles?[index] ?? profile))
     }
 
@@ -92,7 +92,7 @@ public struct SQLColumnWriter: ~Copyable {
     borrowing func pastEnd() -> DatabaseError { .misuse("a record writes more columns than its recordColumns names") }
 
     /// - Throws: ``DatabaseError/Reason/misuse`` if columns are missing.
-    func checkEnd(_ type: any Any.Type) throws(DatabaseError) {
-        if index != count { throw .misuse("\(type) writes \(count - index) columns fewer than its recordColumns names") }
+    func checkEnd(_ type: any Any.Type) throws {
+        if index != count { throw DatabaseError.misuse("\(type) writes \(count - index) columns fewer than its recordColumns names") }
     }
 }

@@ -64,7 +64,7 @@ enum SQLForm {
     private static func conversion<T: SQLValueConvertible>(
         _ type: T.Type, _ own: ValueProfile?, _ form: ValueProfile?
     ) -> StoredConversion {
-        StoredConversion { value, connection throws(DatabaseError) in
+        StoredConversion { value, connection in
             guard let read = T(sqlValue: value, in: own ?? connection) else {
                 throw DatabaseError(
                     code: .mismatch, reason: .typeMismatch,

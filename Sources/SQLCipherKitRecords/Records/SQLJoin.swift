@@ -173,7 +173,7 @@ struct SQLSide {
     static let separator = "sqlcipherkit_next"
 
     /// The sides of a result, in order, as divided by the separators.
-    static func all(_ row: borrowing Row, _ count: Int) throws(DatabaseError) -> [SQLSide] {
+    static func all(_ row: borrowing Row, _ count: Int) throws -> [SQLSide] {
         var sides: [SQLSide] = []
         var start = 0
         let names = row.columnNames
@@ -181,12 +181,12 @@ struct SQLSide {
             sides.append(SQLSide(row, start..<index))
             start = index + 1
         }
-        guard sides.count == count else { throw .misuse("a column is named \(separator), which is reserved for joins") }
+        guard sides.count == count else { throw DatabaseError.misuse("a column is named \(separator), which is reserved for joins") }
         return sides
     }
 
     /// All sides except the last, as one side, and the last side.
-    static func divided(_ row: borrowing Row) throws(DatabaseError) -> (first: SQLSide, last: SQLSide) {
+    static func divided(_ row: borrowing Row) throws -> (first: SQLSide, last: SQLSide) {
         let names = row.columnNames
         let end = names.lastIndex(of: separator) ?? 0
         return (SQLSide(row, 0..<end), SQLSide(row, end + 1..<names.count))

@@ -161,7 +161,7 @@ extension SQLQueryable {
             return SQLValueList(repeat each expressions)
         }
         var query = made
-        if list.isEmpty { query.selection.clauses.failure = .misuse("the closure of a select returned no expressions") }
+        if list.isEmpty { query.selection.clauses.failure = DatabaseError.misuse("the closure of a select returned no expressions") }
         return SQLSelection(query.selection.clauses, list, read: { row in try list.read(row) })
     }
 
@@ -201,7 +201,7 @@ extension SQLQueryable {
     /// another form than the record's columns are converted, which a recursion cannot do: SQLite refuses it then.
     public func with<Row: SQLRecord>(_ type: Row.Type, as query: some SQLRequest) -> Self {
         var copy = self
-        do throws(DatabaseError) {
+        do {
             copy.selection.clauses.common.append(try query.selection.common(Row.self, of: query))
         } catch {
             copy.selection.clauses.failure = copy.selection.clauses.failure ?? error
@@ -235,23 +235,23 @@ extension SQLSelection {
     /// The query as the table of a record in WITH.
     fileprivate func common<Row: SQLRecord, Request: SQLRequest>(
         _ type: Row.Type, of request: Request
-    ) throws(DatabaseError) -> SQL {
+    ) throws -> SQL {
         if let failure = clauses.failure { throw failure }
-        if fetcher != nil { throw .misuse("a query with associations cannot be the table \(Row.tableName)") }
+        if fetcher != nil { throw DatabaseError.misuse("a query with associations cannot be the table \(Row.tableName)") }
         let table = Row.source, profiles = Row.columnProfiles
         let name: SQL = "\(identifier: table.name)"
         guard list != nil else {
             let own = (Request.Element.self as? any ColumnCodingCustomizable.Type)?.columnProfiles
-            guard let own, clauses.sides.count == 1 else { throw .misuse("a join as the table \(table.name): select values first") }
+            guard let own, clauses.sides.count == 1 else { throw DatabaseError.misuse("a join as the table \(table.name): select values first") }
             if own != profiles {
-                throw .misuse("\(Request.Element.self) stores values otherwise than \(Row.self): select values first")
+                throw DatabaseError.misuse("\(Request.Element.self) stores values otherwise than \(Row.self): select values first")
             }
             return "\(name) AS (\(whole))"
         }
         let names = table.positions?.names ?? table.plain?.names.columns ?? table.columns.map(\.name)
         let forms = forms ?? []
         if names.count != forms.count {
-            throw .misuse("the table \(table.name) has \(names.count) columns, and its query \(forms.count) values")
+            throw DatabaseError.misuse("the table \(table.name) has \(names.count) columns, and its query \(forms.count) values")
         }
         let isSame = zip(names, forms).allSatisfy { SQLForm.isSame($1.profile, profiles[$0], $1.type) }
         let rows = isSame ? whole : mapped { column, place in

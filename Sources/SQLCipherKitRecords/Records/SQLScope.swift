@@ -63,7 +63,7 @@ extension SQLClauses {
         guard sides.contains(where: { scope.contains(SQLName($0.alias)) }) else { return nil }
         var copy = self
         if hasExpressions {
-            copy.failure = .misuse(
+            copy.failure = DatabaseError.misuse(
                 "a query of \(sides[0].table.name) is continued in a closure of another query of that table: give it a name with "
                     + "named(_:), or write it in the closure as a whole")
             return copy

@@ -40,8 +40,8 @@ public struct SQLSelection<Element>: Sendable {
     func compound(_ keyword: String, _ other: SQLSelection) -> Self {
         var made = SQLClauses(clauses.sides[0].table, query: "\(part) \(raw: keyword) \(other.part(like: self))")
         made.failure = clauses.failure ?? other.clauses.failure
-        if fetcher != nil || other.fetcher != nil { made.failure = .misuse("a compound of queries with associations") }
-        if list == nil, clauses.sides.count > 1 { made.failure = .misuse("a compound of joins: select values first") }
+        if fetcher != nil || other.fetcher != nil { made.failure = DatabaseError.misuse("a compound of queries with associations") }
+        if list == nil, clauses.sides.count > 1 { made.failure = DatabaseError.misuse("a compound of joins: select values first") }
         return SQLSelection(made, list == nil ? nil : "*", forms, reader: reader)
     }
 
@@ -75,7 +75,7 @@ public struct SQLSelection<Element>: Sendable {
         return copy
     }
 
-    func sql(_ form: SQLClauses.Form, _ db: Connection) throws(DatabaseError) -> SQL {
+    func sql(_ form: SQLClauses.Form, _ db: Connection) throws -> SQL {
         guard form == .rows, list == nil else { return try clauses.request(form, list ?? clauses.records, db) }
         if let sql = clauses.plainSelect(isFirst: clauses.isFirst) { return sql }
         return try clauses.request(form, clauses.records, db)

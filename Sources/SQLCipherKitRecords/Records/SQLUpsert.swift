@@ -77,15 +77,15 @@ public struct SQLUpsert<Record: SQLRecord>: Sendable {
 
     /// The clause that follows the insertion.
     /// - Parameter written: the columns that are inserted.
-    func clause(_ written: [String], _ layout: RecordLayout, _ table: SQLTable) throws(DatabaseError) -> SQL {
+    func clause(_ written: [String], _ layout: RecordLayout, _ table: SQLTable) throws -> SQL {
         if let failure { throw failure }
-        var target = try self.target.map { name throws(DatabaseError) in try name.get() }
+        var target = try self.target.map { name in try name.get() }
         if target.isEmpty { target = try layout.key(among: written, table) }
         var sql: SQL = "ON CONFLICT(\(names: target))"
         if let condition { sql = "\(sql) WHERE \(condition)" }
         if isIgnoring { return "\(sql) DO NOTHING" }
         var list = assignments
-        var changed = try updated.map { name throws(DatabaseError) in try name.get() }
+        var changed = try updated.map { name in try name.get() }
         if changed.isEmpty, list.isEmpty {
             let fixed = (target + layout.key).nameSet
             changed = written.filter { !fixed.contains(SQLName($0)) }

@@ -29,7 +29,7 @@ struct SQLValueList: Sendable {
     /// - Parameter first: the index of the first value's column.
     func read<each Value: SQLValueConvertible>(
         _ row: borrowing Row, from first: Int = 0
-    ) throws(DatabaseError) -> (repeat each Value) {
+    ) throws -> (repeat each Value) {
         try row.values(from: first, own)
     }
 

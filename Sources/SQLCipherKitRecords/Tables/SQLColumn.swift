@@ -155,7 +155,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     private var defaultExpression: SQL? { if case .expression(let sql)? = defaultValue { sql } else { nil } }
 
     /// The default as SQL, with values as literals in the form that the profile would bind.
-    func defaultSQL(in profile: ValueProfile) throws(DatabaseError) -> SQL? {
+    func defaultSQL(in profile: ValueProfile) throws -> SQL? {
         switch defaultValue {
         case nil: nil
         case .expression(let sql): sql
@@ -168,7 +168,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
             "a column has no name: give a property that is computed or observed, or has an unknown coding key, one with named(_:)")
     }
 
-    func definition(isStrict: Bool, _ profile: ValueProfile) throws(DatabaseError) -> SQL {
+    func definition(isStrict: Bool, _ profile: ValueProfile) throws -> SQL {
         if name.isEmpty { throw Self.nameless }
         var sql: SQL = "\(identifier: name)"
         if type != .any || isStrict { sql = "\(sql) \(raw: type.rawValue)" }
@@ -184,15 +184,15 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
 extension SQLValue {
     /// The value as an SQL literal, for places where values cannot be bound.
     var literal: String {
-        get throws(DatabaseError) {
+        get throws {
             switch self {
             case .null: return "NULL"
             case .integer(let value): return "\(value)"
             case .real(let value):
-                guard value.isFinite else { throw .invalidArgument("a number that is not finite cannot be written as SQL") }
+                guard value.isFinite else { throw DatabaseError.invalidArgument("a number that is not finite cannot be written as SQL") }
                 return "\(value)"
             case .text(let value):
-                guard !value.utf8.contains(0) else { throw .invalidArgument("text with a NUL character cannot be written as SQL") }
+                guard !value.utf8.contains(0) else { throw DatabaseError.invalidArgument("text with a NUL character cannot be written as SQL") }
                 return value.quotedSQLLiteral
             case .blob(let value):
                 let digits = Array("0123456789ABCDEF")
@@ -205,13 +205,13 @@ extension SQLValue {
 /// A default in SQL for dates: it has to give values that compare with those that are bound.
 extension SQLColumn {
     /// Evaluates the default, and refuses one that does not compare with the form in which dates are stored.
-    func checkDateDefault(in profile: ValueProfile, of table: String, _ db: Connection) throws(DatabaseError) {
+    func checkDateDefault(in profile: ValueProfile, of table: String, _ db: Connection) throws {
         guard holdsDates, let sql = defaultExpression else { return }
         // What cannot be evaluated is an error of the statement that creates the column.
         guard let value = try? db.fetchOne(SQLValue.self, "SELECT \(sql)"), !value.isNull else { return }
         if value.compares(withDatesIn: profile) { return }
         let example = (try? Date().sqlValue(in: profile)).flatMap { try? $0.literal } ?? "a custom form"
-        throw .invalidArgument(
+        throw DatabaseError.invalidArgument(
             "the default of \(table).\(name) is like \((try? value.literal) ?? "something else"), and its dates are stored like "
                 + "\(example): SQL would compare them wrongly; give the column another default or another ValueProfile")
     }
@@ -242,7 +242,7 @@ extension SQLValue {
 
 extension SQLTable {
     /// The statements that create the table, whose defaults have been tried.
-    func createStatements(ifNotExists: Bool = false, on db: Connection) throws(DatabaseError) -> [SQL] {
+    func createStatements(ifNotExists: Bool = false, on db: Connection) throws -> [SQL] {
         let statements = try createStatements(ifNotExists: ifNotExists, valueProfile: db.profile)
         for column in columns { try column.checkDateDefault(in: profiles[column.name] ?? db.profile, of: name, db) }
         return statements

@@ -159,18 +159,18 @@ public struct SQLTable: Sendable {
     ///     fails.
     ///   - values: how dates, UUIDs and decimals are stored in default values.
     public func createStatements(ifNotExists: Bool = false, valueProfile values: ValueProfile = .standard)
-        throws(DatabaseError) -> [SQL]
+        throws -> [SQL]
     {
-        guard !columns.isEmpty else { throw .invalidArgument("the table \(name) has no columns") }
+        guard !columns.isEmpty else { throw DatabaseError.invalidArgument("the table \(name) has no columns") }
         if columns.contains(where: \.name.isEmpty) { throw SQLColumn.nameless }
         var seen: Set<SQLName> = []
         for column in columns where !seen.insert(SQLName(column.name)).inserted {
-            throw .invalidArgument("the table \(name) has two columns named \(column.name)")
+            throw DatabaseError.invalidArgument("the table \(name) has two columns named \(column.name)")
         }
         let ownKeys = constraints.filter { if case .primaryKey = $0.kind { true } else { false } }
         let keys = columns.filter(\.isPrimaryKey).count + ownKeys.count
         if keys > 1 {
-            throw .invalidArgument(
+            throw DatabaseError.invalidArgument(
                 "the table \(name) has \(keys) primary keys: use SQLConstraint.primaryKey for one of several columns")
         }
         var list: [SQL] = []
@@ -251,7 +251,7 @@ public enum SQLTableBuilder: _SQLListBuilder {
 extension Connection {
     /// The database of a table: the one in its description, or the first one that has it, in SQLite's order: `temp`, `main` and the
     /// attached ones. `main` if none has it.
-    func schema(of table: SQLTable) throws(DatabaseError) -> Schema {
+    func schema(of table: SQLTable) throws -> Schema {
         if let name = table.schema { return Schema(self, name) }
         for schema in [temp] + (try schemas()) {
             if try schema.form(of: table.name) != nil { return schema }

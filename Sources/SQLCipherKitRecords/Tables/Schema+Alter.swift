@@ -10,7 +10,7 @@ extension Schema {
     ///   - table: its description.
     ///   - ifNotExists: whether to leave an existing table or index of that name unchanged. Default: false, which throws.
     /// - Throws: ``DatabaseError``, in which case nothing has been created.
-    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws(DatabaseError) {
+    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
         try live()
         var table = table
         table.schema = name
@@ -19,14 +19,14 @@ extension Schema {
 
     /// Creates an index on a table.
     /// - Throws: ``DatabaseError``, such as ``ResultCode/constraintUnique`` for a unique index on rows that are not unique.
-    public func create(_ index: SQLIndex, on table: String, ifNotExists: Bool = false) throws(DatabaseError) {
+    public func create(_ index: SQLIndex, on table: String, ifNotExists: Bool = false) throws {
         try live()
         try connection.execute(index.sql(table: table, schema: name, ifNotExists: ifNotExists))
     }
 
     /// Renames a table and updates the references to it (<https://sqlite.org/lang_altertable.html>).
     /// - Throws: ``DatabaseError``.
-    public func renameTable(_ table: String, to newName: String) throws(DatabaseError) {
+    public func renameTable(_ table: String, to newName: String) throws {
         try alter(table, "RENAME TO \(identifier: newName)")
     }
 
@@ -36,7 +36,7 @@ extension Schema {
     /// try db.main.addColumn(SQLColumn("stars", .integer).notNull().default(0), to: "note")
     /// ```
     /// - Throws: ``DatabaseError``.
-    public func addColumn(_ column: SQLColumn, to table: String) throws(DatabaseError) {
+    public func addColumn(_ column: SQLColumn, to table: String) throws {
         let isStrict = try form(of: table)?.isStrict ?? false
         try column.checkDateDefault(in: connection.profile, of: table, connection)
         try alter(table, "ADD COLUMN \(try column.definition(isStrict: isStrict, connection.profile))")
@@ -44,17 +44,17 @@ extension Schema {
 
     /// Renames a column and updates the references to it.
     /// - Throws: ``DatabaseError``.
-    public func renameColumn(_ column: String, to newName: String, of table: String) throws(DatabaseError) {
+    public func renameColumn(_ column: String, to newName: String, of table: String) throws {
         try alter(table, "RENAME COLUMN \(identifier: column) TO \(identifier: newName)")
     }
 
     /// Drops a column. SQLite refuses to drop one that is used in a key, an index, a constraint, a trigger or a view.
     /// - Throws: ``DatabaseError``.
-    public func dropColumn(_ column: String, from table: String) throws(DatabaseError) {
+    public func dropColumn(_ column: String, from table: String) throws {
         try alter(table, "DROP COLUMN \(identifier: column)")
     }
 
-    private func alter(_ table: String, _ change: SQL) throws(DatabaseError) {
+    private func alter(_ table: String, _ change: SQL) throws {
         try live()
         try connection.execute("ALTER TABLE \(raw: qualified(table)) \(change)")
     }
@@ -62,7 +62,7 @@ extension Schema {
     /// Rebuilds indexes (<https://sqlite.org/lang_reindex.html>).
     /// - Parameter name: an index, or a table for all its indexes. Default: nil, for all indexes of the database.
     /// - Throws: ``DatabaseError``, in which case nothing has changed.
-    public func reindex(_ name: String? = nil) throws(DatabaseError) {
+    public func reindex(_ name: String? = nil) throws {
         try DatabaseError.only("a rebuild of indexes") {
             try rebuildIndexes(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
         }
@@ -73,7 +73,7 @@ extension Schema {
     /// try db.main.reindex(collation: "german")
     /// ```
     /// - Throws: ``DatabaseError``, in which case nothing has changed.
-    public func reindex(collation: String) throws(DatabaseError) {
+    public func reindex(collation: String) throws {
         let names = try connection.fetchAll(
             String.self,
             """
@@ -92,7 +92,7 @@ extension Schema {
 
 extension Connection {
     /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
-    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws(DatabaseError) {
+    public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
         try DatabaseError.only("the creation of a table") {
             let statements = try table.createStatements(ifNotExists: ifNotExists, on: self)
             try savepoint { db in for sql in statements { try db.execute(sql) } }

@@ -21,7 +21,7 @@ extension Schema {
     public func createJSONIndex(
         _ name: String, on table: String, column: String, _ path: any JSONPathComponent..., isUnique: Bool = false,
         where condition: SQL? = nil
-    ) throws(DatabaseError) {
+    ) throws {
         try createJSONIndex(name, on: table, column: column, paths: [JSONPath(list: path)], isUnique: isUnique, where: condition)
     }
 
@@ -29,8 +29,8 @@ extension Schema {
     /// ``createJSONIndex(_:on:column:_:isUnique:where:)``.
     public func createJSONIndex(
         _ name: String, on table: String, column: String, paths: [JSONPath], isUnique: Bool = false, where condition: SQL? = nil
-    ) throws(DatabaseError) {
-        guard !paths.isEmpty, !paths.contains(where: \.isRoot) else { throw .invalidArgument("an index on no path at all") }
+    ) throws {
+        guard !paths.isEmpty, !paths.contains(where: \.isRoot) else { throw DatabaseError.invalidArgument("an index on no path at all") }
         for path in paths { if let refusal = path.refusal { throw refusal } }
         let document = JSONExpression(column: column)
         let terms = paths.map { SQLIndex.Term.expression("\(document.value($0))") }
@@ -53,14 +53,14 @@ extension Schema {
     /// - Throws: ``DatabaseError``.
     public func addJSONColumn(
         _ name: String, to table: String, from column: String, at path: some JSONPathComponent, type: StorageClass? = nil
-    ) throws(DatabaseError) {
+    ) throws {
         let declared: SQLColumn.DeclaredType
         switch type {
         case .integer: declared = .integer
         case .real: declared = .real
         case .text: declared = .text
         case .blob: declared = .blob
-        case .null: throw .invalidArgument("a column of the type null")
+        case .null: throw DatabaseError.invalidArgument("a column of the type null")
         // Each value stays unchanged.
         case nil: declared = .any
         }

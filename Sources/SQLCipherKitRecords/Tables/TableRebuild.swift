@@ -185,7 +185,7 @@ struct TableRebuild {
 
 extension Schema {
     /// The text of a table; nil if there is none.
-    func definition(of table: String) throws(DatabaseError) -> String? {
+    func definition(of table: String) throws -> String? {
         let sql = "SELECT sql FROM \(qualified("sqlite_schema")) WHERE type = 'table' AND lower(name) = lower(?)"
         return try connection.fetchOne(String.self, SQL(raw: sql, [table]))
     }
@@ -220,7 +220,7 @@ struct SchemaProbe: Hashable {
     }
 
     /// The views and triggers of a database that currently compile.
-    fileprivate static func compiling(_ schema: Schema) throws(DatabaseError) -> Set<SchemaProbe> {
+    fileprivate static func compiling(_ schema: Schema) throws -> Set<SchemaProbe> {
         let db = schema.connection
         let temporary = schema.isTemporary ? [] : try db.temp.entries(where: "type IN ('view', 'trigger')")
         var probes: [SchemaProbe] = []
@@ -229,7 +229,7 @@ struct SchemaProbe: Hashable {
         return Set(probes.filter { (try? db.prepare(SQL(raw: $0.sql))) != nil })
     }
 
-    private static func of(_ entry: SchemaEntry, _ schema: Schema) throws(DatabaseError) -> [SchemaProbe] {
+    private static func of(_ entry: SchemaEntry, _ schema: Schema) throws -> [SchemaProbe] {
         if entry.type == "view" {
             return [SchemaProbe(name: entry.name, event: .read, sql: "SELECT * FROM \(schema.qualified(entry.name))")]
         }
@@ -281,7 +281,7 @@ extension Schema {
     ///   a column that cannot be written; ``DatabaseError/Reason/misuse`` if foreign key enforcement would have to be switched;
     ///   ``DatabaseError/Reason/migration`` if something would be broken; or an error from SQLite. In each case nothing has
     ///   changed.
-    public func rebuildTable(_ table: SQLTable, values: [String: SQL] = [:]) throws(DatabaseError) {
+    public func rebuildTable(_ table: SQLTable, values: [String: SQL] = [:]) throws {
         try live()
         var table = table
         table.schema = name
@@ -301,7 +301,7 @@ extension Schema {
     ///   - sql: a single CREATE TABLE statement for this name, without a database name and without bound values.
     ///   - values: expressions over the old columns, by the names of the new ones.
     /// - Throws: the same errors as with a description; ``DatabaseError/Reason/malformedSchema`` for any other SQL.
-    public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws(DatabaseError) {
+    public func rebuildTable(_ table: String, sql: SQL, values: [String: SQL] = [:]) throws {
         // A definition has no parameters, so that what is interpolated cannot be meant as a value.
         guard sql.arguments.isEmpty else {
             throw DatabaseError.invalidArgument("the definition of a table cannot have bound values: write them as literals")

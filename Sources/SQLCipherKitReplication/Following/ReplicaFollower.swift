@@ -88,10 +88,9 @@ public actor ReplicaFollower {
         database = try await BlockingExecutor.run {
             var configuration = configuration
             configuration.access = .readWrite
-            do throws(DatabaseError) {
+            do {
                 return try DatabasePool(.file(path), key: key, configuration: configuration)
-            } catch {
-                guard error.reason == .wrongKeyOrNotADatabase else { throw error }
+            } catch let error as DatabaseError where error.reason == .wrongKeyOrNotADatabase {
                 throw DatabaseError.changedReplicaKey(
                     "the copy \(path) has another key. Follow with that one and then change it, or remove the copy")
             }
@@ -363,12 +362,12 @@ private extension Connection {
     /// Writes an encrypted page of a replica in the open transaction.
     /// - Parameter bytes: the page; decrypted in place.
     /// - Throws: ``ResultCode/corrupt`` if the page does not match its authentication code.
-    func replayPage(_ number: UInt32, _ bytes: UnsafeMutableRawBufferPointer) throws(DatabaseError) {
+    func replayPage(_ number: UInt32, _ bytes: UnsafeMutableRawBufferPointer) throws {
         try check(sqlcipherkit_replay_page(liveOutsideHooks(), "main", number, bytes.baseAddress))
     }
 
     /// Ends the replay of a commit: the database has this number of pages.
-    func endReplay(pages: UInt32) throws(DatabaseError) {
+    func endReplay(pages: UInt32) throws {
         try check(sqlcipherkit_end_replay(liveOutsideHooks(), "main", pages))
         changedWithoutHook()
     }
@@ -394,7 +393,7 @@ private struct FollowerState: Codable {
 
     /// - Returns: nil if no follower has made the copy.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
-    static func read(for database: String) throws(DatabaseError) -> FollowerState? {
+    static func read(for database: String) throws -> FollowerState? {
         let path = path(for: database)
         guard let bytes = try OwnFile.contents(of: path) else { return nil }
         do { return try JSONDecoder().decode(FollowerState.self, from: Data(bytes)) } catch {

@@ -27,7 +27,7 @@ struct ChainPlace: Codable, Hashable {
 
     init(term: [UInt8], link: UInt64, tag: [UInt8]) { (self.term, self.link, self.tag) = (term, link, tag) }
 
-    init(_ reader: inout ByteReader) throws(DatabaseError) {
+    init(_ reader: inout ByteReader) throws {
         term = Array(try reader.take(Self.termCount))
         link = try reader.position()
         tag = Array(try reader.take(ReplicaKey.tagCount))

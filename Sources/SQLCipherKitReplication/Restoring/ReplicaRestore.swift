@@ -243,12 +243,12 @@ private struct RestoreProgress: Codable {
 
     /// - Returns: nil if the record is of something else, or was changed.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the key has sealed something that is no record of this form.
-    init?(_ record: [UInt8], with key: ReplicaKey) throws(DatabaseError) {
+    init?(_ record: [UInt8], with key: ReplicaKey) throws {
         guard record.count > ReplicaKey.nonceCount + ReplicaKey.tagCount else { return nil }
         let nonce = Array(record.prefix(ReplicaKey.nonceCount))
         guard let plain = key.open(record.dropFirst(nonce.count), with: Self.magic, nonce: nonce) else { return nil }
         do { self = try JSONDecoder().decode(Self.self, from: Data(plain)) } catch {
-            throw .damagedReplica("what an interrupted restore has left is of an unknown form: remove the file -restoring-state")
+            throw DatabaseError.damagedReplica("what an interrupted restore has left is of an unknown form: remove the file -restoring-state")
         }
     }
 

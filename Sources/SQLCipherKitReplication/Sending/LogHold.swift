@@ -47,19 +47,17 @@ final class LogHold {
     /// Takes the write lock, which keeps all other connections from committing. A busy writer leaves it free for microseconds
     /// between its commits, so this asks for it often.
     /// - Throws: ``DatabaseError/Reason/busy`` after a fifth of a second.
-    func beginExclusive() throws(DatabaseError) {
-        try polling(every: 20, for: .milliseconds(200)) { () throws(DatabaseError) in try connection.begin(.immediate) }
+    func beginExclusive() throws {
+        try polling(every: 20, for: .milliseconds(200)) { () throws in try connection.begin(.immediate) }
     }
 
     /// Repeats what fails because of another connection.
     private func polling<R>(
-        every microseconds: UInt32, for time: Duration, _ body: () throws(DatabaseError) -> R
-    ) throws(DatabaseError) -> R {
+        every microseconds: UInt32, for time: Duration, _ body: () throws -> R
+    ) throws -> R {
         let end = ContinuousClock.now + time
         while true {
-            do { return try body() } catch {
-                guard error.code.primary == .busy, .now < end else { throw error }
-            }
+            do { return try body() } catch let error as DatabaseError where error.code.primary == .busy && .now < end {}
             usleep(microseconds)
         }
     }
@@ -105,8 +103,8 @@ final class LogHold {
     /// - Parameter time: how long to wait for that.
     /// - Returns: the number of frames in the log, and the number of these that are in the database now.
     /// - Throws: ``DatabaseError/Reason/busy`` after that.
-    func checkpoint(for time: Duration = .milliseconds(200)) throws(DatabaseError) -> (frames: Int, moved: Int) {
-        let result = try polling(every: 200, for: time) { () throws(DatabaseError) in try connection.main.checkpoint(.passive) }
+    func checkpoint(for time: Duration = .milliseconds(200)) throws -> (frames: Int, moved: Int) {
+        let result = try polling(every: 200, for: time) { () throws in try connection.main.checkpoint(.passive) }
         return (result.logFrames, result.checkpointedFrames)
     }
 
@@ -119,7 +117,7 @@ final class LogHold {
 
     /// Empties the log's file, all of which is in the database.
     /// - Throws: ``DatabaseError/Reason/busy`` if it is in use.
-    func cutLog() throws(DatabaseError) { _ = try connection.main.checkpoint(.truncate) }
+    func cutLog() throws { _ = try connection.main.checkpoint(.truncate) }
 
     /// The absolute path of the database.
     var path: String? { get throws { try connection.main.path } }

@@ -22,7 +22,7 @@ struct ReplicaMemory {
     /// What is written down: where the database is, and where it is if one of the claims was successful that no one has heard of. A
     /// database that is missing holds what it has held.
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` if the file is there and cannot be read, or is damaged.
-    func read() throws(DatabaseError) -> [HeldPlace] {
+    func read() throws -> [HeldPlace] {
         guard let note = try notes.read() else { return [] }
         do {
             var reader = ByteReader(replica: note), all: [HeldPlace] = []

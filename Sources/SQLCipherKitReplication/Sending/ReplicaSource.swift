@@ -184,10 +184,7 @@ final class ReplicaSource {
     }
 
     private func restart(_ largestFile: Int, _ rest: () throws -> Bool) throws -> Bool {
-        do { try lock.beginExclusive() } catch {
-            if error.code.primary == .busy { return false }
-            throw error
-        }
+        do { try lock.beginExclusive() } catch let error as DatabaseError where error.code.primary == .busy { return false }
         defer { lock.end() }
         _ = try begin()
         guard try rest(), isAtTarget else { return false }

@@ -35,9 +35,9 @@ struct ContentTable {
 extension Schema {
     /// Reads a table's columns, primary key and unique indexes.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is missing or has no primary key.
-    func contentTable(_ table: String) throws(DatabaseError) -> ContentTable {
+    func contentTable(_ table: String) throws -> ContentTable {
         let columns = try columns(of: table)
-        guard !columns.isEmpty else { throw .invalidArgument("there is no table \(name).\(table) to take content from") }
+        guard !columns.isEmpty else { throw DatabaseError.invalidArgument("there is no table \(name).\(table) to take content from") }
         var uniqueKeys: [ContentTable.UniqueKey] = []
         var primary: [(column: String, collation: String)]?
         for (index, origin) in try uniqueIndexes(of: table) {
@@ -52,7 +52,7 @@ extension Schema {
             // A primary key without an index of its own is the row id.
             rowID = .integer(column.name)
         } else {
-            throw .invalidArgument(
+            throw DatabaseError.invalidArgument(
                 "\(table) has no primary key: VACUUM may renumber its rows, so that an index on them would point to others")
         }
         return ContentTable(
@@ -61,7 +61,7 @@ extension Schema {
     }
 
     /// The key of a unique index; nil if the index's SQL cannot be parsed.
-    private func uniqueKey(ofIndex index: String) throws(DatabaseError) -> ContentTable.UniqueKey? {
+    private func uniqueKey(ofIndex index: String) throws -> ContentTable.UniqueKey? {
         let terms: [(String?, String)] = try connection.fetchAll(
             "SELECT name, coll FROM pragma_index_xinfo(\(index), \(name)) WHERE \"key\" ORDER BY seqno")
         let sql = try connection.fetchOne(

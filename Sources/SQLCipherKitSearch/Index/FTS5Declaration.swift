@@ -7,7 +7,7 @@ extension FullTextIndex {
     package typealias Content = (rows: String, rowID: String, join: String, key: [String])
 
     /// The options of the table's declaration as they were written, by name in lower case.
-    package func options() throws(DatabaseError) -> [String: String] {
+    package func options() throws -> [String: String] {
         let sql = try connection.fetchOne(
             String.self,
             """
@@ -19,7 +19,7 @@ extension FullTextIndex {
     }
 
     /// Where the table's external content is; nil if the full-text table stores the text itself or is contentless.
-    package func content() throws(DatabaseError) -> Content? {
+    package func content() throws -> Content? {
         guard let synchronized = try synchronizedTable() else {
             let options = try options()
             guard let table = options["content"], !table.isEmpty else { return nil }
@@ -41,7 +41,7 @@ extension FullTextIndex {
 
     /// The table that the index is kept in step with; nil if its content is not synchronised. SQLite adapts the triggers and the
     /// view when the table is renamed, and some of the triggers may be missing.
-    private func synchronizedTable() throws(DatabaseError) -> String? {
+    private func synchronizedTable() throws -> String? {
         let triggers = ContentSync.Suffix.triggers.map { name + $0 }
         let objects = schema.qualified("sqlite_schema")
         let table = try connection.fetchOne(
@@ -59,13 +59,13 @@ extension FullTextIndex {
     }
 
     /// The columns of the table of keys that hold a key, in the key's order.
-    func keyTableColumns() throws(DatabaseError) -> [String] {
+    func keyTableColumns() throws -> [String] {
         try connection.fetchAll(
             String.self,
             "SELECT name FROM pragma_table_info(\(name + ContentSync.Suffix.keys), \(schema.name)) WHERE pk = 0 ORDER BY cid")
     }
 
-    func tokenizerArguments() throws(DatabaseError) -> [String] {
+    func tokenizerArguments() throws -> [String] {
         let words = FTS5Declaration.words(try options()["tokenize"] ?? "unicode61")
         return words.isEmpty ? ["unicode61"] : words
     }

@@ -6,7 +6,7 @@ import SQLCipherKitCore
 extension Connection {
     /// The connection's interface, which `SELECT fts5(?1)` writes to the pointer bound to it
     /// (<https://sqlite.org/fts5.html#extending_fts5>).
-    func fts5Interface() throws(DatabaseError) -> UnsafeMutablePointer<fts5_api> {
+    func fts5Interface() throws -> UnsafeMutablePointer<fts5_api> {
         let handle = try liveForUse()
         var statement: OpaquePointer?
         try check(sqlite3_prepare_v2(handle, "SELECT fts5(?1)", -1, &statement, nil))
@@ -30,7 +30,7 @@ final class EngineTokenizer {
     private let handle: OpaquePointer
 
     /// - Parameter arguments: the tokenizer's name and its arguments.
-    init(_ interface: UnsafeMutablePointer<fts5_api>, _ arguments: [String]) throws(DatabaseError) {
+    init(_ interface: UnsafeMutablePointer<fts5_api>, _ arguments: [String]) throws {
         var methods = fts5_tokenizer()
         var data: UnsafeMutableRawPointer?
         for argument in arguments { _ = try argument.cName("a tokenizer's argument") }
@@ -77,7 +77,7 @@ final class EngineTokenizer {
         }
     }
 
-    func tokens(of text: String, for purpose: FTS5Tokenizer.Purpose) throws(DatabaseError) -> [Found] {
+    func tokens(of text: String, for purpose: FTS5Tokenizer.Purpose) throws -> [Found] {
         var found: [Found] = []
         // The NUL at the end gives even an empty text an address.
         let rc = (Array(text.utf8) + [0]).withUnsafeBufferPointer { utf8 in

@@ -118,25 +118,25 @@ public struct FTS5Table: Hashable, Sendable {
 
 extension FTS5Table {
     /// Rejects descriptions that FTS5 would accept silently, or reject with a message about its own grammar.
-    func validate() throws(DatabaseError) {
-        guard !name.isEmpty else { throw .invalidArgument("a full-text table needs a name") }
-        guard !columns.isEmpty else { throw .invalidArgument("the full-text table \(name) has no columns") }
+    func validate() throws {
+        guard !name.isEmpty else { throw DatabaseError.invalidArgument("a full-text table needs a name") }
+        guard !columns.isEmpty else { throw DatabaseError.invalidArgument("the full-text table \(name) has no columns") }
         var seen: Set<SQLName> = []
         for column in columns {
-            guard !column.name.isEmpty else { throw .invalidArgument("a column of \(name) has no name") }
+            guard !column.name.isEmpty else { throw DatabaseError.invalidArgument("a column of \(name) has no name") }
             guard seen.insert(SQLName(column.name)).inserted else {
-                throw .invalidArgument("the full-text table \(name) has two columns named \(column.name)")
+                throw DatabaseError.invalidArgument("the full-text table \(name) has two columns named \(column.name)")
             }
             guard column.expression == nil || isSynchronized else {
-                throw .invalidArgument("the column \(column.name) has an expression, which needs synchronised external content")
+                throw DatabaseError.invalidArgument("the column \(column.name) has an expression, which needs synchronised external content")
             }
         }
-        guard columns.contains(where: \.isIndexed) else { throw .invalidArgument("no column of \(name) is indexed") }
+        guard columns.contains(where: \.isIndexed) else { throw DatabaseError.invalidArgument("no column of \(name) is indexed") }
         guard prefixes.allSatisfy({ (1...999).contains($0) }), prefixes.count <= 31 else {
-            throw .invalidArgument("prefix lengths are from 1 to 999 characters, and 31 of them at most")
+            throw DatabaseError.invalidArgument("prefix lengths are from 1 to 999 characters, and 31 of them at most")
         }
         if case .contentless(deletes: true, _) = content, !storesColumnSizes {
-            throw .invalidArgument("a contentless table without column sizes cannot delete: see FTS5's contentless_delete")
+            throw DatabaseError.invalidArgument("a contentless table without column sizes cannot delete: see FTS5's contentless_delete")
         }
     }
 

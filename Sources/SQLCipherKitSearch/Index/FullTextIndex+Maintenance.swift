@@ -17,7 +17,7 @@ extension FullTextIndex {
 
     /// Rebuilds the index from its content: necessary after a change to a tokenizer, or if content changed without its triggers.
     /// - Throws: what SQLite reports, for example for a contentless table. The index is then as before.
-    public func rebuild() throws(DatabaseError) {
+    public func rebuild() throws {
         try DatabaseError.only("the rebuild of a full-text index") {
             try connection.transaction { _ in
                 try forgetReplaced()
@@ -29,7 +29,7 @@ extension FullTextIndex {
     }
 
     /// Merges all segments of the index into one: the smallest and fastest form. This rewrites the whole index.
-    public func optimize() throws(DatabaseError) { try command("optimize") }
+    public func optimize() throws { try command("optimize") }
 
     /// Merges segments of the index, a limited number of pages at a time.
     /// ```swift
@@ -43,8 +43,8 @@ extension FullTextIndex {
     /// - Returns: whether there was something to merge.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number of pages out of range, and what SQLite reports.
     @discardableResult
-    public func merge(pages: Int = 500, everything: Bool = false) throws(DatabaseError) -> Bool {
-        guard (1...1_000_000).contains(pages) else { throw .invalidArgument("a merge writes 1 to 1,000,000 pages, not \(pages)") }
+    public func merge(pages: Int = 500, everything: Bool = false) throws -> Bool {
+        guard (1...1_000_000).contains(pages) else { throw DatabaseError.invalidArgument("a merge writes 1 to 1,000,000 pages, not \(pages)") }
         let before = connection.totalChanges
         try command("merge", .integer(Int64(everything ? -pages : pages)))
         // The command itself counts as one change (https://sqlite.org/fts5.html#the_merge_command).
@@ -54,7 +54,7 @@ extension FullTextIndex {
     /// Returns whether the index is undamaged and, if there is content, matches it exactly.
     /// - Parameter comparingContent: whether to read external content and compare it. Default: yes.
     /// - Throws: what SQLite reports, except that the index is damaged.
-    public func passesIntegrityCheck(comparingContent: Bool = true) throws(DatabaseError) -> Bool {
+    public func passesIntegrityCheck(comparingContent: Bool = true) throws -> Bool {
         do {
             // FTS5's own command for it is an INSERT, which a read cannot do.
             try SearchIndex.with(self) { index in
@@ -70,7 +70,7 @@ extension FullTextIndex {
 
     /// Empties the index of a contentless table, or of one with external content. The content stays.
     /// - Throws: what SQLite reports, for example for a table with its own content. The index is then as before.
-    public func deleteAll() throws(DatabaseError) {
+    public func deleteAll() throws {
         try DatabaseError.only("the deletion of a full-text index") {
             try connection.transaction { _ in
                 try forgetReplaced()
@@ -81,9 +81,9 @@ extension FullTextIndex {
 
     /// Returns the space that the table takes in the file.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
-    public func size() throws(DatabaseError) -> Size {
+    public func size() throws -> Size {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
-        func bytes(_ suffixes: [String]) throws(DatabaseError) -> Int {
+        func bytes(_ suffixes: [String]) throws -> Int {
             let (objects, tables) = (schema.qualified("sqlite_schema"), suffixes.map { name + $0 })
             return try connection.fetchOne(
                 Int?.self,
@@ -98,20 +98,20 @@ extension FullTextIndex {
     }
 
     /// Runs one of FTS5's special inserts (<https://sqlite.org/fts5.html#special_insert_commands>).
-    func command(_ command: String, _ value: SQLValue? = nil) throws(DatabaseError) {
+    func command(_ command: String, _ value: SQLValue? = nil) throws {
         let (columns, values): (SQL, SQL) = value.map { (", rank", ", \($0)") } ?? ("", "")
         try connection.execute("INSERT INTO \(raw: qualifiedName)(\(identifier: name)\(columns)) VALUES (\(command)\(values))")
     }
 
     /// Deletes the text that triggers have saved: it describes the old index.
-    private func forgetReplaced() throws(DatabaseError) {
+    private func forgetReplaced() throws {
         if try hasCompanion(ContentSync.Suffix.replaced) {
             try connection.execute("DELETE FROM \(raw: companion(ContentSync.Suffix.replaced))")
         }
     }
 
     /// Whether the content has rows without an id in the table of keys. FTS5 compares the index with rows that have one.
-    package func lacksKeys() throws(DatabaseError) -> Bool {
+    package func lacksKeys() throws -> Bool {
         guard let (rows, _, _, match, known) = try keys() else { return false }
         let keys = companion(ContentSync.Suffix.keys)
         let missing = "NOT EXISTS (SELECT 1 FROM \(keys) AS k WHERE \(match))"
@@ -121,7 +121,7 @@ extension FullTextIndex {
 
     /// What SQL says of the table of keys: the content table, the columns of both, the condition that a key is that of a row, and
     /// the condition that a row has a key; nil if there is no such table.
-    private func keys() throws(DatabaseError) -> (rows: String, list: [String], columns: [String], match: String, known: String)? {
+    private func keys() throws -> (rows: String, list: [String], columns: [String], match: String, known: String)? {
         guard try hasCompanion(ContentSync.Suffix.keys), let content = try content(), !content.key.isEmpty else { return nil }
         let list = try keyTableColumns().map(\.quotedSQLIdentifier)
         // Matched by order, because the content table's columns may have been renamed since.
@@ -130,7 +130,7 @@ extension FullTextIndex {
         return (content.rows, list, columns, match, columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND "))
     }
 
-    private func registerMissingKeys() throws(DatabaseError) {
+    private func registerMissingKeys() throws {
         guard let (rows, list, columns, match, known) = try keys() else { return }
         let keys = companion(ContentSync.Suffix.keys)
         try connection.execute(
@@ -144,7 +144,7 @@ extension FullTextIndex {
                     """))
     }
 
-    private func hasCompanion(_ suffix: String) throws(DatabaseError) -> Bool {
+    private func hasCompanion(_ suffix: String) throws -> Bool {
         let tables: SQL = "SELECT 1 FROM \(raw: schema.qualified("sqlite_schema")) WHERE type = 'table'"
         return try connection.fetchOne(Int.self, "\(tables) AND name = \(name + suffix) COLLATE NOCASE") != nil
     }

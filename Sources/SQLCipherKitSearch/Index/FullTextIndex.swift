@@ -24,7 +24,7 @@ public struct FullTextIndex {
 
     /// Returns the names of the table's columns, in order.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
-    public func columns() throws(DatabaseError) -> [String] {
+    public func columns() throws -> [String] {
         // The hidden columns are the one named like the table, and `rank`.
         let columns = try connection.fetchAll(
             String.self, "SELECT name FROM pragma_table_xinfo(\(name), \(schema.name)) WHERE hidden = 0 ORDER BY cid")
@@ -42,22 +42,22 @@ extension Schema {
     /// Returns the full-text table with a name, ignoring case.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name; ``DatabaseError/Reason/schemaName`` if the
     ///   database is detached.
-    public func fullText(_ table: String) throws(DatabaseError) -> FullTextIndex {
+    public func fullText(_ table: String) throws -> FullTextIndex {
         guard let index = try fullTextIndexes(where: "name = \(table) COLLATE NOCASE").first else { throw noFullText(table) }
         return index
     }
 
     /// Returns the full-text tables (FTS5) of the database, sorted by name.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if the database is detached.
-    public func fullTextIndexes() throws(DatabaseError) -> [FullTextIndex] { try fullTextIndexes(where: "1") }
+    public func fullTextIndexes() throws -> [FullTextIndex] { try fullTextIndexes(where: "1") }
 
-    func hasFullText(_ table: String) throws(DatabaseError) -> Bool {
+    func hasFullText(_ table: String) throws -> Bool {
         try !fullTextIndexes(where: "name = \(table) COLLATE NOCASE").isEmpty
     }
 
     func noFullText(_ table: String) -> DatabaseError { .invalidArgument("there is no full-text table \(name).\(table)") }
 
-    private func fullTextIndexes(where condition: SQL) throws(DatabaseError) -> [FullTextIndex] {
+    private func fullTextIndexes(where condition: SQL) throws -> [FullTextIndex] {
         try live()
         let objects = qualified("sqlite_schema")
         let tables: [(String, Bool)] = try connection.fetchAll(
@@ -73,7 +73,7 @@ extension Schema {
 extension Connection {
     /// Returns the full-text table with a name in the main database, ignoring case.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name.
-    public func fullText(_ table: String) throws(DatabaseError) -> FullTextIndex { try main.fullText(table) }
+    public func fullText(_ table: String) throws -> FullTextIndex { try main.fullText(table) }
 }
 
 extension FullTextIndex {
@@ -126,14 +126,14 @@ extension FullTextIndex {
     /// Changes a setting of the index, for all connections and permanently.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value outside the documented range, which FTS5 would ignore, and
     ///   what SQLite reports.
-    public func configure(_ setting: Setting) throws(DatabaseError) {
-        guard setting.isInRange else { throw .invalidArgument("the setting \(setting.name) cannot be \(setting.value)") }
+    public func configure(_ setting: Setting) throws {
+        guard setting.isInRange else { throw DatabaseError.invalidArgument("the setting \(setting.name) cannot be \(setting.value)") }
         try command(setting.name, setting.value)
     }
 
     /// The settings that were changed, by FTS5's names, and `version`, the format of the index.
     public var settings: [String: SQLValue] {
-        get throws(DatabaseError) {
+        get throws {
             let rows: [(String, SQLValue)] = try connection.fetchAll("SELECT k, v FROM \(raw: companion("_config"))")
             return Dictionary(rows.map { ($0.0, $0.1) }, uniquingKeysWith: { first, _ in first })
         }
@@ -179,12 +179,12 @@ extension FullTextIndex {
         }
     }
 
-    private func recordSQL() throws(DatabaseError) -> SQL {
+    private func recordSQL() throws -> SQL {
         if let content = try content() {
             return SQL(raw: "SELECT t.* FROM \(content.rows) AS t\(content.join) WHERE \(content.rowID) = ?")
         }
         guard try options()["content"] == nil else {
-            throw .invalidArgument("\(name) is contentless: there is no record to read")
+            throw DatabaseError.invalidArgument("\(name) is contentless: there is no record to read")
         }
         return SQL(raw: "SELECT * FROM \(qualifiedName) WHERE rowid = ?")
     }

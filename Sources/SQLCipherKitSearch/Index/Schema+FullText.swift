@@ -94,7 +94,7 @@ extension FullTextIndex {
     /// Drops the full-text table with its triggers and the tables and views that belong to it, as ``Schema/dropTable(_:ifExists:)``
     /// and the statement `DROP TABLE` do. External content stays.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
-    public func drop() throws(DatabaseError) {
+    public func drop() throws {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
         try DatabaseError.only("dropping a full-text index") { try schema.dropTable(name) }
     }
@@ -102,20 +102,20 @@ extension FullTextIndex {
 
 extension ContentSync {
     /// Checks the description's key and columns against the schema.
-    func check(rowID named: String?) throws(DatabaseError) {
+    func check(rowID named: String?) throws {
         if let named {
             switch content.rowID {
             case .integer(let column) where column.isSameName(as: named): break
             case .integer(let column):
-                throw .invalidArgument("the row id of \(content.name) is its column \(column), not \(named)")
+                throw DatabaseError.invalidArgument("the row id of \(content.name) is its column \(column), not \(named)")
             case .mapped:
-                throw .invalidArgument(
+                throw DatabaseError.invalidArgument(
                     "\(content.name) has no INTEGER PRIMARY KEY: leave rowID out, and row ids are made for its keys")
             }
         }
         let known = content.columns.nameSet
         for column in table.columns where column.expression == nil && !known.contains(SQLName(column.name)) {
-            throw .invalidArgument("\(content.name) has no column \(column.name); give the column an expression, or another name")
+            throw DatabaseError.invalidArgument("\(content.name) has no column \(column.name); give the column an expression, or another name")
         }
     }
 }

@@ -52,7 +52,7 @@ final class SearchIndex {
 
     /// Calls `body` with the table's index. Meanwhile a statement stays on its row, which keeps the read transaction open.
     /// Like ``with(_:_:)``, for what throws nothing of the caller's.
-    static func using<R>(_ table: FullTextIndex, _ body: (SearchIndex) throws -> R) throws(DatabaseError) -> R {
+    static func using<R>(_ table: FullTextIndex, _ body: (SearchIndex) throws -> R) throws -> R {
         do { return try with(table, body) } catch { throw DatabaseError(thrownBy: "a search", error) }
     }
 
@@ -73,7 +73,7 @@ final class SearchIndex {
         return result
     }
 
-    func check(_ rc: Int32) throws(DatabaseError) {
+    func check(_ rc: Int32) throws {
         if rc == SQLITE_OK { return }
         throw table.connection.takeCallbackError(rc)
             ?? DatabaseError(code: ResultCode(rawValue: rc), message: "full-text search: \(String(cString: sqlite3_errstr(rc)))")
@@ -101,7 +101,7 @@ final class SearchIndex {
 
     private func terms(
         _ question: SearchMemory.Question?, _ search: (UnsafeMutablePointer<sqlcipherkit_terms>) -> Int32
-    ) throws(DatabaseError) -> SearchMemory.Answer {
+    ) throws -> SearchMemory.Answer {
         if let question, let answer = memory[question] { return answer }
         var found = sqlcipherkit_terms()
         defer { sqlcipherkit_terms_free(&found) }
@@ -129,7 +129,7 @@ final class SearchIndex {
     /// Returns the word itself; nil if the index does not have it.
     func term(_ bytes: [UInt8]) throws -> Term? {
         if try entries(of: bytes).count > 1 { return try remembered(.word(bytes)) { try TextWords(self).term(bytes) }.terms.first }
-        return try bytes.withCBytes { word, count throws(DatabaseError) in
+        return try bytes.withCBytes { word, count in
             try terms(.word(bytes)) { sqlcipherkit_words_beginning(handle, word, count, 1, 1, $0) }.terms.first
         }
     }
@@ -137,7 +137,7 @@ final class SearchIndex {
     /// Returns the words that begin with these bytes. If there are very many, these are the ones in the most rows.
     func terms(beginning bytes: [UInt8], pages: Int) throws -> SearchMemory.Answer {
         if hasTrigrams { return try remembered(.beginning(bytes, pages: pages)) { try TextWords(self).beginning(bytes) } }
-        return try bytes.withCBytes { word, count throws(DatabaseError) in
+        return try bytes.withCBytes { word, count in
             try terms(.beginning(bytes, pages: pages)) {
                 sqlcipherkit_words_beginning(handle, word, count, 0, Int32(clamping: pages), $0)
             }
@@ -154,7 +154,7 @@ final class SearchIndex {
         if hasTrigrams {
             return try remembered(question) { try TextWords(self).near(bytes, edits: edits, first: first, isPrefix: isPrefix) }
         }
-        return try bytes.withCBytes { word, count throws(DatabaseError) in
+        return try bytes.withCBytes { word, count in
             try terms(isKept ? question : nil) {
                 sqlcipherkit_words_near(
                     handle, word, count, Int32(clamping: edits), Int32(clamping: first), isPrefix ? 1 : 0,
@@ -181,7 +181,7 @@ final class SearchIndex {
     func tokenize(
         _ text: UnsafeBufferPointer<UInt8>, _ purpose: FTS5Tokenizer.Purpose,
         _ pass: (UnsafeBufferPointer<UInt8>, Range<Int>, Bool) -> Void
-    ) throws(DatabaseError) {
+    ) throws {
         let rc = withoutActuallyEscaping(pass) { pass in
             withUnsafePointer(to: pass as Pass) { pass in
                 text.withMemoryRebound(to: CChar.self) { text in
@@ -203,7 +203,7 @@ final class SearchIndex {
     }
 
     /// Returns the tokens of user input: those of the index, but not stemmed.
-    func tokens(typed text: String, isPrefix: Bool) throws(DatabaseError) -> [Token] {
+    func tokens(typed text: String, isPrefix: Bool) throws -> [Token] {
         let purpose: FTS5Tokenizer.Purpose = isPrefix ? [.query, .prefix] : .query
         let utf8 = Array(text.utf8)
         let tokens = try tokens(of: text, purpose)
@@ -227,7 +227,7 @@ final class SearchIndex {
     }
 
     /// Returns what the index has for a word: the word, or its trigrams.
-    func entries(of word: [UInt8]) throws(DatabaseError) -> [[UInt8]] {
+    func entries(of word: [UInt8]) throws -> [[UInt8]] {
         guard hasTrigrams, word.count > 3 else { return [word] }
         let trigrams = try tokens(of: String(decoding: word, as: UTF8.self), .query).map(\.bytes)
         return trigrams.isEmpty ? [word] : trigrams
@@ -249,21 +249,16 @@ final class SearchIndex {
     func stored(_ word: [UInt8]) -> [UInt8] { isStemmed ? Self.stem(word) ?? word : word }
 
     /// Returns the tokens of a text, as the index has them.
-    func tokens(of text: String, _ purpose: FTS5Tokenizer.Purpose) throws(DatabaseError) -> [Token] {
+    func tokens(of text: String, _ purpose: FTS5Tokenizer.Purpose) throws -> [Token] {
         var tokens: [Token] = []
         // The NUL at the end gives even an empty text an address.
         let utf8 = Array(text.utf8) + [0]
-        var thrown: DatabaseError?
-        utf8.withUnsafeBufferPointer { bytes in
-            do throws(DatabaseError) {
-                try tokenize(UnsafeBufferPointer(rebasing: bytes.dropLast()), purpose) { token, range, isColocated in
-                    let end = min(range.upperBound, utf8.count - 1)
-                    tokens.append(
-                        Token(bytes: Array(token), range: min(range.lowerBound, end)..<end, isColocated: isColocated))
-                }
-            } catch { thrown = error }
+        try utf8.withUnsafeBufferPointer { bytes in
+            try tokenize(UnsafeBufferPointer(rebasing: bytes.dropLast()), purpose) { token, range, isColocated in
+                let end = min(range.upperBound, utf8.count - 1)
+                tokens.append(Token(bytes: Array(token), range: min(range.lowerBound, end)..<end, isColocated: isColocated))
+            }
         }
-        if let thrown { throw thrown }
         return tokens.filter { !$0.bytes.isEmpty && $0.bytes.count < 512 }
     }
 }

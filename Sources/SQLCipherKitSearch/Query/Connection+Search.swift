@@ -14,7 +14,7 @@ extension Connection {
     ///   - limit: the maximum number of hits. Default: 20.
     public func search(
         _ text: String, in indexes: [FullTextIndex], limit: Int = 20
-    ) throws(DatabaseError) -> FullTextSearch.Results {
+    ) throws -> FullTextSearch.Results {
         try DatabaseError.only("a search") { try search(FullTextSearch(text, limit: limit), in: indexes) }
     }
 

@@ -193,7 +193,7 @@ extension FullTextIndex {
     /// A term without a token (a stop word, punctuation) is left out, because beside `AND` it would make FTS5 find nothing. In an
     /// index without positions (``FTS5Table/Detail/column`` and ``FTS5Table/Detail/none``) FTS5 rejects phrases, `NEAR` and initial
     /// words, so these become a search for all of their words.
-    func supported(_ query: FTS5Query) throws(DatabaseError) -> FTS5Query {
+    func supported(_ query: FTS5Query) throws -> FTS5Query {
         var detail = FTS5Table.Detail.full
         if declaresDetail, let option = try options()["detail"] {
             // FTS5 accepts abbreviated names.
@@ -204,7 +204,7 @@ extension FullTextIndex {
         do {
             let fitting = FittingQuery(tokenizer: tokenizer, detail: detail)
             return try fitting.node(query.node).map(FTS5Query.init) ?? .nothing
-        } catch { throw connection.takeCallbackError(error.code.rawValue) ?? error }
+        } catch let error as DatabaseError { throw connection.takeCallbackError(error.code.rawValue) ?? error }
     }
 }
 
@@ -215,7 +215,7 @@ private struct FittingQuery {
     let detail: FTS5Table.Detail
 
     /// The node without terms that have no token; nil if nothing is left.
-    func node(_ node: Node) throws(DatabaseError) -> Node? {
+    func node(_ node: Node) throws -> Node? {
         switch node {
         case .text(let text, let isPrefix, _):
             if detail == .full { return try tokens(text, isPrefix).isEmpty ? nil : node }
@@ -241,7 +241,7 @@ private struct FittingQuery {
         }
     }
 
-    private func nodes(_ nodes: [Node]) throws(DatabaseError) -> [Node] {
+    private func nodes(_ nodes: [Node]) throws -> [Node] {
         var kept: [Node] = []
         for node in nodes { if let node = try self.node(node) { kept.append(node) } }
         return kept
@@ -250,12 +250,12 @@ private struct FittingQuery {
     private func all(_ nodes: [Node]) -> Node? { nodes.count > 1 ? .all(nodes) : nodes.first }
 
     /// The tokens of a text in the form that FTS5 receives.
-    private func tokens(_ text: String, _ isPrefix: Bool) throws(DatabaseError) -> [EngineTokenizer.Found] {
+    private func tokens(_ text: String, _ isPrefix: Bool) throws -> [EngineTokenizer.Found] {
         try tokenizer.tokens(of: text.withoutNullCharacters, for: isPrefix ? [.query, .prefix] : .query).filter { !$0.isColocated }
     }
 
     /// Splits a text into parts of one token each.
-    private func words(_ text: String, _ isPrefix: Bool) throws(DatabaseError) -> [(text: String, isPrefix: Bool)] {
+    private func words(_ text: String, _ isPrefix: Bool) throws -> [(text: String, isPrefix: Bool)] {
         let found = try tokens(text, isPrefix)
         guard found.count > 1 else { return found.isEmpty ? [] : [(text, isPrefix)] }
         let utf8 = Array(text.utf8)

@@ -14,7 +14,7 @@ extension FullTextIndex {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func terms(
         prefix: String = "", byColumn: Bool = false, byFrequency: Bool = false, limit: Int? = nil
-    ) throws(DatabaseError) -> [Term] {
+    ) throws -> [Term] {
         let vocabulary = try vocabularyTable(byColumn ? "col" : "row")
         let column = byColumn ? "col" : "NULL"
         let sorting = byFrequency ? "doc DESC, term" : "term"
@@ -31,7 +31,7 @@ extension FullTextIndex {
     ///   - term: the word, in the form that the index stores.
     ///   - limit: the maximum number of occurrences. Default: all.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
-    package func instances(of term: String, limit: Int? = nil) throws(DatabaseError) -> [Instance] {
+    package func instances(of term: String, limit: Int? = nil) throws -> [Instance] {
         let vocabulary = try vocabularyTable("instance")
         let rows: [(String, Int64, String?, Int?)] = try connection.fetchAll(
             "SELECT term, doc, col, \"offset\" FROM \(raw: vocabulary) WHERE term = \(term) LIMIT \(limit ?? -1)")
@@ -45,7 +45,7 @@ extension FullTextIndex {
     /// - Parameters:
     ///   - text: what the user has typed so far.
     ///   - limit: the maximum number of words. Default: 8.
-    public func suggestions(for text: String, limit: Int = 8) throws(DatabaseError) -> [Term] {
+    public func suggestions(for text: String, limit: Int = 8) throws -> [Term] {
         try SearchIndex.using(self) { index in try SearchCorrection(index).suggestions(for: text, limit: max(0, limit)) }
     }
 
@@ -59,7 +59,7 @@ extension FullTextIndex {
     ///   - distance: the maximum number of errors, from 1 to 3. nil, the default: one error; if no word has just one, and the word
     ///     has more than four letters, two errors.
     ///   - limit: the maximum number of words. Default: 5.
-    public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws(DatabaseError) -> [Term] {
+    public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [Term] {
         try SearchIndex.using(self) { index in
             try SearchCorrection(index).corrections(of: word, distance: distance, limit: max(0, limit))
         }
@@ -71,7 +71,7 @@ extension FullTextIndex {
     /// A word counts as an error if the index does not have it, or if very few rows have it and many times as many have a similar
     /// word. Words in quotes, excluded words and numbers stay unchanged.
     /// - Parameter text: what the user has typed.
-    public func correctedText(_ text: String) throws(DatabaseError) -> String? {
+    public func correctedText(_ text: String) throws -> String? {
         try SearchIndex.using(self) { index in try SearchCorrection(index).correctedText(text) }
     }
 
@@ -83,7 +83,7 @@ extension FullTextIndex {
     ///   ``FTS5Tokenizer/tokens(of:for:on:)`` throws.
     public func tokens(
         of text: String, for purpose: FTS5Tokenizer.Purpose = .query
-    ) throws(DatabaseError) -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
+    ) throws -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
         try connection.tokens(of: text, arguments: tokenizerArguments(), for: purpose)
     }
 
@@ -104,20 +104,20 @@ extension FullTextIndex {
     }
 
     /// Returns the vocabulary's virtual table, which is created in the temporary database on first use.
-    private func vocabularyTable(_ kind: String) throws(DatabaseError) -> String {
+    private func vocabularyTable(_ kind: String) throws -> String {
         _ = try columns()
         // The name contains those of the schema and the table, both quoted, so that no two indexes share a vocabulary.
         let table = connection.temp.qualified("sqlcipherkit_\(kind)_\(qualifiedName)")
         let arguments = [schema.name.quotedSQLLiteral, name.quotedSQLLiteral, kind].joined(separator: ", ")
         let sql = SQL(raw: "CREATE VIRTUAL TABLE IF NOT EXISTS \(table) USING fts5vocab(\(arguments))")
-        try connection.changingThisOneOnly { () throws(DatabaseError) in try make(sql) }
+        try connection.changingThisOneOnly { () throws in try make(sql) }
         return table
     }
 
-    private func make(_ sql: SQL) throws(DatabaseError) {
-        do throws(DatabaseError) { try connection.execute(sql) } catch {
+    private func make(_ sql: SQL) throws {
+        do { try connection.execute(sql) } catch let error as DatabaseError where .readOnly ~= error.code {
             // `query_only` forbids temporary tables too, so turn it off for this statement.
-            guard .readOnly ~= error.code, try connection.fetchOne(Bool.self, "PRAGMA query_only") == true else { throw error }
+            guard try connection.fetchOne(Bool.self, "PRAGMA query_only") == true else { throw error }
             try connection.execute("PRAGMA query_only = OFF")
             defer { try? connection.restoring { try connection.execute("PRAGMA query_only = ON") } }
             try connection.execute(sql)

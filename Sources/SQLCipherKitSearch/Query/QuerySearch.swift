@@ -60,10 +60,10 @@ struct QuerySearch {
 
     /// The ranking function, with its arguments as SQL literals, as FTS5 requires
     /// (<https://sqlite.org/fts5.html#sorting_by_auxiliary_function_results>).
-    private func rankExpression() throws(DatabaseError) -> String? {
+    private func rankExpression() throws -> String? {
         let (weights, function) = (search.weights, search.rankFunction)
         guard function?.isFunctionName != false else {
-            throw .invalidArgument("\(function ?? "") cannot be the name of a ranking function")
+            throw DatabaseError.invalidArgument("\(function ?? "") cannot be the name of a ranking function")
         }
         if weights.isEmpty && function == nil { return nil }
         // FTS5 reads numbers without an exponent.

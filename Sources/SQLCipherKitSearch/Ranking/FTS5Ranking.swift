@@ -22,21 +22,21 @@ public struct FTS5RankingContext: ~Copyable {
     public func phraseSize(_ phrase: Int) -> Int { Int(api.pointee.xPhraseSize(context, Int32(clamping: phrase))) }
 
     /// The number of rows in the table.
-    public func rowCount() throws(DatabaseError) -> Int {
+    public func rowCount() throws -> Int {
         var count: Int64 = 0
         try check(api.pointee.xRowCount(context, &count))
         return Int(count)
     }
 
     /// The number of words in a column of the row, counted from 0; nil for all columns together.
-    public func columnSize(_ column: Int? = nil) throws(DatabaseError) -> Int {
+    public func columnSize(_ column: Int? = nil) throws -> Int {
         var size: Int32 = 0
         try check(api.pointee.xColumnSize(context, Int32(clamping: column ?? -1), &size))
         return Int(size)
     }
 
     /// The number of words in a column, counted from 0, in all rows; nil for all columns together.
-    public func totalSize(_ column: Int? = nil) throws(DatabaseError) -> Int {
+    public func totalSize(_ column: Int? = nil) throws -> Int {
         var size: Int64 = 0
         try check(api.pointee.xColumnTotalSize(context, Int32(clamping: column ?? -1), &size))
         return Int(size)
@@ -44,7 +44,7 @@ public struct FTS5RankingContext: ~Copyable {
 
     /// The occurrences of the query's phrases in the row, in the order of columns and positions: which phrase of the query, in
     /// which column, and at which word the phrase begins, each counted from 0.
-    public func instances() throws(DatabaseError) -> [(phrase: Int, column: Int, position: Int)] {
+    public func instances() throws -> [(phrase: Int, column: Int, position: Int)] {
         var count: Int32 = 0
         try check(api.pointee.xInstCount(context, &count))
         var instances: [(phrase: Int, column: Int, position: Int)] = []
@@ -58,14 +58,14 @@ public struct FTS5RankingContext: ~Copyable {
     }
 
     /// The text of a column of the row; nil if it is not stored, for example in a contentless table.
-    public func text(_ column: Int) throws(DatabaseError) -> String? {
+    public func text(_ column: Int) throws -> String? {
         var text: UnsafePointer<CChar>?
         var count: Int32 = 0
         try check(api.pointee.xColumnText(context, Int32(clamping: column), &text, &count))
         return text.map { String(decoding: UnsafeRawBufferPointer(start: $0, count: Int(count)), as: UTF8.self) }
     }
 
-    private func check(_ rc: Int32) throws(DatabaseError) {
+    private func check(_ rc: Int32) throws {
         if rc != SQLITE_OK {
             throw DatabaseError(code: ResultCode(rawValue: rc), message: "FTS5: \(String(cString: sqlite3_errstr(rc)))")
         }
@@ -91,16 +91,16 @@ extension SQLExtension {
     public static func ranking(
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
     ) -> SQLExtension {
-        SQLExtension { connection throws(DatabaseError) in try connection.installRanking(name, function) }
+        SQLExtension { connection in try connection.installRanking(name, function) }
     }
 }
 
 extension Connection {
     fileprivate func installRanking(
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
-    ) throws(DatabaseError) {
+    ) throws {
         guard name.isFunctionName else {
-            throw .invalidArgument("a ranking function's name has ASCII letters, digits and underscores only, not \(name)")
+            throw DatabaseError.invalidArgument("a ranking function's name has ASCII letters, digits and underscores only, not \(name)")
         }
         let interface = try fts5Interface()
         let box = Unmanaged.passRetained(RankingFunction(self, function))

@@ -46,19 +46,19 @@ struct SearchSignals {
     private let popularity: FullTextSearch.Popularity?
 
     /// Returns nil if there are none.
-    init?(_ search: FullTextSearch) throws(DatabaseError) {
+    init?(_ search: FullTextSearch) throws {
         if search.decay == nil, search.popularity == nil { return nil }
         decay = search.decay
         popularity = search.popularity
         if let decay {
             guard decay.half > 0, decay.half.isFinite else {
-                throw .invalidArgument("a decay's half must be a number above 0, not \(decay.half)")
+                throw DatabaseError.invalidArgument("a decay's half must be a number above 0, not \(decay.half)")
             }
             try SearchSource.requirePositional(decay.value, "a decay")
         }
         if let popularity {
             guard popularity.half > 0, popularity.half.isFinite, (0...1_000).contains(popularity.strength) else {
-                throw .invalidArgument("a popularity's half must be a number above 0, and its strength from 0 to 1,000")
+                throw DatabaseError.invalidArgument("a popularity's half must be a number above 0, and its strength from 0 to 1,000")
             }
             try SearchSource.requirePositional(popularity.value, "a popularity")
         }

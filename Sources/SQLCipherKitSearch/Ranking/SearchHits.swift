@@ -10,7 +10,7 @@ struct SearchHits {
     private let statement: SQL?
 
     init(_ search: FullTextSearch, _ index: SearchIndex) throws {
-        func place(_ column: String) throws(DatabaseError) -> Int {
+        func place(_ column: String) throws -> Int {
             if let place = index.columns.firstIndex(named: column) { return place }
             throw DatabaseError(
                 code: .error, reason: .noSuchColumn, message: "the full-text table \(index.table.name) has no column \(column)")

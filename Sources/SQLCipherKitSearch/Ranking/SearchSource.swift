@@ -7,7 +7,7 @@ struct SearchSource {
     /// The SQL of the row id in these tables.
     private let rowID: String
 
-    init(_ table: FullTextIndex) throws(DatabaseError) {
+    init(_ table: FullTextIndex) throws {
         if let content = try table.content() {
             (tables, rowID) = ("\(content.rows) AS t\(content.join)", content.rowID)
         } else {
@@ -47,7 +47,7 @@ struct SearchSource {
         FacetRows(from: "\(raw: tables) WHERE \(raw: rowID) IN (SELECT value FROM json_each(\(list(ids))))", rowID: rowID)
     }
 
-    static func requirePositional(_ sql: SQL, _ what: String) throws(DatabaseError) {
+    static func requirePositional(_ sql: SQL, _ what: String) throws {
         guard !sql.arguments.named.isEmpty else { return }
         throw DatabaseError(
             code: .misuse, reason: .parameters, message: "the values of \(what) must be interpolated or positional, not named")

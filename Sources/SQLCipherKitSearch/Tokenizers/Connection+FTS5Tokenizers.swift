@@ -10,7 +10,7 @@ extension SQLExtension {
     /// ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is
     /// empty or contains a NUL character.
     public static func tokenizer(_ tokenizer: some FTS5CustomTokenizer, as name: String) -> SQLExtension {
-        SQLExtension { connection throws(DatabaseError) in
+        SQLExtension { connection in
             try connection.installTokenizer(name) { _, _ in TextTokenizerInstance(tokenizer) }
         }
     }
@@ -25,7 +25,7 @@ extension SQLExtension {
     public static func tokenizer<Tokenizer: FTS5CustomTokenizer>(
         as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Tokenizer
     ) -> SQLExtension {
-        SQLExtension { connection throws(DatabaseError) in
+        SQLExtension { connection in
             try connection.installTokenizer(name) { _, arguments in TextTokenizerInstance(try make(arguments)) }
         }
     }
@@ -48,11 +48,11 @@ extension SQLExtension {
     public static func tokenFilter<Filter: FTS5TokenFilter>(
         as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Filter
     ) -> SQLExtension {
-        SQLExtension { connection throws(DatabaseError) in
+        SQLExtension { connection in
             try connection.installTokenizer(name) { interface, arguments in
                 let filter = try make(arguments)
                 let base = try EngineTokenizer(interface, filter.base.arguments)
-                let state = try filter.prepare { text throws(DatabaseError) in
+                let state = try filter.prepare { text in
                     try base.tokens(of: text, for: .document).map(\.token)
                 }
                 return TokenFilterInstance(filter, state, base)
@@ -64,8 +64,8 @@ extension SQLExtension {
 extension Connection {
     fileprivate func installTokenizer(
         _ name: String, _ make: @escaping (UnsafeMutablePointer<fts5_api>, [String]) throws -> TokenizerInstance
-    ) throws(DatabaseError) {
-        if try name.cName("the name of a tokenizer").isEmpty { throw .invalidArgument("a tokenizer needs a name") }
+    ) throws {
+        if try name.cName("the name of a tokenizer").isEmpty { throw DatabaseError.invalidArgument("a tokenizer needs a name") }
         let interface = try fts5Interface()
         let factory = Unmanaged.passRetained(TokenizerFactory(self, interface, make))
         var methods = fts5_tokenizer(xCreate: createTokenizer, xDelete: deleteTokenizer, xTokenize: runTokenizer)

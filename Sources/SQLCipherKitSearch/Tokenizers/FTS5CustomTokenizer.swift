@@ -124,14 +124,14 @@ public protocol FTS5TokenFilter: Sendable {
 
     /// Computes the filter's state, once for each connection and table. `tokens` returns the base's tokens of a text. If it throws,
     /// the statement that opens the table fails with that error.
-    func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> State
+    func prepare(_ tokens: (String) throws -> [String]) throws -> State
 
     /// Passes on any number of tokens for one token of the base. If it throws, the statement fails with that error.
     func filter(_ token: FTS5Token, for purpose: FTS5Tokenizer.Purpose, _ state: State, into tokens: inout FTS5Token.Sink) throws
 }
 
 extension FTS5TokenFilter where State == Void {
-    public func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws {}
+    public func prepare(_ tokens: (String) throws -> [String]) throws {}
 }
 
 /// See ``SQLExtension/compatibilityFolding(base:as:)``.

@@ -15,7 +15,7 @@ package struct FTS5StopWords: FTS5TokenFilter {
         self.base = base
     }
 
-    package func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> State {
+    package func prepare(_ tokens: (String) throws -> [String]) throws -> State {
         var set = State()
         for word in words { for token in try tokens(word) { set.insert(token) } }
         return set

@@ -25,7 +25,7 @@ package struct FTS5Synonyms: FTS5TokenFilter {
         self.base = base
     }
 
-    package func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> State {
+    package func prepare(_ tokens: (String) throws -> [String]) throws -> State {
         var others: [ExactText: [String]] = [:]
         for group in groups {
             var members: [String] = []

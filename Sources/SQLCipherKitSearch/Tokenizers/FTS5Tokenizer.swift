@@ -110,7 +110,7 @@ extension FTS5Tokenizer {
     ///   rejects its arguments, and any error of a tokenizer in Swift.
     public func tokens(
         of text: String, for purpose: Purpose = .document, on connection: Connection
-    ) throws(DatabaseError) -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
+    ) throws -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
         try connection.tokens(of: text, arguments: arguments, for: purpose)
     }
 }
@@ -118,11 +118,13 @@ extension FTS5Tokenizer {
 extension Connection {
     func tokens(
         of text: String, arguments: [String], for purpose: FTS5Tokenizer.Purpose
-    ) throws(DatabaseError) -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
+    ) throws -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {
         let tokenizer = try EngineTokenizer(fts5Interface(), arguments)
         let utf8 = text.utf8
         let found: [EngineTokenizer.Found]
-        do { found = try tokenizer.tokens(of: text, for: purpose) } catch { throw takeCallbackError(error.code.rawValue) ?? error }
+        do { found = try tokenizer.tokens(of: text, for: purpose) } catch let error as DatabaseError {
+            throw takeCallbackError(error.code.rawValue) ?? error
+        }
         return found.map { item in
             func index(_ offset: Int) -> String.Index {
                 utf8.index(utf8.startIndex, offsetBy: offset, limitedBy: utf8.endIndex) ?? utf8.endIndex

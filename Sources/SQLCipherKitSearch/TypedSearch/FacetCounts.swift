@@ -22,14 +22,14 @@ struct FacetCounts {
     /// Whether all rows and elements were counted.
     private(set) var isComplete = true
 
-    init(_ grouping: FullTextSearch.Grouping) throws(DatabaseError) {
+    init(_ grouping: FullTextSearch.Grouping) throws {
         guard (1...10_000).contains(grouping.limit) else {
-            throw .invalidArgument("a facet has from 1 to 10,000 groups, not \(grouping.limit)")
+            throw DatabaseError.invalidArgument("a facet has from 1 to 10,000 groups, not \(grouping.limit)")
         }
         try SearchSource.requirePositional(grouping.expression, "a facet")
         if case .ranges(let bounds) = grouping.kind {
             guard (1...100).contains(bounds.count), bounds.allSatisfy(\.isFinite), zip(bounds, bounds.dropFirst()).allSatisfy(<)
-            else { throw .invalidArgument("ranges need from 1 to 100 bounds: finite numbers in ascending order") }
+            else { throw DatabaseError.invalidArgument("ranges need from 1 to 100 bounds: finite numbers in ascending order") }
             ranges = Array(repeating: 0, count: bounds.count + 1)
         }
         self.grouping = grouping

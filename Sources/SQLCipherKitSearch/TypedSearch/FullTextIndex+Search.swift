@@ -17,7 +17,7 @@ extension FullTextIndex {
     /// - Parameters:
     ///   - text: the user's input. Any text is accepted.
     ///   - limit: the maximum number of hits. Default: 20.
-    public func search(_ text: String, limit: Int = 20) throws(DatabaseError) -> FullTextSearch.Results {
+    public func search(_ text: String, limit: Int = 20) throws -> FullTextSearch.Results {
         try search(FullTextSearch(text, limit: limit))
     }
 
@@ -26,12 +26,12 @@ extension FullTextIndex {
     ///   - query: what to search for. A query without a word finds nothing.
     ///   - limit: the maximum number of hits. Default: 20.
     /// - Returns: the hits, best first by bm25, and the number of all rows that the query finds.
-    public func search(_ query: FTS5Query, limit: Int = 20) throws(DatabaseError) -> FullTextSearch.Results {
+    public func search(_ query: FTS5Query, limit: Int = 20) throws -> FullTextSearch.Results {
         try search(FullTextSearch(query, limit: limit))
     }
 
     /// Searches with all options of a ``FullTextSearch``.
-    public func search(_ search: FullTextSearch) throws(DatabaseError) -> FullTextSearch.Results {
+    public func search(_ search: FullTextSearch) throws -> FullTextSearch.Results {
         try SearchIndex.using(self) { index in
             if search.query != nil { return try QuerySearch(search, index).found() }
             return try SearchRun.found(search, [try SearchPart(search, index)])

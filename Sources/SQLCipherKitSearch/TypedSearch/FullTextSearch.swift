@@ -287,7 +287,7 @@ extension FullTextSearch {
         /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or
         ///   ``DatabaseError/Reason/typeMismatch``.
         public subscript<T: SQLValueConvertible>(column: String) -> T {
-            get throws(DatabaseError) { try columnValues[column] }
+            get throws { try columnValues[column] }
         }
     }
 

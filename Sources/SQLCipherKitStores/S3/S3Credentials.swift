@@ -30,7 +30,7 @@
         /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there are none.
         public static func standard(
             profile: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment
-        ) throws(DatabaseError) -> S3Credentials {
+        ) throws -> S3Credentials {
             if profile == nil, let key = environment["AWS_ACCESS_KEY_ID"], let secret = environment["AWS_SECRET_ACCESS_KEY"] {
                 return S3Credentials(accessKey: key, secretKey: secret, sessionToken: environment["AWS_SESSION_TOKEN"])
             }

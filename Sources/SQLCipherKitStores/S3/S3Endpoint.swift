@@ -9,7 +9,7 @@
         let host: String
         private let base: String
 
-        init(_ url: String, bucket: String, _ addressing: S3Store.Addressing) throws(DatabaseError) {
+        init(_ url: String, bucket: String, _ addressing: S3Store.Addressing) throws {
             guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
                 ["http", "https"].contains(scheme), let name = parts.host, !name.isEmpty, !bucket.isEmpty, parts.query == nil
             else { throw DatabaseError.unavailableStore("\(url) is not the URL of a server") }

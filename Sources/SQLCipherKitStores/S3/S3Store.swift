@@ -52,7 +52,7 @@
         public init(
             bucket: String, prefix: String = "", region: String, endpoint: String? = nil, addressing: Addressing? = nil,
             credentials: S3Credentials, configuration: HTTPClient.Configuration? = nil
-        ) throws(DatabaseError) {
+        ) throws {
             (self.bucket, self.prefix, client) = (bucket, prefix, configuration.map { S3Client($0) } ?? .shared)
             self.endpoint = try S3Endpoint(
                 endpoint ?? "https://s3.\(region).amazonaws.com", bucket: bucket,
@@ -77,7 +77,7 @@
         public init(
             _ url: String, environment: [String: String] = ProcessInfo.processInfo.environment,
             configuration: HTTPClient.Configuration? = nil
-        ) throws(DatabaseError) {
+        ) throws {
             let parts = url.dropFirst(5).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
             guard url.hasPrefix("s3://"), let bucket = parts.first, !bucket.isEmpty else {
                 throw DatabaseError.unavailableStore("\(url) names no bucket: s3://BUCKET/PREFIX does")

@@ -73,7 +73,7 @@ public final class ChangeLog {
     ///   registered there; ``ResultCode/schema`` for a log that another version of this package has made in another form.
     public init(
         _ db: Connection, tables: [String], localPeer peer: String, mergePolicies rules: [String: MergePolicy] = [:]
-    ) throws(DatabaseError) {
+    ) throws {
         guard peer.isPeerName else {
             throw Self.invalidPeerName
         }
@@ -104,7 +104,7 @@ public final class ChangeLog {
     }
 
     /// Makes this peer the log's owner, if the log is new or the database is a copy made for this peer.
-    private func adopt() throws(DatabaseError) {
+    private func adopt() throws {
         let owner = try store.state("peer", as: String.self)
         if owner != nil, try store.state("format", as: Int.self) != ChangeLogStore.format {
             throw DatabaseError(
@@ -115,7 +115,7 @@ public final class ChangeLog {
         if let owner {
             let members = try store.members()
             guard members[localPeer] == false, try store.ownPosition(of: owner).sequence(of: localPeer) == 0 else {
-                throw .misuse(
+                throw DatabaseError.misuse(
                     "the log belongs to the peer \(owner): before the database is copied for \(localPeer), call add(peer:) there")
             }
             try store.setPosition(try store.ownPosition(of: owner), of: localPeer)
@@ -135,7 +135,7 @@ public final class ChangeLog {
     }
 
     fileprivate var schemaVersion: Int {
-        get throws(DatabaseError) { try connection.fetchOne(Int.self, "PRAGMA main.schema_version") ?? 0 }
+        get throws { try connection.fetchOne(Int.self, "PRAGMA main.schema_version") ?? 0 }
     }
 
     /// The descriptions of the logged tables, read again if the schema has changed.
@@ -180,7 +180,7 @@ public final class ChangeLog {
     /// - Returns: the number of rows logged.
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
-    public func addExistingRows() throws(DatabaseError) -> Int {
+    public func addExistingRows() throws -> Int {
         try DatabaseError.typed {
             try connection.transaction { db in
                 let outside = try lookOutside()
@@ -217,13 +217,13 @@ public final class ChangeLog {
 
     /// Returns how the log of a database was opened last; nil if there is none.
     /// - Throws: ``DatabaseError``.
-    public static func settings(in db: Connection) throws(DatabaseError) -> Settings? {
+    public static func settings(in db: Connection) throws -> Settings? {
         try DatabaseError.typed { try ChangeLogStore(db: db).settings() }
     }
 
     /// Deletes the log of a database, with its tables, in a transaction. The rows of the logged tables stay.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
-    public static func delete(from db: Connection) throws(DatabaseError) {
+    public static func delete(from db: Connection) throws {
         try DatabaseError.typed { try db.transaction { db in try ChangeLogStore(db: db).drop() } }
     }
 }
@@ -321,7 +321,7 @@ extension ChangeLog {
     /// - Returns: the number of rows.
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
-    public func logOutsideChanges() throws(DatabaseError) -> Int {
+    public func logOutsideChanges() throws -> Int {
         try DatabaseError.typed {
             try connection.transaction { _ in
                 store.begin()
@@ -387,24 +387,24 @@ extension ChangeLog {
 extension ChangeLog {
     /// The last entry of each peer that this copy has. Send it to a peer to get the result of ``changes(since:)`` in return.
     /// - Throws: ``DatabaseError``.
-    public var position: Position { get throws(DatabaseError) { try store.ownPosition(of: localPeer) } }
+    public var position: Position { get throws { try store.ownPosition(of: localPeer) } }
 
     /// The last known position of another peer, from its own messages and those of others; nil for an unknown or a removed peer.
     /// - Throws: ``DatabaseError``.
-    public func position(of peer: String) throws(DatabaseError) -> Position? {
+    public func position(of peer: String) throws -> Position? {
         try store.members()[peer] == false ? try store.position(of: peer) : nil
     }
 
     /// The other known peers, sorted by name: registered ones, senders of received messages, and the peers that those senders know.
     /// - Throws: ``DatabaseError``.
     public var peers: [String] {
-        get throws(DatabaseError) { try store.members().filter { !$0.value && $0.key != localPeer }.map(\.key).sorted() }
+        get throws { try store.members().filter { !$0.value && $0.key != localPeer }.map(\.key).sorted() }
     }
 
     /// Registers a peer, so that ``prune(gracePeriod:)`` keeps the entries that it lacks. Call this before you copy the
     /// database for a new peer: the copy can then be opened under that name. Registering a peer again has no effect.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for that of a removed peer.
-    public func add(peer name: String) throws(DatabaseError) {
+    public func add(peer name: String) throws {
         try DatabaseError.typed {
             guard name.isPeerName else {
                 throw Self.invalidPeerName
@@ -422,7 +422,7 @@ extension ChangeLog {
     /// messages tell the others, and all of them then refuse the removed peer's messages. To come back, it must start from a copy
     /// of another peer's database, under a new name.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
-    public func remove(peer name: String) throws(DatabaseError) {
+    public func remove(peer name: String) throws {
         try DatabaseError.typed {
             if name == localPeer || !name.isPeerName {
                 throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here")
@@ -441,7 +441,7 @@ extension ChangeLog {
     ///   them;
     ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
     ///   use the same name or a copy was restored from a backup.
-    public func changes(since position: Position = Position()) throws(DatabaseError) -> Message {
+    public func changes(since position: Position = Position()) throws -> Message {
         try DatabaseError.typed {
             try connection.transaction(.deferred) { db in
                 try lookOutside()
@@ -471,13 +471,13 @@ extension ChangeLog {
     }
 
     /// Whether the entry that a copy has of a peer is the entry with the same number here, as far as that is known.
-    private func isSame(_ origin: String, _ mark: Position.Mark, _ own: Position) throws(DatabaseError) -> Bool {
+    private func isSame(_ origin: String, _ mark: Position.Mark, _ own: Position) throws -> Bool {
         let last = own.marks[origin]
         let same = last?.sequence == mark.sequence ? last : try store.mark(ofEntry: mark.sequence, of: origin)
         return same?.isSame(as: mark) ?? true
     }
 
-    private func check(_ origin: String, _ mark: Position.Mark, _ own: Position) throws(DatabaseError) {
+    private func check(_ origin: String, _ mark: Position.Mark, _ own: Position) throws {
         if try !isSame(origin, mark, own) { throw Self.fork(origin) }
     }
 
@@ -503,7 +503,7 @@ extension ChangeLog {
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
-    public func prune(gracePeriod patience: Duration? = nil) throws(DatabaseError) -> Int {
+    public func prune(gracePeriod patience: Duration? = nil) throws -> Int {
         try DatabaseError.typed {
             try connection.transaction { db in
                 store.begin()
@@ -556,7 +556,7 @@ extension ChangeLog {
     ///
     /// The message is made in memory.
     /// - Throws: ``DatabaseError``.
-    public func snapshot() throws(DatabaseError) -> Message {
+    public func snapshot() throws -> Message {
         try DatabaseError.typed {
             try connection.transaction(.deferred) { db in
                 try lookOutside()
@@ -620,7 +620,7 @@ extension ChangeLog {
     ///   for a message from a removed peer, if this peer was removed, and if two histories of one peer meet. Then nothing has
     ///   changed.
     @discardableResult
-    public func receive(_ message: Message) throws(DatabaseError) -> Outcome {
+    public func receive(_ message: Message) throws -> Outcome {
         try DatabaseError.typed {
             try receive(message, resolvesForks: false)
         }
@@ -918,7 +918,7 @@ extension ChangeLog {
     /// - Returns: the number of rows that were logged again; 0 if there was nothing to mend.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, and any other ``DatabaseError``. Then nothing has changed.
     @discardableResult
-    public func repairClock() throws(DatabaseError) -> Int {
+    public func repairClock() throws -> Int {
         try DatabaseError.typed {
             try merging { enforces in
                 let limit = clockLimit
@@ -957,7 +957,7 @@ extension ChangeLog {
     private var clockLimit: Int64 { ChangeStamp.tick(after: 0, now: now().addingTimeInterval(clockTolerance / .seconds(1))) }
 
     /// - Parameter what: what has the time.
-    private func checkTime(_ clock: Int64, _ what: @autoclosure () -> String) throws(DatabaseError) {
+    private func checkTime(_ clock: Int64, _ what: @autoclosure () -> String) throws {
         guard clock > clockLimit else { return }
         let hours = ((clock - ChangeStamp.tick(after: 0, now: now())) >> 16) / 3_600_000
         throw DatabaseError(
@@ -990,7 +990,7 @@ extension ChangeLog {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for one that a peer has or had;
     ///   ``DatabaseError/Reason/misuse`` inside a transaction. Then nothing has changed.
     @discardableResult
-    public func rename(to name: String) throws(DatabaseError) -> Int {
+    public func rename(to name: String) throws -> Int {
         guard name.isPeerName else { throw Self.invalidPeerName }
         let former = localPeer
         do {
@@ -1143,7 +1143,7 @@ private final class OpenedChangeLog: ConnectionState {
     /// The tables of a log, if it has been opened already.
     func tables(
         of log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.MergePolicy]
-    ) throws(DatabaseError) -> (version: Int, tables: LoggedTables)? {
+    ) throws -> (version: Int, tables: LoggedTables)? {
         guard let last, last.peer.isSameText(as: log.localPeer), last.wanted.isSame(as: wanted), last.rules == rules,
             try log.schemaVersion == last.known.version,
             try log.store.state("settings", as: Data.self) == last.settings
@@ -1155,7 +1155,7 @@ private final class OpenedChangeLog: ConnectionState {
     func note(
         _ log: ChangeLog, _ wanted: [String], _ rules: [SQLName: ChangeLog.MergePolicy],
         _ known: (version: Int, tables: LoggedTables)?
-    ) throws(DatabaseError) {
+    ) throws {
         last = nil
         guard let known, !log.connection.isInTransaction, try log.schemaVersion == known.version,
             let settings = try log.store.state("settings", as: Data.self)

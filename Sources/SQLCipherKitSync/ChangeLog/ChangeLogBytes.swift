@@ -104,14 +104,14 @@ extension DatabaseError {
 extension ByteReader {
     init(log bytes: some Sequence<UInt8>) { self.init(bytes) { .malformedLog } }
 
-    mutating func text() throws(DatabaseError) -> String { try text(varint()) }
+    mutating func text() throws -> String { try text(varint()) }
 
-    private mutating func text(_ count: UInt64) throws(DatabaseError) -> String {
+    private mutating func text(_ count: UInt64) throws -> String {
         guard let text = String(validating: try take(count), as: UTF8.self) else { throw damage() }
         return text
     }
 
-    mutating func value() throws(DatabaseError) -> SQLValue {
+    mutating func value() throws -> SQLValue {
         let first = try varint()
         switch first & 3 {
         case 1: return .integer(Int64(signInLowestBit: first >> 2))
@@ -139,47 +139,47 @@ extension ByteReader {
         }
     }
 
-    mutating func keyValue() throws(DatabaseError) -> SQLValue {
+    mutating func keyValue() throws -> SQLValue {
         let first = try varint()
         if first == UInt64(otherKeyValue) { return try value() }
         guard (15...32).contains(first) else { throw damage() }
         return .integer(try take(first < 24 ? 23 - first : first - 24).reduce(first < 24 ? -1 : 0) { $0 << 8 | Int64($1) })
     }
 
-    mutating func list<T>(_ read: (inout ByteReader) throws(DatabaseError) -> T) throws(DatabaseError) -> [T] {
+    mutating func list<T>(_ read: (inout ByteReader) throws -> T) throws -> [T] {
         var list: [T] = []
         for _ in 0..<(try count()) { list.append(try read(&self)) }
         return list
     }
 
     /// A name by its place among others.
-    mutating func name(of names: [String]) throws(DatabaseError) -> String {
+    mutating func name(of names: [String]) throws -> String {
         let place = try varint()
         guard place < UInt64(names.count) else { throw damage() }
         return names[Int(place)]
     }
 
-    mutating func names() throws(DatabaseError) -> [String] {
-        try list { reader throws(DatabaseError) in try reader.text() }
+    mutating func names() throws -> [String] {
+        try list { reader in try reader.text() }
     }
 
-    mutating func values() throws(DatabaseError) -> [SQLValue] {
-        try list { reader throws(DatabaseError) in try reader.value() }
+    mutating func values() throws -> [SQLValue] {
+        try list { reader in try reader.value() }
     }
 
-    mutating func peer() throws(DatabaseError) -> String {
+    mutating func peer() throws -> String {
         let name = try text()
         guard name.isPeerName else { throw damage() }
         return name
     }
 
-    mutating func clock() throws(DatabaseError) -> Int64 {
+    mutating func clock() throws -> Int64 {
         let bits = try varint(), clock = Int64(bitPattern: bits << 16 | bits >> 48)
         guard (0...ChangeStamp.latest).contains(clock) else { throw damage() }
         return clock
     }
 
-    mutating func logPosition() throws(DatabaseError) -> ChangeLog.Position {
+    mutating func logPosition() throws -> ChangeLog.Position {
         var position = ChangeLog.Position()
         for _ in 0..<(try count()) {
             let peer = try peer(), mark = try mark()
@@ -189,7 +189,7 @@ extension ByteReader {
         return position
     }
 
-    mutating func mark() throws(DatabaseError) -> ChangeLog.Position.Mark {
+    mutating func mark() throws -> ChangeLog.Position.Mark {
         let mark = ChangeLog.Position.Mark(sequence: try signed(), clock: try clock(), identity: try signed())
         guard ChangeLog.Position.Mark.sequences.contains(mark.sequence) else { throw damage() }
         return mark

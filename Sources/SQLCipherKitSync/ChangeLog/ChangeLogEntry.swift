@@ -122,7 +122,7 @@ struct ChangeLogEntry: Hashable {
         (self.peer, self.bytes) = (peer, bytes)
     }
 
-    init(_ reader: inout ByteReader) throws(DatabaseError) {
+    init(_ reader: inout ByteReader) throws {
         peer = try reader.peer()
         mark = try reader.mark()
         bytes = Data(try reader.prefixed())
@@ -152,13 +152,13 @@ struct ChangeLogEntry: Hashable {
         return draft.coded(Array(0..<Int32(changes.count)), changes.map(\.base))
     }
 
-    func changes() throws(DatabaseError) -> [LoggedChange] {
+    func changes() throws -> [LoggedChange] {
         var reader = ByteReader(log: bytes)
         let names = try reader.names()
         var body = ByteReader(log: try reader.prefixed())
         try reader.end()
-        func list() throws(DatabaseError) -> [String] {
-            try body.list { reader throws(DatabaseError) in try reader.name(of: names) }
+        func list() throws -> [String] {
+            try body.list { reader in try reader.name(of: names) }
         }
         var changes: [LoggedChange] = []
         while !body.isAtEnd {
@@ -168,7 +168,7 @@ struct ChangeLogEntry: Hashable {
             guard kind <= 2, !key.isEmpty else { throw DatabaseError.malformedLog }
             let first = changes.count
             for _ in 0..<count {
-                let keyValues = try key.map { _ throws(DatabaseError) in try body.value() }
+                let keyValues = try key.map { _ in try body.value() }
                 var values: [SQLValue] = []
                 values.reserveCapacity(columns.count)
                 for _ in columns { values.append(try body.value()) }

@@ -33,7 +33,7 @@ struct ChangeLogKeys {
     }
 
     /// Appends a key that begins like the last one.
-    mutating func append(sharing count: Int, _ rest: ArraySlice<UInt8>) throws(DatabaseError) {
+    mutating func append(sharing count: Int, _ rest: ArraySlice<UInt8>) throws {
         let last = ends.count > 1 ? ends[ends.count - 2] : 0
         guard let end = ends.last, count <= end - last else { throw DatabaseError.malformedLog }
         for place in last..<last + count { bytes.append(bytes[place]) }
@@ -41,7 +41,7 @@ struct ChangeLogKeys {
     }
 
     /// Appends a key that differs from the last one in its last byte, which is greater by one.
-    mutating func appendNext() throws(DatabaseError) {
+    mutating func appendNext() throws {
         let last = ends.count > 1 ? ends[ends.count - 2] : 0
         guard let end = ends.last, last < end, bytes[end - 1] < .max else { throw DatabaseError.malformedLog }
         for place in last..<end { bytes.append(bytes[place]) }

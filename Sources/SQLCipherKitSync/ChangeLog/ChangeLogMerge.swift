@@ -114,7 +114,7 @@ struct ChangeLogMerge {
     }
 
     /// A table that has the same key and at least these columns here.
-    private func table(_ name: String, _ key: [String], _ columns: [String]) throws(DatabaseError) -> LoggedTable {
+    private func table(_ name: String, _ key: [String], _ columns: [String]) throws -> LoggedTable {
         guard let table = tables[name] else {
             throw DatabaseError(code: .schema, message: "the table \(name) is not in this log")
         }
@@ -320,7 +320,7 @@ extension ChangeLogMerge {
         return "\(isSet) AND NOT EXISTS (SELECT 1 FROM main.\(reference.parent.quotedSQLIdentifier) AS p WHERE \(equal))"
     }
 
-    private func hasRow(_ table: String, _ condition: String, _ values: [SQLValue]) throws(DatabaseError) -> Bool {
+    private func hasRow(_ table: String, _ condition: String, _ values: [SQLValue]) throws -> Bool {
         try db.fetchOne(
             Bool.self, SQL(raw: "SELECT EXISTS (SELECT 1 FROM main.\(table) WHERE \(condition))", StatementArguments(values)))
             ?? false
@@ -367,20 +367,17 @@ extension ChangeLogMerge {
     }
 
     /// - Returns: whether the columns were set: false if one belongs to the key or a constraint refuses NULL.
-    private func setNull(_ table: LoggedTable, _ key: [SQLValue], _ columns: [String]) throws(DatabaseError) -> Bool {
+    private func setNull(_ table: LoggedTable, _ key: [SQLValue], _ columns: [String]) throws -> Bool {
         let list = columns.map { "\($0.quotedSQLIdentifier) = NULL" }.joined(separator: ", ")
         let keyNames = table.key.nameSet
         if columns.contains(where: { keyNames.contains(SQLName($0)) }) { return false }
-        do throws(DatabaseError) {
+        do {
             try db.execute(
                 SQL(
                     raw: "UPDATE OR ABORT main.\(table.quotedName) SET \(list) WHERE \(table.keyCondition)",
                     StatementArguments(key)))
             return true
-        } catch {
-            if error.code.primary == .constraint { return false }
-            throw error
-        }
+        } catch let error as DatabaseError where error.code.primary == .constraint { return false }
     }
 }
 
@@ -408,7 +405,7 @@ extension ChangeLogMerge {
         try writeConflicting(waiting, &keys)
     }
 
-    private func delete(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) {
+    private func delete(_ table: LoggedTable, _ key: [SQLValue]) throws {
         try db.execute(SQL(raw: "DELETE FROM main.\(table.quotedName) WHERE \(table.keyCondition)", StatementArguments(key)))
     }
 

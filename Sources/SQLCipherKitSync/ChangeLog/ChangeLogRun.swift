@@ -13,7 +13,7 @@ final class ChangeLogStates {
 
     func removeAll() { (numbers, bytes, gone, rows) = ([[]: Self.none], [[]], [nil], [Self.none: ChangeLogRow()]) }
 
-    func number(of state: [UInt8]) throws(DatabaseError) -> Int {
+    func number(of state: [UInt8]) throws -> Int {
         if let number = numbers[state] { return number }
         var reader = ByteReader(log: state)
         let clock = try reader.clock(), peer = try reader.varint()
@@ -40,9 +40,9 @@ struct ChangeLogRun {
 
     init() {}
 
-    init(_ bytes: [UInt8], after first: [UInt8], _ all: ChangeLogStates) throws(DatabaseError) {
+    init(_ bytes: [UInt8], after first: [UInt8], _ all: ChangeLogStates) throws {
         var reader = ByteReader(log: bytes)
-        let numbers = try reader.list { reader throws(DatabaseError) in try all.number(of: Array(reader.prefixed())) }
+        let numbers = try reader.list { reader in try all.number(of: Array(reader.prefixed())) }
         while !reader.isAtEnd {
             let shared = try reader.varint(), size = try reader.varint(), rest = try reader.take(size >> 1)
             var state = states.last

@@ -52,10 +52,10 @@ struct ChangeLogState: Hashable, Sendable {
     }
 
     /// - Parameter until: the entries that are in the state. It has no other times.
-    init(_ reader: inout ByteReader, _ until: ChangeLog.Position) throws(DatabaseError) {
+    init(_ reader: inout ByteReader, _ until: ChangeLog.Position) throws {
         let names = try reader.names()
         var body = ByteReader(log: try reader.prefixed())
-        func stamp(_ reader: inout ByteReader) throws(DatabaseError) -> ChangeStamp {
+        func stamp(_ reader: inout ByteReader) throws -> ChangeStamp {
             let stamp = ChangeStamp(clock: try reader.clock(), peer: try reader.name(of: names))
             guard stamp == .ancient || stamp.peer.isPeerName && until.includes(stamp) else {
                 throw DatabaseError.malformedLog
@@ -63,9 +63,9 @@ struct ChangeLogState: Hashable, Sendable {
             return stamp
         }
         let latest = until.latest
-        tables = try body.list { reader throws(DatabaseError) in
+        tables = try body.list { reader in
             var table = Table(name: try reader.text(), keyColumns: try reader.names(), columns: try reader.names())
-            table.rows = try reader.list { reader throws(DatabaseError) in
+            table.rows = try reader.list { reader in
                 let key = try reader.values(), values = try reader.values()
                 var row = ChangeLogRow()
                 row.insert = try stamp(&reader)

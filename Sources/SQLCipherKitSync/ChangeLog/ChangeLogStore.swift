@@ -15,7 +15,7 @@ struct ChangeLogStore {
 
     init(db: Connection) { self.db = db }
 
-    func create() throws(DatabaseError) {
+    func create() throws {
         for table in [
             // The entries: a peer's number in changelog_name, times 2^40, plus the number of the entry.
             "changelog(id INTEGER PRIMARY KEY, clock INTEGER NOT NULL, identity INTEGER NOT NULL, changes BLOB NOT NULL)",
@@ -38,29 +38,29 @@ struct ChangeLogStore {
         try db.execute("CREATE INDEX IF NOT EXISTS main.changelog_gone ON changelog_row(gone) WHERE gone IS NOT NULL")
     }
 
-    func drop() throws(DatabaseError) {
+    func drop() throws {
         try dropWatching()
         for table in TablesMadeLater.changeLog { try db.execute(SQL(raw: "DROP TABLE IF EXISTS main.\(table)")) }
     }
 
     // MARK: State
 
-    func state<T: SQLValueConvertible>(_ name: String, as type: T.Type) throws(DatabaseError) -> T? {
+    func state<T: SQLValueConvertible>(_ name: String, as type: T.Type) throws -> T? {
         try db.fetchOne(T.self, "SELECT value FROM main.changelog_state WHERE name = \(name)")
     }
 
-    func setState(_ name: String, to value: SQLValue) throws(DatabaseError) {
+    func setState(_ name: String, to value: SQLValue) throws {
         try db.execute("INSERT OR REPLACE INTO main.changelog_state VALUES (\(name), \(value))")
     }
 
     /// The last reading of the clock: that of the last entry, or a later one whose entry is gone.
     /// - Parameter position: that of this peer.
-    func clock(at position: ChangeLog.Position) throws(DatabaseError) -> Int64 { max(try time("clock"), position.latest) }
+    func clock(at position: ChangeLog.Position) throws -> Int64 { max(try time("clock"), position.latest) }
 
     /// All known peers have all entries up to this time, and deletes up to it are forgotten.
-    var horizon: Int64 { get throws(DatabaseError) { try time("horizon") } }
+    var horizon: Int64 { get throws { try time("horizon") } }
 
-    private func time(_ name: String) throws(DatabaseError) -> Int64 {
+    private func time(_ name: String) throws -> Int64 {
         let time = try state(name, as: Int64.self) ?? 0
         guard (0...ChangeStamp.latest).contains(time) else { throw Self.outOfBounds("state") }
         return time
@@ -83,7 +83,7 @@ struct ChangeLogStore {
     }
 
     /// - Parameter problem: the rest of a sentence about the rows of the log.
-    private static func decoded<T: Decodable>(_ bytes: Data, _ problem: String) throws(DatabaseError) -> T {
+    private static func decoded<T: Decodable>(_ bytes: Data, _ problem: String) throws -> T {
         do { return try JSONDecoder().decode(T.self, from: bytes) } catch {
             throw DatabaseError(code: .corrupt, message: "bytes in the change log's \(problem)")
         }
@@ -99,33 +99,33 @@ struct ChangeLogStore {
     // MARK: Peers
 
     /// The peers, and whether each has been removed.
-    func members() throws(DatabaseError) -> [String: Bool] {
+    func members() throws -> [String: Bool] {
         let rows: [(String, Int64)] = try db.fetchAll("SELECT peer, sequence FROM main.changelog_peer WHERE origin = ''")
         return Dictionary(rows.map { ($0.0, $0.1 < 0) }) { first, _ in first }
     }
 
-    func add(member: String, at clock: Int64) throws(DatabaseError) {
+    func add(member: String, at clock: Int64) throws {
         try db.execute("INSERT OR IGNORE INTO main.changelog_peer VALUES (\(member), '', 0, \(clock), 0)")
     }
 
     /// Notes that something is known of a peer.
-    func hear(of member: String, at clock: Int64) throws(DatabaseError) {
+    func hear(of member: String, at clock: Int64) throws {
         try db.execute("UPDATE main.changelog_peer SET clock = \(clock) WHERE peer = \(member) AND origin = ''")
     }
 
     /// When something was last known of a peer, by this copy's clock.
-    func heard(of peer: String) throws(DatabaseError) -> Int64 {
+    func heard(of peer: String) throws -> Int64 {
         try db.fetchOne(Int64.self, "SELECT clock FROM main.changelog_peer WHERE peer = \(peer) AND origin = ''") ?? 0
     }
 
-    func forget(member: String) throws(DatabaseError) { try db.execute("DELETE FROM main.changelog_peer WHERE peer = \(member)") }
+    func forget(member: String) throws { try db.execute("DELETE FROM main.changelog_peer WHERE peer = \(member)") }
 
-    func remove(member: String) throws(DatabaseError) {
+    func remove(member: String) throws {
         try forget(member: member)
         try db.execute("INSERT INTO main.changelog_peer VALUES (\(member), '', -1, 0, 0)")
     }
 
-    func position(of peer: String) throws(DatabaseError) -> ChangeLog.Position {
+    func position(of peer: String) throws -> ChangeLog.Position {
         let rows: [(String, Int64, Int64, Int64)] = try db.fetchAll(
             "SELECT origin, sequence, clock, identity FROM main.changelog_peer WHERE peer = \(peer) AND origin <> ''")
         var position = ChangeLog.Position()
@@ -140,7 +140,7 @@ struct ChangeLogStore {
 
     /// The position of this copy. The log itself says which of its own entries is the last: it is noted only before entries are
     /// deleted, which saves each commit a page.
-    func ownPosition(of peer: String) throws(DatabaseError) -> ChangeLog.Position {
+    func ownPosition(of peer: String) throws -> ChangeLog.Position {
         var position = try position(of: peer)
         guard let number = try storedNumber(of: peer) else { return position }
         let first = number << 40
@@ -155,7 +155,7 @@ struct ChangeLogStore {
         return position
     }
 
-    func setPosition(_ position: ChangeLog.Position, of peer: String) throws(DatabaseError) {
+    func setPosition(_ position: ChangeLog.Position, of peer: String) throws {
         for (origin, mark) in position.marks {
             try db.execute(
                 """
@@ -190,12 +190,12 @@ struct ChangeLogStore {
         try db.execute("INSERT OR REPLACE INTO main.changelog_chain VALUES (\(store), \(name), \(state))")
     }
 
-    func forgetChains() throws(DatabaseError) { try db.execute("DELETE FROM main.changelog_chain") }
+    func forgetChains() throws { try db.execute("DELETE FROM main.changelog_chain") }
 
     // MARK: Names
 
     /// The number of a name, which is made if need be.
-    func number(of name: String) throws(DatabaseError) -> Int64 {
+    func number(of name: String) throws -> Int64 {
         if let number = names.numbers[ExactText(name)] { return number }
         var number = try storedNumber(of: name)
         if number == nil {
@@ -207,17 +207,17 @@ struct ChangeLogStore {
         return number
     }
 
-    private func storedNumber(of name: String) throws(DatabaseError) -> Int64? {
+    private func storedNumber(of name: String) throws -> Int64? {
         let number = try db.cached("SELECT id FROM main.changelog_name WHERE name = ?").fetchOne(Int64.self, binding: name)
-        return try number.map { number throws(DatabaseError) in try Self.checked(number) }
+        return try number.map { number in try Self.checked(number) }
     }
 
-    private static func checked(_ number: Int64) throws(DatabaseError) -> Int64 {
+    private static func checked(_ number: Int64) throws -> Int64 {
         guard (1...largestNumber).contains(number) else { throw outOfBounds("name") }
         return number
     }
 
-    private func name(of number: UInt64) throws(DatabaseError) -> String {
+    private func name(of number: UInt64) throws -> String {
         if let name = names.texts[number] { return name }
         let id = Int64(truncatingIfNeeded: number)
         guard let name = try db.cached("SELECT name FROM main.changelog_name WHERE id = ?").fetchOne(String.self, binding: id)
@@ -239,9 +239,9 @@ struct ChangeLogStore {
 
     // MARK: Entries
 
-    private func first(of peer: String) throws(DatabaseError) -> Int64 { try number(of: peer) << 40 }
+    private func first(of peer: String) throws -> Int64 { try number(of: peer) << 40 }
 
-    func insert(_ entry: ChangeLogEntry) throws(DatabaseError) {
+    func insert(_ entry: ChangeLogEntry) throws {
         let mark = entry.mark
         guard ChangeLog.Position.Mark.sequences.contains(mark.sequence) else { throw Self.outOfBounds("peer") }
         let id = try first(of: entry.peer) + mark.sequence
@@ -249,7 +249,7 @@ struct ChangeLogStore {
     }
 
     /// An entry's time and identity; nil if it has been pruned.
-    func mark(ofEntry sequence: Int64, of peer: String) throws(DatabaseError) -> ChangeLog.Position.Mark? {
+    func mark(ofEntry sequence: Int64, of peer: String) throws -> ChangeLog.Position.Mark? {
         let found: (Int64, Int64)? = try db.fetchOne(
             "SELECT clock, identity FROM main.changelog WHERE id = \(try first(of: peer) + sequence)")
         return found.map { ChangeLog.Position.Mark(sequence: sequence, clock: $0.0, identity: $0.1) }
@@ -287,7 +287,7 @@ struct ChangeLogStore {
     /// Whether others can take this peer's entries only after a whole state.
     static let lacks = "lacks"
 
-    func remove(_ entry: ChangeLogEntry) throws(DatabaseError) {
+    func remove(_ entry: ChangeLogEntry) throws {
         try db.execute("DELETE FROM main.changelog WHERE id = \(try first(of: entry.peer) + entry.sequence)")
     }
 
@@ -307,7 +307,7 @@ struct ChangeLogStore {
     // MARK: Rows
 
     /// What a state of ``ChangeLogStates`` says.
-    func row(ofState number: Int) throws(DatabaseError) -> ChangeLogRow {
+    func row(ofState number: Int) throws -> ChangeLogRow {
         if let row = states.rows[number] { return row }
         var reader = ByteReader(log: states.bytes[number]), row = ChangeLogRow()
         row.insert = try stamp(&reader)
@@ -323,18 +323,18 @@ struct ChangeLogStore {
         return row
     }
 
-    private func stamp(_ reader: inout ByteReader) throws(DatabaseError) -> ChangeStamp {
+    private func stamp(_ reader: inout ByteReader) throws -> ChangeStamp {
         let clock = try reader.clock(), peer = try reader.varint()
         return ChangeStamp(clock: clock, peer: peer == 0 ? "" : try name(of: peer))
     }
 
-    private func put(_ stamp: ChangeStamp, _ writer: inout [UInt8]) throws(DatabaseError) {
+    private func put(_ stamp: ChangeStamp, _ writer: inout [UInt8]) throws {
         writer.put(clock: stamp.clock)
         writer.append(varint: stamp.peer.isEmpty ? 0 : try number(of: stamp.peer))
     }
 
     /// The state of a row: its insert, its delete, and for each time of a change the columns.
-    func state(_ row: ChangeLogRow) throws(DatabaseError) -> Int {
+    func state(_ row: ChangeLogRow) throws -> Int {
         if row == ChangeLogRow() { return ChangeLogStates.none }
         var writer = [UInt8]()
         try put(row.insert, &writer)
@@ -442,7 +442,7 @@ extension ChangeLogStore {
         return (rows, isAppended)
     }
 
-    private func write(_ rows: [ChangeLogRun.Row], inPlaceOf first: [UInt8]?, isAppended: Bool) throws(DatabaseError) {
+    private func write(_ rows: [ChangeLogRun.Row], inPlaceOf first: [UInt8]?, isAppended: Bool) throws {
         var size = ChangeLogRun.largestSize, count = ChangeLogRun.largestCount
         if !isAppended {
             // Halves instead of one that is full and one that is almost empty.
@@ -465,7 +465,7 @@ extension ChangeLogStore {
         }
     }
 
-    private func keys(_ table: LoggedTable, _ key: [SQLValue]) throws(DatabaseError) -> ChangeLogKeys {
+    private func keys(_ table: LoggedTable, _ key: [SQLValue]) throws -> ChangeLogKeys {
         var keys = ChangeLogKeys()
         keys.append(try number(of: table.name), table, key)
         return keys
@@ -477,7 +477,7 @@ extension ChangeLogStore {
             .fetchOne(([UInt8], [UInt8]).self, [key])
     }
 
-    private func first(after key: [UInt8]) throws(DatabaseError) -> [UInt8]? {
+    private func first(after key: [UInt8]) throws -> [UInt8]? {
         try db.cached("SELECT first FROM main.changelog_row WHERE first > ? ORDER BY first LIMIT 1")
             .fetchOne([UInt8].self, binding: key)
     }
@@ -529,7 +529,7 @@ extension ChangeLogStore {
     private func outsideTable(_ table: LoggedTable) -> String { "main.\((Self.outside + table.name).quotedSQLIdentifier)" }
 
     /// Makes what is missing of the triggers, and of the tables that they write to.
-    func watch(_ tables: LoggedTables) throws(DatabaseError) {
+    func watch(_ tables: LoggedTables) throws {
         var wanted: [ExactText: String] = [:]
         for table in tables.all {
             let names = table.key.indices.map { "k\($0)" }.joined(separator: ", ")
@@ -569,7 +569,7 @@ extension ChangeLogStore {
         }
     }
 
-    func hasOutsideChanges(_ table: LoggedTable) throws(DatabaseError) -> Bool {
+    func hasOutsideChanges(_ table: LoggedTable) throws -> Bool {
         try db.fetchOne(Bool.self, SQL(raw: "SELECT EXISTS (SELECT 1 FROM \(outsideTable(table)))")) ?? false
     }
 
@@ -578,7 +578,7 @@ extension ChangeLogStore {
         try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(outsideTable(table)) ORDER BY rowid"))
     }
 
-    func forgetOutsideChanges(_ table: LoggedTable) throws(DatabaseError) {
+    func forgetOutsideChanges(_ table: LoggedTable) throws {
         try db.execute(SQL(raw: "DELETE FROM \(outsideTable(table))"))
     }
 
@@ -600,7 +600,7 @@ extension ChangeLogStore {
         return result
     }
 
-    private func dropWatching() throws(DatabaseError) {
+    private func dropWatching() throws {
         for entry in try db.main.entries(where: "type = 'trigger'") where entry.name.hasNamePrefix(Self.outside) {
             try db.main.dropTrigger(entry.name)
         }

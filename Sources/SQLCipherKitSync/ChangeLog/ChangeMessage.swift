@@ -58,7 +58,7 @@ extension ChangeLog {
 
         /// Reads a message from its bytes, which may be untrusted.
         /// - Throws: ``ResultCode/corrupt`` if the bytes are not a message.
-        public init(data: Data) throws(DatabaseError) {
+        public init(data: Data) throws {
             guard data.starts(with: Self.mark) else { throw DatabaseError.malformedLog }
             guard data.starts(with: Self.mark + Self.version) else {
                 throw DatabaseError(
@@ -83,8 +83,8 @@ extension ChangeLog {
                 peers[peer] = try reader.logPosition()
             }
             self.peers = peers
-            removed = Set(try reader.list { reader throws(DatabaseError) in try reader.peer() })
-            entries = try reader.list { reader throws(DatabaseError) in try ChangeLogEntry(&reader) }
+            removed = Set(try reader.list { reader in try reader.peer() })
+            entries = try reader.list { reader in try ChangeLogEntry(&reader) }
             let kind = try reader.varint()
             guard kind == 0 || kind <= 2 && entries.isEmpty, horizon <= until.latest else { throw DatabaseError.malformedLog }
             state = kind == 0 ? nil : try ChangeLogState(&reader, until)

@@ -10,7 +10,7 @@ struct RowRecorder {
     private let connection: Connection
     private let handle: OpaquePointer
 
-    init(_ connection: Connection, _ tables: LoggedTables) throws(DatabaseError) {
+    init(_ connection: Connection, _ tables: LoggedTables) throws {
         self.connection = connection
         guard let handle = try sqlcipherkit_start_recorder(connection.liveOutsideHooks()) else { throw Self.noMemory }
         self.handle = handle
@@ -47,11 +47,11 @@ struct RowRecorder {
         }
     }
 
-    private func missing(_ name: String) throws(DatabaseError) -> LoggedTable {
+    private func missing(_ name: String) throws -> LoggedTable {
         throw DatabaseError(code: .schema, message: "the table \(name) is not in this log")
     }
 
-    private func failure(_ rc: Int32, _ tables: LoggedTables) throws(DatabaseError) -> DatabaseError {
+    private func failure(_ rc: Int32, _ tables: LoggedTables) throws -> DatabaseError {
         switch rc & 0xff {
         case SQLITE_CONSTRAINT:
             // Finds out what it was.

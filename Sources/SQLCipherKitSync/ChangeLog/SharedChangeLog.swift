@@ -38,7 +38,7 @@ public struct SharedChangeLog: Sendable {
     public init(
         _ database: DatabaseWriter, tables: [String], localPeer peer: String,
         mergePolicies rules: [String: ChangeLog.MergePolicy] = [:]
-    ) throws(DatabaseError) {
+    ) throws {
         self.init(tables, peer, rules, database)
         let log = self
         try DatabaseError.typed { try log.withLog { _ in } }
@@ -88,7 +88,7 @@ public struct SharedChangeLog: Sendable {
     /// As ``ChangeLog/changes(since:)``.
     public func changes(
         since position: ChangeLog.Position = ChangeLog.Position()
-    ) throws(DatabaseError) -> ChangeLog.Message { try DatabaseError.typed { try withLog { try $0.changes(since: position) } } }
+    ) throws -> ChangeLog.Message { try DatabaseError.typed { try withLog { try $0.changes(since: position) } } }
 
     /// The asynchronous form.
     public func changes(since position: ChangeLog.Position = ChangeLog.Position()) async throws -> ChangeLog.Message {
@@ -97,7 +97,7 @@ public struct SharedChangeLog: Sendable {
 
     /// As ``ChangeLog/receive(_:)``.
     @discardableResult
-    public func receive(_ message: ChangeLog.Message) throws(DatabaseError) -> ChangeLog.Outcome {
+    public func receive(_ message: ChangeLog.Message) throws -> ChangeLog.Outcome {
         try DatabaseError.typed { try withLog { try $0.receive(message) } }
     }
 

@@ -29,7 +29,7 @@ public final class ChangeRecorder: ConnectionDependent {
     ///     that hold the content of full-text and other virtual tables that exist now.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table whose key has another collation than SQLite's own,
     ///   ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``.
-    public convenience init(_ schema: Schema, tables: [String]? = nil) throws(DatabaseError) {
+    public convenience init(_ schema: Schema, tables: [String]? = nil) throws {
         try schema.requireCanonicalKeys(tables, for: Self.name)
         try self.init(schema, checked: tables)
     }
@@ -37,7 +37,7 @@ public final class ChangeRecorder: ConnectionDependent {
     private static let name = "a changeset"
 
     /// - Parameter tables: whose keys have a canonical form.
-    init(_ schema: Schema, checked tables: [String]?) throws(DatabaseError) {
+    init(_ schema: Schema, checked tables: [String]?) throws {
         let db = schema.connection
         self.schema = schema
         self.tables = tables == nil ? nil : []
@@ -81,55 +81,55 @@ public final class ChangeRecorder: ConnectionDependent {
 
     /// Whether changes are being recorded. While recording is off, rows that have been recorded already stay recorded, and their
     /// state at the end counts.
-    package var isRecording: Bool { get throws(DatabaseError) { sqlite3session_enable(try live(), -1) != 0 } }
+    package var isRecording: Bool { get throws { sqlite3session_enable(try live(), -1) != 0 } }
 
     /// Pauses or resumes recording.
-    package func setRecording(_ isOn: Bool) throws(DatabaseError) { sqlite3session_enable(try live(), isOn ? 1 : 0) }
+    package func setRecording(_ isOn: Bool) throws { sqlite3session_enable(try live(), isOn ? 1 : 0) }
 
     /// Whether changes are now marked as indirect. Changes made by triggers and foreign keys always are.
-    package var isIndirect: Bool { get throws(DatabaseError) { sqlite3session_indirect(try live(), -1) != 0 } }
+    package var isIndirect: Bool { get throws { sqlite3session_indirect(try live(), -1) != 0 } }
 
     /// Sets whether changes from now on are marked as indirect.
-    package func setIndirect(_ isOn: Bool) throws(DatabaseError) { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
+    package func setIndirect(_ isOn: Bool) throws { sqlite3session_indirect(try live(), isOn ? 1 : 0) }
 
     /// Also records another table.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` as for a new recorder, and for a name with a NUL character, or
     ///   ``DatabaseError/Reason/closed``.
-    public func add(table: String) throws(DatabaseError) {
+    public func add(table: String) throws {
         _ = try live()
         try schema.requireCanonicalKeys([table], for: Self.name)
         try attach(table)
     }
 
-    private func attach(_ table: String) throws(DatabaseError) {
+    private func attach(_ table: String) throws {
         try connection.check(sqlite3session_attach(live(), table.cName("the name of a table")))
         tables?.append(table)
     }
 
     /// Whether nothing has changed. A change that was undone may still count as one.
-    public var isEmpty: Bool { get throws(DatabaseError) { sqlite3session_isempty(try live()) != 0 } }
+    public var isEmpty: Bool { get throws { sqlite3session_isempty(try live()) != 0 } }
 
     /// Returns what has changed since the recording began. Recording continues.
     /// - Throws: ``ResultCode/schema`` if the columns of a table have changed since then; from then on
     ///   ``DatabaseError/Reason/invalidArgument`` if a row with NULL in its key was changed, with the table and the column.
-    public func changeset() throws(DatabaseError) -> Changeset { try output { sqlite3session_changeset($0, $1, $2) } }
+    public func changeset() throws -> Changeset { try output { sqlite3session_changeset($0, $1, $2) } }
 
     /// Returns the same as ``changeset()``, without the old values.
-    public func patchset() throws(DatabaseError) -> Changeset { try output { sqlite3session_patchset($0, $1, $2) } }
+    public func patchset() throws -> Changeset { try output { sqlite3session_patchset($0, $1, $2) } }
 
     private func output(
         _ body: (OpaquePointer, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutableRawPointer?>) -> Int32
-    ) throws(DatabaseError) -> Changeset {
+    ) throws -> Changeset {
         let handle = try live()
-        do { return try Changeset.output { body(handle, $0, $1) } } catch where error.code == .constraint {
+        do { return try Changeset.output { body(handle, $0, $1) } } catch let error as DatabaseError where error.code == .constraint {
             // Finds which table it was.
             try schema.requireCanonicalKeys(tables, for: Self.name)
             try schema.requireKeys(tables, for: Self.name)
-            throw .invalidArgument("\(Self.name) cannot have the row with NULL in its key that was there for a time")
+            throw DatabaseError.invalidArgument("\(Self.name) cannot have the row with NULL in its key that was there for a time")
         }
     }
 
-    private func live() throws(DatabaseError) -> OpaquePointer {
+    private func live() throws -> OpaquePointer {
         _ = try connection.liveOutsideHooks()
         guard let handle else { throw DatabaseError(code: .misuse, reason: .closed, message: "the recorder is closed") }
         return handle

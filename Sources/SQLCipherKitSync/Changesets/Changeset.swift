@@ -46,7 +46,7 @@ public struct Changeset: Hashable, Sendable {
 
     /// The changes.
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset.
-    public func changes() throws(DatabaseError) -> [Change] {
+    public func changes() throws -> [Change] {
         var changes: [Change] = []
         try DatabaseError.typed { try forEach { changes.append($0) } }
         return changes
@@ -87,7 +87,7 @@ public struct Changeset: Hashable, Sendable {
 
     private func iterate(_ body: (OpaquePointer) throws -> Void) throws {
         if isEmpty { return }
-        try withBytes { bytes, count throws(DatabaseError) in
+        try withBytes { bytes, count in
             Result {
                 var iterator: OpaquePointer?
                 try check(sqlite3changeset_start(&iterator, count, bytes))
@@ -104,9 +104,9 @@ public struct Changeset: Hashable, Sendable {
 
     /// Returns the changes that undo these.
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, or for a patchset, which has no old values.
-    public func inverted() throws(DatabaseError) -> Changeset {
+    public func inverted() throws -> Changeset {
         if isEmpty { return self }
-        return try withBytes { bytes, count throws(DatabaseError) in
+        return try withBytes { bytes, count in
             try Self.output { sqlite3changeset_invert(count, bytes, $0, $1) }
         }
     }
@@ -114,7 +114,7 @@ public struct Changeset: Hashable, Sendable {
     /// Returns these changes followed by others, as one changeset in which each row has one change.
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, ``ResultCode/schema`` if a table has other columns in
     ///   one of them, or if one is a changeset and the other a patchset.
-    public func concatenated(with other: Changeset) throws(DatabaseError) -> Changeset {
+    public func concatenated(with other: Changeset) throws -> Changeset {
         let group = try ChangeGroup()
         try group.add(self)
         try group.add(other)
@@ -125,9 +125,9 @@ public struct Changeset: Hashable, Sendable {
 
     /// Checks that no part extends beyond the end of the bytes, and lends them to `body`. The pointer is mutable because SQLite's
     /// functions declare it that way; they do not write to it.
-    fileprivate func withBytes<R>(_ body: (UnsafeMutableRawPointer?, Int32) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
-        guard data.count < Int(Int32.max) else { throw .invalidArgument("a changeset of over 2 GB") }
-        return try data.withBytes { bytes throws(DatabaseError) in
+    fileprivate func withBytes<R>(_ body: (UnsafeMutableRawPointer?, Int32) throws -> R) throws -> R {
+        guard data.count < Int(Int32.max) else { throw DatabaseError.invalidArgument("a changeset of over 2 GB") }
+        return try data.withBytes { bytes in
             guard ChangesetFormat.isWhole(bytes) else { throw Self.failure(SQLITE_CORRUPT) }
             return try body(UnsafeMutableRawPointer(mutating: bytes.baseAddress), Int32(bytes.count))
         }
@@ -135,7 +135,7 @@ public struct Changeset: Hashable, Sendable {
 
     static func output(
         _ body: (UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutableRawPointer?>) -> Int32
-    ) throws(DatabaseError) -> Changeset {
+    ) throws -> Changeset {
         var count: Int32 = 0, bytes: UnsafeMutableRawPointer?
         let rc = body(&count, &bytes)
         defer { sqlite3_free(bytes) }
@@ -153,13 +153,13 @@ public struct Changeset: Hashable, Sendable {
         }
     }
 
-    private func check(_ rc: Int32) throws(DatabaseError) {
+    private func check(_ rc: Int32) throws {
         if rc != SQLITE_OK { throw Self.failure(rc) }
     }
 }
 
 extension Changeset.Change {
-    init(_ iterator: OpaquePointer) throws(DatabaseError) {
+    init(_ iterator: OpaquePointer) throws {
         var table: UnsafePointer<CChar>?
         var columns: Int32 = 0, operation: Int32 = 0, indirect: Int32 = 0
         let rc = sqlite3changeset_op(iterator, &table, &columns, &operation, &indirect)
@@ -186,13 +186,13 @@ extension Changeset.Change {
 
     static func values(
         _ iterator: OpaquePointer, _ columns: Int32, _ read: (Int32, UnsafeMutablePointer<OpaquePointer?>) -> Int32
-    ) throws(DatabaseError) -> [SQLValue?] {
+    ) throws -> [SQLValue?] {
         var values: [SQLValue?] = []
         for column in 0..<columns {
             var value: OpaquePointer?
             let rc = read(column, &value)
             guard rc == SQLITE_OK else { throw Changeset.failure(rc) }
-            values.append(try value.map { value throws(DatabaseError) in try SQLValue(copying: value) })
+            values.append(try value.map { value in try SQLValue(copying: value) })
         }
         return values
     }
@@ -202,7 +202,7 @@ extension Changeset.Change {
 final class ChangeGroup {
     private let handle: OpaquePointer
 
-    init() throws(DatabaseError) {
+    init() throws {
         var group: OpaquePointer?
         let rc = sqlite3changegroup_new(&group)
         guard rc == SQLITE_OK, let group else { throw Changeset.failure(rc) }
@@ -211,28 +211,28 @@ final class ChangeGroup {
 
     deinit { sqlite3changegroup_delete(handle) }
 
-    func add(_ changeset: Changeset) throws(DatabaseError) {
+    func add(_ changeset: Changeset) throws {
         if changeset.isEmpty { return }
-        try changeset.withBytes { bytes, count throws(DatabaseError) in try check(sqlite3changegroup_add(handle, count, bytes)) }
+        try changeset.withBytes { bytes, count in try check(sqlite3changegroup_add(handle, count, bytes)) }
     }
 
     /// Adds the change that an iterator is at.
-    func add(_ iterator: OpaquePointer) throws(DatabaseError) { try check(sqlite3changegroup_add_change(handle, iterator)) }
+    func add(_ iterator: OpaquePointer) throws { try check(sqlite3changegroup_add_change(handle, iterator)) }
 
-    func changeset() throws(DatabaseError) -> Changeset {
+    func changeset() throws -> Changeset {
         try Changeset.output { sqlite3changegroup_output(handle, $0, $1) }
     }
 
     /// Takes the columns of the tables from a database, for adding single changes.
-    func useSchema(of connection: Connection, _ schema: String) throws(DatabaseError) {
+    func useSchema(of connection: Connection, _ schema: String) throws {
         try check(sqlite3changegroup_schema(handle, connection.liveForUse(), schema))
     }
 
     /// Adds one change.
     /// - Parameter operation: `SQLITE_INSERT`, `SQLITE_UPDATE` or `SQLITE_DELETE`.
-    func add(_ operation: Int32, _ table: String, _ values: () throws(DatabaseError) -> Void) throws(DatabaseError) {
+    func add(_ operation: Int32, _ table: String, _ values: () throws -> Void) throws {
         try check(sqlite3changegroup_change_begin(handle, operation, table, 0, nil))
-        do throws(DatabaseError) { try values() } catch {
+        do { try values() } catch {
             sqlite3changegroup_change_finish(handle, 1, nil)
             throw error
         }
@@ -240,7 +240,7 @@ final class ChangeGroup {
     }
 
     /// Sets one value of the change being added, from a row of a statement.
-    func set(isNew: Bool, _ place: Int, to column: Int32, of row: RawStatement) throws(DatabaseError) {
+    func set(isNew: Bool, _ place: Int, to column: Int32, of row: RawStatement) throws {
         let new: Int32 = isNew ? 1 : 0, place = Int32(place)
         let rc: Int32
         switch sqlite3_column_type(row.handle, column) {
@@ -258,7 +258,7 @@ final class ChangeGroup {
         try check(rc)
     }
 
-    private func check(_ rc: Int32) throws(DatabaseError) {
+    private func check(_ rc: Int32) throws {
         if rc != SQLITE_OK { throw Changeset.failure(rc) }
     }
 }
@@ -425,9 +425,9 @@ extension Changeset {
 
         private static let mark = Data("spelling ".utf8)
 
-        fileprivate func requireOneSpelling() throws(DatabaseError) {
+        fileprivate func requireOneSpelling() throws {
             guard data.starts(with: Self.mark) else { return }
-            throw .invalidArgument(
+            throw DatabaseError.invalidArgument(
                 "the changes cannot be rebased: \(String(decoding: data.dropFirst(Self.mark.count), as: UTF8.self))")
         }
     }
@@ -511,7 +511,7 @@ extension Changeset {
             db.finishClosing()
         }
         return try db.savepoint { db -> Outcome in
-            let rc = try withBytes { bytes, count throws(DatabaseError) in
+            let rc = try withBytes { bytes, count in
                 withExtendedLifetime(application) {
                     sqlite3changeset_apply_v2(
                         handle, count, bytes,
@@ -586,12 +586,12 @@ extension Changeset {
     ///   calls.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` with the table and the column if a key was spelled differently;
     ///   ``ResultCode/corrupt`` for malformed bytes.
-    public func rebased(by rebases: [Rebase]) throws(DatabaseError) -> Changeset {
+    public func rebased(by rebases: [Rebase]) throws -> Changeset {
         let rebased = try rebasedBySQLite(by: rebases)
         return try DatabaseError.typed { try rebased.withoutEmptyUpdates() }
     }
 
-    private func rebasedBySQLite(by rebases: [Rebase]) throws(DatabaseError) -> Changeset {
+    private func rebasedBySQLite(by rebases: [Rebase]) throws -> Changeset {
         if isEmpty || rebases.isEmpty { return self }
         var rebaser: OpaquePointer?
         let rc = sqlite3rebaser_create(&rebaser)
@@ -599,12 +599,12 @@ extension Changeset {
         defer { sqlite3rebaser_delete(rebaser) }
         for rebase in rebases {
             try rebase.requireOneSpelling()
-            let rc = try Changeset(data: rebase.data).withBytes { bytes, count throws(DatabaseError) in
+            let rc = try Changeset(data: rebase.data).withBytes { bytes, count in
                 sqlite3rebaser_configure(rebaser, count, bytes)
             }
             if rc != SQLITE_OK { throw Self.failure(rc) }
         }
-        return try withBytes { bytes, count throws(DatabaseError) in
+        return try withBytes { bytes, count in
             try Self.output { sqlite3rebaser_rebase(rebaser, count, bytes, $0, $1) }
         }
     }
@@ -697,13 +697,13 @@ private final class ChangesetApplication {
     }
 
     /// Returns the first violation of a table of the changeset, or of a row that refers to one of them.
-    private func firstViolation() throws(DatabaseError) -> String? {
+    private func firstViolation() throws -> String? {
         let tables = outcome.tables.map(\.name).nameSet
         return try connection.main.foreignKeyViolations()
             .first { tables.contains(SQLName($0.table)) || tables.contains(SQLName($0.parent)) }?.inWords
     }
 
-    private func conflict(_ code: Int32, _ iterator: OpaquePointer) throws(DatabaseError) -> Changeset.Conflict {
+    private func conflict(_ code: Int32, _ iterator: OpaquePointer) throws -> Changeset.Conflict {
         if code == SQLITE_CHANGESET_FOREIGN_KEY {
             var count: Int32 = 0
             sqlite3changeset_fk_conflicts(iterator, &count)
@@ -788,7 +788,7 @@ private struct ChangesetTables {
     private(set) var forms: [Form] = []
     private var places: [SQLName: Int] = [:]
 
-    init(_ changeset: Changeset) throws(DatabaseError) {
+    init(_ changeset: Changeset) throws {
         var forms: [Form] = [], places: [SQLName: Int] = [:]
         try DatabaseError.typed {
             try changeset.forEachTable { name, columns, primaryKey in
@@ -802,7 +802,7 @@ private struct ChangesetTables {
     }
 
     /// Tells which tables SQLite will apply to a database, and which it will skip.
-    func outcome(in schema: Schema, wanted: (String) -> Bool) throws(DatabaseError) -> Changeset.Outcome {
+    func outcome(in schema: Schema, wanted: (String) -> Bool) throws -> Changeset.Outcome {
         var outcome = Changeset.Outcome()
         for form in forms {
             let skip: Changeset.Outcome.Skip? =
@@ -812,7 +812,7 @@ private struct ChangesetTables {
         return outcome
     }
 
-    private func skip(_ form: Form, _ schema: Schema) throws(DatabaseError) -> Changeset.Outcome.Skip? {
+    private func skip(_ form: Form, _ schema: Schema) throws -> Changeset.Outcome.Skip? {
         if form.name.isSameName(as: "sqlite_stat1") { return try schema.hasTable(form.name) ? nil : .noTable }
         let columns = try schema.columns(of: form.name).filter { $0.kind == .normal }
         if columns.isEmpty { return .noTable }

@@ -59,16 +59,16 @@ public struct DatabaseDiff {
     ///   - to: the second database.
     /// - Throws: ``DatabaseError/Reason/schemaName``, ``DatabaseError/Reason/closed``, and ``DatabaseError/Reason/misuse`` if the
     ///   text encodings differ.
-    public init(from: Schema, to: Schema) throws(DatabaseError) {
+    public init(from: Schema, to: Schema) throws {
         old = try DiffSide(from)
         new = try DiffSide(to)
         if try old.pragma("encoding") != new.pragma("encoding") {
-            throw .misuse("the two databases keep their text in different encodings")
+            throw DatabaseError.misuse("the two databases keep their text in different encodings")
         }
     }
 
     /// Returns the differences table by table, ordered by name, including the tables that hold the content of virtual tables.
-    public func summary() throws(DatabaseError) -> [Table] {
+    public func summary() throws -> [Table] {
         try DatabaseError.typed {
             try looking { old, new in
                 var names = Set(old.tables.keys).union(new.tables.keys)
@@ -88,7 +88,7 @@ public struct DatabaseDiff {
     }
 
     /// Whether the databases have the same content and the same schema.
-    public func isEmpty() throws(DatabaseError) -> Bool {
+    public func isEmpty() throws -> Bool {
         try DatabaseError.typed {
             struct Found: Error {}
             do { try forEachStatement { _ in throw Found() } } catch is Found { return false }
@@ -98,7 +98,7 @@ public struct DatabaseDiff {
 
     /// The virtual tables of either database whose modules are not SQLite's own, ordered by name. Such a module may read anything,
     /// not only the database, and other programs need not have it.
-    public func otherModules() throws(DatabaseError) -> [String] {
+    public func otherModules() throws -> [String] {
         try DatabaseError.typed {
             let objects = try old.schema().objects + new.schema().objects
             return Set(objects.filter(\.usesOtherModule).map { ExactText($0.name) }).map(\.text).sorted()
@@ -146,20 +146,20 @@ private struct DiffSide {
     var name: String { database.name }
     var quoted: String { database.quotedName }
 
-    init(_ database: Schema) throws(DatabaseError) {
+    init(_ database: Schema) throws {
         try database.live()
         self.database = database
     }
 
-    func pragma(_ pragma: String) throws(DatabaseError) -> SQLValue {
+    func pragma(_ pragma: String) throws -> SQLValue {
         try connection.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(quoted).\(pragma)")) ?? .null
     }
 
-    func count(_ table: String) throws(DatabaseError) -> Int {
+    func count(_ table: String) throws -> Int {
         try connection.fetchOne(Int.self, SQL(raw: "SELECT count(*) FROM \(quoted).\(table.quotedSQLIdentifier)")) ?? 0
     }
 
-    func schema() throws(DatabaseError) -> DiffSchema {
+    func schema() throws -> DiffSchema {
         // The marks of key slots belong to one database, and are not compared.
         DiffSchema(objects: try database.entries().filter { !$0.name.isKeptFromSQL && !$0.table.isKeptFromSQL })
     }
@@ -193,7 +193,7 @@ private struct DiffSchema {
 
     /// - Throws: ``DatabaseError/Reason/malformedSchema`` if a text is not the single statement that it claims to be, or creates a
     ///   virtual table whose module could read something other than the database.
-    func requireStatements() throws(DatabaseError) {
+    func requireStatements() throws {
         for object in objects {
             guard let module = try object.text()?.module, object.usesOtherModule else { continue }
             throw object.refusal("its module \(module.text) is not one of those that keep their content in the database")
@@ -236,7 +236,7 @@ private struct TableWalk {
     private let new: DiffSide
 
     /// - Parameter byPrimaryKey: whether to use the declared primary key even if the table has row ids.
-    init(_ name: String, _ old: DiffSide, _ new: DiffSide, byPrimaryKey: Bool = false) throws(DatabaseError) {
+    init(_ name: String, _ old: DiffSide, _ new: DiffSide, byPrimaryKey: Bool = false) throws {
         self.name = name
         self.old = old
         self.new = new
@@ -309,7 +309,7 @@ extension DatabaseDiff {
     /// - Parameter tables: the tables to compare; nil, the default, for all.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way: it has a key with another
     ///   collation than SQLite's own, or a row with NULL in its key.
-    public func changeset(tables: [String]? = nil) throws(DatabaseError) -> Changeset {
+    public func changeset(tables: [String]? = nil) throws -> Changeset {
         try DatabaseError.typed {
             try looking { old, new in
                 let keyed = try self.new.database.objects(
@@ -333,7 +333,7 @@ extension DatabaseDiff {
 
     private func add(_ name: String, to group: ChangeGroup) throws {
         let walk = try TableWalk(name, old, new, byPrimaryKey: true)
-        func set(isNew: Bool, _ places: [Int], _ row: RawStatement) throws(DatabaseError) {
+        func set(isNew: Bool, _ places: [Int], _ row: RawStatement) throws {
             for place in places { try group.set(isNew: isNew, place, to: Int32(place), of: row) }
         }
         let all = Array(walk.list.indices)
@@ -341,21 +341,21 @@ extension DatabaseDiff {
             if finding == .same { return }
             let changed = finding == .missing ? [] : all.filter { !a.equals(b, column: Int32($0)) }
             if finding == .different, !changed.contains(where: walk.key.contains) {
-                try group.add(SQLITE_UPDATE, name) { () throws(DatabaseError) in
+                try group.add(SQLITE_UPDATE, name) { () throws in
                     try set(isNew: false, walk.key + changed, a)
                     try set(isNew: true, changed, b)
                 }
                 return
             }
-            try group.add(SQLITE_DELETE, name) { () throws(DatabaseError) in try set(isNew: false, all, a) }
+            try group.add(SQLITE_DELETE, name) { () throws in try set(isNew: false, all, a) }
             // The key is equal by its collation, but its bytes differ.
             if finding == .different {
-                try group.add(SQLITE_INSERT, name) { () throws(DatabaseError) in try set(isNew: true, all, b) }
+                try group.add(SQLITE_INSERT, name) { () throws in try set(isNew: true, all, b) }
             }
         }
         try walk.overNew { finding, b, _ in
             if finding == .missing {
-                try group.add(SQLITE_INSERT, name) { () throws(DatabaseError) in try set(isNew: true, all, b) }
+                try group.add(SQLITE_INSERT, name) { () throws in try set(isNew: true, all, b) }
             }
         }
     }
@@ -371,7 +371,7 @@ extension DatabaseDiff {
     /// - Throws: ``DatabaseError/Reason/malformedSchema`` if a text in the second database's schema is not the single CREATE
     ///   statement that it claims to be, or if it uses a virtual table module that is not SQLite's own and
     ///   ``leavesOutOtherModules`` is not set.
-    public func sql() throws(DatabaseError) -> String {
+    public func sql() throws -> String {
         try DatabaseError.typed {
             var script = ""
             try forEachStatement { script += $0 + ";\n" }
@@ -396,7 +396,7 @@ extension DatabaseDiff {
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction or on a read-only database,
     ///   ``DatabaseError/Reason/malformedSchema`` as ``sql()`` does, and what SQLite reports if the database is not equal
     ///   to the first. Nothing has changed then.
-    public func apply(to db: Connection) throws(DatabaseError) {
+    public func apply(to db: Connection) throws {
         try DatabaseError.typed {
             try db.main.requireRewritable()
             var statements: [String] = []

@@ -5,16 +5,16 @@ extension Schema {
     /// - Parameters:
     ///   - tables: nil for all.
     ///   - what: what needs the form.
-    func requireCanonicalKeys(_ tables: [String]?, for what: String) throws(DatabaseError) {
+    func requireCanonicalKeys(_ tables: [String]?, for what: String) throws {
         for key in try keys(tables) { try key.requireCanonical(for: what) }
     }
 
     /// Throws if a row of a table has NULL in its key.
-    func requireKeys(_ tables: [String]?, for what: String) throws(DatabaseError) {
+    func requireKeys(_ tables: [String]?, for what: String) throws {
         for key in try keys(tables) { try key.requireValues(in: self, for: what) }
     }
 
-    private func keys(_ tables: [String]?) throws(DatabaseError) -> [RowKey] {
+    private func keys(_ tables: [String]?) throws -> [RowKey] {
         var keys: [RowKey] = [], names = tables ?? []
         if tables == nil { names = try objects("m.type = 'table'") }
         for name in names { if let key = try RowKey(of: name, in: self) { keys.append(key) } }

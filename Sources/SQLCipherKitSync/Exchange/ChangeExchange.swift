@@ -417,8 +417,7 @@ private struct ChangeSending: Sendable {
     /// The entries that the store lacks, or a message without entries if it says something new.
     private func entries(_ log: ChangeLog) throws -> ChangeLog.Message? {
         let message: ChangeLog.Message
-        do throws(DatabaseError) { message = try log.changes(since: stored) } catch {
-            guard error.reason == .changesMissing else { throw error }
+        do { message = try log.changes(since: stored) } catch let error as DatabaseError where error.reason == .changesMissing {
             return try withSums(log.snapshot(), log)
         }
         let isUnchecked = Double(now - (own?.checked ?? 0)) >= store.checkInterval / .seconds(1)

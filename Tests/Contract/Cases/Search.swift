@@ -174,7 +174,7 @@ extension Cases {
     private struct Shouting: FTS5TokenFilter {
         let base = FTS5Tokenizer.unicode61()
         let secret: String
-        func prepare(_ tokens: (String) throws(DatabaseError) -> [String]) throws -> [String] { try tokens("a b") }
+        func prepare(_ tokens: (String) throws -> [String]) throws -> [String] { try tokens("a b") }
         func filter(_ token: FTS5Token, for purpose: FTS5Tokenizer.Purpose, _ state: [String], into tokens: inout FTS5Token.Sink) throws {
             tokens.add(token.bytes, range: token.range)
             tokens.add(secret, range: token.range, isColocated: true)

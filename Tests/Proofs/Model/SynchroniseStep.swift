@@ -37,12 +37,9 @@ struct SynchroniseStep: Step {
     }
 
     private func log(_ db: Connection, _ tables: [String], _ peer: Int) throws -> ChangeLog? {
-        do throws(DatabaseError) {
+        do {
             return try ChangeLog(db, tables: tables, localPeer: "p\(peer)", mergePolicies: Dictionary(uniqueKeysWithValues: tables.map { ($0, rule) }))
-        } catch {
-            if error.reason == .invalidArgument { return nil }
-            throw error
-        }
+        } catch let error as DatabaseError where error.reason == .invalidArgument { return nil }
     }
 
     /// Statements may fail, and end the transaction.

@@ -43,7 +43,7 @@ extension SoakSite {
         do {
             _ = try Connection(location, key: .slots(secret: .passphrase("three")))
             found("a slot that was revoked opens")
-        } catch {
+        } catch let error as DatabaseError {
             // A pattern with a condition makes Swift 6.3's compiler hang here, where the error's type is known.
             if error.reason != .noSlotOpens { throw error }
         }

@@ -46,7 +46,7 @@ import TestSupport
 
     @Test func secureBytesInitializerErrorReachesTheCaller() throws {
         let error = #expect(throws: DatabaseError.self) {
-            _ = try SecureBytes(count: 10) { _ throws(DatabaseError) in throw DatabaseError(message: "no") }
+            _ = try SecureBytes(count: 10) { _ in throw DatabaseError(message: "no") }
         }
         #expect(error?.message == "no")
     }

@@ -61,8 +61,8 @@ import TestSupport
 
     /// A form of the caller's own: days, as a blob of their digits, which no other form is.
     enum Days: CustomDateStrategy {
-        static func stored(_ date: Date) throws(DatabaseError) -> SQLValue {
-            guard date.timeIntervalSince1970 >= 0 else { throw .invalidArgument("before 1970") }
+        static func stored(_ date: Date) throws -> SQLValue {
+            guard date.timeIntervalSince1970 >= 0 else { throw DatabaseError.invalidArgument("before 1970") }
             return .blob(Data("\(Int(date.timeIntervalSince1970) / 86400)".utf8))
         }
         static func date(_ value: SQLValue) -> Date? {

@@ -17,7 +17,7 @@ import TestSupport
         // The slow way through SQLValue says the same.
         #expect(throws: DatabaseError.self) {
             let row = try db.fetchOne(OwnedRow.self, sql)
-            let _: T? = try row.map { row throws(DatabaseError) in try row[0] }
+            let _: T? = try row.map { row in try row[0] }
         }
     }
 

@@ -25,7 +25,7 @@ import TestSupport
             _ = try KeySlots.unlock(.passphrase("one"), of: location, at: .storage(KeySlots.MemoryStorage(bytes)), costLimit: limit)
             return nil
         } catch {
-            return error.reason
+            return (error as? DatabaseError)?.reason ?? .engine
         }
     }
 

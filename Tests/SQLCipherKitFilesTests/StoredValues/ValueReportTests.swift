@@ -263,7 +263,7 @@ import TestSupport
                     do {
                         try db.main.convertValues(of: "x", in: "t", to: .dates(to, numbers: numbers))
                         #expect(fits, "\(value) to \(to)")
-                    } catch {
+                    } catch let error as DatabaseError {
                         #expect(!fits && error.reason == .invalidArgument, "\(value) to \(to): \(error)")
                         #expect(try db.fetchOne(SQLValue.self, "SELECT x FROM t") == value)
                         try db.main.convertValues(of: "x", in: "t", to: .dates(to, numbers: numbers), allowingRounding: true)

@@ -89,8 +89,8 @@ enum Grade: Int, SQLValueConvertible, MachineValue, CaseIterable {
 struct MachineMoment: SQLValueConvertible, MachineValue {
     var date: Date
     init(_ date: Date) { self.date = date }
-    var sqlValue: SQLValue { get throws(DatabaseError) { try date.sqlValue } }
-    func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try date.sqlValue(in: profile) }
+    var sqlValue: SQLValue { get throws { try date.sqlValue } }
+    func sqlValue(in profile: ValueProfile) throws -> SQLValue { try date.sqlValue(in: profile) }
     init?(sqlValue: SQLValue) {
         guard let date = Date(sqlValue: sqlValue) else { return nil }
         self.date = date

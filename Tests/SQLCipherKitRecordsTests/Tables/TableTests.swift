@@ -107,7 +107,7 @@ import TestSupport
             try db.execute("DELETE FROM parent")
             try db.execute("INSERT INTO parent VALUES (1), (9)")
             try db.execute("INSERT INTO child VALUES (1)")
-            do { try db.execute(change) } catch {
+            do { try db.execute(change) } catch let error as DatabaseError {
                 #expect(error.code == .constraintForeignKey || error.code.rawValue == 1811)
                 return nil
             }

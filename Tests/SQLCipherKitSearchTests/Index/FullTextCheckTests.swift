@@ -49,7 +49,7 @@ import TestSupport
     }
 
     private static func isIntactToFTS5(_ db: Connection) throws -> Bool {
-        do { try db.execute("INSERT INTO fts(fts, rank) VALUES ('integrity-check', 1)") } catch {
+        do { try db.execute("INSERT INTO fts(fts, rank) VALUES ('integrity-check', 1)") } catch let error as DatabaseError {
             if .corrupt ~= error.code { return false }
             throw error
         }

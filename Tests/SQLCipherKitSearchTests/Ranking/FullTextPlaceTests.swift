@@ -35,7 +35,7 @@ import Testing
                     do {
                         try db.execute("INSERT INTO \(identifier: table) VALUES ('text')")
                         #expect(isWithin, "\(lower)..<\(upper)")
-                    } catch {
+                    } catch let error as DatabaseError {
                         #expect(!isWithin && error.message.contains("a text of 4 bytes"), "\(error)")
                         continue
                     }

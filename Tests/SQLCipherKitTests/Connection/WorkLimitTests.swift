@@ -149,13 +149,13 @@ import TestSupport
         }
         #expect(error?.reason == .timeout)
         let task = Task.detached { () -> Bool in
-            do throws(DatabaseError) { _ = try DatabaseConverter.identify(fileAt: path, key: wrong) } catch {
+            do { _ = try DatabaseConverter.identify(fileAt: path, key: wrong) } catch let error as DatabaseError {
                 return error.code == .interrupted && error.underlyingError is CancellationError
             }
             return false
         }
         task.cancel()
-        #expect(await task.value)
+        #expect(try await task.value)
     }
 
     /// A page whose cells are all the same row, of which a large value is shared: a small file of many rows.

@@ -55,7 +55,7 @@ import TestSupport
         do {
             try db.execute("INSERT INTO note(title) VALUES (NULL)")
             Issue.record("NULL went in")
-        } catch {
+        } catch let error as DatabaseError {
             print(error.code == .constraintNotNull)                  // true
             print(error.message, error.sql ?? "")
             #expect(error.code == .constraintNotNull && error.sql == "INSERT INTO note(title) VALUES (NULL)")

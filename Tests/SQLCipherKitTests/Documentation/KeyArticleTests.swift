@@ -102,7 +102,7 @@ import TestSupport
 
         do {
             _ = try KeySlots.unlock(passphrase, of: notes)
-        } catch {
+        } catch let error as DatabaseError {
             guard let rollback = error.underlyingError as? KeySlots.Rollback
             else { throw error }
             print(rollback.revoked ?? [], rollback.superseded ?? [])

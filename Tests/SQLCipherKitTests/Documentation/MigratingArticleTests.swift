@@ -59,9 +59,8 @@ import TestSupport
         let item = Item(bytes: [UInt8](repeating: 7, count: 32))
         func open() throws -> DatabasePool {
             let key = try item.loadOrCreateKey()
-            do { return try DatabasePool(.file(path), key: key) } catch {
-                guard error.reason == .notEncrypted else { throw error }
-            }
+            do { return try DatabasePool(.file(path), key: key) } catch let error as DatabaseError
+                where error.reason == .notEncrypted {}
             try DatabaseConverter.encrypt(
                 fileAt: path, key: key.with(cipher: .sqlCipher4))
             return try DatabasePool(.file(path), key: key)
@@ -94,11 +93,8 @@ import TestSupport
         try old.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
         old.close()
         func open(_ key: DatabaseKey) throws -> DatabasePool {
-            do { return try DatabasePool(.file(path), key: key) } catch {
-                guard error.reason == .wrongKeyOrNotADatabase else {
-                    throw error
-                }
-            }
+            do { return try DatabasePool(.file(path), key: key) } catch let error as DatabaseError
+                where error.reason == .wrongKeyOrNotADatabase {}
             try DatabaseConverter.migrate(fileAt: path, key: key)
             return try DatabasePool(.file(path), key: key)
         }

@@ -63,7 +63,7 @@ import TestSupport
         do {
             _ = try Connection(.file(path), key: .passphrase("wrong"))
             Issue.record("a wrong key opens the file")
-        } catch {
+        } catch let error as DatabaseError {
             print(error.reason == .wrongKeyOrNotADatabase)   // true
             #expect(error.reason == .wrongKeyOrNotADatabase)
         }

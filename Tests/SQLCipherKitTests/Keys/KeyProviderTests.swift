@@ -206,7 +206,7 @@ import TestSupport
         /// Where a container forbids the calls, that is what the error must say.
         @Test(arguments: [KernelKeyring.process, .session, .user, .userSession]) func kernelKeyringProvidesKey(keyring: KernelKeyring) throws {
             let name = "sqlcipherkit-test-\(UUID().uuidString)"
-            do { try keyring.add(Data("pass phrase".utf8), as: name) } catch {
+            do { try keyring.add(Data("pass phrase".utf8), as: name) } catch let error as DatabaseError {
                 #expect(error.reason == .keyProvider)
                 let reasons = [EPERM, EACCES, ENOSYS, EDQUOT, ENOKEY].map { String(cString: strerror($0)) }
                 #expect(reasons.contains { error.message.hasSuffix($0) }, "\(error)")
@@ -229,7 +229,7 @@ import TestSupport
 
         @Test func expiredKernelKeyIsForgotten() throws {
             let name = "sqlcipherkit-test-\(UUID().uuidString)"
-            do { try KernelKeyring.process.add(Data("pass phrase".utf8), as: name, expiresAfter: .seconds(3)) } catch {
+            do { try KernelKeyring.process.add(Data("pass phrase".utf8), as: name, expiresAfter: .seconds(3)) } catch let error as DatabaseError {
                 #expect(error.reason == .keyProvider)
                 return
             }

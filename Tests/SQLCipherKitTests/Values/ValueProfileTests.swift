@@ -39,9 +39,9 @@ import TestSupport
         case start
         // A raw value whose form depends on the connection.
         var rawDate: Date { ValueProfileTests.date }
-        var sqlValue: SQLValue { get throws(DatabaseError) { try rawDate.sqlValue } }
-        func sqlValue(in profile: ValueProfile) throws(DatabaseError) -> SQLValue { try rawDate.sqlValue(in: profile) }
-        func _bindSQL(to parameter: borrowing Statement._Parameter) throws(DatabaseError) {
+        var sqlValue: SQLValue { get throws { try rawDate.sqlValue } }
+        func sqlValue(in profile: ValueProfile) throws -> SQLValue { try rawDate.sqlValue(in: profile) }
+        func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
             try sqlValue(in: parameter.profile)._bindSQL(to: parameter)
         }
     }

@@ -27,13 +27,6 @@ WITNESSES = re.compile(
 COMPARED = {"==(_:_:)": "s:SQ", "<(_:_:)": "s:SL"}
 
 
-# What a caller's own code is reached by: closures, records and rows that it declares, and values that hold such code.
-CALLERS_CODE = re.compile(
-    r"\b(Encodable|Decodable|Codable|Encoder|Decoder|SQLRowConvertible|SQLRecord|SQLRequest|DatabaseConfiguration|Policy)\b")
-# Types whose values hold such code, or that are made for a type which the caller declares.
-CALLERS_TYPES = {"KeySource", "Migrator", "Optional", "RowCursor"}
-
-
 class Symbol:
     def __init__(self, module, symbol):
         self.module = module
@@ -57,18 +50,6 @@ class Symbol:
     @property
     def owner(self):
         return ".".join(self.path[:-1])
-
-
-    @property
-    def throws_anything(self):
-        """Whether the call itself, and not a closure that it takes or returns, throws without a type."""
-        outer = self.declaration
-        while True:
-            inner = re.sub(r"(?<!throws)\([^()]*\)|<[^<>]*(?<!-)>|\[[^\[\]]*\]", "", outer)
-            if inner == outer:
-                break
-            outer = inner
-        return re.search(r"\b(re)?throws\b(?!\()", outer.split("->")[0]) is not None
 
 
 def read(folder):
@@ -120,21 +101,6 @@ def is_conventional(symbol):
     return symbol.name.startswith("_") or symbol.name in CONVENTIONAL
 
 
-def untyped(symbols):
-    """The calls that throw without a type although none of the caller's code runs in them."""
-    protocols = {".".join(s.path) for s in symbols if s.kind == "protocol"}
-    closures = [s.name for s in symbols if s.kind == "typealias" and "throws" in s.declaration]
-    for each in symbols:
-        text = each.declaration
-        # A call that suspends can be cancelled, which is Swift's CancellationError.
-        if not each.throws_anything or each.owner in protocols or CALLERS_CODE.search(text) or " async " in text:
-            continue
-        if each.owner in CALLERS_TYPES:
-            continue
-        if not re.search(r"\((?:[^()]|\([^()]*\))*throws", text) and not any(closure in text for closure in closures):
-            yield each
-
-
 def main(folder, choice):
     symbols = read(folder)
     if choice == "--calls":
@@ -142,10 +108,8 @@ def main(folder, choice):
             for name in sorted(names):
                 print(module, name, sep="\t")
         return
-    if choice in ("--untyped", "--contract"):
-        found = [f"{s.module}\t{'.'.join(s.path)}\t{s.file}:{s.line}" for s in untyped(symbols)]
-        if choice == "--contract":
-            found = [f"{each}\tthrows anything" for each in found] + contract.check(symbols)
+    if choice == "--contract":
+        found = contract.check(symbols)
         print("\n".join(found))
         sys.exit(1 if found else 0)
     shown = words_shown()
@@ -163,14 +127,12 @@ def main(folder, choice):
             for name, file in sorted(names):
                 print(f"  {name}\t{file}")
         return
-    print(f"{'module':26} {'symbols':>7} {'learnt':>6} {'types':>6} {'names':>6} {'unused':>6} {'throws':>6} {'typed':>6}")
-    total = [0] * 7
+    print(f"{'module':26} {'symbols':>7} {'learnt':>6} {'types':>6} {'names':>6} {'unused':>6}")
+    total = [0] * 5
     for module in sorted({s.module for s in symbols}):
         mine = [s for s in symbols if s.module == module]
         names = {(s.owner, s.name) for s in mine}
-        typed = sum("throws(DatabaseError)" in s.declaration for s in mine)
-        row = [len(mine), len(learnt(mine)), sum(s.kind in TYPES for s in mine), len(names), len(unused[module]),
-               sum(s.throws_anything for s in mine), typed]
+        row = [len(mine), len(learnt(mine)), sum(s.kind in TYPES for s in mine), len(names), len(unused[module])]
         total = [a + b for a, b in zip(total, row)]
         print(f"{module:26} {row[0]:7}" + "".join(f" {number:6}" for number in row[1:]))
     print(f"{'all':26} {total[0]:7}" + "".join(f" {number:6}" for number in total[1:]))
