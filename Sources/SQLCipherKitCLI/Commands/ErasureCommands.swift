@@ -95,7 +95,7 @@ struct ResidueCommand: FileCommand {
             : try db.main.findRemnants(of: wanted, progress: progress)
         let rows = report.places.map { place -> [SQLValue] in
             [
-                .integer(Int64(place.target + 1)), .text(place.isLive ? "live" : "deleted"), .text(place.kind.rawValue),
+                .integer(Int64(place.target + 1)), .text(place.isLive ? "live" : "deleted"), .text(place.kind.description),
                 place.page.map { .integer(Int64($0)) } ?? .null, place.object.map { .text($0) } ?? .null,
                 place.file.map { .text($0) } ?? .null,
             ]

@@ -40,7 +40,7 @@ struct VersionCommand: ParsableCommand {
     private var values: [JSONValue] {
         let kernels = SQLCipherEngine.cryptoImplementations
         let features = SQLCipherEngine.Feature.allCases.map {
-            (name: $0.rawValue, value: JSONValue.bool(SQLCipherEngine.supports($0)))
+            (name: $0.description, value: JSONValue.bool(SQLCipherEngine.supports($0)))
         }
         return [
             .string(SQLCipherEngine.cipherVersion),
@@ -61,17 +61,14 @@ struct VersionCommand: ParsableCommand {
 extension SQLCipherEngine.Feature {
     fileprivate var title: String {
         switch self {
-        case .encryption: "encryption"
         case .fts5: "FTS5"
         case .fts4: "FTS3/4"
         case .json: "JSON"
         case .rtree: "R*Tree"
-        case .sessions: "sessions"
-        case .snapshots: "snapshots"
         case .mathFunctions: "math functions"
         case .percentile: "percentiles"
         case .updateDeleteLimit: "UPDATE/DELETE LIMIT"
-        case .dbstat: "dbstat"
+        default: description
         }
     }
 }

@@ -329,7 +329,7 @@ extension Connection.Settings {
     /// The value of a limit.
     /// - Throws: ``DatabaseError/Reason/closed``.
     public func limit(_ limit: Limit) throws -> Int {
-        Int(sqlite3_limit(try connection.live(), limit.rawValue, -1))
+        Int(sqlite3_limit(try connection.live(), limit.number, -1))
     }
 
     /// Lowers a limit, or raises it up to the value that this engine was compiled with.
@@ -340,41 +340,51 @@ extension Connection.Settings {
     public func setLimit(_ limit: Limit, to value: Int) throws -> Int {
         let handle = try connection.liveOutsideHooks()
         guard value >= 0 else { throw DatabaseError.invalidArgument("a limit of \(value)") }
-        let before = sqlite3_limit(handle, limit.rawValue, Int32(clamping: value))
-        connection.untilReturn(.limit(limit.rawValue)) { db in try db.settings.setLimit(limit, to: Int(before)) }
+        let before = sqlite3_limit(handle, limit.number, Int32(clamping: value))
+        connection.untilReturn(.limit(limit.number)) { db in try db.settings.setLimit(limit, to: Int(before)) }
         return try self.limit(limit)
     }
 }
 
 extension Connection.Settings {
     /// Limits of a connection (<https://sqlite.org/limits.html>).
-    public enum Limit: Int32, Hashable, Sendable, CaseIterable {
+    public struct Limit: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+        /// The limit's name, as in this page.
+        public let description: String
+        let number: Int32
+        private init(_ name: String, _ number: Int32) { (description, self.number) = (name, number) }
+
+        public static let allCases: [Limit] = [
+            .length, .sqlLength, .columns, .expressionDepth, .compoundSelect, .instructions, .functionArguments, .attached,
+            .likePatternLength, .variableNumber, .triggerDepth, .workerThreads, .parserDepth,
+        ]
+
         /// The size of a text, a blob or a row, in bytes.
-        case length
+        public static let length = Limit("length", SQLITE_LIMIT_LENGTH)
         /// The length of an SQL statement, in bytes.
-        case sqlLength
+        public static let sqlLength = Limit("sqlLength", SQLITE_LIMIT_SQL_LENGTH)
         /// The number of columns of a table, an index or a result.
-        case columns
+        public static let columns = Limit("columns", SQLITE_LIMIT_COLUMN)
         /// The depth of an expression; 0 for no limit.
-        case expressionDepth
+        public static let expressionDepth = Limit("expressionDepth", SQLITE_LIMIT_EXPR_DEPTH)
         /// The number of parts of a `UNION`, `INTERSECT` or `EXCEPT`.
-        case compoundSelect
+        public static let compoundSelect = Limit("compoundSelect", SQLITE_LIMIT_COMPOUND_SELECT)
         /// The number of instructions of a compiled statement.
-        case instructions
+        public static let instructions = Limit("instructions", SQLITE_LIMIT_VDBE_OP)
         /// The number of arguments of a function.
-        case functionArguments
+        public static let functionArguments = Limit("functionArguments", SQLITE_LIMIT_FUNCTION_ARG)
         /// The number of attached databases.
-        case attached
+        public static let attached = Limit("attached", SQLITE_LIMIT_ATTACHED)
         /// The length of a pattern for `LIKE` or `GLOB`, in bytes.
-        case likePatternLength
+        public static let likePatternLength = Limit("likePatternLength", SQLITE_LIMIT_LIKE_PATTERN_LENGTH)
         /// The highest number of a parameter.
-        case variableNumber
+        public static let variableNumber = Limit("variableNumber", SQLITE_LIMIT_VARIABLE_NUMBER)
         /// The depth of triggers that fire triggers.
-        case triggerDepth
+        public static let triggerDepth = Limit("triggerDepth", SQLITE_LIMIT_TRIGGER_DEPTH)
         /// The number of additional threads that a statement may use for sorting.
-        case workerThreads
+        public static let workerThreads = Limit("workerThreads", SQLITE_LIMIT_WORKER_THREADS)
         /// The depth of nested expressions and subqueries that the parser accepts.
-        case parserDepth
+        public static let parserDepth = Limit("parserDepth", SQLITE_LIMIT_PARSER_DEPTH)
     }
 }
 

@@ -1,36 +1,32 @@
 import CSQLCipher
 
 /// Options of a connection that SQL cannot change (<https://sqlite.org/c3ref/c_dbconfig_defensive.html>).
-public enum ConnectionOption: Hashable, Sendable, CaseIterable {
+public struct ConnectionOption: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    /// The option's name, as in this page.
+    public let description: String
+    let number: Int32
+    private init(_ name: String, _ number: Int32) { (description, self.number) = (name, number) }
+
+    public static let allCases: [ConnectionOption] = [
+        .defensive, .trustedSchema, .triggers, .views, .foreignKeys, .attachCreates, .attachWrites, .comments,
+    ]
+
     /// Refuses what could deliberately damage the file: writing to SQLite's own tables or those of virtual tables, and
     /// `journal_mode = OFF`. Turn it on before running untrusted SQL. Default: off.
-    case defensive
+    public static let defensive = ConnectionOption("defensive", SQLITE_DBCONFIG_DEFENSIVE)
     /// Whether views, triggers, defaults and indexes of the schema may call functions that are not marked
     /// ``FunctionOptions/innocuous``. Turn it off for an untrusted file. Default: on.
-    case trustedSchema
+    public static let trustedSchema = ConnectionOption("trustedSchema", SQLITE_DBCONFIG_TRUSTED_SCHEMA)
     /// Whether triggers run. Default: on.
-    case triggers
+    public static let triggers = ConnectionOption("triggers", SQLITE_DBCONFIG_ENABLE_TRIGGER)
     /// Whether views can be used. Default: on.
-    case views
+    public static let views = ConnectionOption("views", SQLITE_DBCONFIG_ENABLE_VIEW)
     /// Whether foreign keys are enforced; see ``DatabaseConfiguration/enforcesForeignKeys``. Cannot change inside a transaction.
-    case foreignKeys
+    public static let foreignKeys = ConnectionOption("foreignKeys", SQLITE_DBCONFIG_ENABLE_FKEY)
     /// Whether ATTACH may create a new file. Default: on.
-    case attachCreates
+    public static let attachCreates = ConnectionOption("attachCreates", SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE)
     /// Whether ATTACH may open a file for writing. Default: on.
-    case attachWrites
+    public static let attachWrites = ConnectionOption("attachWrites", SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE)
     /// Whether SQL may contain comments. Default: on.
-    case comments
-
-    var number: Int32 {
-        switch self {
-        case .defensive: SQLITE_DBCONFIG_DEFENSIVE
-        case .trustedSchema: SQLITE_DBCONFIG_TRUSTED_SCHEMA
-        case .triggers: SQLITE_DBCONFIG_ENABLE_TRIGGER
-        case .views: SQLITE_DBCONFIG_ENABLE_VIEW
-        case .foreignKeys: SQLITE_DBCONFIG_ENABLE_FKEY
-        case .attachCreates: SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE
-        case .attachWrites: SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE
-        case .comments: SQLITE_DBCONFIG_ENABLE_COMMENTS
-        }
-    }
+    public static let comments = ConnectionOption("comments", SQLITE_DBCONFIG_ENABLE_COMMENTS)
 }

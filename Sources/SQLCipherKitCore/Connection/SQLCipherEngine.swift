@@ -40,45 +40,39 @@ public enum SQLCipherEngine {
     }
 
     /// Features that an engine may have been compiled with or without.
-    public enum Feature: String, Hashable, Sendable, CaseIterable {
-        /// DatabaseKey by SQLCipher.
-        case encryption
-        /// Full-text search with FTS5 (<https://sqlite.org/fts5.html>).
-        case fts5
-        /// The older full-text tables, FTS3 and FTS4 (<https://sqlite.org/fts3.html>).
-        case fts4
-        /// JSON and JSONB functions (<https://sqlite.org/json1.html>).
-        case json
-        /// R*Tree indexes (<https://sqlite.org/rtree.html>).
-        case rtree
-        /// Sessions and changesets (<https://sqlite.org/sessionintro.html>).
-        case sessions
-        /// Read snapshots of a write-ahead log (<https://sqlite.org/c3ref/snapshot.html>).
-        case snapshots
-        /// `sin`, `log`, `pow` and others (<https://sqlite.org/lang_mathfunc.html>).
-        case mathFunctions
-        /// `median`, `percentile` and others (<https://sqlite.org/percentile.html>).
-        case percentile
-        /// `ORDER BY` and `LIMIT` on `UPDATE` and `DELETE`.
-        case updateDeleteLimit
-        /// The table `dbstat`: the number of pages per table and index (<https://sqlite.org/dbstat.html>).
-        case dbstat
+    public struct Feature: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+        /// The feature's name, as in this page.
+        public let description: String
+        fileprivate let option: String
+        private init(_ name: String, _ option: String) { (description, self.option) = (name, option) }
 
-        fileprivate var option: String {
-            switch self {
-            case .encryption: "HAS_CODEC"
-            case .fts5: "ENABLE_FTS5"
-            case .fts4: "ENABLE_FTS4"
-            case .json: "OMIT_JSON"
-            case .rtree: "ENABLE_RTREE"
-            case .sessions: "ENABLE_SESSION"
-            case .snapshots: "ENABLE_SNAPSHOT"
-            case .mathFunctions: "ENABLE_MATH_FUNCTIONS"
-            case .percentile: "ENABLE_PERCENTILE"
-            case .updateDeleteLimit: "ENABLE_UPDATE_DELETE_LIMIT"
-            case .dbstat: "ENABLE_DBSTAT_VTAB"
-            }
-        }
+        public static let allCases: [Feature] = [
+            .encryption, .fts5, .fts4, .json, .rtree, .sessions, .snapshots, .mathFunctions, .percentile, .updateDeleteLimit,
+            .dbstat,
+        ]
+
+        /// Encryption by SQLCipher.
+        public static let encryption = Feature("encryption", "HAS_CODEC")
+        /// Full-text search with FTS5 (<https://sqlite.org/fts5.html>).
+        public static let fts5 = Feature("fts5", "ENABLE_FTS5")
+        /// The older full-text tables, FTS3 and FTS4 (<https://sqlite.org/fts3.html>).
+        public static let fts4 = Feature("fts4", "ENABLE_FTS4")
+        /// JSON and JSONB functions (<https://sqlite.org/json1.html>).
+        public static let json = Feature("json", "OMIT_JSON")
+        /// R*Tree indexes (<https://sqlite.org/rtree.html>).
+        public static let rtree = Feature("rtree", "ENABLE_RTREE")
+        /// Sessions and changesets (<https://sqlite.org/sessionintro.html>).
+        public static let sessions = Feature("sessions", "ENABLE_SESSION")
+        /// Read snapshots of a write-ahead log (<https://sqlite.org/c3ref/snapshot.html>).
+        public static let snapshots = Feature("snapshots", "ENABLE_SNAPSHOT")
+        /// `sin`, `log`, `pow` and others (<https://sqlite.org/lang_mathfunc.html>).
+        public static let mathFunctions = Feature("mathFunctions", "ENABLE_MATH_FUNCTIONS")
+        /// `median`, `percentile` and others (<https://sqlite.org/percentile.html>).
+        public static let percentile = Feature("percentile", "ENABLE_PERCENTILE")
+        /// `ORDER BY` and `LIMIT` on `UPDATE` and `DELETE`.
+        public static let updateDeleteLimit = Feature("updateDeleteLimit", "ENABLE_UPDATE_DELETE_LIMIT")
+        /// The table `dbstat`: the number of pages per table and index (<https://sqlite.org/dbstat.html>).
+        public static let dbstat = Feature("dbstat", "ENABLE_DBSTAT_VTAB")
     }
 
     /// Whether the engine was compiled with a feature.

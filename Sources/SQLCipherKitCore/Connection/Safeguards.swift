@@ -59,9 +59,9 @@ extension Connection {
                 options.append((option.number, before))
             }
             for (limit, value) in safeguards.limits where value >= 0 {
-                let before = sqlite3_limit(handle, limit.rawValue, -1)
-                sqlite3_limit(handle, limit.rawValue, min(Int32(clamping: value), before))
-                limits.append((limit.rawValue, before))
+                let before = sqlite3_limit(handle, limit.number, -1)
+                sqlite3_limit(handle, limit.number, min(Int32(clamping: value), before))
+                limits.append((limit.number, before))
             }
             return try limited(to: safeguards.resourceLimits, body)
         } catch {

@@ -4,41 +4,47 @@ import CSQLCipher
 /// (<https://sqlite.org/c3ref/c_alter_table.html>).
 public struct AuthorizationRequest: Hashable, Sendable {
     /// The kinds of actions of statements.
-    public enum Action: Hashable, Sendable {
+    public struct Action: Hashable, Sendable, CustomStringConvertible {
+        /// The action's name, as in this page.
+        public let description: String
+        private init(_ name: String) { description = name }
+
         /// The statement is a query. No names.
-        case select
+        public static let select = Action("select")
         /// Reads `second`, a column of the table `first`; the column name is empty if rows are only counted.
-        case read
+        public static let read = Action("read")
         /// Inserts into the table `first`.
-        case insert
+        public static let insert = Action("insert")
         /// Updates `second`, a column of the table `first`.
-        case update
+        public static let update = Action("update")
         /// Deletes from the table `first`.
-        case delete
+        public static let delete = Action("delete")
         /// Calls the function `second`.
-        case function
+        public static let function = Action("function")
         /// A recursive common table expression.
-        case recursive
+        public static let recursive = Action("recursive")
         /// Runs the pragma `first`, with the argument `second` if it has one.
-        case pragma
+        public static let pragma = Action("pragma")
         /// `BEGIN`, `COMMIT` or `ROLLBACK`, in `first`.
-        case transaction
+        public static let transaction = Action("transaction")
         /// `BEGIN`, `RELEASE` or `ROLLBACK` in `first`, of the savepoint `second`.
-        case savepoint
+        public static let savepoint = Action("savepoint")
         /// Attaches the file `first`, if its name is a literal.
-        case attach
+        public static let attach = Action("attach")
         /// Detaches the database `first`.
-        case detach
-        /// Creates or drops a table, index, view, trigger or virtual table, named `first`; `code` says which.
-        case create, drop
+        public static let detach = Action("detach")
+        /// Creates a table, index, view, trigger or virtual table, named `first`; `code` says which.
+        public static let create = Action("create")
+        /// Drops one, named `first`; `code` says which.
+        public static let drop = Action("drop")
         /// Alters the table `second` in the database `first`.
-        case alter
+        public static let alter = Action("alter")
         /// Rebuilds the index `first`.
-        case reindex
+        public static let reindex = Action("reindex")
         /// Analyses the table `first`.
-        case analyze
+        public static let analyze = Action("analyze")
         /// An action that this version of the package has no name for; see `code`.
-        case other
+        public static let other = Action("other")
     }
 
     /// The action.

@@ -21,7 +21,7 @@ extension Connection {
     /// ```swift
     /// let newest = try db.fetchOne(Int.self, "SELECT max(id) FROM note")      // nil if there is no note
     /// ```
-    /// To tell the two apart, ask for an `Int??` or a ``SQLValue``.
+    /// To tell the two apart, ask for a ``SQLValue``, or fetch all rows.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []

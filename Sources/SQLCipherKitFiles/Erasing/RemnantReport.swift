@@ -6,25 +6,29 @@ extension Schema {
     /// A report of where ``Schema/findRemnants(of:progress:)`` found the bytes or words that it searched for.
     public struct RemnantReport: Hashable, Sendable {
         /// The kind of place.
-        public enum Kind: String, Hashable, Sendable, CaseIterable {
+        public struct Kind: Hashable, Sendable, CustomStringConvertible {
+            /// The kind in words.
+            public let description: String
+            private init(_ words: String) { description = words }
+
             /// A row of a table, or an entry of an index, that is not deleted.
-            case content
+            public static let content = Kind("content")
             /// The index of a full-text table, as one of its words.
-            case fullTextIndex = "full-text index"
+            public static let fullTextIndex = Kind("full-text index")
             /// A sample taken by `ANALYZE`.
-            case statistics
+            public static let statistics = Kind("statistics")
             /// Unused bytes of a page that is in use; in an R-Tree, also those of a node.
-            case slack
+            public static let slack = Kind("slack")
             /// A page that is not in use, or after the end of the database.
-            case freePage = "free page"
+            public static let freePage = Kind("free page")
             /// A page as it was before a transaction in the write-ahead log changed it.
-            case replacedPage = "replaced page"
+            public static let replacedPage = Kind("replaced page")
             /// The write-ahead log, in an older version of a page.
-            case wal
+            public static let wal = Kind("wal")
             /// The rollback journal, in an older version of a page.
-            case journal
+            public static let journal = Kind("journal")
             /// A file left by a rewrite or a backup that was killed.
-            case leftoverFile
+            public static let leftoverFile = Kind("leftoverFile")
         }
 
         /// A place where something was found.

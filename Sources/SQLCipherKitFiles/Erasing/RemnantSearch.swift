@@ -63,7 +63,7 @@ final class RemnantSearch {
             if place.kind == .statistics || isOlderWord { place.isLive = live.contains(place.target) }
             return place
         }
-        report.places.sort { ($0.target, $0.kind.rawValue, $0.page ?? 0) < ($1.target, $1.kind.rawValue, $1.page ?? 0) }
+        report.places.sort { ($0.target, $0.kind.description, $0.page ?? 0) < ($1.target, $1.kind.description, $1.page ?? 0) }
         return report
     }
 
