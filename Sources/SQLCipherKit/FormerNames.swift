@@ -111,3 +111,85 @@ extension KeySlots {
     @available(*, unavailable, renamed: "slots()")
     public func list() throws -> [Slot] { unavailable() }
 }
+
+@available(*, unavailable, renamed: "SQLRowConvertible")
+public typealias SQLRow = SQLRowConvertible
+@available(*, unavailable, renamed: "ColumnCodingCustomizable")
+public typealias ColumnProfiled = ColumnCodingCustomizable
+@available(*, unavailable, renamed: "CustomDateStrategy")
+public typealias DateForm = CustomDateStrategy
+
+extension DatabaseError.Reason {
+    @available(*, unavailable, renamed: "malformedSchema")
+    public static var schemaText: Self { unavailable() }
+    @available(*, unavailable, renamed: "usedAfterFork")
+    public static var forked: Self { unavailable() }
+    @available(*, unavailable, renamed: "transactionAborted")
+    public static var aborted: Self { unavailable() }
+    @available(*, unavailable, renamed: "missingHMAC")
+    public static var notAuthenticated: Self { unavailable() }
+}
+
+extension SQLCipherEngine {
+    @available(*, unavailable, renamed: "cryptoImplementations")
+    public static var kernels: Int { unavailable() }
+}
+
+extension ValueProfile {
+    @available(*, unavailable, renamed: "namedProfiles")
+    public static var named: [ValueProfile] { unavailable() }
+}
+
+extension DatabaseProgress {
+    @available(*, unavailable, renamed: "completed")
+    public var done: Int { unavailable() }
+    @available(*, unavailable, renamed: "fractionCompleted")
+    public var fraction: Double { unavailable() }
+}
+
+extension LiveQuery {
+    @available(*, unavailable, renamed: "searchText")
+    public var text: String { unavailable() }
+}
+
+extension FullTextSearch {
+    @available(*, unavailable, renamed: "FullTextSearch.Results")
+    public typealias Found = Results
+    @available(*, unavailable, renamed: "FullTextSearch.TypoTolerance")
+    public typealias Typos = TypoTolerance
+    @available(*, unavailable, renamed: "FullTextSearch.RankingRule")
+    public typealias Rule = RankingRule
+    @available(*, unavailable, renamed: "FullTextSearch.PrefixMatching")
+    public typealias Completion = PrefixMatching
+    @available(*, unavailable, renamed: "FullTextSearch.FacetCount")
+    public typealias Facet = FacetCount
+
+    @available(*, unavailable, renamed: "dropTokensThreshold")
+    public var fewerWordsBelow: Int {
+        get { unavailable() }
+        set { unavailable() }
+    }
+
+    @available(*, unavailable, renamed: "usesStemming")
+    public var findsForms: Bool {
+        get { unavailable() }
+        set { unavailable() }
+    }
+}
+
+extension Schema {
+    @available(*, unavailable, renamed: "Schema.RemnantReport")
+    public typealias ResidueReport = RemnantReport
+}
+
+extension DatabaseConverter {
+    @available(*, unavailable, renamed: "DatabaseConverter.FileKind")
+    public typealias Identity = FileKind
+}
+
+extension KeySlots.Slot {
+    @available(*, unavailable, renamed: "createdAt")
+    public var created: Int { unavailable() }
+    @available(*, unavailable, renamed: "changedAt")
+    public var changed: Int { unavailable() }
+}
