@@ -3,8 +3,9 @@ import SQLCipherKit
 
 /// Pools in a process that is killed, or that forks.
 extension FaultDriver {
-    private static func takeTurns(in database: some DatabaseWriter, _ arguments: [String]) throws {
-        let pause = UInt32(arguments[3]) ?? 0, clock = ContinuousClock()
+    private static func writeShares(in database: some DatabaseWriter, _ arguments: [String]) throws {
+        let pause = UInt32(arguments[3]) ?? 0, length = arguments.count > 4 ? UInt32(arguments[4]) ?? 0 : 0
+        let clock = ContinuousClock()
         say("ready")
         let end = clock.now + .milliseconds(Int(arguments[2]) ?? 0)
         var waits: [Duration] = [], busy = 0
@@ -13,6 +14,7 @@ extension FaultDriver {
             do {
                 try database.write { db in
                     try db.execute("INSERT INTO t VALUES (\(arguments[1]), \(waits.count), 'a', zeroblob(100))")
+                    if length > 0 { usleep(length) }
                 }
             } catch let error as DatabaseError where error.reason == .busy {
                 busy += 1
@@ -27,14 +29,14 @@ extension FaultDriver {
 
     static func runPool(_ action: String, _ path: String, _ arguments: [String]) throws {
         var configuration = DatabaseConfiguration()
-        configuration.busyTimeout = .seconds(20)
+        configuration.busyTimeout = action.hasPrefix("pool-shares") ? .seconds(5) : .seconds(20)
         // A small value, so that a kill often comes during a checkpoint.
         configuration.pool.checkpointSize = 40_000
         configuration.pool.maximumWALSize = 200_000
-        if action == "pool-turns-by-queue" {
+        if action == "pool-shares-by-queue" {
             // The same in the journal mode that the file has.
             let queue = try DatabaseQueue(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
-            return try takeTurns(in: queue, arguments)
+            return try writeShares(in: queue, arguments)
         }
         let pool = try DatabasePool(.file(path), key: .passphrase(arguments[0], cipher: quick), configuration: configuration)
         switch action {
@@ -51,13 +53,14 @@ extension FaultDriver {
                 }
                 say("\(number);")
             }
-        case "pool-turns":
-            // Writes rows for some milliseconds, with a pause in microseconds between two. Prints how many, how many failed as
-            // busy, and the longest and the 99th percentile of the waits, in milliseconds.
+        case "pool-shares":
+            // Writes rows for some milliseconds, with a pause in microseconds between two transactions, each of which takes some
+            // microseconds longer, if the last argument says so. Prints how many, how many failed as busy, and the longest and
+            // the 99th percentile of the waits, in milliseconds.
             if try !pool.read({ try $0.main.hasTable("t") }) {
                 try pool.write { try $0.execute("CREATE TABLE t(who, number, half, padding)") }
             }
-            try takeTurns(in: pool, arguments)
+            try writeShares(in: pool, arguments)
         case "pool-exit":
             // Exits normally after some microseconds, in the middle of another thread's commits.
             let begun = DispatchSemaphore(value: 0)

@@ -77,7 +77,7 @@
 #include "words.h"
 #include "files.h"
 #include "durability.h"
-#include "turns.h"
+#include "waiting.h"
 #ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
 #include "work_limits.h"
 #endif

@@ -26,7 +26,6 @@ static void sqlcipherkit_each_mutex(int (*act)(pthread_mutex_t *)) {
     for (int i = 0; i < SQLCIPHER_MUTEX_COUNT; i++) {
         if (sqlcipher_static_mutex[i] != NULL) act(&sqlcipher_static_mutex[i]->mutex);
     }
-    act(&turn_mutex);
 }
 
 static void sqlcipherkit_before_fork(void) {
@@ -47,8 +46,6 @@ static void sqlcipherkit_in_child(void) {
     /* The locks that the engine believes it holds are the parent's: under POSIX, a child inherits none. A file that the child opens
      * itself starts without locks. */
     inodeList = NULL;
-    memset(turn_owners, 0, sizeof turn_owners);
-    turn_owner_count = 0;
     sqlcipherkit_after_fork();
 }
 

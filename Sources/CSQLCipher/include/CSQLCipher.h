@@ -28,8 +28,8 @@
 #include "snapshots.h"
 #include "tokens.h"
 #include "transactions.h"
-#include "turns.h"
 #include "vacuum.h"
+#include "waiting.h"
 #include "words.h"
 #include "work_limits.h"
 

@@ -264,7 +264,6 @@ extension Connection {
         try usableHooks().hooks.stopsLentWork = true
         // Handlers that were set in `prepare` stay.
         try settings.setProgressHandler(every: hooks?.progressInterval ?? 10_000, hooks?.progress)
-        if hooks?.busy == nil { try setInterruptibleBusyHandler(try settings.busyTimeout) }
     }
 }
 

@@ -219,7 +219,7 @@ extension DatabaseWriter {
                 // One of the reads that this has waited for may have taken one.
                 guard snapshots.isEmpty else { return }
                 // Another connection or process may read for long, and all reads of the pool wait meanwhile.
-                guard (try? db.setInterruptibleBusyHandler(AutoCheckpointer.longestPause)) != nil else { return }
+                guard (try? db.settings.setBusyTimeout(AutoCheckpointer.longestPause)) != nil else { return }
                 body()
                 observers.logsWereReset(db)
             }

@@ -157,34 +157,12 @@ extension Connection {
 
     // MARK: Waiting for locks
 
-    /// Waits for locks like SQLite's timeout, but not beyond the end of the running call.
-    package func setInterruptibleBusyHandler(_ patience: Duration) throws {
-        let clock = ContinuousClock()
-        var start = clock.now
-        try installBusyHandler(patience: patience) { [unowned self] attempts in
-            if attempts == 0 { start = clock.now }
-            let left = patience - (clock.now - start)
-            guard left > .zero, !mustStop else { return false }
-            usleep(UInt32(min(.microseconds(Int(sqlcipherkit_busy_delay(Int32(clamping: attempts)))), left) / .microseconds(1)))
-            return true
-        }
-    }
-
-    /// - Parameter patience: how long `body` waits; nil if it is the user's own handler.
-    func installBusyHandler(patience: Duration? = nil, _ body: @escaping (Int) -> Bool) throws {
-        let (hooks, handle) = try usableHooks()
-        let before = (body: hooks.busy, patience: hooks.patience)
-        untilReturn(.busy) { db in
-            if let patience = before.patience {
-                try db.setInterruptibleBusyHandler(patience)
-            } else if let body = before.body {
-                try db.installBusyHandler(body)
-            }
-        }
-        (hooks.busy, hooks.patience) = (body, patience)
-        try check(
-            sqlite3_busy_handler(
-                handle, { context, attempts in ConnectionHooks.at(context)?.isBusy(attempts) ?? 0 }, hooks.pointer))
+    /// - Parameter body: decides whether to wait on; nil for the timeout, which SQLite has.
+    func setBusyBody(_ body: ((Int) -> Bool)?) throws {
+        let (hooks, _) = try usableHooks(), before = hooks.busy
+        // SQLite's side is restored with the other settings.
+        untilReturn(.busy) { db in db.hooks?.busy = before }
+        hooks.busy = body
     }
 }
 

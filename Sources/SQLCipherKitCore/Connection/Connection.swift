@@ -222,6 +222,8 @@ public final class Connection {
 
     /// - Parameter statement: the running statement, whose values the message must not show.
     package func failure(_ rc: Int32, sql: String? = nil, running statement: OpaquePointer? = nil) -> DatabaseError {
+        let isInterrupted = handle.map { sqlcipherkit_take_interrupted_wait($0) != 0 } == true && rc & 0xff == SQLITE_BUSY
+        let rc = isInterrupted ? SQLITE_INTERRUPT : rc
         if let error = takeCallbackError(rc) { return noting(error.within(sql, arguments: nil)) }
         return handle == nil ? .closedConnection : noting(DatabaseError(rc: rc, database: handle, sql: sql, statement: statement))
     }
@@ -276,7 +278,6 @@ extension Connection.Settings {
     public var busyTimeout: Duration {
         get throws {
             _ = try connection.live()
-            if let patience = connection.hooks?.patience { return .milliseconds(Int(patience.clampedMilliseconds)) }
             return .milliseconds(try connection.fetchOne(Int.self, "PRAGMA busy_timeout") ?? 0)
         }
     }
@@ -288,14 +289,8 @@ extension Connection.Settings {
     @discardableResult
     public func setBusyTimeout(_ timeout: Duration) throws -> Duration {
         let handle = try connection.liveOutsideHooks()
-        if connection.isLent {
-            // So that a wait ends with the call.
-            try connection.setInterruptibleBusyHandler(timeout.bounded)
-        } else {
-            try connection.check(sqlite3_busy_timeout(handle, timeout.clampedMilliseconds))
-            connection.hooks?.busy = nil
-            connection.hooks?.patience = nil
-        }
+        if connection.hooks?.busy != nil { try connection.setBusyBody(nil) }
+        try connection.check(sqlite3_busy_timeout(handle, timeout.clampedMilliseconds))
         // Reading it again could fail after it has changed.
         return .milliseconds(Int(timeout.clampedMilliseconds))
     }

@@ -45,8 +45,8 @@ public struct DatabaseConfiguration: Sendable {
     /// ensure that only one thread uses a connection at a time, and it does not make a ``Connection`` safe to share: for several
     /// threads there are `DatabaseQueue` and `DatabasePool`. Default: false.
     public var usesMutex = false
-    /// How long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``. Writers take turns, in
-    /// this process and in others that use this package. Default: 5 seconds.
+    /// How long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``. It tries again every
+    /// millisecond at first, and every five after a tenth of a second. Default: 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
     /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: true, unlike SQLite. To change it on an
     /// open connection, see ``ConnectionOption/foreignKeys``.

@@ -17,7 +17,8 @@ public final class InterruptHandle: Sendable {
 
     init(_ pointer: OpaquePointer) { handle = Lock(Handle(pointer: pointer)) }
 
-    /// Makes all running statements throw with the code ``ResultCode/interrupted`` as soon as they notice. An INSERT, UPDATE or
+    /// Makes all running statements throw with the code ``ResultCode/interrupted`` as soon as they notice, even where they wait for
+    /// a lock. An INSERT, UPDATE or
     /// DELETE is undone with its whole transaction. Does nothing if no statement is running, or after the connection has closed
     /// (<https://sqlite.org/c3ref/interrupt.html>).
     ///

@@ -20,11 +20,15 @@ extension Connection.Settings {
             try setBusyTimeout(connection.configuration.busyTimeout)
             return
         }
-        try connection.installBusyHandler(body)
+        let (hooks, handle) = try connection.usableHooks()
+        try connection.setBusyBody(body)
+        try connection.check(
+            sqlite3_busy_handler(
+                handle, { context, attempts in ConnectionHooks.at(context)?.isBusy(attempts) ?? 0 }, hooks.pointer))
     }
 
-    /// Calls `body` every `instructions` instructions of SQLite's virtual machine, while a statement runs or is compiled
-    /// (<https://sqlite.org/c3ref/progress_handler.html>). There is one handler; setting another one replaces it.
+    /// Calls `body` every `instructions` instructions of SQLite's virtual machine, while a statement runs or is compiled, and each
+    /// time that one that waits for a lock tries again (<https://sqlite.org/c3ref/progress_handler.html>). There is one handler; setting another one replaces it.
     ///
     /// - Parameters:
     ///   - instructions: the approximate number of instructions between two calls; a million take about 10 ms. Default: 10,000.
@@ -52,8 +56,7 @@ extension Connection.Settings {
 
 extension ConnectionHooks {
     func isBusy(_ attempts: Int32) -> Int32 {
-        if stopsLentWork, connection.mustStop { return 0 }
-        guard let busy else { return 0 }
+        guard let busy, let handle = connection.handle, sqlcipherkit_wait_goes_on(handle, attempts) != 0 else { return 0 }
         return connection.inHook { busy(Int(attempts)) } && connection.isOpen ? 1 : 0
     }
 

@@ -41,9 +41,8 @@ package final class ConnectionHooks {
     var traces = HookList<TraceHook>()
     /// When each running statement began, by its handle.
     var starts: [OpaquePointer: ContinuousClock.Instant] = [:]
+    /// The caller's busy handler.
     package var busy: ((Int) -> Bool)?
-    /// How long `busy` waits; nil if it is the user's own handler.
-    var patience: Duration?
     package var progress: (() throws -> Bool)?
     package var progressInterval = 10_000
     /// The number of frames in the write-ahead logs after the last commit.
