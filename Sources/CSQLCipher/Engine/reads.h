@@ -54,11 +54,20 @@ static int unixUnlock(sqlite3_file *file, int level) {
     return level == SHARED_LOCK && (rc == SQLITE_IOERR_RDLOCK || rc == SQLITE_IOERR_UNLOCK) ? SQLITE_OK : rc;
 }
 
-/* The removal of a journal commits. If the folder cannot be flushed then, as on some network file systems, the commit is done all
- * the same, and an error would say that it is not. */
+/* The removal of a journal commits. Where its folder cannot be flushed, a power cut could bring the journal back: it is emptied
+ * before the commit counts as done, as an empty journal undoes nothing. A super-journal undoes even if it is empty: without a flush
+ * the commit fails, unless the file system has no flush of folders, as some of networks. */
 static int unixDelete(sqlite3_vfs *vfs, const char *path, int sync) {
+    const int is_journal = (sync & 1) && sqlite3_strglob("*-journal", path) == 0;
+    const int journal = is_journal ? robust_open(path, O_RDWR | O_NOFOLLOW | O_BINARY, 0) : -1;
     int rc = upstream_unixDelete(vfs, path, sync);
-    return rc == SQLITE_IOERR_DIR_FSYNC ? SQLITE_OK : rc;
+    if (rc == SQLITE_IOERR_DIR_FSYNC) {
+        const int has_none = errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+        const int is_emptied = journal >= 0 && robust_ftruncate(journal, 0) == 0 && full_fsync(journal, 0, 0) == 0;
+        if (is_emptied || (has_none && !is_journal)) rc = SQLITE_OK;
+    }
+    if (journal >= 0) close(journal);
+    return rc;
 }
 #endif
 
