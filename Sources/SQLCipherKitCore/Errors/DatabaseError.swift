@@ -279,8 +279,10 @@ extension DatabaseError {
             reason = .databaseReplaced
             message = "the file at the path is another one by now, as after a change of key into a new file, or gone: open it again"
         } else if [.cannotOpen, .ioErrorLock].contains(code), let number = database.map({ sqlite3_system_errno($0) }), number != 0 {
-            // An extended code of cannotOpen says that it was not the system.
-            message = (code == .cannotOpen ? message : "the system refuses a lock") + ": \(String(cString: strerror(number)))"
+            // An extended code of cannotOpen says that it was not the system. EMLINK is files.h's.
+            let reason = number != EMLINK ? String(cString: strerror(number))
+                : "a journal, log or shared memory beside it has another name too, as in a folder that was copied by hard links"
+            message = (code == .cannotOpen ? message : "the system refuses a lock") + ": \(reason)"
         }
         // SQLite and SQLCipher have no such error, and report a missing salt or vector as a lack of memory, or without a message.
         let isVague = code.primary == .outOfMemory || code == .error && message == String(cString: sqlite3_errstr(SQLITE_ERROR))

@@ -187,6 +187,18 @@ import TestSupport
         #expect(try Connection(.file(path)).main.verify().isIntact)
     }
 
+    /// A copy by hard links of a folder in use leaves the original with the reason.
+    @Test func errorNamesHardLinksBesideDatabase() throws {
+        let path = folder.path("live.db"), db = try Connection(.file(path), key: .passphrase("k").quick)
+        try db.main.setJournalMode(.wal)
+        try db.execute("CREATE TABLE t(x)")
+        for suffix in ["", "-wal", "-shm"] { #expect(link(path + suffix, folder.path("copy.db") + suffix) == 0) }
+        let error = #expect(throws: DatabaseError.self) { try Connection(.file(path), key: .passphrase("k").quick) }
+        #expect(error?.reason == .cannotOpen && error?.message.contains("copied by hard links") == true, "\(String(describing: error))")
+        for suffix in ["-wal", "-shm"] { unlink(folder.path("copy.db") + suffix) }
+        #expect(try Connection(.file(path), key: .passphrase("k").quick).main.verify().isIntact)
+    }
+
     /// Found at opening, and not when a query happens to come by.
     @Test func damagedUntrustedFileDoesNotOpen() throws {
         let path = folder.path("theirs.db")
