@@ -8,7 +8,7 @@ import SQLCipherKitCore
 /// are atomic between processes, and what a killed process leaves is one file, which the next writer replaces. On a network file
 /// system that depends on its locks. Links are not followed below the folder.
 public struct FolderStore: ObjectStore {
-    /// The path of the folder.
+    /// The absolute path of the folder.
     public let path: String
     /// How long to wait for another process that has the folder locked. Tests set it.
     package var patience: Duration = .seconds(10)
@@ -17,12 +17,13 @@ public struct FolderStore: ObjectStore {
 
     /// - Parameter path: the folder; created with permissions 0700 if it is missing, like those above it.
     /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there is no such folder and it cannot be created: no folder is then.
-    ///   ``DatabaseError/Reason/invalidArgument`` for a path with a NUL character.
+    ///   ``DatabaseError/Reason/invalidArgument`` for a path that is empty or has a NUL character.
     public init(_ path: String) throws {
-        _ = try path.cName("the path of the store")
-        self.path = path
-        let error = Self.makeFolder(path)
-        if error != 0 { throw DatabaseError.unavailableStore("the folder \(path) cannot be made: \(String(cString: strerror(error)))") }
+        self.path = try Paths.folder(path, of: "the store")
+        let error = Self.makeFolder(self.path)
+        if error != 0 {
+            throw DatabaseError.unavailableStore("the folder \(path) cannot be made: \(String(cString: strerror(error)))")
+        }
     }
 
     /// Makes a folder and those above it, or none of them.
@@ -30,12 +31,12 @@ public struct FolderStore: ObjectStore {
     private static func makeFolder(_ path: String) -> Int32 {
         var missing = [path], made: [String] = [], info = stat()
         while let next = missing.last {
-            let error = mkdir(next, 0o700) == 0 ? 0 : errno, above = (next as NSString).deletingLastPathComponent
+            let error = mkdir(next, 0o700) == 0 ? 0 : errno, above = next.parentFolder
             if error == 0 {
                 made.append(missing.removeLast())
             } else if error == EEXIST, stat(next, &info) == 0, info.st_mode & S_IFMT == S_IFDIR {
                 missing.removeLast()
-            } else if error == ENOENT, made.isEmpty, !above.isEmpty, above != next {
+            } else if error == ENOENT, made.isEmpty, !above.isSameText(as: next) {
                 missing.append(above)
             } else {
                 for folder in made.reversed() { rmdir(folder) }

@@ -121,6 +121,7 @@ struct FaultDriver {
             try runPool(action, path, arguments)
         case "timed-calls", "sleeping-queues", "sleeping-pools":
             try runSleeping(action, path, arguments)
+        case "paths": try runPaths(path)
         case "report":
             try runReport(path, arguments)
         case "blob":

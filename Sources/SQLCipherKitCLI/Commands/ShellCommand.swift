@@ -72,7 +72,7 @@ struct ShellCommand: FileCommand {
 
     private static var usualHistory: String? {
         let path = Invocation.current.environment["SQLCIPHERKIT_HISTORY"] ?? ""
-        return path.isEmpty ? nil : path.expandingTilde
+        return path.isEmpty ? nil : Paths.absolute(path)
     }
 
     func run() throws {

@@ -23,8 +23,7 @@ struct FolderImport {
         if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG {
             scan = FolderScan(file: path, info)
             isFolder = false
-            let parent = (path as NSString).deletingLastPathComponent
-            folder = parent.isEmpty ? "." : parent
+            folder = path.parentFolder
         } else {
             scan = try FolderScan(path, includesHidden: includesHidden)
             isFolder = true
@@ -193,10 +192,10 @@ struct FolderScan {
 
     /// Holds a single file in place of a folder.
     init(file path: String, _ info: stat) {
-        root = FilePath((path as NSString).deletingLastPathComponent)
+        root = FilePath(path.parentFolder)
         includesHidden = true
         files = [
-            File(path: FilePath(path), name: (path as NSString).lastPathComponent, size: Int(info.st_size), modified: info.modified)
+            File(path: FilePath(path), name: path.lastName, size: Int(info.st_size), modified: info.modified)
         ]
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKit
 
 /// The output of a run of the tool: standard output, or the file or the program that ``redirect(to:)`` names. The static members
 /// stand for the current run's.
@@ -127,7 +128,7 @@ final class Output {
             self.program = program
             descriptor = program.descriptor
         } else {
-            let new = open(target.expandingTilde, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+            let new = open(Paths.absolute(target), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
             guard new >= 0 else { throw Failure("\(target) cannot be written: \(systemMessage(errno))") }
             descriptor = new
         }

@@ -77,8 +77,7 @@ package final class AtomicFile {
     /// Makes a name durable. It is not an error if the folder cannot be flushed, as on some network file systems: either name leads
     /// to a complete database.
     package static func flushFolder(of path: String) {
-        let name = (path as NSString).deletingLastPathComponent
-        let folder = open(name.isEmpty ? "." : name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let folder = open(path.parentFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return }
         _ = sync(folder)
         close(folder)

@@ -12,19 +12,16 @@ package enum DatabaseFile {
         _ location: DatabaseLocation, _ configuration: DatabaseConfiguration
     ) throws -> Bool {
         _ = try location.name.cName("the path of the database")
-        guard let path = location.path else { return false }
-        if path.isEmpty { throw DatabaseError.invalidArgument("the path of the database is empty") }
-        try refuseFolder(path)
+        guard let path = try location.path.map({ try Paths.file($0, of: "the database") }) else { return false }
         var info = stat()
         if stat(path, &info) == 0 {
-            if info.st_mode & S_IFMT == S_IFDIR { throw cannotOpen(path, "it is a folder") }
             guard info.st_mode & S_IFMT == S_IFREG else { throw cannotOpen(path, "it is not a regular file") }
             return false
         }
         let error = errno
         guard error == ENOENT, configuration.access == .readWriteCreate else { throw cannotOpen(path, reason(error)) }
-        let folder = (path as NSString).deletingLastPathComponent
-        guard !folder.isEmpty, stat(folder, &info) != 0 else { return true }
+        let folder = path.parentFolder
+        guard stat(folder, &info) != 0 else { return true }
         guard configuration.createsFolders || location.isStandard else {
             throw cannotOpen(path, "the folder \(folder) does not exist; DatabaseConfiguration.createsFolders makes it")
         }
@@ -35,22 +32,6 @@ package enum DatabaseFile {
             throw cannotOpen(path, "the folder \(folder) cannot be made")
         }
         return true
-    }
-
-    /// The absolute path of a new file, which holds if the working folder changes.
-    /// - Parameter what: what the file is, for the error.
-    package static func newPath(_ path: String, of what: String) throws -> String {
-        if path.isEmpty || path.utf8.contains(0) {
-            throw DatabaseError.invalidArgument("the path of \(what) is empty or contains a NUL character")
-        }
-        try refuseFolder(path)
-        return URL(fileURLWithPath: path).path
-    }
-
-    /// - Throws: ``DatabaseError/Reason/cannotOpen`` for an ending that SQLite and Foundation would drop, to make another file.
-    private static func refuseFolder(_ path: String) throws {
-        let end = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map { String($0) ?? "" }
-        if ["", ".", ".."].contains(end) { throw cannotOpen(path, "it is a folder's path") }
     }
 
     /// Removes a file that an opening has created and left empty. It holds SQLite's lock, so that no process writes to the file in
@@ -129,14 +110,14 @@ extension DatabaseFile {
         // The number of links that Linux follows (https://man7.org/linux/man-pages/man7/path_resolution.7.html).
         for _ in 0..<40 {
             if let resolved = resolve(current) { return resolved }
-            let folder = (current as NSString).deletingLastPathComponent
+            let folder = current.parentFolder
             // The file does not exist, but a link to it may.
             if let target = linkTarget(current) {
-                current = target.hasTextPrefix("/") ? target : (folder as NSString).appendingPathComponent(target)
+                current = target.hasTextPrefix("/") ? target : "\(folder)/\(target)"
                 continue
             }
-            guard let resolved = resolve(folder.isEmpty ? "." : folder) else { return path }
-            return (resolved as NSString).appendingPathComponent((current as NSString).lastPathComponent)
+            guard let resolved = resolve(folder) else { return path }
+            return (resolved.isSameText(as: "/") ? "" : resolved) + "/" + current.lastName
         }
         return path
     }

@@ -14,14 +14,16 @@ public struct DatabaseLocation: Hashable, Sendable {
     /// Whether the folder is the platform's standard one, which is created if it is missing.
     var isStandard = false
 
-    /// A file, by its path. A leading `~` or `~/` means the home folder: `$HOME` on Linux.
-    public static func file(_ path: String) -> DatabaseLocation { DatabaseLocation(place: .file(ExactText(path.expandingTilde))) }
+    /// A file, by its path. A leading `~` or `~/` means the home folder: `$HOME` on Linux. A relative path is made absolute here,
+    /// so that the location stays the same when the working folder changes.
+    public static func file(_ path: String) -> DatabaseLocation { DatabaseLocation(place: .file(ExactText(Paths.absolute(path)))) }
 
     /// A file, by its URL.
-    public static func file(_ url: URL) -> DatabaseLocation { DatabaseLocation(place: .file(ExactText(url.path))) }
+    public static func file(_ url: URL) -> DatabaseLocation { .file(Paths.path(in: url)) }
 
-    /// A file, by an SQLite URI such as `file:data.db?mode=ro` (<https://sqlite.org/uri.html>).
-    public static func uri(_ uri: String) -> DatabaseLocation { DatabaseLocation(place: .uri(ExactText(uri))) }
+    /// A file, by an SQLite URI such as `file:data.db?mode=ro` (<https://sqlite.org/uri.html>). A relative path in it is made
+    /// absolute here, too.
+    public static func uri(_ uri: String) -> DatabaseLocation { DatabaseLocation(place: .uri(ExactText(Paths.absoluteURI(uri)))) }
 
     /// A database in memory, which is gone when its connection closes.
     public static let memory = DatabaseLocation(place: .memory)
@@ -45,7 +47,7 @@ public struct DatabaseLocation: Hashable, Sendable {
         return DatabaseLocation(place: .file(ExactText("\(base)/\(application)/\(name)")), isStandard: true)
     }
 
-    /// The path of the file, if the location is a path.
+    /// The absolute path of the file, if the location is a path.
     public var path: String? {
         if case .file(let path) = place { path.text } else { nil }
     }
@@ -77,30 +79,4 @@ extension DatabaseLocation: CustomStringConvertible, CustomReflectable {
 
     /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["name": description]) }
-}
-
-/// The home folder, wherever this package looks for it.
-package enum HomeFolder {
-    /// `$HOME`, or the one of the user database if that is not set. On Apple's platforms, the one of the application's sandbox.
-    package static func path(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
-        #if !canImport(Darwin)
-            if let home = environment["HOME"], home.hasTextPrefix("/") { return home }
-        #endif
-        return NSHomeDirectory()
-    }
-
-    /// A folder that a variable names or, if it names none or has a relative path, which the specification says to ignore, one of
-    /// the home folder (<https://specifications.freedesktop.org/basedir-spec/latest/>).
-    package static func folder(_ variable: String, or name: String, _ environment: [String: String]) -> String {
-        if let folder = environment[variable], folder.hasTextPrefix("/") { return folder }
-        return "\(path(environment))/\(name)"
-    }
-}
-
-extension String {
-    /// The path with a leading `~` or `~/` replaced by the home folder.
-    package var expandingTilde: String {
-        guard self == "~" || hasTextPrefix("~/") else { return self }
-        return HomeFolder.path() + String(decoding: utf8.dropFirst(), as: UTF8.self)
-    }
 }

@@ -221,8 +221,8 @@ struct FileLock {
     }
 
     private static func failure(_ database: String) -> DatabaseError {
-        let folder = (database as NSString).deletingLastPathComponent
-        guard errno == ENOENT, !folder.isEmpty, !DatabaseFile.exists(folder) else {
+        let folder = database.parentFolder
+        guard errno == ENOENT, !DatabaseFile.exists(folder) else {
             return AtomicFile.failure(.cannotOpen, "the new file cannot be made", database)
         }
         return DatabaseFile.cannotOpen(database, "the folder \(folder) does not exist")

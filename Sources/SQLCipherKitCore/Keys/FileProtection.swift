@@ -20,8 +20,7 @@
                 throw DatabaseError.invalidArgument("only a database that is a file, named by a path, has a protection class")
             }
             // The folder first, so that files that appear in it meanwhile already have the class.
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            if includingFolder { try Self.set(protection, at: folder, mayLack: false) }
+            if includingFolder { try Self.set(protection, at: path.parentFolder, mayLack: false) }
             for suffix in ["", "-wal", "-shm", "-journal"] { try Self.set(protection, at: path + suffix, mayLack: true) }
         }
 

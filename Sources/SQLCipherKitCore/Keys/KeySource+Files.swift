@@ -8,12 +8,13 @@ extension KeyProvider where Self == KeySource {
     /// others; its last path component must not be a symbolic link. These checks are made on the opened file, so that it cannot be
     /// swapped in between. Protecting the folders above it is up to you.
     /// - Parameters:
-    ///   - path: the file's path. The source gives nil if there is no such file.
+    ///   - path: the file's path, as for ``DatabaseLocation/file(_:)-(String)``. The source gives nil if there is no such file.
     ///   - encoding: the format of its bytes. Default: a passphrase.
     /// - Throws: ``DatabaseError/Reason/keyProvider`` for a file that fails these checks; ``DatabaseError/Reason/emptyKey`` for an
     ///   empty one.
     public static func file(_ path: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
-        KeySource("the file \(path)") { try KeyFile.read(path, encoding, forbidden: 0o077) }
+        let path = Paths.absolute(path)
+        return KeySource("the file \(path)") { try KeyFile.read(path, encoding, forbidden: 0o077) }
     }
 
     /// An open file descriptor, which is read to its end and closed, such as a pipe from another program.

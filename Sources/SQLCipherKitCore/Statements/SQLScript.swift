@@ -23,14 +23,14 @@ public struct SQLScript: Sendable, ExpressibleByStringLiteral {
     /// - Throws: ``DatabaseError/Reason/cannotOpen`` with the path, or ``DatabaseError/Reason/invalidArgument`` if the file is
     ///   not UTF-8.
     public init(contentsOf url: URL) throws {
-        _ = try url.path.cName("the path of a script")
+        let path = try Paths.file(Paths.path(in: url), of: "a script")
         let data: Data
-        do { data = try Data(contentsOf: url) } catch {
+        do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
             throw DatabaseError(
-                code: .cannotOpen, reason: .cannotOpen, message: "the script \(url.path) cannot be read", path: url.path)
+                code: .cannotOpen, reason: .cannotOpen, message: "the script \(path) cannot be read", path: path)
         }
         guard let text = String(validating: data, as: UTF8.self) else {
-            throw DatabaseError.invalidArgument("the script \(url.path) is not UTF-8")
+            throw DatabaseError.invalidArgument("the script \(path) is not UTF-8")
         }
         self.text = text
     }

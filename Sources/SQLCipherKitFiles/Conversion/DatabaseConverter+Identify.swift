@@ -51,7 +51,7 @@ extension DatabaseConverter {
     public static func identify(
         fileAt path: String, key: DatabaseKey?, limits: ResourceLimits? = nil
     ) throws -> FileKind {
-        try identify(path, key, limits, versionsOnly: false)
+        try identify(Paths.file(path, of: "the database"), key, limits, versionsOnly: false)
     }
 
     /// - Parameter versionsOnly: whether to try only the versions' own ways to derive a key, each with the version's own page
@@ -240,8 +240,7 @@ extension DatabaseConverter {
     /// The file as an immutable one: opened without locks, journals or a log, all of which could write.
     private static func immutable(_ path: String) -> DatabaseLocation {
         let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#"))
-        let absolute = URL(fileURLWithPath: path).path
-        return .uri("file://\(absolute.addingPercentEncoding(withAllowedCharacters: allowed) ?? absolute)?immutable=1")
+        return .uri("file://\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1")
     }
 }
 

@@ -51,7 +51,7 @@ public enum DatabaseConverter {
         fileAt path: String, from source: DatabaseKey, to target: DatabaseKey, pageSize: Int? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: DatabaseProgress.Handler? = nil
     ) throws {
-        let target = try target.resolvedForNewFile()
+        let path = try Paths.file(path, of: "the database"), target = try target.resolvedForNewFile()
         if let pageSize {
             guard target.isPlaintext else {
                 throw DatabaseError.invalidArgument("the page size of an encrypted file is that of its cipher settings")
@@ -100,7 +100,7 @@ extension DatabaseConverter {
         fileAt path: String, key: DatabaseKey, configuration: DatabaseConfiguration = DatabaseConfiguration(),
         progress: DatabaseProgress.Handler? = nil
     ) throws -> CipherConfiguration {
-        let key = try key.resolvedForNewKey()
+        let path = try Paths.file(path, of: "the database"), key = try key.resolvedForNewKey()
         var settings = key.settings
         if key.cipher == nil {
             let pageSize = try open(path, .plaintext, configuration).main.pageSize
@@ -147,7 +147,7 @@ extension DatabaseConverter {
         fileAt path: String, key: DatabaseKey, acceptingUnauthenticated: Bool = false,
         configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: DatabaseProgress.Handler? = nil
     ) throws -> Int? {
-        let key = try key.resolvedForNewKey()
+        let path = try Paths.file(path, of: "the database"), key = try key.resolvedForNewKey()
         switch try identify(path, key, nil, versionsOnly: true) {
         case .encrypted(4, _): return 4
         case .encrypted(let version, let settings):

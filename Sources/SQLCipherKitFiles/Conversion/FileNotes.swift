@@ -107,8 +107,8 @@ package struct FileNotes {
     /// Begins to replace a database's file by one with the same content: what is known of it is known of that one. Notes that are
     /// damaged stay as they are.
     static func carry(of database: String, to file: String) throws -> [Change] {
-        let url = URL(fileURLWithPath: database), prefix = url.lastPathComponent + infix
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path)) ?? []
+        let prefix = database.lastName + infix
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: database.parentFolder)) ?? []
         var changes: [Change] = []
         for name in names where name.hasPrefix(prefix) && !name.hasSuffix("~") {
             let notes = FileNotes(of: database, named: String(name.dropFirst(prefix.count)))

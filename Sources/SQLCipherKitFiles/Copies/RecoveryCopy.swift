@@ -61,7 +61,7 @@ extension Schema {
             guard let own = try self.path else {
                 throw DatabaseError.misuse("the database \(name) has no file, and so no recovery copy")
             }
-            let path = try path.map { try DatabaseFile.newPath($0, of: "the recovery copy") } ?? own + RecoveryCopy.suffix
+            let path = try path.map { try Paths.file($0, of: "the recovery copy") } ?? own + RecoveryCopy.suffix
             let key = try encryptionOrPlaintext
             if DatabaseFile.exists(path) { _ = try RecoveryCopy(atPath: path, key: key) }
             var original = stat()

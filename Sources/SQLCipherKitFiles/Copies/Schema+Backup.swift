@@ -135,7 +135,7 @@ struct FileBackup {
     ) throws {
         try source.live()
         self.source = source
-        self.path = try DatabaseFile.newPath(path, of: "the backup")
+        self.path = try Paths.file(path, of: "the backup")
         encryption = try key.resolvedForNewFile()
         self.options = options
         self.progress = progress
@@ -266,6 +266,7 @@ extension SharedSchema {
         toFileAt path: String, key: DatabaseKey? = nil, options: Schema.BackupOptions = .init(), timeout: Duration? = nil,
         progress: DatabaseProgress.Handler? = nil
     ) throws {
+        let path = try Paths.file(path, of: "the backup")
         try database.read(timeout: timeout) { db in
             try db.schema(name).backup(toFileAt: path, key: key, options: options, progress: progress)
         }
@@ -279,6 +280,7 @@ extension SharedSchema {
     ) async throws {
         // Sent on.
         nonisolated(unsafe) let progress = progress
+        let path = try Paths.file(path, of: "the backup")
         try await database.read(timeout: timeout) { [name] db in
             try db.schema(name).backup(toFileAt: path, key: key, options: options, progress: progress)
         }
@@ -310,7 +312,8 @@ extension SharedSchema {
     }
 
     private func restoring(_ path: String, _ key: DatabaseKey?, _ options: Schema.BackupOptions) -> RewriteStep<Void> {
-        { slot, _, progress in
+        let path = Paths.absolute(path)
+        return { slot, _, progress in
             try slot.run(.unrestricted) { db in
                 try db.schema(name).restore(fromFileAt: path, key: key, options: options, progress: progress)
             }
@@ -329,6 +332,7 @@ extension SharedSchema {
     /// - Parameter path: as for ``Schema/writeRecoveryCopy(toFileAt:)``.
     /// - Throws: as ``Schema/writeRecoveryCopy(toFileAt:)``, and ``DatabaseError/Reason/closed`` when the database is closed.
     public func keepRecoveryCopy(toFileAt path: String? = nil) async throws {
+        let path = try path.map { try Paths.file($0, of: "the recovery copy") }
         let written = database.observe { [name] db in try db.schema(name).writeRecoveryCopy(toFileAt: path) }
         for try await _ in written {}
     }

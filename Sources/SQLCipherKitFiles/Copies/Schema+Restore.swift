@@ -33,6 +33,7 @@ extension Schema {
         fromFileAt path: String, encryptedBy key: DatabaseKey?, _ options: BackupOptions, _ progress: DatabaseProgress.Handler?
     ) throws {
         try requireRewritable()
+        let path = try Paths.file(path, of: "the backup")
         let backup = try openBackup(path, key)
         defer { backup.close() }
         // In one snapshot of the backup, so that the copied content is what was checked.

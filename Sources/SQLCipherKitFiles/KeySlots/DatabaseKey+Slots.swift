@@ -19,6 +19,7 @@ extension DatabaseKey {
         _ place: KeySlots.Place = .beside, secret: KeySlots.Secret, preferredSlot label: String? = nil,
         acceptingRollback acceptsRollback: Bool = false, cipher: CipherConfiguration? = nil
     ) -> DatabaseKey {
+        let place = if case .file(let path) = place { KeySlots.Place.file(Paths.absolute(path)) } else { place }
         let key = SlotsKey { location, cipher, configuration in
             let slots = try KeySlots.unlock(
                 secret, of: location, at: place, preferredSlot: label, acceptingRollback: acceptsRollback, cipher: cipher,

@@ -211,7 +211,7 @@ public struct KeySlots: Sendable {
     ) throws -> any Storage {
         switch place {
         case .beside: SlotFile(path: DatabaseFile.keySlots(beside: try path(of: location)), timeout: configuration.busyTimeout)
-        case .file(let path): SlotFile(path: try path.cName("the path of the key slots"), timeout: configuration.busyTimeout)
+        case .file(let path): SlotFile(path: try Paths.file(path, of: "the key slots"), timeout: configuration.busyTimeout)
         case .storage(let storage): storage
         }
     }

@@ -113,8 +113,7 @@ struct SlotFile: KeySlots.Storage {
 
     /// The rename itself must survive a power failure.
     private func flushFolder() throws {
-        let folder = (path as NSString).deletingLastPathComponent
-        let opened = openFolder(folder.isEmpty ? "." : folder)
+        let opened = openFolder(path.parentFolder)
         guard opened >= 0 else { throw failure("cannot be opened", errno) }
         defer { close(opened) }
         if fsync(opened) != 0 { throw failure("cannot be written", errno) }

@@ -43,7 +43,8 @@ extension DatabaseConverter {
         fileAt path: String, key: DatabaseKey, to newPath: String, newKey: DatabaseKey? = nil, recoveryCopy: String? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: DatabaseProgress.Handler? = nil
     ) throws -> SalvageReport {
-        let newPath = try DatabaseFile.newPath(newPath, of: "the new file")
+        let path = try Paths.file(path, of: "the database"), newPath = try Paths.file(newPath, of: "the new file")
+        let recoveryCopy = try recoveryCopy.map { try Paths.file($0, of: "the recovery copy") }
         for suffix in ["", "-journal", "-wal"] where DatabaseFile.exists(newPath + suffix) {
             throw DatabaseFile.cannotOpen(newPath, "there is a file \(newPath + suffix) already")
         }

@@ -29,9 +29,10 @@ extension DatabaseConverter {
         fileAt path: String, key: DatabaseKey, configuration: DatabaseConfiguration = DatabaseConfiguration(),
         progress: DatabaseProgress.Handler? = nil
     ) throws -> (connection: Connection, report: SalvageReport?) {
-        guard DatabaseFile.exists(path) else { throw DatabaseFile.cannotOpen(path, "there is no such file") }
+        let given = try Paths.file(path, of: "the database")
+        guard DatabaseFile.exists(given) else { throw DatabaseFile.cannotOpen(given, "there is no such file") }
         // A symbolic link goes on to lead to the database.
-        let path = configuration.followsSymbolicLinks ? DatabaseFile.realPath(path) : path
+        let path = configuration.followsSymbolicLinks ? DatabaseFile.realPath(given) : given
         do {
             let connection = try Connection(.file(path), key: key, configuration: configuration)
             let info = try connection.main.cipher

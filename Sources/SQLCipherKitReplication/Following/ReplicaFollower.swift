@@ -73,7 +73,7 @@ public actor ReplicaFollower {
         at path: String, following store: any ObjectStore, key: DatabaseKey, every interval: Duration = .seconds(1),
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) async throws {
-        let path = try DatabaseFile.newPath(path, of: "the copy")
+        let path = try Paths.file(path, of: "the copy")
         self.path = path
         let interval = interval.betweenPolls, store = CheckedStore(store), lock = try FollowerState.lock(path)
         self.lock = lock

@@ -61,7 +61,7 @@ extension Replicator {
         _ progress: (@Sendable (DatabaseProgress) throws -> Void)?, recordEvery interval: Duration,
         _ announce: (HeldPlace, ReplicaReader.Place, ReplicaReader) throws -> Void
     ) async throws -> Position {
-        let path = try DatabaseFile.newPath(path, of: "the restored database")
+        let path = try Paths.file(path, of: "the restored database")
         var reader = try await ReplicaReader(store, key: key, needsState: true), attempts = 0
         while true {
             var goesOn = false
@@ -191,7 +191,7 @@ extension Replicator {
         _ path: String, from store: any ObjectStore, key: DatabaseKey,
         progress: (@Sendable (DatabaseProgress) throws -> Void)? = nil
     ) async throws -> Position? {
-        let path = try DatabaseFile.newPath(path, of: "the restored database")
+        let path = try Paths.file(path, of: "the restored database")
         if FileManager.default.fileExists(atPath: path) { return nil }
         let store = CheckedStore(store)
         guard let (head, _) = try await ReplicaHead.read(store) else {

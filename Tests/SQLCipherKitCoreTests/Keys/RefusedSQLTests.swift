@@ -187,7 +187,7 @@ import TestSupport
         dump(db, to: &shown)
         print(db, to: &shown)
         #expect(!shown.contains("hunter2") && shown.contains("a.db"), "\(shown)")
-        #expect("\(DatabaseLocation.file("a key.db"))" == "./a key.db")
+        #expect("\(DatabaseLocation.file("/a key.db"))" == "/a key.db")
     }
 
     @Test func keyInURIThrows() throws {

@@ -45,12 +45,12 @@ struct DotCompleter {
         let folder = slash.map { String(start[...$0]) } ?? ""
         let name = slash.map { String(start[start.index(after: $0)...]) } ?? start
         let place = folder.isEmpty ? "." : folder
-        let entries = (try? FileManager.default.contentsOfDirectory(atPath: place.expandingTilde)) ?? []
+        let entries = (try? FileManager.default.contentsOfDirectory(atPath: Paths.absolute(place))) ?? []
         let candidates = entries.sorted().compactMap { entry -> Completion.Candidate? in
             // A name with a blank would need quotes around the whole word.
             guard entry.hasPrefix(name), name.hasPrefix(".") || !entry.hasPrefix("."), !entry.contains(" ") else { return nil }
             var isFolder: ObjCBool = false
-            let path = (place.expandingTilde as NSString).appendingPathComponent(entry)
+            let path = (Paths.absolute(place) as NSString).appendingPathComponent(entry)
             _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
             let text = entry + (isFolder.boolValue ? "/" : "")
             return Completion.Candidate(folder + text, shown: text, isWhole: !isFolder.boolValue)

@@ -1,4 +1,5 @@
 import Foundation
+import SQLCipherKit
 
 /// The result of reading a line of input.
 enum LineInput: Equatable {
@@ -35,7 +36,7 @@ final class PlainLines: LineSource {
             guard let file = popen(String(path.dropFirst()), "r") else { throw Failure("\(path.dropFirst()) cannot be started") }
             (program, descriptor, isOwn) = (file, fileno(file), false)
         } else {
-            let opened = open(path.expandingTilde, O_RDONLY | O_CLOEXEC)
+            let opened = open(Paths.absolute(path), O_RDONLY | O_CLOEXEC)
             guard opened >= 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
             (descriptor, isOwn) = (opened, true)
         }
