@@ -47,7 +47,18 @@ package struct ReaderConfiguration: Sendable {
         var configuration = configuration
         configuration.onCreate = nil
         let db = try Connection(location, key: key, configuration: configuration)
-        for attachment in attachments { try db.attach(.file(attachment.path), as: attachment.name, key: attachment.key) }
+        // Those that the caller's `prepareDatabase` attaches are there.
+        let own = try db.schemas()
+        for attachment in attachments {
+            if let schema = own.first(where: { $0.name.isSameName(as: attachment.name) }) {
+                guard try schema.path?.isSameText(as: attachment.path) == true else {
+                    throw DatabaseError.misuse(
+                        "prepareDatabase attaches another file as \(attachment.name) on each connection of the pool")
+                }
+            } else {
+                try db.attach(.file(attachment.path), as: attachment.name, key: attachment.key)
+            }
+        }
         return db
     }
 

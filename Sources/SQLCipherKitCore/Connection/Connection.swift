@@ -204,6 +204,28 @@ public final class Connection {
         }
     }
 
+    /// What reads just now: statements that are not at their end, and blobs.
+    var openObjects: Set<ObjectIdentifier> {
+        var open = Set(dependents.filter { $0.value.object?.endsWithLoan == true }.keys), statement = statements
+        while let current = statement {
+            if current.isReading { open.insert(ObjectIdentifier(current)) }
+            statement = current.next
+        }
+        return open
+    }
+
+    /// Ends what has begun to read since.
+    func endObjects(except before: Set<ObjectIdentifier>) {
+        var statement = isUsable ? statements : nil
+        while let current = statement {
+            statement = current.next
+            if current.isReading, !before.contains(ObjectIdentifier(current)) { current.invalidate() }
+        }
+        for (id, dependent) in dependents where dependent.object?.endsWithLoan == true && !before.contains(id) {
+            dependent.object?.connectionCloses()
+        }
+    }
+
     /// Ends all statements except those in the connection's own cache.
     func invalidateHeldStatements() {
         var statement = statements

@@ -69,7 +69,8 @@ extension Connection {
     }
 
     /// Runs `body` with a database attached, and always detaches it afterwards. If `body` leaves a transaction open, it is rolled
-    /// back; if a cursor outlives it, the cursor ends.
+    /// back. A cursor, a statement or a blob of `body` that still reads the database ends: its next call throws
+    /// ``DatabaseError/Reason/closed``.
     ///
     /// ```swift
     /// let count = try db.withAttached(.file("archive.db"), as: "archive", key: archiveKey) { archive in
@@ -87,6 +88,7 @@ extension Connection {
             throw DatabaseError.misuse("withAttached cannot be called in a transaction: begin it inside, or attach before it")
         }
         let schema = try changingThisOneOnly { try attach(location, as: name, key: key, safeguards: safeguards) }
+        let before = openObjects
         let result: Result<R, any Error>
         do { result = .success(try body(schema)) } catch { result = .failure(error) }
         let leftOpen = isInTransaction
@@ -97,8 +99,8 @@ extension Connection {
             }
         }
         do { try detach() } catch {
-            // A cursor that outlives the closure keeps the database in use.
-            closeCursors()
+            // What outlives the closure keeps the database in use.
+            endObjects(except: before)
             do { try detach() } catch { if case .success = result { throw error } }
         }
         let value = try result.get()

@@ -72,6 +72,9 @@ public final class Statement {
     /// Whether the statement is held by a caller rather than the connection's cache.
     var isHeld: Bool { keepAlive != nil }
 
+    /// Whether a caller has left it between its first row and its end.
+    var isReading: Bool { isHeld && handle.map { sqlite3_stmt_busy($0) != 0 } == true }
+
     /// Finalizes the handle, except in a child process, where the statement is the parent's: finalizing it would end the parent's
     /// transaction.
     private func finalize(_ handle: OpaquePointer) {

@@ -33,7 +33,8 @@ public enum TransactionEnd<Value> {
 
     /// Whether a closure that has returned `value` asks for a rollback.
     package static func undoes(_ value: Value) -> Bool {
-        Value.self is any TransactionEnding.Type && (value as? any TransactionEnding)?.isRollback == true
+        // Whatever the closure's type says: an optional, or an existential of generic code, holds one too.
+        (value as? any TransactionEnding)?.isRollback == true
     }
 }
 

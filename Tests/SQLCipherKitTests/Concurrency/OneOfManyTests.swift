@@ -76,6 +76,33 @@ import TestSupport
         #expect(try other.read { db in try db.fetchAll(Double.self, "SELECT x FROM u") } == [])
     }
 
+    /// GRDB's users attach there.
+    @Test func databaseAttachedInPreparationIsOnEachConnection() throws {
+        let (archive, key) = (folder.path("archive.db"), try DatabaseKey.passphrase("archive").quick)
+        try Connection(.file(archive), key: key).execute("CREATE TABLE old(x)")
+        var configuration = DatabaseConfiguration()
+        configuration.prepareDatabase = { db in try db.attach(.file(archive), as: "Archive", key: key) }
+        let queue = try DatabaseQueue(.file(folder.path("q.db")), key: key, configuration: configuration)
+        let pool = try DatabasePool(.file(folder.path("p.db")), key: key, configuration: configuration)
+        for database in [queue, pool] as [any DatabaseWriter] {
+            try database.write { db in try db.execute("INSERT INTO archive.old VALUES (1)") }
+            for _ in 0..<3 { #expect(try database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.old") ?? 0 } > 0) }
+        }
+        try pool.attach(.file(folder.path("more.db")), as: "more", key: key)
+        #expect(try pool.snapshot().read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.old") } == 2)
+        try pool.changeKey(to: .passphrase("new").quick)
+        #expect(try pool.read { db in try db.schemas().map(\.name) }.contains("more"))
+        // Another file on each connection is no pool.
+        let number = Lock(0)
+        configuration.prepareDatabase = { [folder] db in
+            let path = folder.path("\(number.withLock { $0 += 1; return $0 }).db")
+            try db.attach(.file(path), as: "archive", key: key)
+        }
+        let mixed = try DatabasePool(.file(folder.path("m.db")), key: key, configuration: configuration)
+        let error = #expect(throws: DatabaseError.self) { try mixed.read { _ in } }
+        #expect(error?.message.contains("archive") == true)
+    }
+
     @Test func scopedAttachAndVacuumWorkInPool() throws {
         try pool.writeWithoutTransaction { db in
             try db.withAttached(.memory, as: "m", key: nil) { schema in try db.execute("CREATE TABLE m.u(x)") }

@@ -255,6 +255,43 @@ import TestSupport
         try expectOnlyMain()
     }
 
+    /// What keeps the attached database in use after the closure.
+    enum Escaped: CaseIterable { case cursor, statement, blob, all }
+
+    @Test(arguments: Escaped.allCases) func withAttachedEndsWhatEscapes(escaped: Escaped) throws {
+        let key = try DatabaseKey.passphrase("s", cipher: .quick)
+        try db.execute("INSERT INTO t VALUES ('another')")
+        // What was there before reads on.
+        let outer = try db.prepare("SELECT x FROM t")
+        #expect(try outer.step())
+        var uses: [() throws -> Void] = []
+        let value = try db.withAttached(.file(folder.path("s.db")), as: "s", key: key) { _ in
+            try db.execute("CREATE TABLE s.u(id INTEGER PRIMARY KEY, data)")
+            try db.execute("INSERT INTO s.u VALUES (1, x'0102'), (2, x'03')")
+            if [.cursor, .all].contains(escaped) {
+                let cursor = try db.cursor(Int.self, "SELECT id FROM s.u")
+                _ = try cursor.next()
+                uses.append { _ = try cursor.next() }
+            }
+            if [.statement, .all].contains(escaped) {
+                let statement = try db.prepare("SELECT id FROM s.u")
+                #expect(try statement.step())
+                uses.append { _ = try statement.step() }
+            }
+            if [.blob, .all].contains(escaped) {
+                let blob = try db.schema("s").openBlob(table: "u", column: "data", rowID: 1)
+                uses.append { _ = try blob.read(upTo: 1) }
+            }
+            return 7
+        }
+        #expect(value == 7)
+        try expectOnlyMain()
+        for use in uses { #expect(throws: DatabaseError.self) { try use() } }
+        #expect(try outer.step())
+        outer.reset()
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 3)
+    }
+
     @Test func rollbackCoversAttachedDatabases() throws {
         try db.attach(.file(folder.path("o.db")), as: "o", key: .passphrase("o", cipher: .quick))
         try db.execute("CREATE TABLE o.t(x)")

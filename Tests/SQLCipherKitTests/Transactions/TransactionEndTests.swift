@@ -37,6 +37,38 @@ import TestSupport
         }
     }
 
+    /// An optional end, one in another, and one behind an existential end the transaction all the same.
+    @Test func rollbackInsideOptionalOrExistentialRollsBack() throws {
+        let db = try Connection(.memory), queue = try DatabaseQueue(.memory)
+        try db.execute("CREATE TABLE t(x)")
+        try queue.write { db in try db.execute("CREATE TABLE t(x)") }
+        func work<R>(_ end: R) throws {
+            _ = try passing(db) { db in
+                try db.execute("INSERT INTO t VALUES (1)")
+                return end
+            }
+            _ = try db.savepoint(nil) { db in
+                try db.execute("INSERT INTO t VALUES (1)")
+                return end
+            }
+        }
+        let rollback = TransactionEnd<Int>.rollback(5)
+        try work(Optional(rollback))
+        try work(Optional(Optional(rollback)))
+        try work(rollback as Any)
+        try work(Optional<Any>(rollback))
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+        let written: TransactionEnd<Int>? = try queue.write { db -> TransactionEnd<Int>? in
+            try db.execute("INSERT INTO t VALUES (1)")
+            return .rollback(5)
+        }
+        #expect(written?.value == 5)
+        #expect(try queue.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 0)
+        try work(Optional<TransactionEnd<Int>>.none)
+        try work(Optional(TransactionEnd<Int>.commit(5)))
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 4)
+    }
+
     /// Generic code that passes on what its closure returns: a value, or how the transaction ends.
     private func passing<R>(_ db: Connection, _ body: (Connection) throws -> R) throws -> R { try db.transaction(nil, body) }
 
