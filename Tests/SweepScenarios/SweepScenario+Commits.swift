@@ -11,15 +11,19 @@ extension SweepScenario {
         case "commits": return try commits(mode)
         case "create": return try create(mode)
         case "attached": return try attached(mode)
-        case "moves": return try moves(mode)
+        case "moves": return try moves(mode, .everyCommit)
+        case "moves-whole": return try moves(mode, .wholeFile)
         case "copies": return try copies(mode)
         case "migrations": return try migrations(mode)
         default: return nil
         }
     }
 
-    private static func open(_ path: String, _ mode: String) throws -> Connection {
+    private static func open(
+        _ path: String, _ mode: String, _ durability: DatabaseConfiguration.Durability = .everyCommit
+    ) throws -> Connection {
         var configuration = DatabaseConfiguration()
+        configuration.durability = durability
         configuration.journalMode = DatabaseConfiguration.JournalMode(rawValue: mode)
         return try Connection(.file(path), key: one(), configuration: configuration)
     }
@@ -146,10 +150,10 @@ extension SweepScenario {
     }
 
     /// Rows that move from one file to the other: each is in one of them, and those of one call together.
-    private static func moves(_ mode: String) throws -> SweepScenario {
+    private static func moves(_ mode: String, _ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
         let names = ["a.db", "b.db"]
         let attach = { (folder: String) in
-            let db = try open(folder + "/a.db", mode)
+            let db = try open(folder + "/a.db", mode, durability)
             return try db.attach(.file(folder + "/b.db"), as: "b", key: one())
         }
         let number = SQL("CAST(substr(x, \(marker.utf8.count + 2)) AS INTEGER)")

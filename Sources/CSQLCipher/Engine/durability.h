@@ -1,5 +1,6 @@
-/* How much a commit waits for the disk where the file has to stay whole, and no more. Only engine.c includes this, after the
- * amalgamation. */
+/* What is on the disk, and how much a commit waits for it where the file has to stay whole, and no more. Only engine.c includes
+ * this, after the amalgamation. */
+#include "../include/durability.h"
 
 /* What Db.bSyncSet is for such a database; PRAGMA synchronous makes it 1. */
 enum { sqlcipherkit_keeps_whole = 2 };
@@ -17,3 +18,25 @@ static void sqlcipherkit_fit_durability(const Btree *btree) {
     database->safety_level = level;
     sqlite3PagerSetFlags(pager, level | (db->flags & PAGER_FLAGS_MASK));
 }
+
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+int sqlcipherkit_flush(sqlite3 *db, const char *schema) {
+    int rc = SQLITE_OK;
+    sqlite3_mutex_enter(db->mutex);
+    const int index = sqlite3FindDbName(db, schema);
+    Btree *const btree = index >= 0 ? db->aDb[index].pBt : NULL;
+    if (btree != NULL) {
+        sqlite3BtreeEnter(btree);
+        const Pager *pager = btree->pBt->pPager;
+        if (!pager->memDb && !pager->tempFile && isOpen(pager->fd)) {
+            /* A log's first flush flushes the folder too. */
+            if (pager->pWal != NULL) rc = sqlite3OsSync(pager->pWal->pWalFd, SQLITE_SYNC_FULL);
+            /* Where nothing else is flushed, a checkpoint leaves the log's pages in memory. */
+            if (rc == SQLITE_OK) rc = sqlite3OsSync(pager->fd, SQLITE_SYNC_FULL);
+        }
+        sqlite3BtreeLeave(btree);
+    }
+    sqlite3_mutex_leave(db->mutex);
+    return rc;
+}
+#endif

@@ -10,6 +10,7 @@
 #include "changes.h"
 #include "columns.h"
 #include "constraints.h"
+#include "durability.h"
 #include "fork.h"
 #include "full_text.h"
 #include "functions.h"

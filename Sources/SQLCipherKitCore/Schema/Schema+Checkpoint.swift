@@ -45,6 +45,19 @@ extension Schema {
         return CheckpointResult(logFrames: Int(max(0, frames)), checkpointedFrames: Int(max(0, done)))
     }
 
+    /// Makes durable what any connection has committed to the database, whatever the durability and the journal mode are. What is
+    /// written, renamed, sent or acknowledged about the database comes after this call, so that no power cut leaves it without
+    /// what it speaks of.
+    /// - Throws: SQLite's error if the disk refuses it. The commits are there as before.
+    package func makeDurable() throws {
+        guard let path = try path else { return }
+        // Opens the log, if this connection has not read yet.
+        _ = try connection.fetchOne(Int.self, SQL(raw: "PRAGMA \(quotedName).schema_version"))
+        try connection.check(sqlcipherkit_flush(live(), name))
+        // The names of the file and the log, and that a journal is gone.
+        AtomicFile.flushFolder(of: path)
+    }
+
     /// Whether the database has a write-ahead log.
     package var hasWAL: Bool { get throws { try journalModeName == "wal" } }
 

@@ -74,6 +74,8 @@ extension Schema {
                     try copy.disableJournal()
                     try connection.savepoint { _ in try write(to: copy) }
                 }
+                // It tells where the tables begin.
+                if !connection.isInTransaction { try makeDurable() }
                 try file.flush(like: isKnown ? original : nil)
                 try file.publish(replacing: true)
             }

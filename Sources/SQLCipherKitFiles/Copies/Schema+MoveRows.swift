@@ -13,8 +13,9 @@ extension Schema {
     /// the rows go into a table of their own in this database, from there to the other one, and are then removed here. If the
     /// process dies in between, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
     ///
-    /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. A foreign key with
-    /// `ON DELETE CASCADE` deletes the rows that refer to a moved one, so move those first. The target's table must have all
+    /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. Rows that refer to a moved
+    /// one by a foreign key that would delete or change them (`ON DELETE CASCADE`, `SET NULL`, `SET DEFAULT`) are an error: move
+    /// those first. The target's table must have all
     /// columns of the source's table, by name; generated columns are computed again. A row id that is no column of the table is
     /// assigned by the target.
     /// - Parameters:
@@ -24,8 +25,9 @@ extension Schema {
     /// - Returns: the number of rows moved.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, or if the databases belong to different connections;
     ///   ``DatabaseError/Reason/schemaName`` if a database is no longer attached or both are the same;
-    ///   ``DatabaseError/Reason/invalidArgument`` if one of them has no such ordinary table, or if a column is missing; or an error
-    ///   of the condition, of deleting or of inserting. In each case nothing has been moved.
+    ///   ``DatabaseError/Reason/invalidArgument`` if one of them has no such ordinary table, if a column is missing, or if rows
+    ///   refer to the moved ones as said; or an error of the condition, of deleting or of inserting. In each case nothing has been
+    ///   moved.
     @discardableResult
     public func moveRows(of table: String, to target: Schema, where condition: SQL) throws -> Int {
         try DatabaseError.typed {
@@ -87,7 +89,11 @@ private struct RowMover {
     // MARK: The steps
 
     func move(_ table: String, _ condition: SQL) throws -> Int {
-        let columns = try columns(of: table), key = try key(of: table), identity = try identify()
+        let columns = try columns(of: table), key = try key(of: table)
+        try requireNoActions(on: table, condition)
+        let identity = try identify()
+        // Each step is on the disk before the next one, in the other file, relies on it.
+        try target.makeDurable()
         var move = Move(number: 0, table: table), count = 0
         // The rows leave the table.
         try db.transaction { db in
@@ -114,6 +120,7 @@ private struct RowMover {
                 throw DatabaseError.invalidArgument("a trigger of \(table) keeps rows from being deleted")
             }
         }
+        try source.makeDurable()
         do { try arrive(move) } catch {
             try putBack(move, key.isRowID ? key.columns : nil)
             throw error
@@ -170,7 +177,9 @@ private struct RowMover {
 
     /// Removes the rows that have arrived, and then the note of it.
     private func forget(_ move: Move) throws {
+        try target.makeDurable()
         try db.transaction { _ in try dropRows(move) }
+        try source.makeDurable()
         try db.execute("DELETE FROM \(raw: target.qualified(Self.arrivals)) WHERE number = \(move.number)")
     }
 
@@ -195,6 +204,27 @@ private struct RowMover {
     }
 
     // MARK: What is there
+
+    /// Throws if deleting the rows would act on rows that refer to them, which then belonged to no file.
+    private func requireNoActions(on table: String, _ condition: SQL) throws {
+        guard try db.settings.isEnabled(.foreignKeys) else { return }
+        for child in try source.tables() {
+            for key in child.foreignKeys where key.parent.isSameName(as: table) && ![.noAction, .restrict].contains(key.onDelete) {
+                let parents = key.parentColumns.isEmpty ? try source.primaryKey(of: table) : key.parentColumns
+                let isOwn = child.name.isSameName(as: table)
+                let refers: SQL = """
+                    SELECT EXISTS (SELECT 1 FROM \(raw: source.qualified(child.name)) AS \(identifier: isOwn ? table : "child")
+                    WHERE (\(names: key.columns)) IN (
+                        SELECT \(names: parents) FROM \(raw: source.qualified(table)) AS \(identifier: table)
+                        WHERE \(condition)) AND \(isOwn ? "(\(condition)) IS NOT TRUE" as SQL : "TRUE" as SQL))
+                    """
+                guard try db.fetchOne(Bool.self, refers) == true else { continue }
+                throw DatabaseError.invalidArgument(
+                    "rows of \(child.name) refer to rows of \(table) that are to be moved, and deleting these would be "
+                        + "\(key.onDelete.rawValue) there: move or change those rows first")
+            }
+        }
+    }
 
     /// The columns to move, quoted.
     private func columns(of table: String) throws -> [String] {

@@ -83,6 +83,8 @@ extension KeySlots {
         _ progress: DatabaseProgress.Handler?, _ write: ([UInt8]) throws -> Void
     ) throws {
         try db.main.replaceKey(by: new, mode, progress)
+        // If the disk does not have the new key yet, the slots keep the old one.
+        if db.isOpen { guard (try? db.main.makeDurable()) != nil else { return } }
         // The database has the new key, and the slots hold it. If removing the old one fails, the next opening does it.
         table.previous = nil
         guard (try? table.advance(under: new)) != nil, let bytes = try? table.bytes(under: new), (try? write(bytes)) != nil else {

@@ -242,6 +242,8 @@ public actor ReplicaFollower {
             let box = Box(spool: spool)
             try await database.write { db in try box.spool.replay(into: db) }
         }
+        // The note of it may not outlive it.
+        try await database.writeWithoutTransaction { db in try db.main.makeDurable() }
         state = FollowerState(generation: generation, place: place, held: held)
         try state.write(for: path)
         status.position = state.position

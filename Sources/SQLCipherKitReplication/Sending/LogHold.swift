@@ -92,6 +92,9 @@ final class LogHold {
         return mark
     }
 
+    /// Makes durable what the log has: what is stored of it may not be more than what a power cut leaves.
+    func makeDurable() throws { try connection.main.makeDurable() }
+
     /// The size of a page in bytes, and the number of pages.
     func layout() throws -> (pageSize: Int, pages: Int) {
         var size: Int32 = 0, usable: Int32 = 0, count: UInt32 = 0
@@ -165,6 +168,8 @@ final class LogHolds: Sendable {
     private struct State {
         var current: LogHold, next: LogHold
         var isLost = false
+        /// What is known to be on the disk.
+        var durable: LogMark?
 
         var isIdle: Bool { current.isIdle && next.isIdle }
 
@@ -197,12 +202,20 @@ final class LogHolds: Sendable {
         probe.withLock { $0.close() }
     }
 
-    /// Begins the next transaction.
+    /// Begins the next transaction. What it sees is on the disk when this returns.
     /// - Throws: ``Lost`` if the log was given up.
     func begin(keepsLog: Bool = false) throws -> LogMark {
         try state.withLock { state in
             guard !state.isLost else { throw Lost() }
-            return try state.next.begin(keepsLog: keepsLog)
+            let mark = try state.next.begin(keepsLog: keepsLog)
+            if mark != state.durable {
+                do { try state.next.makeDurable() } catch {
+                    state.next.end()
+                    throw error
+                }
+                state.durable = mark
+            }
+            return mark
         }
     }
 

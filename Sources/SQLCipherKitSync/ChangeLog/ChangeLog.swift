@@ -442,7 +442,7 @@ extension ChangeLog {
     ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
     ///   use the same name or a copy was restored from a backup.
     public func changes(since position: Position = Position()) throws -> Message {
-        try DatabaseError.typed {
+        try sent {
             try connection.transaction(.deferred) { db in
                 try lookOutside()
                 let own = try self.position
@@ -557,7 +557,7 @@ extension ChangeLog {
     /// The message is made in memory.
     /// - Throws: ``DatabaseError``.
     public func snapshot() throws -> Message {
-        try DatabaseError.typed {
+        try sent {
             try connection.transaction(.deferred) { db in
                 try lookOutside()
                 var state = ChangeLogState()
@@ -581,6 +581,16 @@ extension ChangeLog {
                 return TransactionEnd.commit(
                     try message(since: Position(), until: try position, entries: [], state: state))
             }
+        }
+    }
+
+    /// Makes durable what a message says before it leaves: an entry that a peer has, and that a power cut takes from here, would be
+    /// made again with other content. In a transaction of the caller, that is left to its commit.
+    private func sent(_ message: () throws -> Message) throws -> Message {
+        try DatabaseError.typed {
+            let message = try message()
+            if !connection.isInTransaction { try connection.main.makeDurable() }
+            return message
         }
     }
 

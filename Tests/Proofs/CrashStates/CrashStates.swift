@@ -10,7 +10,8 @@ import SweepScenarios
 @main
 struct CrashStates {
     static let scenarios = [
-        "commits", "create", "attached", "moves", "migrations", "key-in-place", "key-in-place-without-sync", "key-by-file",
+        "commits", "create", "attached", "moves", "moves-whole", "migrations",
+        "key-in-place", "key-in-place-without-sync", "key-by-file",
         "key-by-file-after-a-commit", "convert", "encrypt", "decrypt", "erase", "vacuum", "backup", "backup-over-another",
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
         "restore-pages", "restore-pages-on", "restore-pages-instead",

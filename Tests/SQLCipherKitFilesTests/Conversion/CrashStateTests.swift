@@ -7,7 +7,7 @@ import TestSupport
 /// SQLCIPHERKIT_LONG_TESTS.
 @Suite struct CrashStateTests {
     static let scenarios = [
-        "commits", "create,attached", "migrations,vacuum", "key-in-place,key-in-place-without-sync",
+        "commits", "create,attached", "moves,moves-whole", "migrations,vacuum", "key-in-place,key-in-place-without-sync",
         "key-by-file,key-by-file-after-a-commit,convert,encrypt,decrypt", "erase,restore,restore-by-rows",
         "backup,backup-over-another,export", "restore-pages,restore-pages-on,restore-pages-instead",
         "slots-for-a-raw-key,slots-add,slots-rotate-by-file",
