@@ -142,4 +142,14 @@ import TestSupport
         let outcome = try shell(".attach other=\(database)\nSELECT count(*) FROM other.t;", "--format", "list")
         #expect(outcome.status == 0 && outcome.output.hasSuffix("2\n") && outcome.errors.contains("a.db is not encrypted"), "\(outcome)")
     }
+
+    /// As in SQLite's shell, every line of a file is a row for a table that exists, column by column.
+    @Test func shellImportFillsExistingTableByPosition() throws {
+        let csv = folder.path("x.csv")
+        try Data("name,id\nthree,3\n".utf8).write(to: URL(fileURLWithPath: csv))
+        let script = "CREATE TABLE v(p, q);\n.import --csv \(csv) v\n.import --csv --skip 1 \(csv) v\n.import --header \(csv) t\n"
+        let outcome = try shell(script + "SELECT p, q FROM v;\nSELECT name FROM t WHERE id = 3;", "--format", "list").expectSuccess()
+        #expect(outcome.output == "p|q\nname|id\nthree|3\nthree|3\nname\nthree\n")
+        #expect(try shell(".import --csv \(csv) u").errors.contains("2 fields, and the table has 1 column"))
+    }
 }

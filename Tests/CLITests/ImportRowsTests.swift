@@ -251,4 +251,30 @@ import TestSupport
         try Command.run("bash", ["-c", script, try Tool.path, database, pipe], environment: ["TEST_KEY": Tool.rawKey]).expectSuccess()
         #expect(try rows("SELECT a FROM pipe") == [#"{"a":1}"#])
     }
+
+    /// What is wrong with an element is said wherever the element is.
+    @Test(arguments: [
+        "{\"a\": NaN}", "{\"a\": 1, \"a\": 2}", "[1, 2]", "{\"a\": 1e999}", "5", "\"text\"", "{\"a\"}", "{\"a\": {\"b\": 1, \"b\": 2}}",
+    ])
+    func jsonErrorIsTheSameInFirstAndLastElement(element: String) throws {
+        for (name, start, between, end) in [("t.json", "[", ",\n", "]"), ("t.jsonl", "", "\n", "\n")] {
+            func reason(_ elements: [String]) throws -> String {
+                let outcome = try load(try file(name, start + elements.joined(separator: between) + end), "--again")
+                #expect(outcome.status == 1 && !outcome.errors.contains("is empty"), "\(outcome)")
+                #expect(outcome.errors.contains("line \(elements.count)"), "\(outcome)")
+                return outcome.errorLines[0].components(separatedBy: ": ").dropFirst(2).joined(separator: ": ")
+            }
+            #expect(try reason([element]) == reason(["{\"a\": 1}", element]))
+        }
+    }
+
+    /// A file without names fills the columns of a table that exists in their order.
+    @Test func fileWithoutNamesFillsColumnsByPosition() throws {
+        try load(try file("t.csv", "a,b\n1,x\n")).expectSuccess()
+        try load(try file("u.csv", "2,y\n3,z\n"), "--table", "t", "--no-header").expectSuccess()
+        #expect(try rows("SELECT * FROM t") == [#"{"a":1,"b":"x"}"#, #"{"a":2,"b":"y"}"#, #"{"a":3,"b":"z"}"#])
+        try load(try file("v.csv", "4,w,5\n"), "--table", "t", "--no-header").expectFailure(1, "3 fields", "2 columns", "--ragged pad")
+        try load(try file("w.csv", "4\n"), "--table", "t", "--no-header", "--ragged", "pad").expectSuccess()
+        #expect(try rows("SELECT * FROM t WHERE a = 4") == [#"{"a":4,"b":null}"#])
+    }
 }

@@ -26,11 +26,13 @@ struct ImportCommand: FileCommand {
             detected and reported; options override what is detected. --dry-run shows what was understood and the first rows, and \
             writes nothing. An empty field is NULL, and an empty field in quotes is empty text.
 
-            A CSV column is numeric if each of its fields is a number and says no more than the number does. With 01067, +1, a \
-            field in quotes, or more digits than a number holds, the column is text, so that nothing is lost; with \
-            --strict-numbers also with 1.10 and 1e5, which return as 1.1 and 100000.0. A later value that a numeric column would \
-            change makes the column text, or lets it hold both. --types overrides this. In JSON, objects and arrays inside an \
-            object become JSON text, and true and false become 1 and 0; a column with texts and numbers keeps both.
+            A CSV column is numeric if each of its fields, in all files for the table, is a number and says no more than the \
+            number does. With 01067, +1, a field in quotes, or more digits than a number holds, the column is text, and each \
+            field is as it was written; with --strict-numbers also with 1.10 and 1e5, which return as 1.1 and 100000.0. --types \
+            overrides this. In JSON, objects and arrays inside an object become JSON text, and true and false become 1 and 0; a \
+            column with texts and numbers keeps both. A table that has other rows already gets a wider column only if they \
+            return unchanged; otherwise the import stops there. A CSV file without names fills the columns of a table that exists \
+            in their order.
 
             EXAMPLES
               sqlcipherkit import notes.db ~/Documents
@@ -137,8 +139,8 @@ struct ImportCommand: FileCommand {
 
     func run() throws {
         // Problems with the sources are reported before the user types a key.
-        var seen: Set<[UInt8]> = []
-        let imports = try sources.flatMap(FilePattern.files).map { try source($0, &seen) }
+        var imports: [Source] = []
+        for name in try sources.flatMap(FilePattern.files) { try add(name, to: &imports) }
         if dryRun { return try preview(imports) }
         let isNew = !FileOptions.exists(path)
         // A process that was killed in its first batch leaves an empty file.
@@ -151,11 +153,7 @@ struct ImportCommand: FileCommand {
         var committed = 0
         var done = Done()
         do {
-            for (number, source) in imports.enumerated() {
-                let writer = BatchWriter(db, rowsPerBatch: batch)
-                defer { committed += writer.committed }
-                try run(source, db, writer, before: imports[(number + 1)...], &done)
-            }
+            for source in imports { try run(source, db, &committed, &done) }
             try requireIndexes(imports, db)
         } catch {
             if committed == 0 { created?.remove() }
@@ -182,9 +180,9 @@ struct ImportCommand: FileCommand {
 
     // MARK: Sources
 
-    private enum Source { case folder(FolderImport), file(FileImport) }
+    private enum Source { case folder(FolderImport), table(TableImport) }
 
-    private func source(_ name: String, _ seen: inout Set<[UInt8]>) throws -> Source {
+    private func add(_ name: String, to imports: inout [Source]) throws {
         let base = name.lowercased().hasSuffix(".gz") ? String(name.dropLast(3)) : name
         let kind = try format ?? SourceFormat(ofRowsIn: name, isTable: rows.table != nil) ?? .text
         var info = stat()
@@ -193,15 +191,15 @@ struct ImportCommand: FileCommand {
             if isThere, ![S_IFDIR, S_IFREG].contains(info.st_mode & S_IFMT) {
                 throw Failure("\(name) is a pipe or a device: use --as to give its format: csv, json or jsonl")
             }
-            return .folder(
-                try FolderImport(name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror, tokenizer: tokenizer))
+            let folder = try FolderImport(
+                name, includesHidden: hidden, limit: maxSize << 20, isMirror: rows.mirror, tokenizer: tokenizer)
+            return imports.append(.folder(folder))
         }
         var file = try rows.file(name, table: rows.table ?? Self.tableName(base), kind, again: again)
-        // The first file for a table makes it, and the others add to it.
-        file.plan.isFresh = fresh && !seen.contains(file.table.sqlName)
+        file.plan.isFresh = fresh
         file.plan.needsKey = search != nil
-        seen.insert(file.table.sqlName)
-        return .file(file)
+        for case .table(let table) in imports where table.table.sqlName == file.table.sqlName { return table.add(file) }
+        imports.append(.table(TableImport(file)))
     }
 
     /// The file's name without its extension, with letters, digits and underscores only.
@@ -214,35 +212,41 @@ struct ImportCommand: FileCommand {
 
     // MARK: Running
 
-    /// Imports the beginning of each file into a database in memory, and shows what came of it.
+    /// Shows the columns that all values decide, and the first rows, in a database in memory.
     private func preview(_ imports: [Source]) throws {
         var done: [JSONValue] = []
         for source in imports {
             switch source {
             case .folder(let folder):
                 if !report.json { Output.line("\(folder.path.onOneLine): its text files become rows of document") }
-            case .file(var file):
-                let db = try Connection(.memory)
-                file.limit = 1000
-                file.plan.isFresh = false
-                let found = try file.run(db, BatchWriter(db, rowsPerBatch: batch), isLast: false)
-                for warning in found.warnings { Output.error("\(file.path.onOneLine): \(warning.onOneLine)") }
-                done.append(Self.sourceForm.object(found.values(file)))
-                if report.json { continue }
-                Output.line("\(file.path), into the table \(file.table)".onOneLine)
-                for line in found.reading(file) { Output.line(line.onOneLine) }
-                guard !found.columns.isEmpty else { continue }
-                let names = found.columns.map(\.name.quotedSQLIdentifier).joined(separator: ", ")
-                let writer = TableWriter(found.columns.map(\.name), indentation: "  ")
-                try db.forEach(SQL(raw: "SELECT \(names) FROM \(file.table.quotedSQLIdentifier) LIMIT 5")) { row in
-                    try writer.write(row)
-                }
-                writer.finish()
+            case .table(let table):
+                for file in table.files { file.stream?.keeps = false }
+                let (columns, contents) = try table.columns()
+                for (file, content) in zip(table.files, contents) { try show(file, content, columns, &done) }
             }
         }
         guard report.json else { return }
         try report.write(
             Self.form, [.string(path), 0, .bool(!file.key.isPlain), 0, .strings([]), .array(done)])
+    }
+
+    private func show(
+        _ file: FileImport, _ content: FileImport.Content, _ columns: ImportColumns, _ done: inout [JSONValue]
+    ) throws {
+        var found = content.report
+        found.columns = columns.list
+        for warning in found.warnings { Output.error("\(file.path.onOneLine): \(warning.onOneLine)") }
+        done.append(Self.sourceForm.object(found.values(file)))
+        let db = try Connection(.memory)
+        let table = try RowTable(db, creating: file.table, plan: file.plan, columns)
+        for (record, line) in content.start { try table.insert(record, line: line) }
+        if report.json { return }
+        Output.line("\(file.path), into the table \(file.table)".onOneLine)
+        for line in found.reading(file) { Output.line(line.onOneLine) }
+        let writer = TableWriter(columns.list.map(\.name), indentation: "  ")
+        let names = columns.list.map(\.name.quotedSQLIdentifier).joined(separator: ", ")
+        try db.forEach(SQL(raw: "SELECT \(names) FROM \(file.table.quotedSQLIdentifier)")) { row in try writer.write(row) }
+        writer.finish()
     }
 
     /// What was done, for `--json`.
@@ -251,26 +255,25 @@ struct ImportCommand: FileCommand {
         var indexes: [String] = []
     }
 
-    private func run(
-        _ source: Source, _ db: Connection, _ writer: BatchWriter, before rest: ArraySlice<Source>, _ done: inout Done
-    ) throws {
+    private func run(_ source: Source, _ db: Connection, _ committed: inout Int, _ done: inout Done) throws {
         switch source {
         case .folder(let folder):
+            let writer = BatchWriter(db, rowsPerBatch: batch)
+            defer { committed += writer.committed }
             let found = try folder.run(db, writer)
             found.warn()
             done.sources.append(Self.sourceForm.object(found.values(folder)))
             if report.json { return }
             Output.line(found.summary)
             if let omissions = found.omissions { Output.line(omissions) }
-        case .file(let file):
-            let isLast = !rest.contains { other in
-                if case .file(let other) = other { other.table.sqlName == file.table.sqlName } else { false }
+        case .table(let table):
+            defer { committed += table.committed }
+            try table.run(db, rowsPerBatch: batch) { file, found in
+                for warning in found.warnings { Output.error("\(file.path.onOneLine): \(warning.onOneLine)") }
+                done.sources.append(Self.sourceForm.object(found.values(file)))
+                if !report.json { for line in found.lines(file) { Output.line(line.onOneLine) } }
             }
-            let found = try file.run(db, writer, isLast: isLast)
-            for warning in found.warnings { Output.error("\(file.path.onOneLine): \(warning.onOneLine)") }
-            if let name = try index(file.table, db) { done.indexes.append(name) }
-            done.sources.append(Self.sourceForm.object(found.values(file)))
-            if !report.json { for line in found.lines(file) { Output.line(line.onOneLine) } }
+            if let name = try index(table.table, db) { done.indexes.append(name) }
         }
     }
 
@@ -301,7 +304,7 @@ struct ImportCommand: FileCommand {
     private func requireIndexes(_ sources: [Source], _ db: Connection) throws {
         guard let search else { return }
         let indexes = try db.main.fullTextIndexes().map(\.name)
-        let tables = sources.compactMap { source in if case .file(let file) = source { file.table } else { nil } }
+        let tables = sources.compactMap { source in if case .table(let table) = source { table.table } else { nil } }
         guard tables.contains(where: { indexes.contains($0 + "_search") }) else {
             throw Failure("no table of this import has the columns \(search) that --search names", status: .usage)
         }

@@ -17,7 +17,6 @@ final class CSVReader: RecordReader {
     var offset: Int { bytes.offset }
     var resumeLine: Int { scanner.nextLine }
     var columns: [String]? { names.names }
-    let keepsNumbersApart = false
     var isCompressed: Bool { bytes.isCompressed }
     /// Names that were given to columns in place of their own.
     private var renamed: [String] = []
@@ -49,6 +48,18 @@ final class CSVReader: RecordReader {
             names = ColumnList(record.fields.indices.map { "column\($0 + 1)" })
             hasFirst = true
         }
+    }
+
+    /// - Throws: if the first line has another number of fields.
+    func takeNames(_ names: [String]) throws {
+        guard !dialect.hasHeader, !self.names.names.isEmpty else { return }
+        let count = self.names.names.count
+        guard count == names.count || options.ragged == .pad else {
+            throw Failure(
+                "its first line has \(count.counted("field")), and the table has \(names.count.counted("column")), which a file "
+                    + "without names fills in order: use --ragged pad, or --header if the first line has names")
+        }
+        self.names = ColumnList(names)
     }
 
     /// Gives columns whose names are there already other ones.
@@ -84,7 +95,7 @@ final class CSVReader: RecordReader {
             case .pad: return padded()
             case .error:
                 throw Failure(
-                    "it has \(record.count.counted("field")), and the first line has \(names.names.count.grouped): "
+                    "it has \(record.count.counted("field")), not \(names.names.count.grouped): "
                         + "use --ragged pad, --ragged skip or another --delimiter"
                         + (dialect.skippedLines == 0 && line < 30 ? ", or --skip if the file begins with other lines" : ""))
             }

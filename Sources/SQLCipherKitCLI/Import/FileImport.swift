@@ -21,23 +21,29 @@ struct FileImport {
         var duration = Duration.zero
         /// How the file was read, and into what.
         var reading = ""
-        var columns: [RowTable.Column] = []
+        var columns: [ImportColumns.Column] = []
         var warnings: [String] = []
+    }
+
+    /// What is in a file.
+    struct Content {
+        var report = Report()
+        /// Its first records, and their lines.
+        var start: [(record: ImportRecord, line: Int)] = []
     }
 
     let path: String
     let table: String
-    let format: Format
+    var format: Format
     let encoding: TextEncoding?
     var plan: RowPlan
-    /// How many records to read; nil for all.
-    var limit: Int?
     /// Whether to import again what an earlier run imported.
     let again: Bool
     private let bytes: Int
     private let modified: Date
-    /// Standard input or a pipe: it cannot be read twice.
-    private let isStream: Bool
+    /// Standard input or a pipe.
+    let stream: StreamSpool?
+    private var isStream: Bool { stream != nil }
 
     init(_ path: String, table: String, format: Format, encoding: TextEncoding?, plan: RowPlan, again: Bool) throws {
         (self.path, self.table, self.format, self.encoding, self.plan) = (path, table, format, encoding, plan)
@@ -45,12 +51,14 @@ struct FileImport {
         self.again = again || plan.mode == .mirror
         var info = stat()
         guard path == "-" || stat(path, &info) == 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
-        isStream = path == "-" || info.st_mode & S_IFMT != S_IFREG
-        (bytes, modified) = isStream ? (0, Date(timeIntervalSince1970: 0)) : (Int(info.st_size), info.modified)
+        stream = path == "-" || info.st_mode & S_IFMT != S_IFREG ? try StreamSpool(path) : nil
+        (bytes, modified) = stream != nil ? (0, Date(timeIntervalSince1970: 0)) : (Int(info.st_size), info.modified)
     }
 
     /// - Parameter isLast: whether this is the last file for the table. A mirror then removes rows that were in none of the files.
-    func run(_ db: Connection, _ writer: BatchWriter, isLast: Bool) throws -> Report {
+    func run(
+        _ db: Connection, _ writer: BatchWriter, _ filling: inout TableImport.Filling, isLast: Bool
+    ) throws -> Report {
         let ledger = try ImportLedger(db)
         let source = ImportLedger.Source(path: path == "-" ? "-" : FilePath.absolute(path), bytes: bytes, modified: modified)
         var entry = isStream || again || plan.isFresh ? nil : try ledger.entry(source, table)
@@ -70,17 +78,13 @@ struct FileImport {
         }
         let rate = Rate()
         let bar = ProgressBar("Importing")
+        stream?.folder = try db.main.path.map { ($0 as NSString).deletingLastPathComponent } ?? "."
         let reader = try makeReader()
         if let entry { try reader.resume(at: entry.offset, line: entry.line) }
         let start = reader.offset
-        let records = SampledRecords(reader)
         try writer.write {
-            if plan.isFresh { try dropTable(db, ledger) }
-            let target = try at(max(1, records.place.began)) {
-                try RowTable(
-                    db, table, wasMade: try ledger.hasMade(table), plan: plan, keepsNumbersApart: reader.keepsNumbersApart,
-                    columns: reader.columns ?? [], sample: records.sample)
-            }
+            if plan.isFresh { try dropTable(db, ledger, isOwn: filling.isOwn) }
+            let (target, records) = try target(db, ledger, reader, &filling)
             var isFinished = false
             if !isStream {
                 writer.beforeCommit = { rows in
@@ -88,15 +92,13 @@ struct FileImport {
                 }
             }
             var last = start
-            while limit.map({ report.rows < $0 }) ?? true, let record = try at(reader, { try records.next() }) {
+            while let record = try at(reader, { try records.next() }) {
                 try at(records) { try target.insert(record, line: records.place.began) }
                 report.rows += 1
                 try writer.wrote(bytes: records.place.offset - last)
                 last = records.place.offset
                 if report.rows % 256 == 0 {
-                    let speed = "\(rate.perSecond(report.rows).grouped) rows/s, \(rate.perSecond(last - start).bytes)/s"
-                    let share = bytes > 0 && !records.isCompressed ? Double(last) / Double(bytes) : nil
-                    bar.show(share, "\(report.rows.counted("row")), \(speed)")
+                    show(bar, rate, report.rows, last, from: start, isCompressed: reader.isCompressed)
                 }
             }
             // The program that wrote it may have failed: even without rows, a file has column names or the brackets of an array.
@@ -105,7 +107,8 @@ struct FileImport {
             }
             if isLast { report.removed = try target.removeOthers() }
             isFinished = true
-            report.columns = target.isMade ? target.columns : []
+            filling.columns = target.columns
+            report.columns = target.isMade ? target.columns.list : []
         }
         writer.beforeCommit = nil
         report.duration = rate.elapsed
@@ -115,10 +118,71 @@ struct FileImport {
         return report
     }
 
-    /// Drops the table that an earlier import has made, and what that import has noted.
-    private func dropTable(_ db: Connection, _ ledger: ImportLedger) throws {
+    /// The table that the records go into, and the records.
+    private func target(
+        _ db: Connection, _ ledger: ImportLedger, _ reader: any RecordReader, _ filling: inout TableImport.Filling
+    ) throws -> (RowTable, SampledRecords) {
+        let found = try at(1) {
+            try RowTable(db, existing: table, wasMade: ledger.hasMade(table) || filling.isOwn, plan: plan, noted: filling.columns)
+        }
+        if let found {
+            // Nothing is read twice for it.
+            if !filling.isOwn { stream?.keeps = false }
+            try at(1) { try reader.takeNames(found.namesByPosition) }
+            return (found, try at(reader) { try SampledRecords(reader, 0) })
+        }
+        filling.isOwn = true
+        var columns = ImportColumns(plan)
+        try at(1) { try begin(&columns, reader) }
+        let records = try at(reader) { try SampledRecords(reader) }
+        for (record, line) in records.sample { columns.note(record, line) }
+        let made = try at(max(1, records.place.began)) { try RowTable(db, creating: table, plan: plan, filling.known ?? columns) }
+        return (made, records)
+    }
+
+    /// Takes the names that a file begins with.
+    private func begin(_ columns: inout ImportColumns, _ reader: any RecordReader) throws {
+        guard columns.list.isEmpty else { return try reader.takeNames(columns.list.map(\.name)) }
+        guard let names = reader.columns else { return }
+        try RowTable.requireDistinct(names)
+        for name in names { columns.add(name) }
+        // The names in JSON lines are known only at the end; those of CSV are all in its header.
+        if let missing = plan.typedNames.first(where: { columns.place(of: $0) == nil }) {
+            throw Failure("--types names \(missing), but \(table) gets no such column", status: .usage)
+        }
+    }
+
+    /// Reads the whole file, and adds what its columns need.
+    func note(in columns: inout ImportColumns) throws -> Content {
+        var content = Content()
+        let reader = try makeReader(), rate = Rate(), bar = ProgressBar("Reading")
+        try at(1) { try begin(&columns, reader) }
+        while let record = try at(reader, { try reader.next() }) {
+            columns.note(record, reader.line)
+            if content.start.count < 5 { content.start.append((record, reader.line)) }
+            content.report.rows += 1
+            if content.report.rows % 256 == 0 {
+                try Interruption.check()
+                show(bar, rate, content.report.rows, reader.offset, from: 0, isCompressed: reader.isCompressed)
+            }
+        }
+        content.report.skipped = reader.skipped
+        content.report.reading = reader.description
+        content.report.warnings = reader.warnings
+        return content
+    }
+
+    private func show(_ bar: ProgressBar, _ rate: Rate, _ rows: Int, _ offset: Int, from start: Int, isCompressed: Bool) {
+        let share = bytes > 0 && !isCompressed ? Double(offset) / Double(bytes) : nil
+        bar.show(
+            share,
+            "\(rows.counted("row")), \(rate.perSecond(rows).grouped) rows/s, \(rate.perSecond(offset - start).bytes)/s")
+    }
+
+    /// Drops the table that an import has made, and what that import has noted.
+    private func dropTable(_ db: Connection, _ ledger: ImportLedger, isOwn: Bool) throws {
         guard try db.main.table(table) != nil else { return }
-        guard try ledger.hasMade(table) else {
+        guard try isOwn || ledger.hasMade(table) else {
             throw Failure("the table \(table) was not made by an import: --fresh does not drop it", status: .usage)
         }
         for index in try db.main.fullTextIndexes() where index.name.sqlName == (table + "_search").sqlName {
@@ -129,7 +193,7 @@ struct FileImport {
     }
 
     private func makeReader() throws -> any RecordReader {
-        let bytes = try InputReader(path, encoding: encoding)
+        let bytes = try InputReader(path, encoding: encoding, stream: stream)
         switch format {
         case .csv(let options, let usual): return try at(1) { try CSVReader(bytes, options, usual: usual) }
         case .json(let hasLines): return try at(1) { try JSONReader(bytes, hasLines: hasLines) }
@@ -151,6 +215,9 @@ struct FileImport {
 
     private func located(_ error: any Error, _ place: String) -> any Error {
         if Interruption.isWanted { return error }
+        if let narrow = error as? RowTable.TooNarrow {
+            return RowTable.TooNarrow(failure: located(narrow.failure, place) as? Failure ?? narrow.failure)
+        }
         let failure = Failure(describing: error)
         let message = failure.status == .usage ? "\(path): \(failure.message)" : "\(path), \(place): \(failure.message)"
         return Failure(message, status: failure.status)
@@ -191,18 +258,6 @@ extension FileImport.Report {
     }
 }
 
-extension RowTable.Column {
-    /// The column's name and type, and why it is text if it could have been numbers.
-    fileprivate var description: String {
-        var reason = ""
-        if type == .text, let textLine { reason = " (a number would change line \(textLine.grouped))" }
-        if type == .text, !missing.isEmpty {
-            reason = " (numbers with --null '\(missing.sorted().joined(separator: ","))')"
-        }
-        return "\(name) \(type.rawValue)\(reason)"
-    }
-}
-
 /// The records of a reader. The first ones are read ahead, as they decide the columns.
 final class SampledRecords {
     /// Where a record ends, so that another run can continue there.
@@ -217,7 +272,6 @@ final class SampledRecords {
         var name: String { "line \(began)" + (element.map { ", element \($0.grouped)" } ?? "") }
     }
 
-    private static let records = 5000
     private static let byteLimit = 4 << 20
 
     private let reader: any RecordReader
@@ -227,17 +281,18 @@ final class SampledRecords {
     private var error: (any Error)?
     private(set) var place: Place
     var sample: [(record: ImportRecord, line: Int)] { waiting.map { ($0.record, $0.place.began) } }
-    var isCompressed: Bool { reader.isCompressed }
 
-    init(_ reader: any RecordReader) {
+    /// - Parameter limit: how many records to read ahead.
+    /// - Throws: what is wrong with the first record.
+    init(_ reader: any RecordReader, _ limit: Int = 5000) throws {
         self.reader = reader
         place = Self.place(of: reader)
         let start = reader.offset
         do {
-            while waiting.count < Self.records, reader.offset - start < Self.byteLimit, let record = try reader.next() {
+            while waiting.count < limit, reader.offset - start < Self.byteLimit, let record = try reader.next() {
                 waiting.append((record, Self.place(of: reader)))
             }
-        } catch {
+        } catch where !waiting.isEmpty {
             self.error = error
         }
     }

@@ -8,6 +8,7 @@ final class InputReader {
     private let name: String
     private var descriptor: Int32
     private var gzip: GzipProcess?
+    private let stream: StreamSpool?
     private var raw: [UInt8]
     private var buffer: [UInt8] = []
     private var position = 0
@@ -37,24 +38,27 @@ final class InputReader {
     }
 
     /// - Parameters:
-    ///   - path: the file; `-` is standard input.
+    ///   - path: the file.
     ///   - encoding: the encoding of the file, if it is known.
-    init(_ path: String, encoding: TextEncoding? = nil) throws {
+    ///   - stream: what is read in place of the file, from its beginning.
+    init(_ path: String, encoding: TextEncoding? = nil, stream: StreamSpool? = nil) throws {
         name = path
+        self.stream = stream
+        stream?.rewind()
         raw = [UInt8](repeating: 0, count: Self.capacity)
         (self.encoding, isEncodingFound) = (encoding, encoding == nil)
-        if path != "-", GzipProcess.isNeeded(for: path) { gzip = try GzipProcess(path) }
-        descriptor = path == "-" ? Invocation.current.input : gzip?.descriptor ?? open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
+        if stream == nil, GzipProcess.isNeeded(for: path) { gzip = try GzipProcess(path) }
+        descriptor = stream == nil ? gzip?.descriptor ?? open(path, O_RDONLY | O_CLOEXEC) : -1
+        guard stream != nil || descriptor >= 0 else { throw Failure("\(path) cannot be read: \(systemMessage(errno))") }
         try begin()
     }
 
     /// Reads bytes of UTF-8 that are already in memory.
     init(_ bytes: [UInt8]) {
-        (name, descriptor, raw, buffer, isAtEnd, isEncodingFound) = ("", -1, [], bytes, true, false)
+        (name, descriptor, stream, raw, buffer, isAtEnd, isEncodingFound) = ("", -1, nil, [], bytes, true, false)
     }
 
-    deinit { if descriptor >= 0, name != "-", gzip == nil { close(descriptor) } }
+    deinit { if descriptor >= 0, gzip == nil { close(descriptor) } }
 
     var isCompressed: Bool { gzip != nil }
 
@@ -223,7 +227,10 @@ final class InputReader {
     private func pull(upTo limit: Int) throws -> Int {
         try Interruption.check()
         while true {
-            let count = raw.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, limit) }
+            let count = try raw.withUnsafeMutableBytes { bytes in
+                let bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[..<limit])
+                return try stream?.read(bytes) ?? read(descriptor, bytes.baseAddress, limit)
+            }
             if count < 0 && errno == EINTR {
                 try Interruption.check()
                 continue

@@ -15,7 +15,6 @@ final class JSONReader: RecordReader {
     var offset: Int { bytes.offset }
     var resumeLine: Int { form == .lines ? line : linesRead }
     let columns: [String]? = nil
-    let keepsNumbersApart = true
     var isCompressed: Bool { bytes.isCompressed }
     let skipped = 0
 

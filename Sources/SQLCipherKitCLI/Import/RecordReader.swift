@@ -29,16 +29,6 @@ struct ImportRecord {
     /// The fields in UTF-8.
     var bytes: [UInt8] = []
 
-    /// What a value must be stored as.
-    func forms(of value: ImportValue, strict: Bool) -> ValueForms {
-        switch value {
-        case .null: []
-        case .field(let place): bytes.withUnsafeBytes { .of(field: UnsafeRawBufferPointer(rebasing: $0[place]), strict: strict) }
-        case .text: .text
-        case .value(let value): .of(value)
-        }
-    }
-
     func text(_ place: Range<Int>) -> String { String(decoding: bytes[place], as: UTF8.self) }
 }
 
@@ -51,8 +41,6 @@ protocol RecordReader: AnyObject {
     var resumeLine: Int { get }
     /// The columns that every record has, if they are known beforehand.
     var columns: [String]? { get }
-    /// Whether a column keeps texts and numbers apart, as the input tells which is which.
-    var keepsNumbersApart: Bool { get }
     /// Whether the input is a compressed file.
     var isCompressed: Bool { get }
     /// The number of records left out so far.
@@ -63,6 +51,8 @@ protocol RecordReader: AnyObject {
     var element: Int? { get }
     /// What the user should look at.
     var warnings: [String] { get }
+    /// Gives the columns of records whose names are not in the input those of a table, by their position.
+    func takeNames(_ names: [String]) throws
     /// Continues after a record that an earlier run has read.
     func resume(at offset: Int, line: Int) throws
     /// - Throws: ``Failure`` that says what is wrong with the record, without the place.
@@ -71,4 +61,5 @@ protocol RecordReader: AnyObject {
 
 extension RecordReader {
     var element: Int? { nil }
+    func takeNames(_ names: [String]) throws {}
 }

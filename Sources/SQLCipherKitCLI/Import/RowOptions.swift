@@ -120,7 +120,9 @@ struct RowOptions: ParsableArguments {
         case .jsonl: .json(hasLines: true)
         case .json, .text: .json(hasLines: false)
         }
-        return try FileImport(path, table: table, format: format, encoding: encoding, plan: plan(), again: again)
+        var plan = try plan()
+        if kind != .csv { plan.rules = .init(keepsNumbersApart: true, isStrict: strictNumbers) }
+        return try FileImport(path, table: table, format: format, encoding: encoding, plan: plan, again: again)
     }
 
     private static func byte(_ text: String, _ option: String, word: String?, _ meaning: UInt8) throws -> UInt8 {
@@ -134,7 +136,7 @@ struct RowOptions: ParsableArguments {
     func plan() throws -> RowPlan {
         if let skip, skip < 0 { throw ValidationError("--skip takes a number of lines, 0 or more") }
         var plan = RowPlan(mode: mirror ? .mirror : replace ? .replace : upsert ? .upsert : .insert, key: Self.list(pk))
-        plan.isStrict = strictNumbers
+        plan.rules = .init(keepsNumbersApart: false, isStrict: strictNumbers)
         for part in Self.list(types) {
             guard let equals = part.lastIndex(of: "="),
                 let type = ColumnType(rawValue: part[part.index(after: equals)...].lowercased())

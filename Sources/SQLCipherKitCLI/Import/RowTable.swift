@@ -9,8 +9,8 @@ struct RowPlan {
     var key: [String] = []
     /// The column types that the user gives, by name.
     var types: [[UInt8]: ColumnType] = [:]
-    /// Whether a field is a number only if the number, written as text, is the field again.
-    var isStrict = false
+    /// How values decide the types of the other columns.
+    var rules = ImportColumns.Rules(keepsNumbersApart: false, isStrict: false)
     /// Whether a table that an import has made is dropped, and made again.
     var isFresh = false
     /// Whether a table gets a key of its own if none of its columns is one, as a full-text index needs one.
@@ -21,67 +21,54 @@ struct RowPlan {
 
 /// The table that records go into.
 ///
-/// The records that are known when a column is created decide its type. A value that the type would change makes the type wider.
-/// Nothing is lost by that: numbers already in the column become the same text that they were imported from, or stay numbers where
-/// that text is not known.
+/// The records that are known when a column is created decide its type. A later value that the column would change makes it wider
+/// in place if the values in it return as they were written; ``TooNarrow`` is thrown if they do not.
 final class RowTable {
-    struct Column {
-        let name: String
-        var type: ColumnType
-        /// Whether the user gave the type, or the table was not created by an import.
-        var isFixed: Bool
-        /// Whether no value has been seen yet.
-        var isEmpty: Bool
-        /// The line whose value made the column text that could have been numbers.
-        var textLine: Int?
-        /// The words for a missing value that made the column text, if all else in the first records are numbers.
-        var missing: Set<String> = []
-    }
+    /// A value needs a wider column than what the column holds already can be taken to.
+    struct TooNarrow: Error { let failure: Failure }
 
     let name: String
     /// Whether an import created the table, so that it may get further columns.
     let isMade: Bool
     let plan: RowPlan
     let db: Connection
-    let keepsNumbersApart: Bool
-    /// Whether numbers with the same value are the same, however they are written.
-    var isByValue: Bool { !keepsNumbersApart && !plan.isStrict }
-    var columns: [Column] = []
-    var places: [[UInt8]: Int] = [:]
-    var layout: (list: ColumnList, places: [Int], insert: RowStatement)?
+    private(set) var columns: ImportColumns
+    private var layout: (list: ColumnList, places: [Int], insert: RowStatement)?
     /// The name of a key that an import has added, if the table has none of the input's columns as its key.
-    var ownKey: String?
-    var keyPlaces: [Int] = []
+    private var ownKey: String?
+    private var keyPlaces: [Int] = []
     /// The forms of a record's values, once they are looked at.
-    var forms: [ValueForms] = []
+    private var forms: [ValueForms] = []
     private var mirror: MirrorRows?
 
+    /// A table that exists, or nil.
     /// - Parameters:
-    ///   - wasMade: whether an earlier import created the table, if it exists.
-    ///   - columns: the columns of a new table, if they are known.
-    ///   - sample: the first records.
-    init(
-        _ db: Connection, _ name: String, wasMade: Bool, plan: RowPlan, keepsNumbersApart: Bool, columns names: [String],
-        sample: [(record: ImportRecord, line: Int)]
-    ) throws {
-        (self.db, self.name, self.plan, self.keepsNumbersApart) = (db, name, plan, keepsNumbersApart)
+    ///   - wasMade: whether an earlier import created the table.
+    ///   - noted: the table's columns, if this command has filled it.
+    init?(_ db: Connection, existing name: String, wasMade: Bool, plan: RowPlan, noted: ImportColumns?) throws {
         let present = try db.main.columns(of: name).filter { $0.kind == .normal }
-        isMade = wasMade || present.isEmpty
-        if present.isEmpty {
-            try make(names, sample)
-        } else {
-            try adopt(present)
-        }
+        if present.isEmpty { return nil }
+        (self.db, self.name, self.plan, isMade) = (db, name, plan, wasMade)
+        columns = ImportColumns(plan)
+        try adopt(present, noted)
         if plan.mode == .mirror { mirror = try MirrorRows(db, name) }
     }
+
+    /// Creates a table with these columns.
+    init(_ db: Connection, creating name: String, plan: RowPlan, _ columns: ImportColumns) throws {
+        (self.db, self.name, self.plan, self.columns, isMade) = (db, name, plan, columns, true)
+        self.columns.decide()
+        try make()
+        if plan.mode == .mirror { mirror = try MirrorRows(db, name) }
+    }
+
+    /// The columns that a file without names fills, in order.
+    var namesByPosition: [String] { columns.list.map(\.name).filter { $0 != ownKey } }
 
     func insert(_ record: ImportRecord, line: Int) throws {
         if layout?.list.isSame(as: record.list) != true { try prepare(record, line) }
         guard var current = layout else { return }
-        for index in record.values.indices where try !fits(record, index, current.places[index], line) {
-            layout = nil
-            try widen(current.places[index], by: record.forms(of: record.values[index], strict: plan.isStrict))
-        }
+        for index in record.values.indices { try take(record, index, current.places[index], line) }
         if layout == nil {
             try prepare(record, line)
             guard let again = layout else { return }
@@ -96,7 +83,8 @@ final class RowTable {
                 case .null: .null
                 case .text(let place): .text(UnsafeRawBufferPointer(rebasing: bytes[place]))
                 case .field(let place):
-                    Self.stored(UnsafeRawBufferPointer(rebasing: bytes[place]), forms[index], columns[current.places[index]].type)
+                    Self.stored(
+                        UnsafeRawBufferPointer(rebasing: bytes[place]), forms[index], columns.list[current.places[index]].type)
                 case .value(.null): .null
                 case .value(.integer(let value)): .integer(value)
                 case .value(.real(let value)): .real(value)
@@ -125,32 +113,32 @@ final class RowTable {
     /// Finds or adds the columns of a record, and compiles the statement that inserts it.
     func prepare(_ record: ImportRecord, _ line: Int) throws {
         try Self.requireDistinct(record.list.names)
-        for (name, value) in zip(record.list.names, record.values) where places[name.sqlName] == nil {
+        for (index, name) in record.list.names.enumerated() where columns.place(of: name) == nil {
             guard isMade else {
                 throw Failure("the table \(self.name) has no column \(name): add it with ALTER TABLE, or use another --table")
             }
-            var column = newColumn(name)
-            note(record.forms(of: value, strict: plan.isStrict), in: &column)
-            try db.execute(SQL(raw: "ALTER TABLE \(self.name.quotedSQLIdentifier) ADD COLUMN \(Self.definition(column))"))
-            places[name.sqlName] = columns.count
-            columns.append(column)
+            let place = columns.add(name)
+            if index < record.values.count { _ = columns.list[place].note(record, index, line, plan.rules) }
+            columns.list[place].type = plan.rules.type(of: columns.list[place])
+            let definition = Self.definition(columns.list[place])
+            try db.execute(SQL(raw: "ALTER TABLE \(self.name.quotedSQLIdentifier) ADD COLUMN \(definition)"))
         }
-        let found = record.list.names.compactMap { places[$0.sqlName] }
+        let found = record.list.names.compactMap(columns.place)
         if let missing = keyPlaces.first(where: { !found.contains($0) }) {
-            throw Failure("it has no \(columns[missing].name), which is part of the key")
+            throw Failure("it has no \(columns.list[missing].name), which is part of the key")
         }
         layout = (record.list, found, try RowStatement(db, try statement(found)))
         if forms.count != found.count { forms = Array(repeating: [], count: found.count) }
     }
 
     func statement(_ found: [Int]) throws -> String {
-        let names = found.map { columns[$0].name.quotedSQLIdentifier }
+        let names = found.map { columns.list[$0].name.quotedSQLIdentifier }
         let verb = plan.mode == .replace ? "INSERT OR REPLACE" : "INSERT"
         var sql = "\(verb) INTO \(name.quotedSQLIdentifier)"
         let marks = names.map { _ in "?" }.joined(separator: ", ")
         sql += names.isEmpty ? " DEFAULT VALUES" : "(\(names.joined(separator: ", "))) VALUES (\(marks))"
         if plan.mode == .upsert || plan.mode == .mirror {
-            let keys = keyPlaces.map { columns[$0].name.quotedSQLIdentifier }
+            let keys = keyPlaces.map { columns.list[$0].name.quotedSQLIdentifier }
             // If there are only key columns, the row is rewritten unchanged, so that RETURNING tells a mirror its rowid.
             let others = names.filter { !keys.contains($0) }
             let changed = (others.isEmpty ? keys : others).map { "\($0) = excluded.\($0)" }
@@ -159,20 +147,9 @@ final class RowTable {
         return try sql + (mirror.map { " RETURNING \(try $0.rowID)" } ?? "")
     }
 
-    func newColumn(_ name: String) -> Column {
-        let type = plan.types[name.sqlName]
-        return Column(name: name, type: type ?? .text, isFixed: type != nil, isEmpty: true)
+    private static func definition(_ column: ImportColumns.Column) -> String {
+        column.name.quotedSQLIdentifier + column.type.declaration
     }
-
-    /// Takes a value's forms into account for the type of a new column.
-    func note(_ value: ValueForms, in column: inout Column) {
-        guard !column.isFixed, !value.isEmpty else { return }
-        let forms: ValueForms = column.isEmpty ? [] : column.type == .real ? .real : column.type.forms
-        column.isEmpty = false
-        column.type = ColumnType(forms.union(value), keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
-    }
-
-    static func definition(_ column: Column) -> String { column.name.quotedSQLIdentifier + column.type.declaration }
 
     static func requireDistinct(_ columns: [String]) throws {
         var seen: Set<[UInt8]> = []
@@ -184,45 +161,9 @@ final class RowTable {
 }
 
 extension RowTable {
-    func make(_ names: [String], _ sample: [(record: ImportRecord, line: Int)]) throws {
-        try Self.requireDistinct(names)
-        var forms: [ValueForms] = []
-        func place(_ name: String) -> Int {
-            if let place = places[name.sqlName] { return place }
-            places[name.sqlName] = columns.count
-            columns.append(newColumn(name))
-            forms.append([])
-            return columns.count - 1
-        }
-        for name in names { _ = place(name) }
-        for (record, line) in sample {
-            for (name, value) in zip(record.list.names, record.values) {
-                let place = place(name), form = record.forms(of: value, strict: plan.isStrict)
-                if case .field(let bytes) = value, form == .text {
-                    let text = record.text(bytes)
-                    if Self.wordsForNothing.contains(text) {
-                        columns[place].missing.insert(text)
-                        continue
-                    }
-                    noteText(text, place, line)
-                }
-                forms[place].formUnion(form)
-            }
-        }
-        // The names in JSON lines are known only at the end; those of CSV are all in its header.
-        if !names.isEmpty, let missing = plan.typedNames.first(where: { places[$0.sqlName] == nil }) {
-            throw Failure("--types names \(missing), but \(name) gets no such column", status: .usage)
-        }
-        for place in columns.indices where !columns[place].isFixed {
-            let misses = !columns[place].missing.isEmpty
-            if forms[place].isEmpty || forms[place].contains(.text) { columns[place].missing = [] }
-            if misses { forms[place].insert(.text) }
-            // No number is stored yet: beside texts, each field is stored as it is written.
-            if forms[place].contains(.text) { forms[place].remove(.reshaped) }
-            columns[place].type = ColumnType(forms[place], keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
-            columns[place].isEmpty = forms[place].isEmpty
-        }
-        if columns.isEmpty { throw Failure("it is empty") }
+    private func make() throws {
+        try Self.requireDistinct(columns.list.map(\.name))
+        if columns.list.isEmpty { throw Failure("it is empty") }
         try takeKey(plan.key)
         if keyPlaces.isEmpty {
             guard plan.mode == .insert else {
@@ -233,18 +174,18 @@ extension RowTable {
         try db.execute(SQL(raw: definition(of: name)))
     }
 
-    func adopt(_ present: [Schema.Column]) throws {
+    private func adopt(_ present: [Schema.Column], _ noted: ImportColumns?) throws {
         for column in present {
-            places[column.name.sqlName] = columns.count
             let type = ColumnType(declared: column.type)
             let wanted = plan.types[column.name.sqlName]
-            columns.append(Column(name: column.name, type: type, isFixed: !isMade || wanted != nil, isEmpty: false))
             if let wanted, wanted != type {
                 throw Failure("the column \(column.name) already exists, and is \(type.rawValue)", status: .usage)
             }
+            let former = noted.flatMap { noted in noted.place(of: column.name).map { noted.list[$0] } }
+            columns.add(former ?? .init(column.name, stored: type, isFixed: !isMade || wanted != nil, plan.rules))
         }
         let key = try db.main.primaryKey(of: name)
-        if isMade, key.count == 1, key == [columns[0].name] {
+        if isMade, key.count == 1, key == [columns.list[0].name] {
             ownKey = key[0]
             if try !isAsMade() { ownKey = nil }
         }
@@ -260,17 +201,14 @@ extension RowTable {
 
     func takeKey(_ names: [String]) throws {
         keyPlaces = try names.map { name in
-            guard let place = places[name.sqlName] else { throw Failure("there is no column \(name) for the key", status: .usage) }
-            return place
+            if let place = columns.place(of: name) { return place }
+            throw Failure("there is no column \(name) for the key", status: .usage)
         }
     }
 
-    /// Words that programs write for a missing value.
-    private static let wordsForNothing: Set = ["NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "\\N", "-", ".", "?"]
-
     /// A name for a key that the import adds.
     private var nameOfKey: String {
-        ["id", "row_id", "import_row_id"].first { places[$0.sqlName] == nil } ?? "sqlcipherkit_row_id"
+        ["id", "row_id", "import_row_id"].first { columns.place(of: $0) == nil } ?? "sqlcipherkit_row_id"
     }
 
     /// Whether the table is still the one that an import has made.
@@ -279,70 +217,61 @@ extension RowTable {
     /// The statement that creates the table.
     func definition(of name: String) -> String {
         var parts = ownKey.map { ["\($0) INTEGER PRIMARY KEY"] } ?? []
-        let made = ownKey.map { key in columns.filter { $0.name != key } } ?? columns
-        let single = keyPlaces.count == 1 && ownKey == nil ? columns[keyPlaces[0]].name : nil
+        let made = columns.list.filter { $0.name != ownKey }
+        let single = keyPlaces.count == 1 && ownKey == nil ? columns.list[keyPlaces[0]].name : nil
         parts += made.map { column in
             Self.definition(column) + (column.name == single ? " PRIMARY KEY NOT NULL" : "")
         }
         if keyPlaces.count > 1, ownKey == nil {
-            parts.append("PRIMARY KEY (\(keyPlaces.map { columns[$0].name.quotedSQLIdentifier }.joined(separator: ", ")))")
+            parts.append("PRIMARY KEY (\(keyPlaces.map { columns.list[$0].name.quotedSQLIdentifier }.joined(separator: ", ")))")
         }
         return "CREATE TABLE \(name.quotedSQLIdentifier)(\(parts.joined(separator: ", ")))"
     }
 }
 
 extension RowTable {
-    /// Whether the column can hold the value unchanged.
-    /// - Parameter index: the value's place in its record.
-    func fits(_ record: ImportRecord, _ index: Int, _ place: Int, _ line: Int) throws -> Bool {
-        let type = columns[place].type, isEmpty = columns[place].isEmpty
-        let forms: ValueForms
+    /// Takes a value into account, and makes its column wider if it would change there.
+    private func take(_ record: borrowing ImportRecord, _ index: Int, _ place: Int, _ line: Int) throws {
+        let before = columns.list[place].forms
+        forms[index] = columns.list[place].note(record, index, line, plan.rules)
+        if forms[index].isEmpty {
+            if keyPlaces.contains(place) { throw Failure("\(columns.list[place].name) is empty, and is part of the key") }
+        } else if columns.list[place].isFixed {
+            try requireDigits(record, index, columns.list[place])
+        } else if columns.list[place].forms != before {
+            let wider = plan.rules.type(of: columns.list[place])
+            if wider != columns.list[place].type { try widen(place, to: wider, hadValues: !before.isEmpty) }
+        }
+    }
+
+    /// In a column that is declared as numbers, a number may lose a zero at its end, but no other digit.
+    private func requireDigits(_ record: borrowing ImportRecord, _ index: Int, _ column: ImportColumns.Column) throws {
+        guard column.type != .text, column.type != .any else { return }
+        let text: String
         switch record.values[index] {
-        case .null, .value(.null):
-            if keyPlaces.contains(place) { throw Failure("\(columns[place].name) is empty, and is part of the key") }
-            return true
-        case .field(let bytes):
-            if type == .text && !isEmpty { return true }
-            forms = record.forms(of: record.values[index], strict: plan.isStrict)
-            if forms == .text { noteText(record.text(bytes), place, line) }
-            if columns[place].isFixed { try requireDigits(record.text(bytes), columns[place]) }
-        case .text:
-            if type == .text && !isEmpty { return true }
-            forms = .text
-        case .value(let value): forms = .of(value)
+        case .field(let place): text = record.text(place)
+        case .text(let place): text = record.text(place)
+        case .value(.text(let value)): text = value
+        case .value(.integer(let value)): text = String(value)
+        default: return
         }
-        self.forms[index] = forms
-        if columns[place].isFixed || !isMade { return true }
-        if isEmpty {
-            columns[place].isEmpty = false
-            return ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue) == type
+        let holds: Bool
+        if let integer = Int64(text) {
+            holds = column.type != .real || Int64(exactly: Double(integer)) == integer
+        } else {
+            // All of its digits may be those of the number nearest to it.
+            holds = Double(text) == nil || ValueForms.of(field: text) != .text || ValueForms.significantDigits(text).count <= 15
         }
-        if type == .text { return forms == .text || !keepsNumbersApart }
-        if isByValue, type == .real, forms == .integer { return true }
-        return type.forms.union(.reshaped).isSuperset(of: type == .real ? forms : forms.subtracting(.long))
-            || keepsNumbersApart && type == .numeric && forms == .wholeReal
-    }
-
-    func noteText(_ text: String, _ place: Int, _ line: Int) {
-        if columns[place].textLine == nil, Double(text) != nil { columns[place].textLine = line }
-    }
-
-    /// A column that the user declares as numbers may drop zeros, but no other digit.
-    private func requireDigits(_ text: String, _ column: Column) throws {
-        guard isMade, column.type != .text, column.type != .any, Int64(text) == nil, Double(text) != nil else { return }
-        // All of its digits may be those of the number nearest to it.
-        guard ValueForms.of(field: text) == .text else { return }
-        let digits = text.prefix { $0 != "e" && $0 != "E" }.filter(\.isNumber).drop { $0 == "0" }
-        let significant = text.contains(".") ? String(digits.reversed().drop { $0 == "0" }) : String(digits)
-        if significant.count > 15 {
-            throw Failure("\(column.name) has more digits than a number holds: use --types \(column.name)=text")
-        }
+        guard !holds else { return }
+        let advice = isMade ? "use --types \(column.name)=text" : "make the column text"
+        throw Failure("\(column.name) has more digits than its type holds, which is \(column.type.rawValue): \(advice)")
     }
 
     /// The value to bind for a field with these forms.
     static func stored(_ field: UnsafeRawBufferPointer, _ forms: ValueForms, _ type: ColumnType) -> LentValue {
-        // A column without a type, or of numbers, gets a number if the field is one; SQLite converts the rest.
-        if type == .text || forms.contains(.text) { return .text(field) }
+        // A column of numbers gets a number if the field is one, and SQLite converts the rest. One without a type gets it if the
+        // number is written like the field.
+        if type == .text || forms.contains(.text) || type == .any && forms.contains(.reshaped) { return .text(field) }
         if forms.contains(.integer) { return integer(field).map { .integer($0) } ?? .text(field) }
         return Double(String(decoding: field, as: UTF8.self)).map { .real($0) } ?? .text(field)
     }
@@ -357,34 +286,36 @@ extension RowTable {
 }
 
 extension RowTable {
-    /// Gives a column the type that holds its values and one more. SQLite cannot change a column's type, so the table is rebuilt
-    /// with its rows, indexes and triggers.
-    func widen(_ place: Int, by value: ValueForms) throws {
-        let former = columns[place]
+    /// Gives a column a wider type. SQLite cannot change a column's type, so the table is rebuilt with its rows, indexes and
+    /// triggers.
+    private func widen(_ place: Int, to type: ColumnType, hadValues: Bool) throws {
+        let column = columns.list[place], former = column.type
         let adopted = try db.main.primaryKey(of: name)
         if keyPlaces.isEmpty, ownKey == nil { try takeKey(adopted) }
         // A full-text index refers to rows by an integer key.
-        let isReferredTo = try former.type == .integer && adopted.contains { $0.sqlName == former.name.sqlName }
+        let isReferredTo = try former == .integer && adopted.contains { $0.sqlName == column.name.sqlName }
             && !dependents().isEmpty
-        guard try isAsMade(), !isReferredTo else {
-            throw Failure(
-                "its value would change in the column \(former.name), which is \(former.type.rawValue): "
-                    + "import it into another table, or make the column text")
+        // Integers are the same text again, and texts stay texts. Other numbers are the same number, but not the same text.
+        let returnsAll = switch (former, type) {
+        case _ where !hadValues, (.integer, _), (.text, .any): true
+        case (.real, .numeric): !plan.rules.isStrict
+        case (.real, .any), (.numeric, .any): !column.forms.contains(.reshaped)
+        default: false
         }
-        let forms = try present(former).union(value)
-        try rebuild { columns[place].type = ColumnType(forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue) }
+        guard returnsAll, try isAsMade(), !isReferredTo else {
+            let what = "the column \(column.name) is \(former.rawValue), which would change this value, and its type cannot follow"
+            throw TooNarrow(failure: Failure(
+                "\(what): --fresh imports all of it from the beginning; or use --types \(column.name)=text, or another --table"))
+        }
+        layout = nil
+        try rebuild { columns.list[place].type = type }
     }
 
     /// Makes the table again after a change of its columns or its key, with its rows.
-    func rebuild(after change: () -> Void) throws {
-        let dependents = try dependents(), former = columns.map(\.type)
+    private func rebuild(after change: () -> Void) throws {
+        let dependents = try dependents()
         let rowID = try [db.main.rowIDName(of: name) ?? ownKey].compactMap(\.self)
         change()
-        let names = columns.map { $0.name.quotedSQLIdentifier }
-        let values = columns.indices.map { index in
-            let isTextNow = columns[index].type == .text && former[index] != .text
-            return isTextNow ? "CAST(\(names[index]) AS TEXT)" : names[index]
-        }
         let other = "sqlcipherkit_import_wider"
         let quoted = name.quotedSQLIdentifier
         layout = nil
@@ -393,8 +324,9 @@ extension RowTable {
         try db.execute("PRAGMA legacy_alter_table = ON")
         defer { try? db.execute(SQL(raw: "PRAGMA legacy_alter_table = \(wasLegacy)")) }
         try db.execute(SQL(raw: definition(of: other)))
-        let into = (rowID + names).joined(separator: ", "), from = (rowID + values).joined(separator: ", ")
-        try db.execute(SQL(raw: "INSERT INTO \(other)(\(into)) SELECT \(from) FROM \(quoted)"))
+        // The types of the new columns convert the values.
+        let list = (rowID + columns.list.map { $0.name.quotedSQLIdentifier }).joined(separator: ", ")
+        try db.execute(SQL(raw: "INSERT INTO \(other)(\(list)) SELECT \(list) FROM \(quoted)"))
         try db.execute(SQL(raw: "DROP TABLE \(quoted)"))
         try db.execute(SQL(raw: "ALTER TABLE \(other) RENAME TO \(quoted)"))
         for sql in dependents { try db.execute(SQL(raw: sql)) }
@@ -407,24 +339,5 @@ extension RowTable {
             """
             SELECT sql FROM sqlite_schema WHERE tbl_name = \(name) COLLATE NOCASE AND type <> 'table' AND sql IS NOT NULL
             """)
-    }
-
-    /// The forms of the values in a column.
-    private func present(_ column: Column) throws -> ValueForms {
-        let name = column.name.quotedSQLIdentifier
-        func has(_ condition: String) throws -> Bool {
-            let table = self.name.quotedSQLIdentifier
-            return try db.fetchOne(Bool.self, SQL(raw: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE \(condition))")) ?? false
-        }
-        guard try has("\(name) IS NOT NULL") else { return [] }
-        switch column.type {
-        case .text: return .text
-        case .numeric where isByValue: return [.integer, .real, .reshaped, .long]
-        case .any, .numeric: return column.type.forms
-        case .integer: return .integer
-        // How they were written is not known.
-        case .real where isByValue: return [.real, .reshaped]
-        case .real: return try has("\(name) = CAST(\(name) AS INTEGER)") ? [.real, .wholeReal] : .real
-        }
     }
 }

@@ -82,7 +82,8 @@ struct ValueForms: OptionSet {
         return significantDigits(text) == significantDigits("\(value)")
     }
 
-    private static func significantDigits(_ text: String) -> Substring {
+    /// The digits of a number without zeros at its ends.
+    static func significantDigits(_ text: String) -> Substring {
         let digits = text.prefix { $0 != "e" && $0 != "E" }.filter(\.isNumber)
         let end = digits.lastIndex { $0 != "0" }.map(digits.index(after:)) ?? digits.startIndex
         return digits[..<end].drop { $0 == "0" }
@@ -123,8 +124,7 @@ enum ColumnType: String, CaseIterable, ExpressibleByArgument {
     ///   - isByValue: whether numbers with the same value are the same, however they are written.
     init(_ forms: ValueForms, keepsNumbersApart: Bool, isByValue: Bool) {
         if forms.contains(.text) {
-            // Numbers that would return in another form stay numbers beside texts.
-            self = forms != .text && keepsNumbersApart || forms.contains(.reshaped) ? .any : .text
+            self = forms != .text && keepsNumbersApart ? .any : .text
         } else {
             switch forms.subtracting([.reshaped, .long]) {
             case []: self = .text
@@ -155,14 +155,4 @@ enum ColumnType: String, CaseIterable, ExpressibleByArgument {
 
     /// The type as it follows the column's name in SQL.
     var declaration: String { self == .any ? "" : " " + rawValue.uppercased() }
-
-    /// The forms that the column returns unchanged.
-    var forms: ValueForms {
-        switch self {
-        case .text, .any: [.text, .integer, .real, .wholeReal]
-        case .integer: .integer
-        case .real: [.real, .wholeReal]
-        case .numeric: [.integer, .real]
-        }
-    }
 }

@@ -71,7 +71,9 @@ enum DotCommand: String, CaseIterable {
         case .echo: "whether to show each statement before it runs"
         case .headers: "whether to show the names of columns"
         case .help: "show this list, or the commands whose names contain NAME"
-        case .import: "read a CSV or JSON file into a table, with the options of sqlcipherkit import, such as --skip 1"
+        case .import:
+            "read a CSV or JSON file into a table, with the options of sqlcipherkit import, such as --skip 1; a table that exists "
+                + "takes every line of CSV as a row, column by column, unless --header says that the first has names"
         case .indexes: "show the names of indexes, or of those of TABLE"
         case .mode: "how to show rows: " + OutputFormat.names
         case .nullvalue: "the text that stands for NULL"
@@ -303,9 +305,15 @@ extension DotCommand {
         let words = words.map { others[$0] ?? $0 }
         let options: ImportOfShell
         do { options = try ImportOfShell.parse(words) } catch { throw Failure(ImportOfShell.message(for: error), status: .usage) }
-        let file = try options.file()
-        let report = try file.run(shell.db, BatchWriter(shell.db, rowsPerBatch: 10_000), isLast: true)
-        for line in report.lines(file) { Output.error(line.onOneLine) }
+        var file = try options.file()
+        // As in SQLite's shell, every line is a row for a table that exists.
+        if case .csv(var form, let usual) = file.format, form.hasHeader == nil, try shell.db.main.has(file.table) {
+            form.hasHeader = false
+            file.format = .csv(form, usual: usual)
+        }
+        try TableImport(file).run(shell.db, rowsPerBatch: 10_000) { file, report in
+            for line in report.lines(file) { Output.error(line.onOneLine) }
+        }
     }
 }
 

@@ -1,0 +1,132 @@
+import SQLCipherKit
+
+/// The columns of the records of an import, in the order of their first values, with what each must hold. All values together
+/// decide the type of a column: those that have been read so far, until a later one makes it wider.
+struct ImportColumns {
+    struct Column {
+        let name: String
+        var type = ColumnType.text
+        /// Whether no value changes the type: the user has given it, or the table was not created by an import.
+        var isFixed = false
+        /// What the values need.
+        fileprivate(set) var forms: ValueForms = []
+        /// What the values need but for words that programs write for a missing value.
+        fileprivate var others: ValueForms = []
+        /// The words for a missing value that the column has.
+        private var missing: Set<String> = []
+        /// The line of the first value that is text but could have been a number.
+        private var textLine: Int?
+
+        init(_ name: String) { self.name = name }
+
+        /// A column that exists. What its values were written as is not known.
+        init(_ name: String, stored type: ColumnType, isFixed: Bool, _ rules: Rules) {
+            (self.name, self.type) = (name, type)
+            self.isFixed = isFixed || type == .any
+            forms = switch type {
+            case .text: .text
+            case .any: [.text, .integer, .real]
+            case .integer: [.integer, .long]
+            case .real: rules.isByValue ? [.real, .reshaped] : [.real, .wholeReal]
+            case .numeric where rules.isByValue: [.integer, .long, .real, .reshaped]
+            case .numeric: rules.keepsNumbersApart ? [.integer, .long, .real, .wholeReal] : [.integer, .long, .real]
+            }
+            others = forms
+        }
+
+        /// Takes a value into account.
+        /// - Returns: what it must be stored as.
+        @inline(__always)
+        mutating func note(_ record: borrowing ImportRecord, _ index: Int, _ line: Int, _ rules: Rules) -> ValueForms {
+            let found: ValueForms
+            switch record.values[index] {
+            case .null, .value(.null): return []
+            case .field where type == .text && others.contains(.text): return .text
+            case .field(let place):
+                found = record.bytes.withUnsafeBytes {
+                    .of(field: UnsafeRawBufferPointer(rebasing: $0[place]), strict: rules.isStrict)
+                }
+                if found == .text { return noteText(record.text(place), line) }
+            case .text: found = .text
+            case .value(let value): found = .of(value)
+            }
+            forms.formUnion(found)
+            others.formUnion(found)
+            return found
+        }
+
+        private mutating func noteText(_ text: String, _ line: Int) -> ValueForms {
+            forms.formUnion(.text)
+            if Self.wordsForNothing.contains(text) {
+                missing.insert(text)
+                return .text
+            }
+            if !others.contains(.text), Double(text) != nil { textLine = line }
+            others.formUnion(.text)
+            return .text
+        }
+
+        /// Words that programs write for a missing value.
+        private static let wordsForNothing: Set = ["NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "\\N", "-", ".", "?"]
+
+        /// The column's name and type, and why it is text if it could have been numbers.
+        var description: String {
+            var reason = ""
+            if type == .text, let textLine { reason = " (a number would change line \(textLine.grouped))" }
+            if type == .text, !isFixed, !missing.isEmpty, !others.isEmpty, !others.contains(.text) {
+                reason = " (numbers with --null '\(missing.sorted().joined(separator: ","))')"
+            }
+            return "\(name) \(type.rawValue)\(reason)"
+        }
+    }
+
+    /// How values decide a type.
+    struct Rules {
+        /// Whether a column keeps texts and numbers apart, as JSON tells which is which.
+        let keepsNumbersApart: Bool
+        /// Whether a field is a number only if the number, written as text, is the field again.
+        let isStrict: Bool
+        /// Whether numbers with the same value are the same, however they are written.
+        var isByValue: Bool { !keepsNumbersApart && !isStrict }
+
+        func type(of column: Column) -> ColumnType {
+            column.isFixed ? column.type : ColumnType(column.forms, keepsNumbersApart: keepsNumbersApart, isByValue: isByValue)
+        }
+    }
+
+    let rules: Rules
+    /// The types that the user gives, by name.
+    private let types: [[UInt8]: ColumnType]
+    var list: [Column] = []
+    private var places: [[UInt8]: Int] = [:]
+
+    init(_ plan: RowPlan) { (rules, types) = (plan.rules, plan.types) }
+
+    func place(of name: String) -> Int? { places[name.sqlName] }
+
+    mutating func add(_ column: Column) {
+        places[column.name.sqlName] = list.count
+        list.append(column)
+    }
+
+    /// The place of a column, which is added if it is new.
+    @discardableResult
+    mutating func add(_ name: String) -> Int {
+        if let place = place(of: name) { return place }
+        var column = Column(name)
+        if let type = types[name.sqlName] { (column.type, column.isFixed) = (type, true) }
+        add(column)
+        return list.count - 1
+    }
+
+    /// Takes the values of records into account.
+    mutating func note(_ record: borrowing ImportRecord, _ line: Int) {
+        for (index, name) in record.list.names.enumerated() {
+            let place = add(name)
+            if index < record.values.count { _ = list[place].note(record, index, line, rules) }
+        }
+    }
+
+    /// Decides the types, once all values that are known have been noted.
+    mutating func decide() { for place in list.indices { list[place].type = rules.type(of: list[place]) } }
+}
