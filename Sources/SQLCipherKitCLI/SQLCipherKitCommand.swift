@@ -8,9 +8,9 @@ package struct SQLCipherKitCommand: ParsableCommand {
         commandName: "sqlcipherkit",
         abstract: "Encrypted SQLite databases with full-text search and JSON.",
         discussion: """
-            You type a key on the terminal, or it comes from a file, an environment variable, a file descriptor or a systemd \
-            credential (--key-file, --key-env, --key-fd, --key-credential), or from the kernel keyring after unlock. It is never \
-            an argument.
+            sqlcipherkit FILE opens a shell. You type a key on the terminal, or it comes from a file, an environment variable, a \
+            file descriptor or a systemd credential (--key-file, --key-env, --key-fd, --key-credential), or from the kernel \
+            keyring after unlock. It is never an argument.
 
             Every command takes --json, and then writes one JSON value to standard output, with the keys that the command's help \
             lists. An error is one line on standard error and an exit status, also with --json.
@@ -68,12 +68,20 @@ package struct SQLCipherKitCommand: ParsableCommand {
 
     /// Parses the arguments that follow the program's name, and returns what runs their command, once or several times.
     package static func parsed(_ arguments: [String]) throws -> () throws -> Void {
-        let parsed = try parseAsRoot(arguments)
+        let parsed = try parseAsRoot(withCommand(arguments))
         return {
             var command = parsed
             try command.run()
             try Output.flush()
         }
+    }
+
+    /// The arguments with the command that a file alone stands for: `shell`, or `query` where SQL follows it.
+    private static func withCommand(_ arguments: [String]) -> [String] {
+        guard let first = arguments.first, !first.hasPrefix("-"), !Misspelling.commands.contains(first),
+            NamesElsewhere.advice(about: first, NamesElsewhere.arguments) == nil, FileOptions.exists(first)
+        else { return arguments }
+        return [arguments.count > 1 && !arguments[1].hasPrefix("-") ? "query" : "shell"] + arguments
     }
 
     /// Replaces the parser's own `main`, so that every error is one line and has a status that the help lists.

@@ -31,33 +31,14 @@ struct ShellCommand: FileCommand {
             """)
 
     /// What people type in SQLite's shell, and what they type here.
-    static let commands: [(theirs: String, ours: String)] = [
-        (".archive .session .sha3sum", "none; sqlcipherkit diff compares"),
-        (".backup .restore .save .open", "the same"),
-        (".bail .changes .echo .headers .timer", "the same"),
-        (".cd .prompt .progress .nonce .binary", "none"),
-        (".clone FILE", ".save FILE"),
-        (".databases .tables .indexes .schema", "the same"),
-        (".dbinfo .dbtotxt .stats", "sqlcipherkit info, sqlcipherkit space"),
-        (".dump [TABLE]", "the same"),
-        (".eqp on, .explain", ".plan STATEMENT"),
-        (".excel", ".mode csv and .once FILE"),
-        (".exit .quit exit quit help .help", "the same"),
-        (".fullschema", ".schema, and sqlite_stat1"),
-        (".import --csv --skip 1 FILE TABLE", "the same"),
-        (".lint .expert .log .trace .load", "none: no program code is loaded"),
-        (".mode box csv column html json table", "the same"),
-        (".mode line list markdown quote tabs", "the same"),
-        (".nullvalue .separator .width", "the same"),
-        (".once FILE, .once |PROGRAM, .output", "the same"),
-        (".parameter .print .read .show", "the same"),
-        (".recover", "sqlcipherkit recover"),
-        (".shell .system", "the same"),
-        (".timeout MS", "PRAGMA busy_timeout = MS;"),
-        (".version", "sqlcipherkit version"),
-        ("sqldiff", "sqlcipherkit diff --sql"),
-        ("ATTACH … KEY …", ".attach NAME=PATH [SOURCE]"),
-    ]
+    private static let commands: [(theirs: String, ours: String)] = [
+        ".backup .restore .save .open", ".bail .changes .echo .headers .timer", ".databases .tables .indexes .schema",
+        ".dump [TABLE]", ".exit .quit exit quit help .help", ".import --csv --skip 1 FILE TABLE",
+        ".mode box csv column html json table", ".mode line list markdown quote tabs", ".nullvalue .separator .width",
+        ".once FILE, .once |PROGRAM, .output", ".parameter .print .read .show", ".shell .system",
+    ].map { ($0, "the same") } + NamesElsewhere.dotCommands.map { row in
+        (row.names.split(separator: " ").map { "." + $0 }.joined(separator: " "), row.here)
+    } + [("sqldiff", "sqlcipherkit diff --sql"), ("ATTACH … KEY …", ".attach NAME=PATH [SOURCE]")]
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions

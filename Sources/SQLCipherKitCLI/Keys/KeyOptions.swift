@@ -28,7 +28,7 @@ struct KeyOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("raw-key"),
-        help: "The key is not a passphrase but 64 hexadecimal digits, or 96 with the salt.")
+        help: "The key is not a passphrase but 64 hexadecimal digits, or 96 with the salt; x'…' and 0x… are the same.")
     var isRaw = false
 
     @Flag(name: .customLong("recovery-key"), help: "The key is a recovery key of the database's key slots.")
@@ -70,7 +70,10 @@ struct KeyOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The number of bytes at the start of the file that are not encrypted.", valueName: "bytes"))
     var plaintextHeader: Int?
 
-    @Option(help: ArgumentHelp("The salt of a file with a plaintext header: 32 hexadecimal digits.", valueName: "digits"))
+    @Option(
+        help: ArgumentHelp(
+            "The salt of a file with a plaintext header, which has 32 bytes if --plaintext-header is not given: 32 hexadecimal digits.",
+            valueName: "digits"))
     var salt: String?
 
     func validate() throws {

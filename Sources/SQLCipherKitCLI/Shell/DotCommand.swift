@@ -10,7 +10,7 @@ enum DotCommand: String, CaseIterable {
 
     /// Other names, from SQLite's shell.
     private static let synonyms: [String: DotCommand] = [
-        "exit": .quit, "header": .headers, "indices": .indexes, "param": .parameter, "system": .shell, "eqp": .plan,
+        "clone": .save, "exit": .quit, "header": .headers, "indices": .indexes, "param": .parameter, "system": .shell,
     ]
 
     /// The command with this name, or the only one that begins with it.
@@ -103,11 +103,12 @@ enum DotCommand: String, CaseIterable {
     static func line(_ bytes: ArraySlice<UInt8>) -> String? {
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0d]
         guard let first = bytes.first(where: { !blanks.contains($0) }) else { return nil }
-        guard first == UInt8(ascii: ".") || "eqhEQH".utf8.contains(first) && bytes.count < 20 else { return nil }
+        // Most lines of SQL are told by their first byte.
+        guard ".\\bdehqsuBDEHQSU".utf8.contains(first), first < 0x41 || bytes.count < 200 else { return nil }
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         if first == UInt8(ascii: ".") { return text }
         let word = (text.hasSuffix(";") ? String(text.dropLast()) : text).lowercased()
-        return ["exit", "quit", "help"].contains(word) ? "." + word : nil
+        return ["exit", "quit", "help"].contains(word) ? "." + word : NamesElsewhere.dotLine(text)
     }
 
     /// Whether the history may keep a line. A line that is not a valid command is not kept: one of its words may be a key that
@@ -155,8 +156,9 @@ enum DotCommand: String, CaseIterable {
         let words = words(of: line)
         let name = String(words[0].dropFirst())
         guard let command = named(name) else {
-            let nearest = Misspelling.nearest(to: name, of: allCases.map(\.rawValue)).map { ": did you mean .\($0)?" }
-            throw Failure("there is no command \(words[0])\(nearest ?? ": .help lists the commands")", status: .usage)
+            let advice = NamesElsewhere.advice(about: name, NamesElsewhere.dotCommands).map { ": \($0)" }
+                ?? Misspelling.nearest(to: name, of: allCases.map(\.rawValue)).map { ": did you mean .\($0)?" }
+            throw Failure("there is no command \(words[0])\(advice ?? ": .help lists the commands")", status: .usage)
         }
         if command == .quit { return false }
         try command.run(Array(words.dropFirst()), line, shell)

@@ -9,6 +9,8 @@ struct KeyRedaction {
     static let mark = "[redacted]"
 
     private let words: Set<Substring>
+    /// The words that begin a statement in the text, but are none of SQL's.
+    private let firstWords: Set<Substring>
 
     /// Returns nil if the text has no key. That is the usual case, and is found quickly.
     init?(_ sql: String) {
@@ -17,7 +19,8 @@ struct KeyRedaction {
         let text = Self.folded(sql).replacing("foreign_key", with: "")
         let mentionsKey = text.contains("key") || text.contains("random")
         let words = Set(Self.words(text))
-        let isKeyed = words.contains("attach") || words.contains { $0.hasPrefix("pragm") } || Self.isUnknown(text)
+        firstWords = Self.unknownFirstWords(text)
+        let isKeyed = words.contains("attach") || words.contains { $0.hasPrefix("pragm") } || !firstWords.isEmpty
         guard mentionsKey && isKeyed || text.contains("file:") else { return nil }
         self.words = words.union(Self.words(Self.folded(sql)))
     }
@@ -25,6 +28,12 @@ struct KeyRedaction {
     /// Whether a message repeats a word of the text. Hiding too much does no harm here.
     func leaks(into message: String) -> Bool {
         let message = Self.folded(message)
+        // The parser stops at a misspelt first word, which is no key, and repeats nothing else.
+        let (before, after) = ("near \"", "\": syntax error")
+        if message.hasPrefix(before), message.hasSuffix(after) {
+            let word = message.dropFirst(before.count).dropLast(after.count)
+            if firstWords.contains(word), Self.verbs.contains(where: { $0.isNearly(word) }) { return false }
+        }
         return Self.words(message).contains { word in
             // "file is not a database" repeats nothing.
             if word == "database" { return message.contains("\"database") }
@@ -73,10 +82,10 @@ struct KeyRedaction {
         text.split { !($0.isLetter || $0.isNumber || $0 == "_" || !$0.isASCII) }
     }
 
-    /// Whether a piece between semicolons begins with a word that does not begin a statement. Semicolons in literals make more
-    /// pieces than there are statements, which only hides more.
-    private static func isUnknown(_ text: String) -> Bool {
-        text.split(separator: ";").contains { piece in
+    /// The words that begin a piece between semicolons, but do not begin a statement; empty for a piece without one. Semicolons in
+    /// literals make more pieces than there are statements, which only hides more.
+    private static func unknownFirstWords(_ text: String) -> Set<Substring> {
+        Set(text.split(separator: ";").compactMap { piece in
             var rest = piece.drop(while: \.isWhitespace)
             while let end = rest.hasPrefix("--") ? rest.firstIndex(where: \.isNewline)
                 : rest.hasPrefix("/*") ? rest.firstRange(of: "*/")?.upperBound : nil
@@ -84,14 +93,38 @@ struct KeyRedaction {
                 rest = rest[end...].drop(while: \.isWhitespace)
             }
             let verb = rest.prefix { $0.isLetter }
-            return !rest.isEmpty && !verbs.contains(verb)
-        }
+            return rest.isEmpty || verbs.contains(verb) ? nil : verb
+        })
     }
 
     private static let verbs: Set<Substring> = [
         "alter", "analyze", "attach", "begin", "commit", "create", "delete", "detach", "drop", "end", "explain", "insert", "pragma",
         "reindex", "release", "replace", "rollback", "savepoint", "select", "update", "vacuum", "values", "with",
     ]
+}
+
+extension StringProtocol {
+    /// Whether at most two letters must be inserted, deleted or replaced to get another word, and fewer than half of its letters.
+    package func isNearly(_ other: some StringProtocol) -> Bool {
+        let changes = changes(to: other)
+        return changes <= 2 && 2 * changes < other.count
+    }
+
+    /// How many letters must be inserted, deleted or replaced to get another word (the Levenshtein distance).
+    package func changes(to other: some StringProtocol) -> Int {
+        let other = Array(other)
+        var row = Array(0...other.count)
+        for (i, letter) in enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, wanted) in other.enumerated() {
+                let next = Swift.min(row[j] + 1, row[j + 1] + 1, diagonal + (letter == wanted ? 0 : 1))
+                diagonal = row[j + 1]
+                row[j + 1] = next
+            }
+        }
+        return row[other.count]
+    }
 }
 
 /// Hides values in SQLite's messages about a statement that ran.

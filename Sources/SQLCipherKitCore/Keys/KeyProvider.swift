@@ -19,7 +19,8 @@ public protocol KeyProvider: Sendable {
 public enum KeyEncoding: Hashable, Sendable {
     /// A passphrase. One line break at its end (LF or CR LF) is ignored, as text files end with one.
     case passphrase
-    /// A raw key in hexadecimal: 64 digits, or 96 including the salt at the end. One line break at its end is ignored.
+    /// A raw key in hexadecimal: 64 digits, or 96 including the salt at the end, alone, as `x'…'`, which is SQLCipher's form, or
+    /// after `0x`. One line break at its end is ignored.
     case hexadecimal
     /// A raw key in binary: 32 bytes, or 48 including the salt at the end. A line break at its end is not ignored.
     case raw
@@ -30,7 +31,7 @@ public enum KeyEncoding: Hashable, Sendable {
         case .passphrase: return try .passphrase(bytes: Self.line(bytes))
         case .raw: return try .raw(bytes: bytes)
         case .hexadecimal:
-            let digits = Self.line(bytes)
+            let digits = Self.digits(Self.line(bytes))
             if digits.isEmpty { throw DatabaseError.emptyKey }
             guard digits.count == 64 || digits.count == 96 else {
                 throw CipherConfiguration.invalid(
@@ -46,6 +47,17 @@ public enum KeyEncoding: Hashable, Sendable {
             }
             return try raw.withUnsafeBytes { raw in try .raw(bytes: raw) }
         }
+    }
+
+    /// The digits of a key without what SQLCipher or a programming language writes around them.
+    private static func digits(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        func isX(_ byte: UInt8) -> Bool { byte | 0x20 == UInt8(ascii: "x") }
+        let quote = UInt8(ascii: "'")
+        if text.count > 2, isX(text[0]), text[1] == quote, text[text.count - 1] == quote {
+            return UnsafeRawBufferPointer(rebasing: text[2..<text.count - 1])
+        }
+        guard text.count > 2, text[0] == UInt8(ascii: "0"), isX(text[1]) else { return text }
+        return UnsafeRawBufferPointer(rebasing: text[2...])
     }
 
     private static func line(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
