@@ -2,10 +2,13 @@
 
    On Linux, Swift's runtime reads two files in /proc. It reads /proc/self/exe before main to find its libraries; without that file
    it ends the program ("Unable to obtain Swift runtime path", runtime/Paths.cpp), unless SWIFT_ROOT names their folder. It reads
-   /proc/self/cmdline for CommandLine.arguments, which is empty without it. */
+   /proc/self/cmdline for CommandLine.arguments, which is empty without it.
+
+   A standard stream that is closed (`>&-`) becomes one that cannot be used, so that no file that is opened later gets its number. */
 
 #include "ToolStart.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,5 +22,12 @@ __attribute__((constructor(101))) static void note_arguments(int count, char **v
     if (access("/proc/self/exe", F_OK) != 0) setenv("SWIFT_ROOT", "/", 0);
 }
 #endif
+
+__attribute__((constructor)) static void close_gaps(void) {
+    /* open(2) returns the lowest free number. Writing to the second and the third fails, and reading from the first. */
+    for (int stream = 0; stream < 3; stream++) {
+        if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY) < 0) return;
+    }
+}
 
 char *const *toolstart_arguments(void) { return arguments; }

@@ -223,4 +223,24 @@ import TestSupport
         try Tool.run(["decrypt", path] + key + (size == 512 ? ["--page-size", "512"] : [])).expectSuccess()
         #expect(try Connection(.file(path)).fetchOne(Int.self, "PRAGMA page_size") == size)
     }
+
+    /// The salt alone says that there is a plaintext header, of the usual size.
+    @Test func identifyTakesSaltAlone() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("a.db"), key = ["--key-env", "PASS", "--kdf-iterations", "1000", "--salt", Self.salt]
+        let environment = ["PASS": "correct horse"]
+        try Tool.run(["create", path] + key, environment: environment).expectSuccess()
+        let told = try Tool.run(["identify", path] + key, environment: environment).expectSuccess()
+        #expect(told.output.contains("--plaintext-header 32 --salt \(Self.salt)"), "\(told.output)")
+        try Tool.run(["query", path, "SELECT 1"] + key, environment: environment).expectSuccess()
+    }
+
+    /// After it, the file opens without options.
+    @Test func migrateChangesPageSize() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("a.db")
+        try Tool.run(["create", path, "--cipher-page-size", "8192"] + Tool.key).expectSuccess()
+        try Tool.run(["migrate", path] + Tool.key).expectSuccess()
+        try Tool.run(["query", path, "SELECT 1"] + Tool.key).expectSuccess()
+    }
 }

@@ -129,4 +129,33 @@ import TestSupport
         #expect(entries == 500)
         #expect(try run("space").output.contains("for encryption"))
     }
+
+    /// A journal that a killed program has left must be rolled back before anything is read.
+    @Test(arguments: ["query", "verify", "info", "space", "dump"]) func hotJournalMessageNamesTheWayOut(command: String) throws {
+        let folder = try TemporaryFolder()
+        let (original, path) = (folder.path("o.db"), folder.path("a.db"))
+        let db = try Connection(.file(original))
+        try db.execute(SQLScript("PRAGMA cache_size = 1; CREATE TABLE t(x); INSERT INTO t VALUES (zeroblob(100000))"))
+        try db.begin()
+        try db.execute("UPDATE t SET x = randomblob(100000)")
+        try db.execute("INSERT INTO t VALUES (randomblob(100000))")
+        for suffix in ["", "-journal"] { try FileManager.default.copyItem(atPath: original + suffix, toPath: path + suffix) }
+        try db.rollback()
+        let sql = command == "query" ? ["SELECT 1"] : []
+        try Tool.run([command, path] + sql + ["--no-key"]).expectFailure(1, "a.db", "--write does that")
+        try Tool.run("query", path, "SELECT 1", "--write", "--no-key").expectSuccess()
+        try Tool.run("verify", path, "--no-key").expectSuccess()
+    }
+
+    /// `recover` copies rows that refer to nothing like any other.
+    @Test func verifyDoesNotAdviseRecoverForReferences() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("a.db")
+        let db = try Connection(.file(path))
+        try db.execute(SQLScript("PRAGMA foreign_keys = OFF; CREATE TABLE p(id INTEGER PRIMARY KEY); CREATE TABLE c(p REFERENCES p)"))
+        try db.execute("INSERT INTO c VALUES (7)")
+        db.close()
+        let outcome = try Tool.run("verify", path, "--no-key")
+        #expect(outcome.status == 4 && outcome.errors.contains("the file is whole") && !outcome.errors.contains("recover"), "\(outcome)")
+    }
 }

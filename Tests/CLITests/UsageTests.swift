@@ -55,4 +55,18 @@ import TestSupport
         #expect(outcome.status == 1)
         #expect(outcome.errors.contains("cannot be written"))
     }
+
+    /// A stream that is closed is no place for the database's file.
+    @Test func closedStandardStreamsHarmNoDatabase() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("a.db")
+        try Tool.run("create", path, "--no-key").expectSuccess()
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        for closing in [">&-", "<&-", ">&- 2>&- <&-", "2>&-"] {
+            let outcome = try Command.run("bash", ["-c", "exec \"$0\" query \"$1\" 'SELECT 1' --no-key \(closing)", Tool.path, path])
+            #expect(outcome.status == (closing.hasPrefix(">&-") ? 1 : 0), "\(closing) \(outcome)")
+            if closing == ">&-" { #expect(outcome.errors.contains("the output cannot be written"), "\(outcome.errors)") }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        }
+    }
 }

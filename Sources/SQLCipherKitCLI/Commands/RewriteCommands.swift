@@ -157,7 +157,7 @@ struct MigrateCommand: FileCommand {
         let version = try DatabaseConverter.migrate(
             fileAt: file.path, key: key, acceptingUnauthenticated: acceptsUnauthenticated, configuration: .ofRewriting,
             progress: ProgressBar.rewriting("Migrating"))
-        let said = version == 4 ? "already is a database of SQLCipher 4"
+        let said = version == 4 ? "has the settings of SQLCipher 4"
             : version.map { "was converted from SQLCipher \($0) to 4" } ?? "was converted to the settings of SQLCipher 4"
         try report.write(
             Self.form, [.string(file.path), version.map { .integer(Int64($0)) } ?? .null, 4], "\(file.path.onOneLine) \(said)")

@@ -35,9 +35,11 @@ struct VerifyCommand: FileCommand {
             try output.write(Self.form.keys, [[.text("main"), .text(error.message)]])
             throw Self.damage(1)
         }
+        var isOnlyReferences = true
         for schema in try db.schemas() where schema.name != "temp" {
             let report = try schema.verify(quick: quick, limits: .ofTheTool(for: schema.path ?? file.path))
             pages += report.pageCount
+            isOnlyReferences = isOnlyReferences && report.problems.allSatisfy { if case .foreignKey = $0 { true } else { false } }
             rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
             if !report.isAuthenticated, !report.problems.contains(.noAuthentication) {
                 Output.error(
@@ -45,14 +47,14 @@ struct VerifyCommand: FileCommand {
             }
         }
         if output.format != nil || !rows.isEmpty { try output.write(Self.form.keys, rows) }
-        guard rows.isEmpty else { throw Self.damage(rows.count) }
+        guard rows.isEmpty else { throw Self.damage(rows.count, isOnlyReferences) }
         if output.format == nil { Output.line("no problems: \(pages.counted("page")) checked") }
     }
 
-    private static func damage(_ problems: Int) -> Failure {
-        Failure(
-            "\(problems.counted("problem")) found: restore a backup, or save what can be read with sqlcipherkit recover",
-            status: .different)
+    private static func damage(_ problems: Int, _ isOnlyReferences: Bool = false) -> Failure {
+        let advice = isOnlyReferences ? "the file is whole: delete these rows, or insert those that they refer to"
+            : "restore a backup, or save what can be read with sqlcipherkit recover"
+        return Failure("\(problems.counted("problem")) found: \(advice)", status: .different)
     }
 }
 

@@ -70,7 +70,10 @@ extension KeyOptions {
                 if cipher.usesHMAC { cipher.hmacAlgorithm = try CipherOptions.hash(hmac, "--hmac") }
             }
             if let plaintextHeader { cipher.plaintextHeaderSize = plaintextHeader }
-            if let salt { cipher.salt = try CipherOptions.bytes(salt) }
+            if let salt {
+                cipher.salt = try CipherOptions.bytes(salt)
+                if plaintextHeader == nil { cipher.plaintextHeaderSize = 32 }
+            }
             do { try cipher.validate() } catch let error as DatabaseError { throw ValidationError(error.message) }
             return cipher
         }
