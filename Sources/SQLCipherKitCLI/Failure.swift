@@ -7,6 +7,7 @@ enum Status: Int32 {
     case key = 3
     case different = 4
     case history = 5
+    case unchecked = 6
     case usage = 64
     case interrupted = 130
 }

@@ -156,7 +156,7 @@ import TestSupport
         let tree = try Self.tree.get()
         let leaf = try #require(tree.leaves.first { $0.name == name })
         let item = try #require(Self.cases[name])
-        #expect(tree.statuses == [0, 1, 3, 4, 5, 64, 130])
+        #expect(tree.statuses == [0, 1, 3, 4, 5, 6, 64, 130])
         func expect(_ outcome: Command.Outcome, _ status: Int32, sourceLocation: SourceLocation = #_sourceLocation) throws {
             #expect(outcome.status == status, "\(outcome.errors)", sourceLocation: sourceLocation)
             #expect(outcome.errors.hasPrefix("sqlcipherkit: ") && outcome.errorLines.count == 1, "\(outcome.errors)", sourceLocation: sourceLocation)

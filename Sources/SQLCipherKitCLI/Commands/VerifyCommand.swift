@@ -8,7 +8,8 @@ struct VerifyCommand: FileCommand {
         discussion: """
             Reads the whole file, and all attached files. Every changed bit is found; an older version of the whole file is not \
             recognised as such. The status is 4 if something is wrong, and the problems are shown: missing page authentication is \
-            one.
+            one. It is 6 if nothing is wrong in what can be checked, but tables need a collation, a function, a tokenizer or a \
+            module of another program: their pages are checked, and not whether their indexes are in order.
 
             EXAMPLES
               sqlcipherkit verify notes.db
@@ -35,12 +36,16 @@ struct VerifyCommand: FileCommand {
             try output.write(Self.form.keys, [[.text("main"), .text(error.message)]])
             throw Self.damage(1)
         }
-        var isOnlyReferences = true
+        var isOnlyReferences = true, unchecked = 0
         for schema in try db.schemas() where schema.name != "temp" {
             let report = try schema.verify(quick: quick, limits: .ofTheTool(for: schema.path ?? file.path))
             pages += report.pageCount
             isOnlyReferences = isOnlyReferences && report.problems.allSatisfy { if case .foreignKey = $0 { true } else { false } }
             rows += report.problems.map { [.text(schema.name), .text($0.sentence)] }
+            unchecked += report.unchecked.count
+            for part in report.unchecked {
+                Output.error("could not check \(schema.name).\(part.name): \(part.reason)".onOneLine)
+            }
             if !report.isAuthenticated, !report.problems.contains(.noAuthentication) {
                 Output.error(
                     "\(schema.name.onOneLine): its pages have no authentication codes, so changes to them may go unnoticed")
@@ -48,6 +53,11 @@ struct VerifyCommand: FileCommand {
         }
         if output.format != nil || !rows.isEmpty { try output.write(Self.form.keys, rows) }
         guard rows.isEmpty else { throw Self.damage(rows.count, isOnlyReferences) }
+        guard unchecked == 0 else {
+            throw Failure(
+                "no problem found, but \(unchecked.counted("table")) could not be checked, which only the program that made the "
+                    + "database can do", status: .unchecked)
+        }
         if output.format == nil { Output.line("no problems: \(pages.counted("page")) checked") }
     }
 

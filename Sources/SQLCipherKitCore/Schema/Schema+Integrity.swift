@@ -16,10 +16,16 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a limit less than 1, or an error from SQLite caused by the damage
     ///   itself.
     public func integrityCheck(limit: Int = 100, quick: Bool = false) throws -> [String] {
+        try integrityCheck(limit: limit, quick: quick, of: nil)
+    }
+
+    /// - Parameter table: the only table to check, up to 100 messages; nil for the whole database.
+    package func integrityCheck(limit: Int = 100, quick: Bool, of table: String?) throws -> [String] {
         try live()
         guard limit >= 1 else { throw DatabaseError.invalidArgument("the limit of messages must be at least 1 and is \(limit)") }
         func messages(_ limit: Int) throws -> [String] {
-            let sql = "PRAGMA \(quotedName).\(quick ? "quick_check" : "integrity_check")(\(min(limit, Int(Int32.max))))"
+            let what = table?.quotedSQLIdentifier ?? "\(min(limit, Int(Int32.max)))"
+            let sql = "PRAGMA \(quotedName).\(quick ? "quick_check" : "integrity_check")(\(what))"
             let messages = try connection.prepare(SQL(raw: sql)).fetchAll(String.self)
             return messages == ["ok"] ? [] : messages
         }

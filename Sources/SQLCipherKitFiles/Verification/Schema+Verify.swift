@@ -15,6 +15,9 @@ extension Schema {
     ///
     /// An encrypted database without page authentication has a problem for that reason alone.
     ///
+    /// Tables that need a function, a collation, a tokenizer or a module that the connection has not are not checked beyond their
+    /// pages, and are named in ``IntegrityReport/unchecked``.
+    ///
     /// If pages are damaged or missing, the structure is not checked, because that would only report the content of those pages. A
     /// page that cannot be read is not considered damaged: it is read again, and if that fails too, the error is thrown.
     /// - Parameters:
@@ -32,15 +35,18 @@ extension Schema {
             let found = try verify(quick: quick, foreignKeys: true)
             guard !found.isAuthenticated, try cipher != nil else { return found }
             return IntegrityReport(
-                problems: [.noAuthentication] + found.problems, pageCount: found.pageCount, isAuthenticated: false)
+                problems: [.noAuthentication] + found.problems, unchecked: found.unchecked, pageCount: found.pageCount,
+                isAuthenticated: false)
         }
     }
 
     func verify(quick: Bool = false, foreignKeys: Bool) throws -> IntegrityReport {
-        var (problems, pageCount) = try pageProblems()
-        if problems.isEmpty { problems = try structuralProblems(quick: quick, foreignKeys: foreignKeys) }
+        let (problems, pageCount) = try pageProblems()
+        var found = Structure(problems: problems)
+        if problems.isEmpty { found = try structure(quick: quick, foreignKeys: foreignKeys) }
         return IntegrityReport(
-            problems: problems, pageCount: pageCount, isAuthenticated: try cipher?.settings.usesHMAC ?? false)
+            problems: found.problems, unchecked: found.unchecked, pageCount: pageCount,
+            isAuthenticated: try cipher?.settings.usesHMAC ?? false)
     }
 
     /// The problems of the file, and the number of pages that it has.
@@ -116,6 +122,12 @@ extension Schema {
         }
     }
 
+    /// What checks of the structure find, and what they cannot look at.
+    fileprivate struct Structure {
+        var problems: [IntegrityReport.Problem] = []
+        var unchecked: [IntegrityReport.Unchecked] = []
+    }
+
     /// The problems that SQLite's own check finds. That check also reports a page that could not be read as damage. If it finds
     /// problems, make sure that each page can be read, and then check again.
     /// - Parameters:
@@ -125,34 +137,49 @@ extension Schema {
     package func structuralProblems(
         quick: Bool = false, texts: Bool = true, foreignKeys: Bool
     ) throws -> [IntegrityReport.Problem] {
-        let problems = try structuralProblemsOnce(quick, texts, foreignKeys)
-        let isDamaged = problems.contains { if case .structure = $0 { true } else { false } }
-        guard isDamaged, try path != nil else { return problems }
-        _ = try damagedPages(1...max(1, fileSize / pageSize))
-        return try structuralProblemsOnce(quick, texts, foreignKeys)
+        try structure(quick: quick, texts: texts, foreignKeys: foreignKeys).problems
     }
 
-    private func structuralProblemsOnce(
-        _ quick: Bool, _ texts: Bool, _ foreignKeys: Bool
-    ) throws -> [IntegrityReport.Problem] {
-        var problems: [IntegrityReport.Problem] = []
+    private func structure(quick: Bool = false, texts: Bool = true, foreignKeys: Bool) throws -> Structure {
+        let found = try structureOnce(quick, texts, foreignKeys)
+        let isDamaged = found.problems.contains { if case .structure = $0 { true } else { false } }
+        guard isDamaged, try path != nil else { return found }
+        _ = try damagedPages(1...max(1, fileSize / pageSize))
+        return try structureOnce(quick, texts, foreignKeys)
+    }
+
+    private func structureOnce(_ quick: Bool, _ texts: Bool, _ foreignKeys: Bool) throws -> Structure {
+        var found = Structure()
         do {
-            problems += try integrityCheck(limit: 1000, quick: quick).map { .structure($0) }
-            if !quick {
-                for index in try fullTextIndexes() where try index.lacksKeys() {
-                    problems.append(.structure("the full-text index \(index.name) lacks rows of its content"))
+            do { found.problems += try integrityCheck(limit: 1000, quick: quick).map { .structure($0) } } catch let error
+                as DatabaseError where isMissing(error)
+            {
+                for table in try entries(where: "type = 'table'").map(\.name) {
+                    try found.check(self, table) { try integrityCheck(quick: quick, of: table).map { .structure($0) } }
                 }
             }
-            if foreignKeys { problems += try foreignKeyProblems() }
-            if texts { problems += try textProblems() }
+            if !quick {
+                for index in try fullTextIndexes() {
+                    try found.check(self, index.name) {
+                        try index.lacksKeys() ? [.structure("the full-text index \(index.name) lacks rows of its content")] : []
+                    }
+                }
+            }
+            if foreignKeys { try checkForeignKeys(&found) }
+            if texts { found.problems += try textProblems() }
         } catch let error as DatabaseError {
-            problems.append(try damage(error))
+            found.problems.append(try damage(error))
         }
-        return problems
+        return found
+    }
+
+    /// Whether an error says that a table needs a function, a collation, a tokenizer or a module that the connection has not.
+    fileprivate func isMissing(_ error: DatabaseError) -> Bool {
+        error.code.primary == .error && (try? lacksPartOfVirtualTable) == false
     }
 
     /// If a foreign key cannot be checked at all, SQLite's check ends with an error: then each table is checked by itself.
-    private func foreignKeyProblems() throws -> [IntegrityReport.Problem] {
+    private func checkForeignKeys(_ found: inout Structure) throws {
         func violations(_ table: String? = nil) throws -> [IntegrityReport.Problem] {
             try foreignKeyViolations(in: table).map {
                 .foreignKey(table: $0.table, rowID: $0.rowID, parent: $0.parent, index: $0.foreignKey)
@@ -161,16 +188,19 @@ extension Schema {
         func isMismatch(_ error: DatabaseError) -> Bool {
             error.code == .error && error.message.hasPrefix("foreign key mismatch")
         }
-        do { return try violations() } catch let error as DatabaseError where isMismatch(error) {}
+        do {
+            found.problems += try violations()
+            return
+        } catch let error as DatabaseError where isMismatch(error) || isMissing(error) {}
         // A virtual table has no page, and its module may be missing.
         let tables = SQL(raw: "SELECT name FROM \(quotedName).sqlite_schema WHERE type = 'table' AND rootpage > 0")
-        var problems: [IntegrityReport.Problem] = []
         for table in try connection.fetchAll(String.self, tables) {
-            do { problems += try violations(table) } catch let error as DatabaseError where isMismatch(error) {
-                problems.append(.structure(error.message))
+            try found.check(self, table) {
+                do { return try violations(table) } catch let error as DatabaseError where isMismatch(error) {
+                    return [.structure(error.message)]
+                }
             }
         }
-        return problems
     }
 
     /// Problems that the integrity check does not notice: schema entries with a text that contains more, or something else, than it
@@ -202,7 +232,28 @@ extension Schema {
     }
 }
 
+extension Schema.Structure {
+    /// Adds the problems that `body` finds in a part of the schema, or that it cannot be checked.
+    fileprivate mutating func check(
+        _ schema: Schema, _ part: String, _ body: () throws -> [Schema.IntegrityReport.Problem]
+    ) throws {
+        do { problems += try body() } catch let error as DatabaseError where schema.isMissing(error) {
+            if unchecked.last?.name.utf8.elementsEqual(part.utf8) != true {
+                unchecked.append(.init(name: part, reason: error.message))
+            }
+        }
+    }
+}
+
 extension Schema.IntegrityReport {
+    /// A part of a database that could not be checked.
+    public struct Unchecked: Hashable, Sendable {
+        /// The table or full-text index.
+        public let name: String
+        /// SQLite's message, such as "no such collation sequence: unicase".
+        public let reason: String
+    }
+
     /// A problem with a database.
     ///
     /// New cases may be added in a minor version: switch over it with a `default`.
@@ -235,12 +286,15 @@ extension Schema {
     public struct IntegrityReport: Hashable, Sendable {
         /// All problems; empty for an intact database.
         public let problems: [IntegrityReport.Problem]
+        /// Tables that could not be checked, because they or their indexes need a function, a collation, a tokenizer or a module
+        /// that is not registered on this connection. Their pages were checked, and the other tables; which pages are free was not.
+        public let unchecked: [IntegrityReport.Unchecked]
         /// The number of pages in the file.
         public let pageCount: Int
         /// Whether each page has an authentication code. Otherwise, a changed page is only found if it breaks the structure.
         public let isAuthenticated: Bool
 
-        /// Whether no problem was found.
+        /// Whether no problem was found in what could be checked.
         public var isIntact: Bool { problems.isEmpty }
     }
 }
