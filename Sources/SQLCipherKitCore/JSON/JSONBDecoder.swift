@@ -74,6 +74,36 @@ public struct JSONBDecoder: Sendable {
         return try writer.withBytes { bytes throws(any Error) in try decode(type, from: bytes) }
     }
 
+    /// A decoder that keeps the document, of the content of a column.
+    func decoder(stored bytes: UnsafeRawBufferPointer, isText: Bool) throws -> any Decoder {
+        func kept(_ bytes: UnsafeRawBufferPointer) throws(JSONBError) -> any Decoder {
+            let context = try self.context(bytes)
+            context.keepBytes()
+            return JSONBDecoding(context, 0, 0, 0)
+        }
+        do throws(JSONBError) {
+            if !isText {
+                do throws(JSONBError) { return try kept(bytes) } catch { if error.problem != .malformed { throw error } }
+            }
+            return try parsed(bytes).withBytes(kept)
+        } catch { throw error.decodingError }
+    }
+
+    /// Returns the minified text of a document in a column, in either form; nil if it is none.
+    package static func minified(_ stored: SQLValue) -> String? {
+        let decoder = JSONBDecoder()
+        switch stored {
+        case .text(var text):
+            return try? text.withUTF8 { try decoder.parsed(UnsafeRawBufferPointer($0)).withBytes { JSONB.text($0) } }
+        case .blob(let data):
+            return data.withUnsafeBytes { bytes in
+                if (try? decoder.context(bytes)) != nil { return JSONB.text(bytes) }
+                return try? decoder.parsed(bytes).withBytes { JSONB.text($0) }
+            }
+        case .null, .integer, .real: return nil
+        }
+    }
+
     private func parsed(_ text: UnsafeRawBufferPointer) throws(JSONBError) -> JSONBWriter {
         let writer = JSONBWriter(capacity: text.count + 16)
         try JSONTextParser.parse(text, into: writer, maximumDepth: options.limit)

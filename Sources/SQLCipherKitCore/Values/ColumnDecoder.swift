@@ -29,6 +29,8 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     package func decode<T: SQLValueConvertible & Decodable>(_ type: T.Type) throws -> T {
         try state.column(index).read(as: T.self)
     }
+    package func decode(_ type: Int128.Type) throws -> Int128 { try any(type) }
+    package func decode(_ type: UInt128.Type) throws -> UInt128 { try any(type) }
     package func decode<T: Decodable>(_ type: T.Type) throws -> T { try any(type) }
 
     package func any<T: Decodable>(_ type: T.Type) throws -> T {

@@ -51,6 +51,8 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     }
 
     package func encodeNil() throws { set(nil) }
+    package func encode(_ value: Int128) throws { set(value) }
+    package func encode(_ value: UInt128) throws { set(value) }
     package func encode<T: SQLValueConvertible & Encodable>(_ value: T) throws { set(value) }
 
     package func encode<T: Encodable>(_ value: T) throws {

@@ -109,6 +109,8 @@ extension UInt8: StandardInteger {}
 extension UInt16: StandardInteger {}
 extension UInt32: StandardInteger {}
 extension UInt64: StandardInteger {}
+extension Int128: StandardInteger {}
+extension UInt128: StandardInteger {}
 
 /// Stored as INTEGER 0 or 1; any other integer is not read as a `Bool`.
 extension Bool: SQLValueConvertible {

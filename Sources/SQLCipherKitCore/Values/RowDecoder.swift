@@ -111,7 +111,7 @@ struct RowDecoder: Decoder {
     }
 
     @usableFromInline
-    func singleValueContainer() throws -> any SingleValueDecodingContainer { ColumnDecoder(state: state, index: 0, codingPath: []) }
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { RowSingleDecoding(state) }
 }
 
 extension RowDecodingState {
@@ -223,6 +223,8 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try value(key) }
     func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try value(key) }
     func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try value(key) }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try value(key) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try value(key) }
 
     @inline(__always)
     private func optional<T: SQLValueConvertible>(_ key: Key) throws -> T? {
@@ -247,6 +249,8 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
     func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try optional(key) }
     func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try optional(key) }
     func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try optional(key) }
+    func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? { try optional(key) }
+    func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try optional(key) }
 
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         // A cast takes longer than all the rest.
@@ -269,20 +273,20 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
         return try ColumnDecoder(state: state(handle), index: index, codingPath: [key]).any(type)
     }
 
-    private func nested(_ key: Key) -> DatabaseError {
-        .misuse("the column \(key.stringValue) cannot be decoded through a nested container: decode it as a separate type")
+    func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) throws -> KeyedDecodingContainer<N> {
+        try superDecoder(forKey: key).container(keyedBy: type)
     }
 
-    func nestedContainer<N: CodingKey>(keyedBy _: N.Type, forKey key: Key) throws -> KeyedDecodingContainer<N> { throw nested(key) }
-
-    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { throw nested(key) }
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try superDecoder(forKey: key).unkeyedContainer()
+    }
 
     // A class and its superclass share the row.
     func superDecoder() throws -> any Decoder { RowDecoder(state(try live())) }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
         let column = try column(key)
-        return ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key])
+        return LateColumnDecoder(column: ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key]))
     }
 }
 

@@ -22,6 +22,8 @@ package final class RowEncodingState {
     private let unused: Set<ExactText>
     private let naming: ColumnNaming
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
+    /// What writes the columns that the record encodes by itself, once it is encoded.
+    @exclusivity(unchecked) var late: [() throws -> Void] = []
     package var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
 
     /// - Parameters:
@@ -105,7 +107,11 @@ package struct RowEncoder: Encoder {
     /// Encodes a record.
     /// - Throws: any error that its own encoding throws; an `EncodingError` becomes a ``DatabaseError``.
     package static func encode<T: Encodable>(_ record: T, _ state: RowEncodingState) throws {
-        do { try record.encode(to: RowEncoder(state: state)) } catch let error as EncodingError {
+        defer { if !state.late.isEmpty { state.late = [] } }
+        do {
+            try record.encode(to: RowEncoder(state: state))
+            if !state.late.isEmpty { for write in state.late { try write() } }
+        } catch let error as EncodingError {
             throw DatabaseError.invalidArgument("a \(T.self) cannot be stored: \(error.jsonDescription)")
         }
     }
@@ -119,9 +125,9 @@ package struct RowEncoder: Encoder {
     }
 
     package func unkeyedContainer() -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
-    package func singleValueContainer() -> any SingleValueEncodingContainer { RefusingContainer<NoKey>(Self.noKeys) }
+    package func singleValueContainer() -> any SingleValueEncodingContainer { RowSingleEncoding(encoder: self) }
 
-    private static let noKeys = DatabaseError.misuse("a record is encoded by its coding keys, not as a list or a single value")
+    fileprivate static let noKeys = DatabaseError.misuse("a record is encoded by its coding keys, not as a list or a single value")
 }
 
 extension RowEncodingState {
@@ -188,6 +194,8 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func encode(_ value: UInt16, forKey key: Key) throws { try put(value, key) }
     func encode(_ value: UInt32, forKey key: Key) throws { try put(value, key) }
     func encode(_ value: UInt64, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: Int128, forKey key: Key) throws { try put(value, key) }
+    func encode(_ value: UInt128, forKey key: Key) throws { try put(value, key) }
 
     // The standard library's defaults for these omit nil, which would require a different statement.
     func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try put(value, key) }
@@ -204,6 +212,8 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
     func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try put(value, key) }
     func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try put(value, key) }
     func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: Int128?, forKey key: Key) throws { try put(value, key) }
+    func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws { try put(value, key) }
 
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         // A cast takes longer than all the rest.
@@ -224,17 +234,33 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
     }
 
     func nestedContainer<N: CodingKey>(keyedBy type: N.Type, forKey key: Key) -> KeyedEncodingContainer<N> {
-        KeyedEncodingContainer(RefusingContainer<N>(Self.nested(key)))
+        superEncoder(forKey: key).container(keyedBy: type)
     }
 
-    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { RefusingContainer<NoKey>(Self.nested(key)) }
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { superEncoder(forKey: key).unkeyedContainer() }
 
     // A class and its superclass share the row.
     func superEncoder() -> any Encoder { slot.pointee.number == number ? RowEncoder(state: state) : RowEncoder(state: .unused) }
-    func superEncoder(forKey key: Key) -> any Encoder { superEncoder() }
 
-    private static func nested(_ key: Key) -> DatabaseError {
-        .misuse("the column \(key.stringValue) cannot be encoded through a nested container: encode it as a separate type")
+    func superEncoder(forKey key: Key) -> any Encoder {
+        guard slot.pointee.number == number else { return RowEncoder(state: .unused) }
+        let column = LateColumn(key)
+        state.late.append { [self] in
+            if let value = try column.value() { try put(value, key) } else { try encodeNil(forKey: key) }
+        }
+        return column
+    }
+}
+
+/// The row as a single value, which is encoded as its columns.
+private struct RowSingleEncoding: SingleValueEncodingContainer {
+    let encoder: RowEncoder
+    var codingPath: [any CodingKey] { [] }
+
+    func encodeNil() throws { throw RowEncoder.noKeys }
+    func encode<T: Encodable>(_ value: T) throws {
+        if value is any SQLValueConvertible { throw RowEncoder.noKeys }
+        try value.encode(to: encoder)
     }
 }
 

@@ -60,42 +60,6 @@ import TestSupport
         #expect(throws: DatabaseError.self) { try db.insert(Item(id: 1, name: "x", size: nil), into: "nowhere") }
     }
 
-    /// Otherwise what is written to the container would be lost.
-    @Test func nestedContainerInRowEncodingThrows() throws {
-        struct Nested: Encodable {
-            enum Key: CodingKey { case name, size }
-            let encodeInside: @Sendable (inout KeyedEncodingContainer<Key>) throws -> Void
-            func encode(to encoder: any Encoder) throws {
-                var container = encoder.container(keyedBy: Key.self)
-                try encodeInside(&container)
-            }
-        }
-        let ways: [@Sendable (inout KeyedEncodingContainer<Nested.Key>) throws -> Void] = [
-            { row in
-                var inner = row.nestedContainer(keyedBy: Nested.Key.self, forKey: .name)
-                try inner.encodeIfPresent(UUID?.none, forKey: .size)
-            },
-            { row in
-                var inner = row.nestedContainer(keyedBy: Nested.Key.self, forKey: .name)
-                try inner.encodeNil(forKey: .size)
-            },
-            { row in
-                var inner = row.nestedUnkeyedContainer(forKey: .name)
-                try inner.encodeNil()
-            },
-            { row in
-                var inner = row.nestedUnkeyedContainer(forKey: .name)
-                var deeper = inner.nestedContainer(keyedBy: Nested.Key.self)
-                try deeper.encode("x", forKey: .name)
-            },
-        ]
-        for way in ways {
-            let error = #expect(throws: DatabaseError.self) { try db.insert(Nested(encodeInside: way), into: "item") }
-            #expect(error?.reason == .misuse && error?.message.contains("nested container") == true)
-        }
-        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM item") == 0)
-    }
-
     @Test func encodedNilIsStoredAsNull() throws {
         struct Nothing: Encodable {
             func encode(to encoder: any Encoder) throws {
