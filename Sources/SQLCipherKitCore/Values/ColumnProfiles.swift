@@ -77,6 +77,8 @@ package final class RowReading {
     private let profiles: ColumnProfiles?
     /// How the keys of a decoded type become names.
     let naming: ColumnNaming
+    /// The keys that differ from the names of their properties.
+    private(set) lazy var coded = CodedNames.of(type)
 
     init(_ names: ColumnNames, _ record: any Any.Type, _ columns: [String]?) {
         let properties = columns ?? []

@@ -165,7 +165,11 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
 
     @inline(never)
     private func unknownIndex(_ key: Key, _ live: OpaquePointer) -> Int32 {
-        knownTable.index(key) { _ in state(live).names.index(of: state(live).name(key)) }
+        knownTable.index(key) { _ in
+            let names = state(live).names
+            names.lastReading?._withUnsafeGuaranteedRef { $0.coded.learn(key) }
+            return names.index(of: state(live).name(key))
+        }
     }
 
     @inline(__always)

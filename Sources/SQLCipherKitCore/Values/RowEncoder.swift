@@ -21,6 +21,7 @@ package final class RowEncodingState {
     /// Keys that the statement does not need.
     private let unused: Set<ExactText>
     private let naming: ColumnNaming
+    private let coded: CodedNames
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     /// What writes the columns that the record encodes by itself, once it is encoded.
     @exclusivity(unchecked) var late: [() throws -> Void] = []
@@ -32,6 +33,7 @@ package final class RowEncodingState {
     package init(_ profile: ValueProfile, _ type: any Any.Type, keys: [String] = [], unused: Set<ExactText> = []) {
         let profiles = columnProfiles(of: type)
         naming = columnNaming(of: type)
+        coded = CodedNames.of(type)
         self.keys = keys
         self.unused = unused
         var own: UnsafeMutablePointer<ValueProfile>?
@@ -57,16 +59,18 @@ package final class RowEncodingState {
     /// The parameter of a key; 0 if the statement does not need the key, negative if the key is unknown.
     @inline(never)
     func parameter<Key: CodingKey>(_ key: Key, _ table: CodingKeyTable) -> Int32 {
-        table.index(key) { key in
-            let text = naming(key)
+        table.index(key) { text in
+            coded.learn(key)
+            let text = naming(text)
             if let index = keys.firstIndex(ofText: text) { return Int32(index + 1) }
             return unused.contains(ExactText(text)) ? 0 : CodingKeyTable.missing
         }
     }
 
     @inline(never)
-    func collect(_ value: some SQLValueConvertible, _ key: String) {
-        let name = naming(key)
+    func collect(_ value: some SQLValueConvertible, _ key: some CodingKey) {
+        coded.learn(key)
+        let name = naming(key.stringValue)
         if let index = collected.firstIndex(where: { $0.name.isSameText(as: name) }) {
             collected[index].value = value
         } else {
@@ -164,7 +168,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
     private func put(_ value: some SQLValueConvertible, _ key: Key) throws {
         guard slot.pointee.number == number else { throw DatabaseError.misuse("an encoder was used after its record") }
         guard let handle = slot.pointee.handle else {
-            state.collect(value, key.stringValue)
+            state.collect(value, key)
             return
         }
         var index = byByte[CodingKeyTable.byte(key)]

@@ -24,7 +24,7 @@ extension Schema {
     /// It compares columns with their affinities and defaults, whether they may be NULL, the options `WITHOUT ROWID` and `STRICT`,
     /// primary keys, unique constraints, foreign keys and indexes. It does not compare the order of columns, the names of indexes
     /// on the same terms, the expressions of generated columns, and checks. For a record without a description, it only looks for a
-    /// column for each property, as far as decoding the record from zeros and empty texts reveals its properties.
+    /// column for each stored property.
     ///
     /// Nothing is changed. The described tables are created in a new in-memory database with this connection's configuration.
     /// - Returns: the differences, table by table; empty if there are none.
@@ -48,12 +48,14 @@ extension Schema {
                 continue
             }
             let names = columns.map(\.name).nameSet
-            let properties = PropertyProbe.names(of: record).map { record.columnNaming($0) }
-            for name in properties where !names.contains(SQLName(name)) {
+            for name in record.source.knownNames where !name.isEmpty && !names.contains(SQLName(name)) {
                 differences.append(
                     Schema.Difference(
                         table: table.name, column: name,
-                        description: "\(table.name) has no column \(name), and \(record) has a property of this name"))
+                        description: """
+                            \(table.name) has no column \(name), and \(record) has a property of this name: if it is stored under \
+                            another, describe the table
+                            """))
             }
         }
         return differences

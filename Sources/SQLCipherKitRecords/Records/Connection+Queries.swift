@@ -11,7 +11,7 @@ extension Connection {
     @discardableResult
     public func deleteAll<Record: SQLRecord>(_ query: SQLQuery<Record>) throws -> Int {
         let clauses = query.selection.clauses
-        try changeRows(clauses.change("DELETE FROM \(clauses.sides[0].source)"))
+        try PropertyName.explaining { try changeRows(clauses.change("DELETE FROM \(clauses.sides[0].source)")) }
         return changes
     }
 
@@ -30,7 +30,7 @@ extension Connection {
     public func updateAll<Record: SQLRecord>(
         _ query: SQLQuery<Record>, _ changes: (SQLColumns<Record>, inout SQLAssignments<Record>) -> Void
     ) throws -> Int {
-        try changeRows(query.selection.clauses.update(Record.self, changes))
+        try PropertyName.explaining { try changeRows(query.selection.clauses.update(Record.self, changes)) }
         return self.changes
     }
 }

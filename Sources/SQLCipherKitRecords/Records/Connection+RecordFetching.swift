@@ -156,7 +156,7 @@ extension Connection {
         let selection = request.selection
         if selection.fetcher != nil { throw DatabaseError.includingCursor }
         var reader: ((borrowing Row) throws -> Request.Element)?
-        return RowCursor(try openCursor(try selection.sql(.rows, self), [])) { row in
+        return RowCursor(try PropertyName.explaining { try openCursor(try selection.sql(.rows, self), []) }) { row in
             if let reader { return try reader(row) }
             let made = try selection.reader(row)
             reader = made
@@ -174,7 +174,7 @@ extension Connection {
             return
         }
         let sql = try selection.sql(.rows, self)
-        let statement = try cached(sql)
+        let statement = try PropertyName.explaining { try cached(sql) }
         let handle = try statement.beginUse()
         defer { statement.endUse(handle) }
         try statement.bindAll(sql.arguments, handle)
@@ -211,13 +211,13 @@ extension Connection {
     /// Returns the number of a query's rows.
     /// - Throws: ``DatabaseError``.
     public func count<Request: SQLRequest>(_ request: Request) throws -> Int {
-        try fetchOne(Int.self, try request.selection.sql(.count, self)) ?? 0
+        try PropertyName.explaining { try fetchOne(Int.self, try request.selection.sql(.count, self)) } ?? 0
     }
 
     /// Returns whether a query has any rows.
     /// - Throws: ``DatabaseError``.
     public func exists<Request: SQLRequest>(_ request: Request) throws -> Bool {
-        try fetchOne(Bool.self, try request.selection.sql(.existence, self)) ?? false
+        try PropertyName.explaining { try fetchOne(Bool.self, try request.selection.sql(.existence, self)) } ?? false
     }
 
     /// Returns the different values of a query.
@@ -269,6 +269,6 @@ extension Connection {
         if let ready = try clauses.plainStatement(self, isFirst: isFirst) { return ready }
         clauses.isFirst = isFirst
         let sql = try SQLSelection<Record>(clauses, reader: { _ in { row in try Record(row: row) } }).sql(.rows, self)
-        return (try cached(sql), sql.arguments)
+        return (try PropertyName.explaining { try cached(sql) }, sql.arguments)
     }
 }

@@ -1,10 +1,12 @@
 import SQLCipherKitCore
 
-/// What is found out once for a type of records: what its name and its coding keys say.
+/// What is found out once for a type of records: what its name and its stored properties say.
 final class RecordFacts: Sendable {
     /// The name of the table, unless the type says another.
     let tableName: String
-    private let names: [String]
+    private let type: any SQLRecord.Type
+    private let properties: [String]
+    private let coded: CodedNames
     private let plain = Lock<PlainColumns?>(nil)
 
     private static let known = Lock<[ObjectIdentifier: RecordFacts]>([:])
@@ -12,7 +14,7 @@ final class RecordFacts: Sendable {
     static func of<Record: SQLRecord>(_ type: Record.Type) -> RecordFacts {
         let id = ObjectIdentifier(type)
         if let facts = known.withLock({ $0[id] }) { return facts }
-        let facts = RecordFacts("\(type)".withSmallInitials, PropertyProbe.names(of: type).map { Record.columnNaming($0) })
+        let facts = RecordFacts(type)
         return known.withLock { known in
             let first = known[id] ?? facts
             known[id] = first
@@ -20,16 +22,20 @@ final class RecordFacts: Sendable {
         }
     }
 
-    private init(_ tableName: String, _ names: [String]) {
-        self.tableName = tableName
-        self.names = names
+    private init(_ type: any SQLRecord.Type) {
+        self.type = type
+        tableName = "\(type)".withSmallInitials
+        properties = StoredProperty.all(of: type).map(\.name)
+        coded = CodedNames.of(type)
     }
 
-    /// The columns of the type in a table that is not described.
+    /// The columns of the type in a table that is not described: others once its coding keys are learnt.
     func columns(ofTable table: String) -> PlainColumns {
-        plain.withLock { plain in
-            if let plain, plain.names.table.isSameText(as: table) { return plain }
-            let made = PlainColumns(RecordNames(table, names))
+        let coded = coded.texts
+        return plain.withLock { plain in
+            if let plain, plain.coded == coded, plain.names.table.isSameText(as: table) { return plain }
+            let columns = properties.map { PropertyName.column(of: $0, in: type) ?? "" }
+            let made = PlainColumns(RecordNames(table, columns), coded)
             plain = made
             return made
         }
@@ -43,10 +49,13 @@ final class PlainColumns: Sendable {
     let hasRowID: Bool
     /// The statement that reads all records.
     let select: String
+    /// The coding keys that the names are made from; see ``CodedNames/texts``.
+    let coded: [String: String?]
     private let known = Lock<[RecordPositions.Column]>([])
 
-    init(_ names: RecordNames) {
+    init(_ names: RecordNames, _ coded: [String: String?]) {
         self.names = names
+        self.coded = coded
         // `*` does not read it.
         hasRowID = names.columns.contains { $0.isSameName(as: "rowid") }
         let table = names.table.quotedSQLIdentifier

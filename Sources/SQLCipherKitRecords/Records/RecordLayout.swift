@@ -147,7 +147,8 @@ struct RecordSQL {
         func matches(_ key: [String], _ keys: [String]) -> String {
             key.map { "\($0.quotedSQLIdentifier) = ?\((keys.firstIndex(ofText: $0) ?? 0) + 1)" }.joined(separator: " AND ")
         }
-        let columns = layout.selection
+        let hasRowID = all.contains { $0.isSameName(as: "rowid") }
+        let columns = layout.columns == nil && hasRowID ? "rowid, *" : layout.selection
         switch action {
         case .insert(let conflict, let returning):
             keys = written

@@ -122,6 +122,7 @@ final class RecordStatements: ConnectionState {
         _ action: RecordAction, _ record: Record, _ table: SQLTable, _ layout: RecordLayout, _ db: Connection
     ) throws -> (Statement, EncodedStatement) {
         let all = try RowEncodingState.collect(record).map(\.name)
+        try table.checkNames(Record.self)
         let sql = try RecordSQL(action, table, layout, all)
         let state = RowEncodingState(
             db.profile, Record.self, keys: sql.keys,

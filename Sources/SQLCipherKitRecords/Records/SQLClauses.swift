@@ -272,7 +272,7 @@ extension SQLClauses {
         let key = StatementKey(PlainSelect.self, ObjectIdentifier(names), terms.code, text: isFirst ? "1" : "")
         if let known: PlainSelect = db.kept(key) { return (known.statement, terms.values) }
         guard let sql = plainSelect(isFirst: isFirst) else { return nil }
-        let made = PlainSelect(try db.prepareKept(sql.text), names)
+        let made = PlainSelect(try PropertyName.explaining { try db.prepareKept(sql.text) }, names)
         db.keep(made.statement, made, key)
         return (made.statement, terms.values)
     }

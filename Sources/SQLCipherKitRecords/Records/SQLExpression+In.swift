@@ -97,16 +97,12 @@ extension SQLExpression {
     }
 
     fileprivate func among<T>(_ selection: SQLSelection<T>, hasNulls: Bool) -> SQLPredicate {
-        let isDocument = DocumentTypes.contains(Value.self)
-        let isSame = SQLForm.isSame(form, selection.forms?.first?.profile, Value.self)
+        let theirs = selection.forms?.first?.profile
+        let isSame = SQLForm.isSame(form, theirs, Value.self)
         var (own, list) = (operand(.atom), selection.subquery)
-        if isDocument {
-            (own, list) = ("json(\(sql))", selection.mapped { sql, _ in "json(\(sql))" })
-        } else if !isSame {
-            let common = SQLForm.common(ordered: false), theirs = selection.forms?.first?.profile
-            (own, list) = (
-                converted(to: common).sql, selection.mapped { sql, _ in SQLForm.convert(sql, T.self, from: theirs, to: common) }
-            )
+        if let sql = SQLForm.comparable(sql, Value.self, from: form, isSame: isSame) {
+            own = sql
+            list = selection.mapped { sql, _ in SQLForm.comparable(sql, T.self, from: theirs, isSame: isSame) ?? sql }
         }
         let found = SQLPredicate(.text("\(own) IN (\(list))", .comparison, isLoose: canBeNull || hasNulls))
         guard hasNulls, canBeNull else { return found }

@@ -95,18 +95,22 @@ extension SQLExpression {
     }
 
     private func isAmong(_ values: [any SQLValueConvertible]) -> SQLPredicate {
-        let isDocument = DocumentTypes.contains(Value.self)
-        return isDocument ? self.isDocument(in: values.map(Self.argument)) : among(values.map { ProfiledValue($0, form) }, nil)
+        if values.contains(where: Self.isDocument) { return isDocument(in: values.map(Self.argument)) }
+        return among(values.map { ProfiledValue($0, form) }, nil)
     }
 
     private func isStored(_ comparison: SQLTerms.Comparison, _ value: Value) -> SQLPredicate? where Value: Encodable {
         guard let stored = Self.stored(value) else { return nil }
         let canBeNull = canBeNull
         let comparison = comparison == .notEqual && canBeNull ? .isNot : comparison
-        // A document comes as it is stored, any other value as itself.
-        if stored is SQLValue || type(of: stored)._isJSONDocument { return isDocument(comparison, Self.argument(stored)) }
+        if Self.isDocument(stored) { return isDocument(comparison, Self.argument(stored)) }
         return SQLPredicate(
             .comparison(side(canBeNull), comparison, SQLCondition.Side(sql: "\(ProfiledValue(stored, form))", canBeNull: false)))
+    }
+
+    /// A document comes as it is stored, any other value as itself.
+    private static func isDocument(_ stored: any SQLValueConvertible) -> Bool {
+        stored is SQLValue || type(of: stored)._isJSONDocument
     }
 
     private static func argument(_ value: any SQLValueConvertible) -> SQL { "\(value)" }
@@ -138,9 +142,10 @@ extension SQLExpression {
     /// let romans = try db.fetchAll(Note.filter { $0.meta.json(\.city) == "Roma" })
     /// // ("note"."meta" ->> '$.city') = ?
     /// ```
-    /// The property must be a stored one, and so must those on the way to it: `\.address.city`, `\.address?.city`. Each is found
-    /// under its coding key. Otherwise running the query throws ``DatabaseError/Reason/invalidArgument``. Its type must be a
-    /// ``SQLJSONScalar``. For elements of arrays and other types, see ``json(_:as:)``.
+    /// The property must be a stored one, and so must those on the way to it: `\.address.city`, `\.address?.city`. Otherwise
+    /// running the query throws ``DatabaseError/Reason/invalidArgument``. Each is found under its own name: where its coding key
+    /// has another text, use ``json(_:as:)`` with that. Its type must be a ``SQLJSONScalar``. For elements of arrays and other
+    /// types, see ``json(_:as:)`` as well.
     public func json<Root, T: SQLJSONScalar>(_ property: KeyPath<Root, T> & Sendable) -> SQLExpression<T._Plain?>
     where Value == JSONColumn<Root> { value(property) }
 
@@ -167,8 +172,8 @@ extension SQLExpression {
         guard let names = PropertyName.path(of: property) else {
             let error = DatabaseError.invalidArgument(
                 """
-                \(property) names no property of the JSON of \(Root.self): each of its parts must be stored in it, under a coding \
-                key that can be found out. Otherwise use json("…", as:)
+                \(property) names no property of the JSON of \(Root.self): each of its parts must be stored in it, and have a \
+                coding key of the same name. Otherwise use json("…", as:)
                 """)
             return SQLExpression<T?>("\(RefusedValue(error))", .atom)
         }

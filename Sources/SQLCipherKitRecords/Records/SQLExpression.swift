@@ -258,14 +258,15 @@ extension SQLExpression {
         let (aCanBeNull, bCanBeNull) = (a.canBeNull, b.canBeNull)
         let null: SQLTerms.Comparison? =
             comparison == .equal ? (aCanBeNull && bCanBeNull ? .is : nil) : (aCanBeNull || bCanBeNull ? .isNot : nil)
-        if DocumentTypes.contains(Value.self) {
-            return SQLPredicate(
-                .comparison(
-                    SQLCondition.Side(sql: "json(\(a.sql))", canBeNull: aCanBeNull), null ?? comparison,
-                    SQLCondition.Side(sql: "json(\(b.sql))", canBeNull: bCanBeNull)))
-        }
-        let (a, b) = SQLForm.isSame(a.form, b.form, Value.self) ? (a, b) : inCommon(a, b, ordered: false)
-        return SQLPredicate(.comparison(a.side(aCanBeNull), null ?? comparison, b.side(bCanBeNull)))
+        let isSame = SQLForm.isSame(a.form, b.form, Value.self)
+        let sides = [a.side(aCanBeNull, isSame), b.side(bCanBeNull, isSame)]
+        return SQLPredicate(.comparison(sides[0], null ?? comparison, sides[1]))
+    }
+
+    /// As a side of a comparison for equality.
+    private func side(_ canBeNull: Bool, _ isSame: Bool) -> SQLCondition.Side {
+        guard let sql = SQLForm.comparable(sql, Value.self, from: form, isSame: isSame) else { return side(canBeNull) }
+        return SQLCondition.Side(sql: sql, canBeNull: canBeNull)
     }
 
     private static func order<A, B>(
@@ -273,7 +274,8 @@ extension SQLExpression {
     ) -> SQLPredicate {
         let (aCanBeNull, bCanBeNull) = (a.canBeNull, b.canBeNull)
         guard SQLForm.isSame(a.form, b.form, Value.self) else {
-            let (a, b) = inCommon(a, b, ordered: true)
+            let form = SQLForm.common(ordered: true)
+            let (a, b) = (a.converted(to: form), b.converted(to: form))
             return SQLPredicate(.comparison(a.side(aCanBeNull), comparison, b.side(bCanBeNull)))
         }
         guard let check = a.orderCheck else {
@@ -281,14 +283,6 @@ extension SQLExpression {
         }
         let checked = SQLCondition.Side(sql: "ifnull(\(b.sql), \(check))", canBeNull: bCanBeNull)
         return SQLPredicate(.comparison(a.side(aCanBeNull), comparison, checked))
-    }
-
-    /// Both in a form in which values of all forms can be compared.
-    private static func inCommon<A, B>(
-        _ a: SQLExpression<A>, _ b: SQLExpression<B>, ordered: Bool
-    ) -> (SQLExpression<A>, SQLExpression<B>) {
-        let form = SQLForm.common(ordered: ordered)
-        return (a.converted(to: form), b.converted(to: form))
     }
 }
 

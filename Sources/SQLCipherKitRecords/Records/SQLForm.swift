@@ -1,52 +1,87 @@
 import Foundation
 import SQLCipherKitCore
 
-/// How the values of a type are stored, for types that a ``ValueProfile`` has several forms for.
+/// How the values of a type are stored, as far as its declaration says.
 enum SQLForm {
+    /// In the same way under each ``ValueProfile``.
+    case fixed
+    /// As a `Date`, a `UUID`, a `Decimal`, or as a type of the program's own says.
+    case profiled(any SQLValueConvertible.Type)
+    /// As JSON.
+    case document
+    /// As its own coding decides, which the stored values show.
+    case coded(Coded)
+
+    // A type never changes. Its conformance is not bound to an actor: ``SQLRecord`` is Sendable, and so are its properties.
+    struct Coded: @unchecked Sendable {
+        fileprivate let type: any Decodable.Type
+    }
+
     private static let others = TypeMemo()
 
-    /// The type that a type's values are stored as, if that depends on a profile: `Date`, `UUID`, `Decimal`, or a type of the
-    /// program's own. Nil for all others, and for documents.
-    static func stored(_ type: any Any.Type) -> (any SQLValueConvertible.Type)? {
-        if others.contains(type) { return nil }
+    static func of(_ type: any Any.Type) -> SQLForm {
+        if others.contains(type) { return .fixed }
         let found = find(type)
-        if found == nil { others.add(type) }
+        if case .fixed = found { others.add(type) }
         return found
     }
 
-    private static func find(_ type: any Any.Type) -> (any SQLValueConvertible.Type)? {
+    private static func find(_ type: any Any.Type) -> SQLForm {
         var type = type
         while let optional = type as? any SQLNullable.Type { type = optional.wrapped }
         switch type {
         case is any FixedWidthInteger.Type, is any BinaryFloatingPoint.Type, is Bool.Type, is String.Type, is URL.Type,
             is Data.Type, is [UInt8].Type, is SQLValue.Type:
-            return nil
-        case let type as any (SQLValueConvertible & RawRepresentable).Type:
-            return raw(type)
-        case let type as any SQLValueConvertible.Type:
-            return type._isJSONDocument ? nil : type
-        case let type as any Decodable.Type:
-            return DocumentTypes.stored(type).flatMap { find($0) }
-        default:
-            return nil
+            return .fixed
+        case let type as any RawRepresentable.Type: return raw(type)
+        case let type as any SQLValueConvertible.Type: return type._isJSONDocument ? .document : .profiled(type)
+        case is any JSONCollection.Type: return .document
+        case let type as any Decodable.Type: return .coded(Coded(type: type))
+        default: return .fixed
         }
     }
 
     /// An enumeration is stored as its raw values are, if it does not say otherwise.
-    private static func raw<T: SQLValueConvertible & RawRepresentable>(_ type: T.Type) -> (any SQLValueConvertible.Type)? {
-        T.RawValue.self is any SQLValueConvertible.Type && find(T.RawValue.self) == nil ? nil : type
+    private static func raw<T: RawRepresentable>(_ type: T.Type) -> SQLForm {
+        let raw = find(T.RawValue.self)
+        if case .fixed = raw { return .fixed }
+        return (type as? any SQLValueConvertible.Type).map { .profiled($0) } ?? raw
+    }
+
+    /// Whether the form of a type's values may depend on a profile.
+    static func hasProfiles(_ type: any Any.Type) -> Bool {
+        switch of(type) {
+        case .fixed, .document: false
+        case .profiled, .coded: true
+        }
     }
 
     /// Whether a type's values are stored in the same way by two profiles, nil being the connection's.
     static func isSame(_ a: ValueProfile?, _ b: ValueProfile?, _ type: any Any.Type) -> Bool {
         if a == b { return true }
-        guard let stored = stored(type) else { return true }
-        guard let a, let b else { return false }
-        return switch stored {
-        case is Date.Type: a.dates == b.dates
-        case is UUID.Type: a.uuids == b.uuids
-        case is Decimal.Type: a.decimals == b.decimals
-        default: false
+        switch of(type) {
+        case .fixed, .document: return true
+        case .coded: return false
+        case .profiled(let stored):
+            guard let a, let b else { return false }
+            return switch stored {
+            case is Date.Type: a.dates == b.dates
+            case is UUID.Type: a.uuids == b.uuids
+            case is Decimal.Type: a.decimals == b.decimals
+            default: false
+            }
+        }
+    }
+
+    /// SQL for values of a type, so that equal ones are equal in SQL: documents by their text, other values in one form. Nil if
+    /// they can be compared as they are.
+    /// - Parameter isSame: whether what they are compared with is stored in the same form.
+    static func comparable(_ sql: SQL, _ type: any Any.Type, from own: ValueProfile?, isSame: Bool) -> SQL? {
+        switch of(type) {
+        case .fixed: nil
+        case .document: "json(\(sql))"
+        case .profiled: isSame ? nil : convert(sql, type, from: own, to: common(ordered: false))
+        case .coded(let type): "\(raw: StoredConversion.function)(\(sql), \(conversion(type, own, common(ordered: false), true)))"
         }
     }
 
@@ -57,21 +92,47 @@ enum SQLForm {
 
     /// SQL for values of a type that are stored in the form of one profile, in the form of another; nil is the connection's.
     static func convert(_ sql: SQL, _ type: any Any.Type, from own: ValueProfile?, to form: ValueProfile?) -> SQL {
-        guard let stored = stored(type) else { return sql }
-        return "\(raw: StoredConversion.function)(\(sql), \(conversion(stored, own, form)))"
+        switch of(type) {
+        case .fixed, .document: sql
+        case .profiled(let type): "\(raw: StoredConversion.function)(\(sql), \(conversion(type, own, form)))"
+        case .coded(let type): "\(raw: StoredConversion.function)(\(sql), \(conversion(type, own, form, false)))"
+        }
     }
 
     private static func conversion<T: SQLValueConvertible>(
         _ type: T.Type, _ own: ValueProfile?, _ form: ValueProfile?
     ) -> StoredConversion {
+        StoredConversion { value, connection in try converted(value, type, own ?? connection, form ?? connection) }
+    }
+
+    /// - Parameter isMinified: whether a document becomes its minified text.
+    private static func conversion(
+        _ coded: Coded, _ own: ValueProfile?, _ form: ValueProfile?, _ isMinified: Bool
+    ) -> StoredConversion {
         StoredConversion { value, connection in
-            guard let read = T(sqlValue: value, in: own ?? connection) else {
-                throw DatabaseError(
-                    code: .mismatch, reason: .typeMismatch,
-                    message: "\(value.storageClass.rawValue) that is no \(T.self) meets values that are stored in another form")
-            }
-            return try read.sqlValue(in: form ?? connection)
+            let learnt = StoredForm(of: value, as: coded.type, own ?? connection)
+            if learnt.isDocument { return isMinified ? JSONBDecoder.minified(value).map { .text($0) } ?? value : value }
+            guard let single = learnt.single, case .profiled = of(single) else { return value }
+            return try converted(value, single, own ?? connection, form ?? connection)
         }
+    }
+
+    private static func converted<T: SQLValueConvertible>(
+        _ value: SQLValue, _ type: T.Type, _ own: ValueProfile, _ form: ValueProfile
+    ) throws -> SQLValue {
+        guard let read = T(sqlValue: value, in: own) else {
+            throw DatabaseError(
+                code: .mismatch, reason: .typeMismatch,
+                message: "\(value.storageClass.rawValue) that is no \(T.self) meets values that are stored in another form")
+        }
+        return try read.sqlValue(in: form)
+    }
+
+    /// A parameter that is NULL, or an error where these are decimals that are stored as text, which has no order of numbers. Only
+    /// the connection knows.
+    static func orderCheck(_ type: any Any.Type, _ form: ValueProfile?) -> SQL? {
+        guard isDecimal(type), form?.decimals != .number else { return nil }
+        return "\(ProfiledValue(Decimal?.none, form, isOrderedDecimal: true))"
     }
 
     /// Whether it is decimals whose order matters.

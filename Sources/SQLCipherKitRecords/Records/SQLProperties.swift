@@ -4,12 +4,13 @@ import SQLCipherKitCore
 /// The properties of a record, as columns to describe.
 @dynamicMemberLookup
 public struct SQLProperties<Record: SQLRecord> {
-    /// The column of a property, with the name of its coding key, the type that its values are stored as, and `NOT NULL` unless it
-    /// is optional. The name of a computed or observed property is unknown: set it with ``SQLColumn/named(_:)``.
+    /// The column of a property, with the property's name, the type that its values are stored as, and `NOT NULL` unless it is
+    /// optional. If its coding key is another, or for a computed or observed property, set the name with ``SQLColumn/named(_:)``.
     public subscript<Value>(dynamicMember keyPath: KeyPath<Record, Value> & Sendable) -> SQLColumn {
         SQLColumn(
             property: AnyProperty(keyPath),
-            name: Record._recordColumns?.positions.column(keyPath)?.name ?? PropertyName.of(keyPath) ?? "", type: .of(Value.self),
+            name: Record._recordColumns?.positions.column(keyPath)?.name ?? PropertyName.described(keyPath) ?? "",
+            propertyName: PropertyName.property(keyPath), type: .of(Value.self),
             isNotNull: !(Value.self is any SQLNullable.Type), holdsDates: SQLColumn.holdsDates(Value.self))
     }
 }
@@ -47,53 +48,10 @@ extension SQLColumn.DeclaredType {
         case is any BinaryFloatingPoint.Type: .real
         case is String.Type, is URL.Type: .text
         case is Data.Type, is [UInt8].Type: .blob
-        // Stored according to the connection's ValueProfile.
-        case is Date.Type, is UUID.Type, is Decimal.Type: .any
-        case let type as any (RawRepresentable & SQLValueConvertible).Type: raw(type)
-        case let type as any RawRepresentable.Type: rawValue(type)
-        // A type that defines how it is stored may do so differently for each value.
-        case is any SQLValueConvertible.Type: .any
-        case let type as any Decodable.Type: coded(type)
-        // JSON.
-        default: .text
-        }
-    }
-
-    /// The column type for a type that codes itself: that of the single value which it consists of; none where values differ in
-    /// theirs, as another affinity would turn a value into one that the type does not read; or text, for JSON.
-    private static func coded(_ type: any Decodable.Type) -> Self {
-        let answer = FormProbe.ask(type)
-        guard let first = answer.asked.first else { return .text }
-        let declared = of(first)
-        if answer.isDocument, declared != .text { return .any }
-        guard answer.asked.allSatisfy({ of($0) == declared }) else { return .any }
-        // What it writes decides, as far as that is known.
-        guard let example = (try? PropertyProbe.value(type)) as? any Encodable,
-            let stored = try? ColumnEncoder.encode(example, [])?.sqlValue
-        else { return declared }
-        return fits(stored.storageClass, declared) ? declared : .any
-    }
-
-    private static func rawValue<T: RawRepresentable>(_ type: T.Type) -> Self { of(T.RawValue.self) }
-
-    /// The column type for a type that is stored as its raw value, or says otherwise: its cases tell, or an invented value.
-    private static func raw<T: RawRepresentable & SQLValueConvertible>(_ type: T.Type) -> Self {
-        let declared = rawValue(type)
-        let own = examples(type).compactMap { (value: T) in try? value.sqlValue.storageClass }
-        return own.allSatisfy { fits($0, declared) } ? declared : .any
-    }
-
-    private static func examples<T>(_ type: T.Type) -> [T] {
-        func cases<E: CaseIterable>(_ type: E.Type) -> [T] { E.allCases.compactMap { $0 as? T } }
-        if let type = type as? any CaseIterable.Type { return cases(type) }
-        return (type as? any Decodable.Type).flatMap { try? PropertyProbe.value($0) as? T }.map { [$0] } ?? []
-    }
-
-    /// Whether values of a storage class stay as they are in a column of this type.
-    private static func fits(_ stored: StorageClass, _ declared: Self) -> Bool {
-        switch (stored, declared) {
-        case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob), (.null, _), (_, .any): true
-        default: false
+        case is any JSONCollection.Type: .text
+        // `Date` and the like are stored according to a profile. Any other type may store its values in several ways, which no
+        // affinity may change.
+        default: .any
         }
     }
 }

@@ -248,7 +248,8 @@ extension SQLSelection {
             }
             return "\(name) AS (\(whole))"
         }
-        let names = table.positions?.names ?? table.plain?.names.columns ?? table.columns.map(\.name)
+        let names = table.knownNames
+        if names.contains("") { throw DatabaseError.misuse("the columns of \(table.name) are not known: describe it") }
         let forms = forms ?? []
         if names.count != forms.count {
             throw DatabaseError.misuse("the table \(table.name) has \(names.count) columns, and its query \(forms.count) values")

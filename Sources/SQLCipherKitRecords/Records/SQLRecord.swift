@@ -52,6 +52,7 @@ extension SQLRecord {
     /// The table as queries and statements use it, with the columns of a positional record.
     static var source: SQLTable {
         var table = table
+        table.record = Self.self
         if let columns = _recordColumns {
             table.positions = columns.positions
         } else if table.columns.isEmpty {

@@ -60,6 +60,7 @@ final class RecordPositions: Sendable {
         }
 
         var name: String { names.columns[index] }
+        var valueType: any Any.Type { Swift.type(of: keyPath).valueType }
         /// With the table's name, both quoted.
         var qualified: String { names.qualified[index] }
 

@@ -31,6 +31,8 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     /// Its declared type.
     package let type: DeclaredType
     let property: AnyProperty?
+    /// The name of that property, if it is a stored one.
+    let propertyName: String?
     /// Whether it is the column of a property that is a date.
     let holdsDates: Bool
     private(set) var isNotNull = false
@@ -53,14 +55,17 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     public init(_ name: String, _ type: DeclaredType = .any) {
         self.name = name
         self.type = type
-        property = nil
+        (property, propertyName) = (nil, nil)
         holdsDates = false
     }
 
     public init(stringLiteral name: String) { self.init(name) }
 
-    init(property: AnyProperty, name: String, type: DeclaredType, isNotNull: Bool, holdsDates: Bool) {
+    init(
+        property: AnyProperty, name: String, propertyName: String?, type: DeclaredType, isNotNull: Bool, holdsDates: Bool
+    ) {
         self.property = property
+        self.propertyName = propertyName
         self.holdsDates = holdsDates
         self.name = name
         self.type = type

@@ -64,12 +64,17 @@ public struct SQLTable: Sendable {
     private let description: Description
     /// The table's database. Nil for the first one that has the table, or `main` for a new table.
     package var schema: String?
+    /// The record that it is the table of.
+    var record: (any SQLRecord.Type)?
     /// The columns of the positional record that it is the table of.
     var positions: RecordPositions?
     /// The columns of the record of a table that is not described.
     var plain: PlainColumns?
     /// Whether that record has a property for the row id.
     var readsRowID: Bool { plain?.hasRowID ?? false }
+
+    /// The names of a record's columns, as far as they are known without reading the database.
+    var knownNames: [String] { positions?.names ?? plain?.names.columns ?? columns.map(\.name) }
 
     /// The table's name.
     public var name: String { description.name }
@@ -132,6 +137,47 @@ public struct SQLTable: Sendable {
         if let column = positions?.column(partial: keyPath) { return column.name }
         if !columnNames.isEmpty, let name = columnNames[AnyProperty(keyPath)] { return name }
         return PropertyName.of(keyPath)
+    }
+
+    /// How a column stores the property of the table's record; nil for one that it has no property for.
+    func form(of column: String) -> SQLValueList.Form? {
+        guard let record else { return nil }
+        var found: (name: String, type: any Any.Type)?
+        if let positions {
+            found = positions.columns.first { $0.name.isSameName(as: column) }.map { ($0.name, $0.valueType) }
+        } else {
+            let described = columns.first { $0.name.isSameName(as: column) }
+            for property in StoredProperty.all(of: record) where found == nil {
+                let name = described.map { $0.propertyName.isSameText(as: property.name) ? $0.name : nil }
+                    ?? PropertyName.column(of: property.name, in: record)
+                if let name, name.isSameName(as: column) { found = (name, property.type) }
+            }
+        }
+        return found.map { SQLValueList.Form(type: $0.type, profile: record.columnProfiles[$0.name]) }
+    }
+
+    /// SQL for values as one of its columns stores them, in the form in which a column of another table stores them.
+    func converted(_ sql: SQL, _ column: String, to other: SQLTable, _ otherColumn: String) -> SQL {
+        guard let own = form(of: column), let wanted = other.form(of: otherColumn), SQLForm.hasProfiles(wanted.type),
+            !SQLForm.isSame(own.profile, wanted.profile, own.type)
+        else { return sql }
+        return SQLForm.convert(sql, own.type, from: own.profile, to: wanted.profile)
+    }
+
+    /// - Throws: ``DatabaseError/Reason/misuse`` for a description that gives a property another column than its coding key.
+    func checkNames<Record: SQLRecord>(_ type: Record.Type) throws {
+        let coded = CodedNames.of(type).texts
+        if coded.isEmpty { return }
+        for column in columns {
+            guard let name = column.propertyName, let text = coded[name].flatMap({ $0 }),
+                !Record.columnNaming(text).isSameName(as: column.name)
+            else { continue }
+            throw DatabaseError.misuse(
+                """
+                \(type) codes its property \(name) as \(text), and its table describes the column \(column.name): \
+                describe it as $0.\(name).named("\(Record.columnNaming(text))")
+                """)
+        }
     }
 
     /// The columns of the primary key, in the key's order.

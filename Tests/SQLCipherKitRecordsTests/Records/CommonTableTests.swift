@@ -25,7 +25,7 @@ import TestSupport
 
     struct Level: SQLRecord, Hashable {
         static let table = SQLTable(of: Level.self) {
-            $0.folder
+            $0.folder.named("in folder")
             $0.depth
         }
         enum CodingKeys: String, CodingKey { case folder = "in folder", depth }

@@ -26,13 +26,35 @@ import TestSupport
 
         static let table = SQLTable(of: Price.self) {
             $0.id.primaryKey()
-            $0.low
-            $0.high
-            $0.title
+            $0.low.named("high")
+            $0.high.named("low")
+            $0.title.named("name")
         }
     }
 
-    /// Decoding it from invented values shows only its first key.
+    /// Described as if its keys were its properties' names, which cannot be seen before a record is coded: they are private.
+    struct Misdescribed: SQLRecord {
+        var id: Int
+        var low: Int
+        private enum CodingKeys: String, CodingKey { case id, low = "high" }
+        static let tableName = "price"
+        static let table = SQLTable(of: Misdescribed.self) {
+            $0.id.primaryKey()
+            $0.low
+        }
+        init(id: Int, low: Int) { (self.id, self.low) = (id, low) }
+    }
+
+    /// The same without a description.
+    struct Undescribed<Tag>: SQLRecord {
+        var id: Int
+        var low: Int
+        static var tableName: String { "price" }
+        private enum CodingKeys: String, CodingKey { case id, low = "high" }
+        init(id: Int, low: Int) { (self.id, self.low) = (id, low) }
+    }
+
+    /// It is never decoded.
     struct Closed: SQLRecord {
         var id: Even
         var low: Int
@@ -83,7 +105,7 @@ import TestSupport
         let price = try #require(try db.fetchOne(Price.all))
         #expect(price.low == 20 && price.high == 10 && price.title == "the name")
         #expect(try db.count(Price.filter { $0.id == 1 }) == 1)
-        // In queries as in reading, a property is the column of its coding key, and a description need not repeat that.
+        // In queries as in reading, a property is the column of its coding key, which the description repeats.
         #expect(try db.count(Price.filter { $0.low == 20 && $0.high == 10 && $0.title == "the name" }) == 1)
         #expect(try db.fetchAll(Price.all.select { $0.title }) == ["the name"])
         try db.updateAll(Price.all) { _, set in set(\.low, to: 30) }
@@ -106,6 +128,27 @@ import TestSupport
         #expect(error?.message.contains("low") == true)
         let nameless = #expect(throws: DatabaseError.self) { try db.create(SQLTable(of: Closed.self) { $0.id; $0.low; $0.title }) }
         #expect(nameless?.message.contains("has no name") == true)
+    }
+
+    /// Reading a row, or writing a record, shows the coding keys, and conditions go by them from then on.
+    @Test func codingKeysAreLearntFromRealRecords() throws {
+        func names<Tag>(_ type: Undescribed<Tag>.Type) throws -> Bool {
+            try db.sql(of: Undescribed<Tag>.filter { $0.low == 20 }).text.contains(#""price"."high""#)
+        }
+        #expect(try !names(Undescribed<Int>.self))
+        _ = try db.fetchOne(Undescribed<Int>.self, id: 1)
+        #expect(try names(Undescribed<Int>.self))
+        try db.insert(Undescribed<String>(id: 2, low: 5))
+        #expect(try names(Undescribed<String>.self))
+        #expect(try db.count(Undescribed<String>.filter { $0.low.in([5, 20]) }) == 2)
+        try db.execute("ALTER TABLE price DROP COLUMN low")
+        let error = #expect(throws: DatabaseError.self) { try db.count(Undescribed<Double>.filter { $0.low == 20 }) }
+        #expect(error?.message.contains("no such column: price.low") == true && error?.message.contains("named(") == true)
+    }
+
+    @Test func descriptionThatContradictsCodingKeysIsRefused() throws {
+        let error = #expect(throws: DatabaseError.self) { try db.insert(Misdescribed(id: 2, low: 5)) }
+        #expect(error?.message.contains(#"$0.low.named("high")"#) == true)
     }
 
     @Test func tableDescriptionNamesPropertyColumn() throws {

@@ -380,7 +380,7 @@ import TestSupport
         let db = try Connection(.file(folder.path("b.db")), key: .passphrase("secret").quick, configuration: configuration)
         try db.create(Stamp.table)
         #expect(try Stamp.table.createStatements()[0].text == """
-            CREATE TABLE "stamp"("id" INTEGER PRIMARY KEY, "at" ANY NOT NULL, "kind" TEXT NOT NULL, "data" BLOB NOT NULL, \
+            CREATE TABLE "stamp"("id" INTEGER PRIMARY KEY, "at" ANY NOT NULL, "kind" ANY NOT NULL, "data" BLOB NOT NULL, \
             "uuid" ANY NOT NULL) STRICT
             """)
         let date = Date(timeIntervalSince1970: 1_000_000.25)

@@ -1,0 +1,49 @@
+import SQLCipherKitCore
+
+/// Learns from a stored value how a type that codes itself stores it, by decoding it as the type: as a single value, and of which
+/// type, or as a JSON document.
+final class StoredForm: Decoder, SingleValueDecodingContainer {
+    private let value: SQLValue
+    private let profile: ValueProfile
+    private(set) var isDocument = false
+    /// The type that the value was read as.
+    private(set) var single: (any SQLValueConvertible.Type)?
+    private struct NeedsJSON: Error {}
+
+    init<T: Decodable>(of value: SQLValue, as type: T.Type, _ profile: ValueProfile) {
+        (self.value, self.profile) = (value, profile)
+        // An error says no more of the form than was learnt before it.
+        _ = try? T(from: self)
+    }
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw document() }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw document() }
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+    func decodeNil() -> Bool { false }
+
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        guard let stored = type as? any SQLValueConvertible.Type else { return try T(from: self) }
+        if stored._isJSONDocument { throw document() }
+        guard let read = stored.init(sqlValue: value, in: profile) as? T else {
+            throw DecodingError.typeMismatch(type, .init(codingPath: [], debugDescription: "\(value.storageClass.rawValue)"))
+        }
+        single = stored
+        return read
+    }
+
+    private func document() -> NeedsJSON {
+        isDocument = true
+        return NeedsJSON()
+    }
+}
+
+/// The collections whose coding is a JSON document's.
+protocol JSONCollection {}
+
+extension Array: JSONCollection {}
+extension ContiguousArray: JSONCollection {}
+extension Set: JSONCollection {}
+extension Dictionary: JSONCollection {}
