@@ -49,7 +49,7 @@ struct AssociatedRows<Target: SQLRecord> {
 
     /// For each row: the number of its key, the record, and the record's keys for further associations.
     private func sql(_ keys: AssociationKeys, _ beside: [String], _ db: Connection) throws -> SQL {
-        let (source, pairs) = try linked(keys, db)
+        let (source, condition) = try linked(keys, db)
         var clauses = clauses
         let (limit, offset) = (clauses.limit, clauses.offset)
         (clauses.limit, clauses.offset) = (nil, 0)
@@ -58,7 +58,7 @@ struct AssociatedRows<Target: SQLRecord> {
         let key: SQL = "\(identifier: Self.key).n"
         let from: SQL = """
             FROM (\(source)) AS \(identifier: Self.key) JOIN \(clauses.sides[0].source) \
-            ON \(SQLClauses.equal(pairs, alias, Self.key))
+            ON \(condition)
             """
         guard limit != nil || offset > 0 else { return try clauses.tail(of: "SELECT \(columns(key, beside)) \(from)") }
         if let sql = try correlated(keys, beside, limit, offset, db) { return sql }
@@ -79,29 +79,42 @@ struct AssociatedRows<Target: SQLRecord> {
         return "\(sql) AND \(place) <= \(upper.partialValue) ORDER BY \(place)"
     }
 
-    /// A query for the keys' numbers and the values that the target's columns must equal, and these pairs.
-    private func linked(
-        _ keys: AssociationKeys, _ db: Connection
-    ) throws -> (source: SQL, pairs: [AssociationLink.Pair]) {
+    /// A query for the keys' numbers and the values that the target's columns must equal, and the condition that they do.
+    private func linked(_ keys: AssociationKeys, _ db: Connection) throws -> (source: SQL, condition: SQL) {
         switch path {
         case .direct(let link):
-            let values = keys.columns.map { "\(identifier: $0)" as SQL }
-            let far = try link.columns(near: base, far: target, db).map(\.far)
+            let pairs = try link.columns(near: base, far: target, db)
             return (
-                "SELECT n - 1 AS n, \(list: values) FROM (\(keys.source))", zip(far, keys.columns).map { (near: $0, far: $1) }
+                "SELECT n - 1 AS n, \(list: values(keys, pairs, target, nil)) FROM (\(keys.source))",
+                equal(pairs.map(\.far), keys.columns)
             )
         case .through(let table, let first, let second):
-            let near = try first.columns(near: base, far: table, db).map(\.far)
-            let pairs = zip(near, keys.columns).map { (near: $0, far: $1) }
+            let near = try first.columns(near: base, far: table, db)
             let far = try second.columns(near: table, far: target, db)
             let names = far.indices.map { "value\($0)" }
-            let values = zip(far, names).map { "link.\(identifier: $0.near) AS \(identifier: $1)" as SQL }
+            let own = AssociationLink.values(far, near: table, far: target, far.map { "link.\(identifier: $0.near)" })
             let link: SQL = """
-                SELECT DISTINCT k.n - 1 AS n, \(list: values) FROM (\(keys.source)) AS k \
-                JOIN \(raw: table.qualifiedName) AS link ON \(SQLClauses.equal(pairs, "link", "k"))
+                SELECT DISTINCT k.n - 1 AS n, \(list: zip(own, names).map { "\($0) AS \(identifier: $1)" as SQL }) \
+                FROM (\(keys.source)) AS k JOIN \(raw: table.qualifiedName) AS link \
+                ON \(SQLClauses.equal("link", near.map(\.far), values(keys, near, table, "k")))
                 """
-            return (link, zip(far, names).map { (near: $0.far, far: $1) })
+            return (link, equal(far.map(\.far), names))
         }
+    }
+
+    /// The values of the keys in the form in which a table stores what they are compared with.
+    private func values(
+        _ keys: AssociationKeys, _ pairs: [AssociationLink.Pair], _ table: SQLTable, _ alias: String?
+    ) -> [SQL] {
+        let own = keys.columns.map { name -> SQL in
+            alias.map { "\(identifier: $0).\(identifier: name)" } ?? "\(identifier: name)"
+        }
+        let values = AssociationLink.values(pairs, near: base, far: table, own)
+        return alias == nil ? zip(values, keys.columns).map { "\($0) AS \(identifier: $1)" } : values
+    }
+
+    private func equal(_ columns: [String], _ names: [String]) -> SQL {
+        SQLClauses.equal(alias, columns, names.map { "\(identifier: Self.key).\(identifier: $0)" })
     }
 
     func columns(_ key: SQL, _ beside: [String]) -> SQL {
@@ -198,19 +211,13 @@ extension AssociatedRows {
     private func condition(_ keys: AssociationKeys, _ db: Connection) throws -> SQLPredicate {
         switch path {
         case .direct(let link):
-            let pairs = zip(try link.columns(near: base, far: target, db).map(\.far), keys.columns).map { (near: $0, far: $1) }
-            return SQLPredicate(SQLClauses.equal(pairs, alias, Self.key), .and)
+            let pairs = try link.columns(near: base, far: target, db)
+            return SQLPredicate(SQLClauses.equal(alias, pairs.map(\.far), values(keys, pairs, target, Self.key)), .and)
         case .through(let table, let first, let second):
-            let near = zip(try first.columns(near: base, far: table, db).map(\.far), keys.columns).map { (near: $0, far: $1) }
+            let near = try first.columns(near: base, far: table, db)
             let far = try second.columns(near: table, far: target, db)
-            let own = far.map { "\(identifier: alias).\(identifier: $0.far)" as SQL }
-            let linked = far.map { "\(identifier: Self.link).\(identifier: $0.near)" as SQL }
-            let row: SQL = own.count == 1 ? own[0] : "(\(list: own))"
-            return SQLPredicate(
-                """
-                \(row) IN (SELECT \(list: linked) FROM \(raw: table.qualifiedName) AS \(identifier: Self.link) \
-                WHERE \(SQLClauses.equal(near, Self.link, Self.key)))
-                """, .comparison)
+            let condition = SQLClauses.equal(Self.link, near.map(\.far), values(keys, near, table, Self.key))
+            return AssociationLink.linked(far, alias, target, through: table, as: Self.link, where: condition)
         }
     }
 

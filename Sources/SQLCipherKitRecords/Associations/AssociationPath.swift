@@ -21,6 +21,31 @@ struct AssociationLink: Sendable {
     /// Two columns that are equal in associated rows.
     typealias Pair = (near: String, far: String)
 
+    /// The values of a near table's columns in the form in which the far table stores them.
+    static func values(_ pairs: [Pair], near: SQLTable, far: SQLTable, _ sql: [SQL]) -> [SQL] {
+        zip(pairs, sql).map { near.converted($1, $0.near, to: far, $0.far) }
+    }
+
+    /// The condition that a row of a far table belongs to one of a near table.
+    func condition(near: SQLClauses.Side, far: SQLClauses.Side, _ db: Connection?) throws -> SQL {
+        let pairs = try columns(near: near.table, far: far.table, db)
+        let own = pairs.map { "\(identifier: near.alias).\(identifier: $0.near)" as SQL }
+        return SQLClauses.equal(far.alias, pairs.map(\.far), Self.values(pairs, near: near.table, far: far.table, own))
+    }
+
+    /// Whether rows of a third table that meet a condition link to the row of a table.
+    static func linked(
+        _ pairs: [Pair], _ alias: String, _ target: SQLTable, through table: SQLTable, as link: String, where condition: SQL
+    ) -> SQLPredicate {
+        let own = pairs.map { "\(identifier: alias).\(identifier: $0.far)" as SQL }
+        let linked = values(pairs, near: table, far: target, pairs.map { "\(identifier: link).\(identifier: $0.near)" })
+        let row: SQL = own.count == 1 ? own[0] : "(\(list: own))"
+        return SQLPredicate(
+            """
+            \(row) IN (SELECT \(list: linked) FROM \(raw: table.qualifiedName) AS \(identifier: link) WHERE \(condition))
+            """, .comparison)
+    }
+
     /// Finds the columns that are equal in associated rows in the declaration, the tables' descriptions or the database.
     /// - Parameter db: the connection; nil to use only descriptions.
     func columns(near: SQLTable, far: SQLTable, _ db: Connection?) throws -> [Pair] {

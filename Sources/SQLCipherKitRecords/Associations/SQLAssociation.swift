@@ -269,30 +269,18 @@ extension SQLAssociation {
     private func condition(
         _ side: SQLClauses.Side, _ base: SQLTable, _ values: ([String]) throws -> [SQL]
     ) throws -> SQLPredicate {
-        func equal(_ alias: String, _ columns: [String], _ values: [SQL]) -> SQL {
-            zip(columns, values).reduce("") { sql, pair in
-                let one: SQL = "\(identifier: alias).\(identifier: pair.0) = \(pair.1)"
-                return sql.text.isEmpty ? one : "\(sql) AND \(one)"
-            }
-        }
         switch path.in(base.schema) {
         case .direct(let link):
             let pairs = try link.columns(near: base, far: side.table, nil)
-            return SQLPredicate(equal(side.alias, pairs.map(\.far), try values(pairs.map(\.near))), .and)
+            let values = AssociationLink.values(pairs, near: base, far: side.table, try values(pairs.map(\.near)))
+            return SQLPredicate(SQLClauses.equal(side.alias, pairs.map(\.far), values), .and)
         case .through(let table, let first, let second):
             let near = try first.columns(near: base, far: table, nil)
             let far = try second.columns(near: table, far: side.table, nil)
             let alias = "sqlcipherkit_link"
-            func list(_ alias: String, _ columns: [String]) -> SQL {
-                let list: SQL = "\(list: columns.map { "\(identifier: alias).\(identifier: $0)" })"
-                return columns.count == 1 ? list : "(\(list))"
-            }
-            return SQLPredicate(
-                """
-                \(list(side.alias, far.map(\.far))) IN (SELECT \(list: far.map { "\(identifier: alias).\(identifier: $0.near)" }) \
-                FROM \(raw: table.qualifiedName) AS \(identifier: alias) \
-                WHERE \(equal(alias, near.map(\.far), try values(near.map(\.near)))))
-                """, .comparison)
+            let values = AssociationLink.values(near, near: base, far: table, try values(near.map(\.near)))
+            return AssociationLink.linked(
+                far, side.alias, side.table, through: table, as: alias, where: SQLClauses.equal(alias, near.map(\.far), values))
         }
     }
 }

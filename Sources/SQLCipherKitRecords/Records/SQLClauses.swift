@@ -203,19 +203,20 @@ extension SQLClauses {
         from child: Side, to parent: Side, _ db: Connection?
     ) throws -> [(text: String, condition: SQL)] {
         try links(from: child.table, to: parent.table, db).map { link in
-            (link.text, equal(link.pairs.map { (near: $0.child, far: $0.parent) }, child.alias, parent.alias))
+            let children = link.pairs.map { pair -> SQL in
+                let sql: SQL = "\(identifier: child.alias).\(identifier: pair.child)"
+                return child.table.converted(sql, pair.child, to: parent.table, pair.parent)
+            }
+            return (link.text, equal(parent.alias, link.pairs.map(\.parent), children))
         }
     }
 
-    /// The condition that pairs of columns of two tables are equal.
-    static func equal(_ pairs: [(near: String, far: String)], _ near: String, _ far: String) -> SQL {
-        var condition: SQL = ""
-        for pair in pairs {
-            if !condition.text.isEmpty { condition = "\(condition) AND " }
-            let one: SQL = "\(identifier: near).\(identifier: pair.near) = \(identifier: far).\(identifier: pair.far)"
-            condition = "\(condition)\(one)"
+    /// The condition that the columns of a table are equal to these values.
+    static func equal(_ alias: String, _ columns: [String], _ values: [SQL]) -> SQL {
+        zip(columns, values).reduce("") { sql, pair in
+            let one: SQL = "\(identifier: alias).\(identifier: pair.0) = \(pair.1)"
+            return sql.text.isEmpty ? one : "\(sql) AND \(one)"
         }
-        return condition
     }
 
     /// The foreign keys from one table to another, from its description or else from the database.

@@ -56,12 +56,8 @@ extension SQLExpression {
         Self("\(operand(.atom)) COLLATE \(identifier: name)", .atom, form, isLoose: isLoose)
     }
 
-    /// A parameter that is NULL, or an error where these are decimals that are stored as text, which has no order of numbers. Only
-    /// the connection knows.
-    var orderCheck: SQL? {
-        guard SQLForm.isDecimal(Value.self), form?.decimals != .number else { return nil }
-        return "\(ProfiledValue(Decimal?.none, form, isOrderedDecimal: true))"
-    }
+    /// See ``SQLForm/orderCheck(_:_:)``.
+    var orderCheck: SQL? { SQLForm.orderCheck(Value.self, form) }
 }
 
 /// One term of an order (<https://sqlite.org/lang_select.html#orderby>).

@@ -220,6 +220,11 @@ extension SQLQueryable {
 }
 
 extension SQLRecord {
+    /// All records in groups: a row for each group, to select values of.
+    public static func group(@SQLOrderingBuilder by terms: (SQLColumns<Self>) -> [SQLOrdering]) -> SQLQuery<Self> {
+        all.group(by: terms)
+    }
+
     /// All records, sorted by properties, ascending.
     public static func order<each Value>(_ properties: repeat KeyPath<Self, each Value> & Sendable) -> SQLQuery<Self> {
         all.order(repeat each properties)

@@ -147,7 +147,21 @@ extension SQLSelection {
     public func order(byColumn number: Int, descending: Bool = false) -> Self {
         var copy = self
         copy.clauses.orderings.append("\(raw: String(number))\(raw: descending ? " DESC" : "")")
+        if let form = form(ofColumn: number), let check = SQLForm.orderCheck(form.type, form.profile) {
+            copy.clauses.orderings.append(check)
+        }
         return copy
+    }
+
+    /// How a column of the result is stored; nil if that is not known.
+    private func form(ofColumn number: Int) -> SQLValueList.Form? {
+        if let forms { return forms.indices.contains(number - 1) ? forms[number - 1] : nil }
+        let table = clauses.sides[0].table
+        // Of another table, the database alone knows the order of the columns.
+        guard list == nil, clauses.sides.count == 1, table.plain == nil, table.knownNames.indices.contains(number - 1) else {
+            return nil
+        }
+        return table.form(of: table.knownNames[number - 1])
     }
 
     /// No more than so many rows, after leaving out so many.
