@@ -105,6 +105,10 @@ public struct DatabaseError: Error, Sendable {
         public static let keyProvider = Reason("keyProvider")
         /// There is no row with the key of the record that was to be changed or read again.
         public static let recordNotFound = Reason("recordNotFound")
+        /// A trigger (`RAISE(IGNORE)`, <https://sqlite.org/lang_createtrigger.html#raise>) or a conflict rule of the table
+        /// (`ON CONFLICT IGNORE`, <https://sqlite.org/lang_conflict.html>) left out the write of a record. Nothing was changed, but
+        /// where the call reads nothing back, what a trigger wrote to other rows before stays.
+        public static let writeIgnored = Reason("writeIgnored")
         /// A migration failed, or the database has migrations that the program does not know; the message says which.
         public static let migration = Reason("migration")
         /// A store of replicas or changes refuses a call or cannot be reached; the message says why, and

@@ -27,9 +27,10 @@ extension Connection {
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
     ///   - schema: the database. Default: nil, for the first one that has the table.
-    /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is inserted.
+    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/writeIgnored`` among others, or any error that the record's own coding
+    ///   throws; in each case nothing is inserted.
     public func insert<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
-        try write(.insert(nil, returning: true), &record, schema)
+        try write(.insert(nil, returning: true), &record, schema) { throw DatabaseError.ignored(Record.self) }
     }
 
     /// Inserts a record, with a choice of what to do if a constraint is violated, and reads back what the database has filled in.
@@ -46,12 +47,13 @@ extension Connection {
     public func insert<Record: SQLRecord>(
         _ record: inout Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
     ) throws -> Bool {
-        try write(.insert(conflict, returning: true), &record, schema)
+        try write(.insert(conflict, returning: true), &record, schema) {}
     }
 
     /// Inserts a record without reading anything back.
+    /// - Throws: the errors of `insert(_:in:)` for a variable.
     public func insert<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
-        try statements(schema).run(.insert(nil, returning: false), record, self)
+        if try write(.insert(nil, returning: false), record, schema) == false { throw DatabaseError.ignored(Record.self) }
     }
 
     /// Inserts a record, with a choice of what to do if a constraint is violated, without reading anything back.
@@ -60,10 +62,7 @@ extension Connection {
     public func insert<Record: SQLRecord>(
         _ record: Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
     ) throws -> Bool {
-        let before = totalChanges
-        let statements = try statements(schema)
-        try statements.run(.insert(conflict, returning: false), record, self)
-        return try hasMet(before, { statements.table(Record.self) }) ?? false
+        try write(.insert(conflict, returning: false), record, schema) ?? false
     }
 
     /// Inserts a record, and returns it with what the database has filled in.
@@ -95,12 +94,22 @@ extension Connection {
         return count
     }
 
-    /// Inserts either all records or none.
+    /// Inserts either all records or none, without reading anything back.
+    /// - Returns: the number of inserted records, without those whose conflicts were ignored.
+    @discardableResult
     public func insertAll<Record: SQLRecord>(
         _ records: some Sequence<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil
-    ) throws {
+    ) throws -> Int {
         let statements = try statements(schema)
-        try savepoint { db in for record in records { try statements.run(.insert(conflict, returning: false), record, db) } }
+        var count = 0
+        try savepoint { db in
+            for record in records {
+                let before = db.totalChanges
+                try statements.run(.insert(conflict, returning: false), record, db)
+                if try db.hasMet(before, { statements.table(Record.self) }) ?? false { count += 1 }
+            }
+        }
+        return count
     }
 
     /// Inserts a record, or updates the row that has its key (<https://sqlite.org/lang_upsert.html>), and reads back what the
@@ -122,24 +131,23 @@ extension Connection {
     public func upsert<Record: SQLRecord>(
         _ record: inout Record, onConflict columns: [String] = [], in schema: Schema? = nil
     ) throws {
-        try write(.upsert(columns, returning: true), &record, schema)
+        try write(.upsert(columns, returning: true), &record, schema) { throw DatabaseError.ignored(Record.self) }
     }
 
     /// Inserts a record, or updates the row that has its key, without reading anything back.
+    /// - Throws: ``DatabaseError``, ``DatabaseError/Reason/writeIgnored`` among others, or any error that the record's own encoding
+    ///   throws.
     public func upsert<Record: SQLRecord>(_ record: Record, onConflict columns: [String] = [], in schema: Schema? = nil) throws {
-        try statements(schema).run(.upsert(columns, returning: false), record, self)
+        if try write(.upsert(columns, returning: false), record, schema) == false { throw DatabaseError.ignored(Record.self) }
     }
 
     /// Updates the row with the record's key. Nil means NULL. A column whose key the record does not encode, such as a
     /// ``ColumnDefault`` that was not set, keeps its value.
-    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own encoding
-    ///   throws.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, ``DatabaseError/Reason/writeIgnored`` if a
+    ///   trigger or a conflict rule of the table left out the update, or any error that the record's own encoding throws.
     public func update<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws {
-        let statements = try statements(schema), before = totalChanges
-        try statements.run(.update(returning: false), record, self)
-        guard try hasMet(before, { statements.table(Record.self) }) ?? isThere(record, statements) else {
-            throw DatabaseError.noRecord(Record.self)
-        }
+        let statements = try statements(schema)
+        try check(Record.self, try write(.update(returning: false), record, schema)) { try isThere(record, statements) }
     }
 
     /// Updates the row with the record's key, and reads back the values that the database has filled in, such as generated columns.
@@ -147,7 +155,8 @@ extension Connection {
     /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own coding throws;
     ///   then nothing is changed.
     public func update<Record: SQLRecord>(_ record: inout Record, in schema: Schema? = nil) throws {
-        guard try write(.update(returning: true), &record, schema) else { throw DatabaseError.noRecord(Record.self) }
+        let (statements, given) = (try statements(schema), record)
+        try write(.update(returning: true), &record, schema) { try check(Record.self, false) { try isThere(given, statements) } }
     }
 
     /// Updates only the columns that differ from the earlier record. Other columns, which another connection may have changed
@@ -158,8 +167,8 @@ extension Connection {
     /// try db.updateChanges(note, from: before)                   // UPDATE "note" SET "stars" = ? WHERE "id" = ?
     /// ```
     /// - Returns: the names of the updated columns.
-    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own encoding
-    ///   throws.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, ``DatabaseError/Reason/writeIgnored`` if a
+    ///   trigger or a conflict rule of the table left out the update, or any error that the record's own encoding throws.
     @discardableResult
     public func updateChanges<Record: SQLRecord>(
         _ record: Record, from before: Record, in schema: Schema? = nil
@@ -184,9 +193,7 @@ extension Connection {
         let condition = RecordLayout.condition(
             key, try key.map { name in try stored(name, old.first { $0.name.isSameText(as: name) }?.value) })
         if changed.isEmpty { return [] }
-        guard try changeRow("UPDATE \(raw: table.qualifiedName) SET \(list: assignments)", of: table, where: condition) else {
-            throw DatabaseError.noRecord(Record.self)
-        }
+        try updateRow(Record.self, "UPDATE \(raw: table.qualifiedName) SET \(list: assignments)", of: table, where: condition)
         return changed
     }
 
@@ -195,8 +202,8 @@ extension Connection {
     /// ```swift
     /// try db.update(note, columns: \.title, \.stars)       // UPDATE "note" SET "title" = ?, "stars" = ? WHERE "id" = ?
     /// ```
-    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, or any error that the record's own encoding
-    ///   throws.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, ``DatabaseError/Reason/writeIgnored`` if a
+    ///   trigger or a conflict rule of the table left out the update, or any error that the record's own encoding throws.
     public func update<Record: SQLRecord>(
         _ record: Record, columns properties: (PartialKeyPath<Record> & Sendable)..., in schema: Schema? = nil
     ) throws {
@@ -208,19 +215,16 @@ extension Connection {
         if names.isEmpty { throw DatabaseError.misuse("an update of no columns") }
         let key = try layout.key(among: values.map(\.name), table)
         let (changes, condition) = (try equal(names, values), SQL.all(try equal(key, values)))
-        guard try changeRow("UPDATE \(raw: table.qualifiedName) SET \(list: changes)", of: table, where: condition) else {
-            throw DatabaseError.noRecord(Record.self)
-        }
+        try updateRow(Record.self, "UPDATE \(raw: table.qualifiedName) SET \(list: changes)", of: table, where: condition)
     }
 
     /// Deletes the row with the record's key.
-    /// - Returns: whether there was such a row.
+    /// - Returns: whether a row was deleted; false if there was none, and if a trigger left out the deletion.
     /// - Throws: ``DatabaseError``.
     @discardableResult
     public func delete<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Bool {
-        let statements = try statements(schema), before = totalChanges
-        try statements.run(.delete, record, self)
-        return try hasMet(before, { statements.table(Record.self) }) ?? isThere(record, statements)
+        let statements = try statements(schema)
+        return try write(.delete, record, schema) ?? isThere(record, statements)
     }
 
     /// Reads the row with the record's key again into the record.
@@ -310,14 +314,28 @@ extension Connection {
     }
 
     /// Writes a record and reads it back. If it cannot be read back, the write is undone.
-    /// - Returns: whether there was such a row.
+    /// - Parameter unwritten: is called if no row was written.
+    /// - Returns: whether a row was written.
     @discardableResult
-    func write<Record: SQLRecord>(_ action: RecordAction, _ record: inout Record, _ schema: Schema?) throws -> Bool {
+    private func write<Record: SQLRecord>(
+        _ action: RecordAction, _ record: inout Record, _ schema: Schema?, _ unwritten: () throws -> Void
+    ) throws -> Bool {
         let statements = try statements(schema)
         var written: Record?
-        try savepoint { db in written = try statements.written(action, record, db, schema) }
+        try savepoint { db in
+            written = try statements.written(action, record, db, schema)
+            if written == nil { try unwritten() }
+        }
         if let written { record = written }
         return written != nil
+    }
+
+    /// Writes a record.
+    /// - Returns: as for ``hasMet(_:_:)``.
+    private func write<Record: SQLRecord>(_ action: RecordAction, _ record: Record, _ schema: Schema?) throws -> Bool? {
+        let statements = try statements(schema), before = totalChanges
+        try statements.run(action, record, self)
+        return try hasMet(before) { statements.table(Record.self) }
     }
 
     /// Columns with their values: as assignments, or as conditions.
@@ -374,6 +392,12 @@ extension DatabaseError {
         DatabaseError(
             code: .notFound, reason: .recordNotFound, message: "there is no row of \(type.tableName) with the record's key")
     }
+
+    static func ignored<Record: SQLRecord>(_ type: Record.Type) -> DatabaseError {
+        DatabaseError(
+            code: .constraint, reason: .writeIgnored,
+            message: "a trigger or a conflict rule of \(type.tableName) left out the write of the record")
+    }
 }
 
 /// Determines whether a statement affected the row that it was meant for.
@@ -387,6 +411,23 @@ extension Connection {
         let table = table()
         guard try schema(of: table).form(of: table.name)?.kind == .view else { return false }
         return totalChanges > before ? true : nil
+    }
+
+    /// - Parameter hasMet: what ``hasMet(_:_:)`` returned for an update of a record.
+    /// - Throws: ``DatabaseError/Reason/recordNotFound`` if there is no such row, ``DatabaseError/Reason/writeIgnored`` if it is
+    ///   there, but was not updated.
+    func check<Record: SQLRecord>(_ type: Record.Type, _ hasMet: Bool?, _ isThere: () throws -> Bool) throws {
+        if hasMet == true { return }
+        guard try isThere() else { throw DatabaseError.noRecord(type) }
+        if hasMet == false { throw DatabaseError.ignored(type) }
+    }
+
+    private func updateRow<Record: SQLRecord>(
+        _ type: Record.Type, _ change: SQL, of table: SQLTable, where condition: SQL
+    ) throws {
+        let before = totalChanges
+        try changeRows("\(change) WHERE \(condition)")
+        try check(type, try hasMet(before, { table })) { try isThere(table, condition) }
     }
 
     /// Changes the row that meets a condition.

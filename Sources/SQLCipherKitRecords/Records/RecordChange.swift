@@ -78,9 +78,7 @@ extension RecordStatements {
         let total = db.totalChanges
         let values = changed.map { new[$0] ?? .null } + plan.key.map { old[$0] ?? .null }
         try db.changeRows(SQL(raw: plan.sql(changed), StatementArguments(values)))
-        guard try db.hasMet(total, { plan.table }) ?? db.isThere(plan.table, plan.condition(old)) else {
-            throw DatabaseError.noRecord(Record.self)
-        }
+        try db.check(Record.self, try db.hasMet(total) { plan.table }) { try db.isThere(plan.table, plan.condition(old)) }
         return changed.map { plan.layout.names[$0] }
     }
 }

@@ -85,10 +85,10 @@ extension RecordStatements {
             forget(changeKey, db)
             throw SchemaChange()
         }
-        if try db.hasMet(total, { plan.table }) ?? db.isThere(plan.table, plan.condition(plan.layout.values(of: before))) {
-            return change.names
+        try db.check(Record.self, try db.hasMet(total) { plan.table }) {
+            try db.isThere(plan.table, plan.condition(plan.layout.values(of: before)))
         }
-        throw DatabaseError.noRecord(Record.self)
+        return change.names
     }
 
     private func run(
