@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// What a value can be one of: an array, a set or a range of values that are not nil.
+/// What a value can be one of: an array, a set, a range, or the values of a query.
 public protocol _SQLValues<_Member> {
     associatedtype _Member: SQLValueConvertible
 
@@ -8,7 +8,7 @@ public protocol _SQLValues<_Member> {
 }
 
 extension Array: _SQLValues where Element: SQLValueConvertible {
-    public typealias _Member = Element
+    public typealias _Member = Element._Plain
 
     public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
         let present = filter { !$0.isSQLNull }
@@ -20,7 +20,7 @@ extension Array: _SQLValues where Element: SQLValueConvertible {
 }
 
 extension Set: _SQLValues where Element: SQLValueConvertible {
-    public typealias _Member = Element
+    public typealias _Member = Element._Plain
 
     public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
         Array(self)._contains(expression)
@@ -67,33 +67,31 @@ extension PartialRangeThrough: _SQLValues where Bound: SQLValueConvertible {
     }
 }
 
+extension SQLSelection: _SQLValues where Element: SQLValueConvertible {
+    public typealias _Member = Element._Plain
+
+    public func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate {
+        expression.among(self, hasNulls: Element.self is any SQLNullable.Type)
+    }
+}
+
 extension SQLExpression where Value: SQLValueConvertible {
-    /// Whether the expression is one of some values: of an array or a set, or of a range of any kind. NULL is in none of them.
+    /// Whether the expression is one of some values: of an array or a set, of a range of any kind, or of a query. NULL is where a
+    /// nil is among them.
     /// ```swift
     /// Book.filter { $0.pages.in(100..<200) || $0.state.in([.draft, .done]) }
+    /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
     /// ```
     public func `in`<Values: _SQLValues>(_ values: Values) -> SQLPredicate where Values._Member == Value._Plain {
         values._contains(self)
-    }
-
-    /// Whether the expression is one of these values. NULL is if the array contains nil.
-    @_documentation(visibility: private)
-    public func `in`<T: SQLValueConvertible>(_ values: [T?]) -> SQLPredicate where Value == T? { values._contains(self) }
-
-    /// Whether the expression is one of a query's values, among which nil equals nil.
-    /// ```swift
-    /// Book.filter { $0.author.in(Author.filter { $0.country == "IT" }.select { $0.id }) }
-    /// ```
-    public func `in`<T: SQLValueConvertible>(_ selection: SQLSelection<T>) -> SQLPredicate where T._Plain == Value._Plain {
-        among(selection, hasNulls: T.self is any SQLNullable.Type)
     }
 }
 
 extension SQLExpression {
     /// Whether what codes itself is one of a query's values.
     @_disfavoredOverload
-    public func `in`(_ selection: SQLSelection<Value>) -> SQLPredicate {
-        among(selection, hasNulls: Value.self is any SQLNullable.Type)
+    public func `in`<Request: SQLRequest>(_ request: Request) -> SQLPredicate where Request.Element == Value {
+        among(request.selection, hasNulls: Value.self is any SQLNullable.Type)
     }
 
     fileprivate func among<T>(_ selection: SQLSelection<T>, hasNulls: Bool) -> SQLPredicate {

@@ -147,6 +147,20 @@ extension SQLExpression where Value: SQLValueConvertible {
     public static func > (a: Self, b: Value) -> SQLPredicate { a.ordered(.greater, b) }
     public static func >= (a: Self, b: Value) -> SQLPredicate { a.ordered(.greaterOrEqual, b) }
 
+}
+
+/// The same for a value that is not nil, so that the compiler names the type that a value of another type should have.
+@_documentation(visibility: private)
+extension SQLExpression where Value: SQLValueConvertible & _SQLNullable {
+    public static func == (a: Self, b: Value._Plain) -> SQLPredicate { a.typed(Value._Plain.self).compared(.equal, b) }
+    public static func != (a: Self, b: Value._Plain) -> SQLPredicate { a.typed(Value._Plain.self).compared(.notEqual, b) }
+    public static func < (a: Self, b: Value._Plain) -> SQLPredicate { a.ordered(.less, b) }
+    public static func <= (a: Self, b: Value._Plain) -> SQLPredicate { a.ordered(.lessOrEqual, b) }
+    public static func > (a: Self, b: Value._Plain) -> SQLPredicate { a.ordered(.greater, b) }
+    public static func >= (a: Self, b: Value._Plain) -> SQLPredicate { a.ordered(.greaterOrEqual, b) }
+}
+
+extension SQLExpression where Value: SQLValueConvertible {
     /// Whether the expression lies between two values, inclusive.
     public func between(_ lower: Value, and upper: Value) -> SQLPredicate { isBetween(lower, upper) }
 
@@ -308,6 +322,11 @@ protocol SQLNullable {
 extension Optional: SQLNullable {
     static var wrapped: any Any.Type { Wrapped.self }
 }
+
+/// An optional type, for the comparisons of its values with others that are not nil.
+public protocol _SQLNullable {}
+
+extension Optional: _SQLNullable {}
 
 extension SQLValueConvertible {
     /// Whether the value is nil or stored as NULL.

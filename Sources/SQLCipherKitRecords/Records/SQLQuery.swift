@@ -174,10 +174,12 @@ extension SQLQuery {
     /// ```swift
     /// let notes = try db.fetchAll(Note.all.order(\.title, \.id))
     /// ```
-    public func order<each Value>(_ properties: repeat KeyPath<Record, each Value> & Sendable) -> Self {
+    public func order<Value, each Other>(
+        _ property: KeyPath<Record, Value> & Sendable, _ others: repeat KeyPath<Record, each Other> & Sendable
+    ) -> Self {
         order { columns in
-            var terms: [SQLOrdering] = []
-            for property in repeat each properties { terms.append(columns[dynamicMember: property].ascending) }
+            var terms: [SQLOrdering] = [columns[dynamicMember: property].ascending]
+            for property in repeat each others { terms.append(columns[dynamicMember: property].ascending) }
             return terms
         }
     }
@@ -226,7 +228,9 @@ extension SQLRecord {
     }
 
     /// All records, sorted by properties, ascending.
-    public static func order<each Value>(_ properties: repeat KeyPath<Self, each Value> & Sendable) -> SQLQuery<Self> {
-        all.order(repeat each properties)
+    public static func order<Value, each Other>(
+        _ property: KeyPath<Self, Value> & Sendable, _ others: repeat KeyPath<Self, each Other> & Sendable
+    ) -> SQLQuery<Self> {
+        all.order(property, repeat each others)
     }
 }

@@ -57,13 +57,6 @@ public struct SQLRowValue<Values>: Sendable {
         self.elements = { RowElements(list: elements($0)) }
     }
 
-    public static func == (a: Self, b: Values) -> SQLPredicate { a.elements(b).isEqual }
-    public static func != (a: Self, b: Values) -> SQLPredicate { !a.elements(b).isEqual }
-    public static func < (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.less) }
-    public static func <= (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.lessOrEqual) }
-    public static func > (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.greater) }
-    public static func >= (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.greaterOrEqual) }
-
     /// Whether the row value is one of these.
     public func `in`(_ rows: [Values]) -> SQLPredicate {
         var (plain, others) = ([SQL](), [SQLPredicate]())
@@ -82,6 +75,22 @@ public struct SQLRowValue<Values>: Sendable {
         }
         return others.dropFirst().reduce(others.first ?? SQLPredicate("0", .atom)) { $0 || $1 }
     }
+}
+
+/// Comparisons. Disfavored, so that the compiler does not take a column beside a value of another type for a row value.
+extension SQLRowValue {
+    @_disfavoredOverload
+    public static func == (a: Self, b: Values) -> SQLPredicate { a.elements(b).isEqual }
+    @_disfavoredOverload
+    public static func != (a: Self, b: Values) -> SQLPredicate { !a.elements(b).isEqual }
+    @_disfavoredOverload
+    public static func < (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.less) }
+    @_disfavoredOverload
+    public static func <= (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.lessOrEqual) }
+    @_disfavoredOverload
+    public static func > (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.greater) }
+    @_disfavoredOverload
+    public static func >= (a: Self, b: Values) -> SQLPredicate { a.elements(b).ordered(.greaterOrEqual) }
 }
 
 /// The columns of a row value with the values that they are compared with.

@@ -4,10 +4,13 @@ import TestSupport
 /// What the compiler says of a source that uses the package as it was built.
 enum Typecheck {
     /// The compiler's errors, each with its line.
-    static func errors(of source: String) throws -> [(line: Int, text: String)] {
+    /// - Parameter milliseconds: how long an expression may take to be typed, if it is an error to take longer.
+    static func errors(of source: String, within milliseconds: Int? = nil) throws -> [(line: Int, text: String)] {
         let folder = try TemporaryFolder(), file = folder.path("Source.swift")
         try source.write(toFile: file, atomically: true, encoding: .utf8)
-        let outcome = try Command.run("swiftc", ["-typecheck", "-swift-version", "6", file] + modules())
+        let limit = milliseconds.map { ["-warnings-as-errors", "-Xfrontend", "-warn-long-expression-type-checking=\($0)"] } ?? []
+        let outcome = try Command.run(
+            "swiftc", ["-typecheck", "-swift-version", "6", file] + limit + modules())
         return outcome.errorLines.compactMap { line in
             let parts = line.split(separator: ":", maxSplits: 4, omittingEmptySubsequences: false)
             guard parts.count == 5, parts[0].hasSuffix("Source.swift"), parts[3] == " error" else { return nil }
