@@ -227,9 +227,6 @@ extension SQLRequest {
 extension SQLExpression {
     @available(*, unavailable, renamed: "descending")
     public var desc: SQLOrdering { unavailable() }
-
-    @available(*, unavailable, message: "use like(.contains(text)), which finds ASCII letters in either case")
-    public func contains(_ text: String) -> SQLPredicate where Value == String { unavailable() }
 }
 
 /// The types that the signatures of this file need.

@@ -46,6 +46,16 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         arguments = stringInterpolation.values
     }
 
+    /// Appends SQL with its values.
+    /// ```swift
+    /// var sql: SQL = "SELECT * FROM note"
+    /// if let word { sql.append(" WHERE title = \(word)") }
+    /// ```
+    public mutating func append(_ other: SQL) { self = "\(self)\(other)" }
+
+    /// Appends SQL with its values.
+    public static func += (sql: inout SQL, other: SQL) { sql.append(other) }
+
     /// Collects the text and the values of a literal.
     public struct StringInterpolation: StringInterpolationProtocol {
         @usableFromInline var text = ""
@@ -188,5 +198,22 @@ extension String.UTF8View {
         return !skip { byte in
             (0x61...0x7a).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "_$".utf8.contains(byte) || byte >= 0x80
         }
+    }
+}
+
+extension Sequence<SQL> {
+    /// Returns the parts with their values as one, with SQL between every two of them.
+    /// ```swift
+    /// let conditions: [SQL] = ["stars > \(3)", "title = \(title)"]
+    /// try db.execute("DELETE FROM note WHERE \(conditions.joined(separator: " AND "))")
+    /// ```
+    public func joined(separator: SQL = "") -> SQL {
+        var joined: SQL = "", isFirst = true
+        for part in self {
+            if !isFirst { joined.append(separator) }
+            joined.append(part)
+            isFirst = false
+        }
+        return joined
     }
 }

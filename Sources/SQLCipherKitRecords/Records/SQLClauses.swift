@@ -30,7 +30,7 @@ struct SQLClauses: Sendable {
     }
 
     enum Link: Sendable {
-        case none, foreignKey, predicate(SQLPredicate)
+        case none, foreignKey, association(AssociationLink), predicate(SQLPredicate)
     }
 
     /// The tables of WITH, each with its query.
@@ -60,6 +60,17 @@ struct SQLClauses: Sendable {
         let copy = own.joined(table, join, .foreignKey)
         guard let condition else { return copy }
         return own.joined(table, join, .predicate(SQLScope.within(copy) { condition(copy) }))
+    }
+
+    /// Returns the clauses joined with the table of an association.
+    func joined(_ table: SQLTable, _ join: String, along path: AssociationPath, _ query: SQLClauses) -> SQLClauses {
+        guard case .direct(let link) = path, query.filter == nil, query.orderings.isEmpty, query.isPlain || query.limit == 1 else {
+            var copy = joined(table, join, Link.none)
+            copy.failure = copy.failure ?? DatabaseError.misuse(
+                "an association through a third table, or with a condition, an order or a limit, is no join: use including")
+            return copy
+        }
+        return (renamedForScope ?? self).joined(table, join, .association(link))
     }
 
     func joined(_ table: SQLTable, _ join: String, _ link: Link) -> SQLClauses {
@@ -115,6 +126,7 @@ struct SQLClauses: Sendable {
             switch side.link {
             case .none: break
             case .foreignKey: sql = "\(sql) ON \(try keyCondition(index, db))"
+            case .association(let link): sql = "\(sql) ON \(try link.condition(near: sides[0], far: side, db))"
             case .predicate(let predicate): sql = "\(sql) ON \(predicate.condition)"
             }
         }
@@ -245,7 +257,13 @@ extension SQLClauses {
 
     /// The database of a table without a description.
     private static func place(_ table: SQLTable, _ db: Connection?) throws -> Schema {
-        guard let db else { throw DatabaseError.misuse("the table \(table.name) has no description: say what to join on in a subquery") }
+        guard let db else {
+            throw DatabaseError.misuse(
+                """
+                the table \(table.name) has no description, and a subquery cannot look at the database: name both properties of an \
+                association (by: and to:), and say what to join on
+                """)
+        }
         return try db.schema(of: table)
     }
 }

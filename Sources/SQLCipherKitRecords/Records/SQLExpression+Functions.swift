@@ -89,6 +89,27 @@ public enum SQLOrderingBuilder: _SQLListBuilder {
 
     public static func buildExpression(_ term: SQLOrdering) -> [SQLOrdering] { [term] }
     public static func buildExpression<T>(_ term: SQLExpression<T>) -> [SQLOrdering] { [term.ascending] }
+    public static func buildExpression<A: _SQLOrderingTerm, B: _SQLOrderingTerm>(_ terms: (A, B)) -> [SQLOrdering] {
+        [terms.0._ordering, terms.1._ordering]
+    }
+    public static func buildExpression<A: _SQLOrderingTerm, B: _SQLOrderingTerm, C: _SQLOrderingTerm>(
+        _ terms: (A, B, C)
+    ) -> [SQLOrdering] {
+        [terms.0._ordering, terms.1._ordering, terms.2._ordering]
+    }
+}
+
+/// What can be a term of an order: an expression, ascending, or an ``SQLOrdering``.
+public protocol _SQLOrderingTerm {
+    var _ordering: SQLOrdering { get }
+}
+
+extension SQLExpression: _SQLOrderingTerm {
+    public var _ordering: SQLOrdering { ascending }
+}
+
+extension SQLOrdering: _SQLOrderingTerm {
+    public var _ordering: SQLOrdering { self }
 }
 
 /// What a builder of a list does with the elements, however they are made.

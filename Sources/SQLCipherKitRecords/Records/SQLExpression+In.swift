@@ -7,6 +7,15 @@ public protocol _SQLValues<_Member> {
     func _contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate where Value._Plain == _Member
 }
 
+extension _SQLValues {
+    /// Whether an expression is one of these values; the same as ``SQLExpression/in(_:)``.
+    /// ```swift
+    /// Book.filter { ids.contains($0.id) }
+    /// ```
+    public func contains<Value: SQLValueConvertible>(_ expression: SQLExpression<Value>) -> SQLPredicate
+    where Value._Plain == _Member { _contains(expression) }
+}
+
 extension Array: _SQLValues where Element: SQLValueConvertible {
     public typealias _Member = Element._Plain
 

@@ -311,6 +311,27 @@ extension SQLExpression {
     /// Whether the text matches a pattern in which text is taken literally, such as `.contains("100%")`.
     public func like(_ pattern: LikePattern) -> SQLPredicate { matching(pattern.condition(on: operand(.atom))) }
 
+    /// Whether the text begins with another one, byte for byte, as Swift's texts of the same bytes do. An empty text is at the
+    /// beginning of each.
+    public func hasPrefix(_ prefix: String) -> SQLPredicate where Value: SQLValueConvertible, Value._Plain == String {
+        matching("instr(\(sql), \(prefix)) = 1")
+    }
+
+    /// Whether the text ends with another one, byte for byte.
+    public func hasSuffix(_ suffix: String) -> SQLPredicate where Value: SQLValueConvertible, Value._Plain == String {
+        let conversion = StoredConversion { value, _ in
+            guard case .text(let text) = value else { return .integer(0) }
+            return .integer(text.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) ? 1 : 0)
+        }
+        return matching("\(raw: StoredConversion.function)(\(sql), \(conversion)) = 1")
+    }
+
+    /// Whether the text contains another one, byte for byte. To ignore the case of ASCII letters, use a ``LikePattern``, and to
+    /// find words, a full-text index.
+    public func contains(_ text: String) -> SQLPredicate where Value: SQLValueConvertible, Value._Plain == String {
+        matching("instr(\(sql), \(text)) > 0")
+    }
+
     private func matching(_ sql: SQL) -> SQLPredicate { SQLPredicate(.text(sql, .comparison, isLoose: canBeNull)) }
 }
 

@@ -90,6 +90,16 @@ extension SQLRecord {
         all.leftJoin(type, on: condition)
     }
 
+    /// An inner join along an association: each record with each of those associated with it.
+    public static func join<B: SQLRecord, Value>(_ association: SQLAssociation<Self, B, Value>) -> SQLJoin<Self, B> {
+        all.join(association)
+    }
+
+    /// A left join along an association: also each record that no other is associated with, with nil.
+    public static func leftJoin<B: SQLRecord, Value>(_ association: SQLAssociation<Self, B, Value>) -> SQLJoin<Self, B?> {
+        all.leftJoin(association)
+    }
+
     /// At most `count` records, after skipping `offset` of them.
     public static func limit(_ count: Int, offset: Int = 0) -> SQLQuery<Self> { all.limit(count, offset: offset) }
 
@@ -132,6 +142,25 @@ extension SQLQuery {
         _ type: B.Type, on condition: ((SQLColumns<Record>, SQLColumns<B>) -> SQLPredicate)? = nil
     ) -> SQLJoin<Record, B> {
         SQLJoin(joined(type, "JOIN", condition))
+    }
+
+    /// An inner join along an association: each record with each of those associated with it.
+    /// ```swift
+    /// Book.join(Book.author)
+    /// ```
+    /// The association has no condition, order or limit of its own, and leads to the other table directly: otherwise running the
+    /// query throws ``DatabaseError/Reason/misuse``.
+    public func join<B: SQLRecord, Value>(_ association: SQLAssociation<Record, B, Value>) -> SQLJoin<Record, B> {
+        SQLJoin(joined(association, "JOIN"))
+    }
+
+    /// A left join along an association: also each record that no other is associated with, with nil.
+    public func leftJoin<B: SQLRecord, Value>(_ association: SQLAssociation<Record, B, Value>) -> SQLJoin<Record, B?> {
+        SQLJoin(joined(association, "LEFT JOIN"))
+    }
+
+    private func joined<B: SQLRecord, Value>(_ association: SQLAssociation<Record, B, Value>, _ keyword: String) -> SQLClauses {
+        selection.clauses.joined(B.source, keyword, along: association.path, association.query.selection.clauses)
     }
 
     /// A left join: the pairs of matching rows, and the first table's rows without a match, with nil.

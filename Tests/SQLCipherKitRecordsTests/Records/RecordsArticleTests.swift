@@ -70,6 +70,7 @@ struct Concert: SQLRecord {
         albums[0].tracks = 6
         // UPDATE "album" SET "tracks" = ? WHERE "id" = ?
         try db.updateChanges(albums[0], from: before)
+        try db.updateChanges(&albums[0]) { $0.year = 1958 }
         try db.update(albums[0], columns: \.title, \.year)
         try db.upsert(&monk, onConflict: ["name"])
         let same = try db.findOrInsert(monk, on: \.name)
