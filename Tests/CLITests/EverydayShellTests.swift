@@ -136,11 +136,33 @@ import TestSupport
         #expect(!script.output.contains("ready"))
     }
 
-    /// No one is asked for the key of a database that has none.
+    /// A script from an untrusted source reaches no file and no program but through SQL, which reaches none.
+    @Test func safeShellRefusesFilesAndPrograms() throws {
+        let other = folder.path("other.txt")
+        let commands = [
+            ".shell echo >\(other)", ".system echo >\(other)", ".sh echo >\(other)", ".output \(other)", ".output |cat >\(other)", ".once \(other)",
+            ".read |echo >\(other)", ".read \(database)", ".pager cat >\(other)", ".import \(database) u", ".attach x=\(database) none",
+            ".open \(database) none", ".backup \(other)", ".save \(other)", ".restore \(database)",
+        ]
+        for command in commands {
+            try shell(command + "\nSELECT 1;", "--safe").expectFailure(2, "--safe refuses")
+            #expect(!FileManager.default.fileExists(atPath: other), "\(command)")
+        }
+        #expect(try shell(".mode list\n.headers off\nSELECT count(*) FROM t;\n.tables", "--safe").expectSuccess().output == "2\nt\n")
+        try shell("ATTACH '\(other)' AS x;", "--safe").expectFailure(1)
+        try shell("VACUUM INTO '\(other)';", "--safe").expectFailure(1)
+        #expect(!FileManager.default.fileExists(atPath: other))
+    }
+
+    /// No key is asked for where the database has none, and none is taken for one that has a key.
     @Test func plaintextDatabaseErrorNamesNoKeyOption() throws {
         try Tool.run("query", database, "SELECT 1").expectFailure(3, "a.db is not encrypted: --no-key opens it")
-        let outcome = try shell(".attach other=\(database)\nSELECT count(*) FROM other.t;", "--format", "list")
-        #expect(outcome.status == 0 && outcome.output.hasSuffix("2\n") && outcome.errors.contains("a.db is not encrypted"), "\(outcome)")
+        let count = "\nSELECT count(*) FROM other.t;"
+        try shell(".attach other=\(database)" + count).expectFailure(3, "a.db is not encrypted", "other=none")
+        try shell(".open \(database)\nSELECT 1;").expectFailure(3, "a.db is not encrypted")
+        try Tool.run("query", database, "SELECT 1", "--no-key", "--attach", "other=\(database)").expectFailure(3, "is not encrypted")
+        let outcome = try shell(".attach other=\(database) none" + count, "--format", "list")
+        #expect(outcome.status == 0 && outcome.output.hasSuffix("2\n"), "\(outcome)")
     }
 
     /// As in SQLite's shell, every line of a file is a row for a table that exists, column by column.

@@ -192,6 +192,11 @@ extension FaultDriver {
                 try DatabaseConverter.encrypt(fileAt: given, key: key())
                 return {}
             }),
+            PathCall(name: "DatabaseConverter.encryptOnce(fileAt:)", before: plain, run: { given in
+                let mark = EncryptionMark(isSet: { false }, set: {})
+                guard try DatabaseConverter.encryptOnce(fileAt: given, key: key(), mark: mark) else { throw DatabaseError(message: "no file") }
+                return {}
+            }),
             PathCall(name: "DatabaseConverter.decrypt(fileAt:)", before: make, run: { given in
                 try DatabaseConverter.decrypt(fileAt: given, key: key())
                 return {}

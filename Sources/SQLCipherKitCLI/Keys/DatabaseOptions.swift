@@ -109,7 +109,7 @@ struct AttachOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Where the key of an attached database comes from: \(KeyReference.grammar); same for the key of the main database, \
-            none for plaintext. By default you are asked for it.
+            none for plaintext, which nothing else takes. By default you are asked for it.
             """, valueName: "name=source"))
     var keys: [String] = []
 
@@ -187,14 +187,12 @@ struct Attachment {
         switch key {
         case .same: mainKey
         case .none: .plaintext
-        case .reference(let reference) where reference.isUsual && UnlockedKey.isPlaintext(path): said(.plaintext)
+        case .reference(let reference) where reference.isUsual && UnlockedKey.isPlaintext(path):
+            throw Failure(
+                "\(path) is not encrypted, and could be another file in the place of an encrypted one: "
+                    + "the source none, as in --attach-key \(name)=none, takes it", status: .key)
         case .reference(let reference): try UnlockedKey(reference, to: path).key
         }
-    }
-
-    private func said(_ key: DatabaseKey) -> DatabaseKey {
-        Output.error("\(path.onOneLine) is not encrypted")
-        return key
     }
 
     /// Lets a shell work on the database in place of its own.

@@ -181,6 +181,33 @@
             try Keychain.delete(attributes, "the Keychain's item \(service)")
         }
 
+        /// Whether there is an item beside this one, on this device, that says that the database was encrypted.
+        func isMarked() throws -> Bool {
+            var query = mark
+            query[kSecMatchLimit as String] = kSecMatchLimitOne
+            query[kSecReturnData as String] = true
+            return try Keychain.copy(query, "the mark of the Keychain's item \(service)") != nil
+        }
+
+        /// Adds the item that ``isMarked()`` looks for. One that is there stays.
+        func setMark() throws {
+            var item = mark
+            item[kSecValueData as String] = [UInt8(1)].withUnsafeBytes { Keychain.secret($0) }
+            if usesDataProtection { item[kSecAttrAccessible as String] = accessibility.attribute }
+            let status = SecItemAdd(item as CFDictionary, nil)
+            guard status == errSecSuccess || status == errSecDuplicateItem else {
+                throw Keychain.error(status, "the mark of the Keychain's item \(service) cannot be created")
+            }
+        }
+
+        /// Never synchronized: another device has a file of its own.
+        private var mark: [String: Any] {
+            var attributes = attributes
+            attributes[kSecAttrAccount as String] = account + ".encrypted"
+            if usesDataProtection { attributes[kSecAttrSynchronizable as String] = false }
+            return attributes
+        }
+
         /// Adds an item. Returns false if there already is one, which stays unchanged.
         private func add(_ bytes: UnsafeRawBufferPointer) throws -> Bool {
             var item = attributes

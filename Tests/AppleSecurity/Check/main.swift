@@ -135,6 +135,20 @@ try new.replace(with: [UInt8](repeating: 7, count: 32))
 expect(try same(new.key(), .raw([UInt8](repeating: 7, count: 32))) && StandIn.items.count == 1)
 try new.delete()
 
+// The mark of an encrypted file is beside the key, and stays on this device.
+let shared = try KeychainItem(service: service, account: "m", accessibility: .afterFirstUnlock, isSynchronized: true)
+let plainPath = NSTemporaryDirectory() + "sqlcipherkit-mark-\(getpid()).db"
+try Connection(.file(plainPath)).execute("CREATE TABLE t(x)")
+let sharedKey = try shared.loadOrCreateKey()
+expect(try DatabaseConverter.encryptOnce(fileAt: plainPath, key: sharedKey, mark: .keychain(shared)))
+expect(try !DatabaseConverter.encryptOnce(fileAt: plainPath, key: sharedKey, mark: .keychain(shared)))
+expect(StandIn.items.contains { $0["account"] as? String == "m.encrypted" && $0["synchronizable"] as? Bool == false })
+try FileManager.default.removeItem(atPath: plainPath)
+try Connection(.file(plainPath)).execute("CREATE TABLE t(x)")
+expectError(.notEncrypted) { try DatabaseConverter.encryptOnce(fileAt: plainPath, key: sharedKey, mark: .keychain(shared)) }
+try FileManager.default.removeItem(atPath: plainPath)
+StandIn.items.removeAll()
+
 // A program for a Mac without an entitlement.
 StandIn.isEntitled = false
 expectError(.keyProvider, saying: "-34018") { try new.store(raw) }

@@ -44,6 +44,7 @@ import TestSupport
     /// In the Keychain's place.
     struct Item {
         let bytes: [UInt8]
+        let mark: String
         func loadOrCreateKey() throws -> DatabaseKey { try .raw(bytes) }
     }
 
@@ -56,13 +57,12 @@ import TestSupport
         try old.main.setJournalMode(mode)
         try old.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
         old.close()
-        let item = Item(bytes: [UInt8](repeating: 7, count: 32))
+        let item = Item(bytes: [UInt8](repeating: 7, count: 32), mark: folder.path("keys/notes.encrypted"))
+        try FileManager.default.createDirectory(atPath: folder.path("keys"), withIntermediateDirectories: true)
         func open() throws -> DatabasePool {
             let key = try item.loadOrCreateKey()
-            do { return try DatabasePool(.file(path), key: key) } catch let error as DatabaseError
-                where error.reason == .notEncrypted {}
-            try DatabaseConverter.encrypt(
-                fileAt: path, key: key.with(cipher: .sqlCipher4))
+            try DatabaseConverter.encryptOnce(
+                fileAt: path, key: key, mark: .keychain(item))
             return try DatabasePool(.file(path), key: key)
         }
         for _ in 0..<2 {
@@ -71,6 +71,15 @@ import TestSupport
             try pool.close()
         }
         #expect(!(try folder.allBytes()).contains(Data("Mill".utf8)))
+        // A plaintext file in its place.
+        try FileManager.default.removeItem(atPath: path)
+        try Connection(.file(path)).execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Forged')"))
+        let planted = try Data(contentsOf: URL(fileURLWithPath: path))
+        for _ in 0..<2 {
+            let error = #expect(throws: DatabaseError.self) { try open() }
+            #expect(error?.reason == .notEncrypted)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == planted)
         try FileManager.default.removeItem(atPath: path)
         try open().close()
     }
@@ -248,4 +257,8 @@ import TestSupport
         #expect(try db.fetchAll(String.self, "SELECT created FROM note")
             == ["2026-11-21 08:30:00.000", "2026-11-21 08:30:01.000"])
     }
+}
+
+extension EncryptionMark {
+    fileprivate static func keychain(_ item: MigratingArticleTests.Item) -> EncryptionMark { .file(item.mark) }
 }

@@ -1,0 +1,127 @@
+import Foundation
+import SQLCipherKitCore
+
+/// Where a program remembers that a database file has been encrypted, for
+/// ``DatabaseConverter/encryptOnce(fileAt:key:mark:configuration:progress:)``.
+///
+/// The mark must be as safe as the key: whoever can remove it can have a plaintext file taken once more. So it is kept where the key
+/// is, and never beside the database. There is one mark for each database.
+public struct EncryptionMark: Sendable {
+    let isSet: @Sendable () throws -> Bool
+    let set: @Sendable () throws -> Void
+    /// The folder of a mark that is a file.
+    private let folder: String?
+
+    /// A mark in a store of your own.
+    /// - Parameters:
+    ///   - isSet: returns whether the mark is there. It must throw if that cannot be found out: false has plaintext encrypted.
+    ///   - set: makes the mark, which must survive a power cut when this returns. It is called again if it was interrupted.
+    public init(isSet: @escaping @Sendable () throws -> Bool, set: @escaping @Sendable () throws -> Void) {
+        self.init(isSet: isSet, set: set, folder: nil)
+    }
+
+    private init(isSet: @escaping @Sendable () throws -> Bool, set: @escaping @Sendable () throws -> Void, folder: String?) {
+        (self.isSet, self.set, self.folder) = (isSet, set, folder)
+    }
+
+    /// A file in the folder of the key file (``KeyProvider/file(_:as:)``), which only its owner may read or write.
+    ///
+    /// It must be a regular file without another name, belong to the user that the process runs as, and grant no permissions to
+    /// group and others; else the mark throws ``DatabaseError/Reason/keyProvider``.
+    /// - Parameter path: the mark's path. Its folder must exist, and must not be that of the database.
+    public static func file(_ path: String) -> EncryptionMark {
+        let path = Paths.absolute(path), folder = (path as NSString).deletingLastPathComponent
+        return EncryptionMark(
+            isSet: {
+                do { return try OwnFile.contents(of: path, isOwn: true) != nil } catch let error as DatabaseError {
+                    throw DatabaseError.keyProvider("the mark of an encrypted database cannot be read: \(error.message)", path: path)
+                }
+            },
+            set: { try OwnFile.replace(path, with: Array("SQLCipherKit: the database is encrypted\n".utf8)) },
+            folder: folder)
+    }
+
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a mark beside the database, ``DatabaseError/Reason/keyProvider`` for
+    ///   one that cannot be made.
+    func requireUsable(for path: String) throws {
+        guard let folder else { return }
+        guard access(folder, W_OK | X_OK) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw DatabaseError.keyProvider("the folder of the mark of an encrypted database cannot be used: \(reason)", path: folder)
+        }
+        let own = (DatabaseFile.realPath(path) as NSString).deletingLastPathComponent
+        guard DatabaseFile.isSame(folder, own) else { return }
+        throw DatabaseError.invalidArgument(
+            "the mark must not be in the database's folder: what can replace the database there can remove the mark")
+    }
+}
+
+#if canImport(Security)
+    extension EncryptionMark {
+        /// An item of the Keychain beside the key's own: the same service, with `.encrypted` after the account.
+        /// - Parameter item: the item with the database's key.
+        public static func keychain(_ item: KeychainItem) -> EncryptionMark {
+            EncryptionMark(isSet: { try item.isMarked() }, set: { try item.setMark() })
+        }
+    }
+#endif
+
+extension DatabaseConverter {
+    /// Encrypts a plaintext file once, and refuses plaintext from then on.
+    ///
+    /// ```swift
+    /// let key = try item.loadOrCreateKey()
+    /// try DatabaseConverter.encryptOnce(fileAt: path, key: key, mark: .keychain(item))
+    /// let pool = try DatabasePool(.file(path), key: key)
+    /// ```
+    /// Call it at each start of an app whose earlier versions did not encrypt. A call that would take any plaintext file could be
+    /// given one: whoever can write to the folder would choose what your app reads, and believes to be its own. As long as the mark
+    /// is not set, a plaintext file is encrypted as ``encrypt(fileAt:key:configuration:progress:)`` does, and a file that the key
+    /// opens is left as it is; then the mark is set. It is set where there is no file, too: your app then makes an encrypted one.
+    /// Once it is set, nothing is encrypted.
+    ///
+    /// A process that dies at any point leaves the plaintext file or the encrypted one, and the next call goes on. What the
+    /// plaintext file held before the mark was set is taken as it is. A passphrase that the user types has no place for a mark.
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - key: its key. Without cipher settings, SQLCipher 4's are used, whatever the page size of the plaintext file: the key alone
+    ///     then opens the file.
+    ///   - mark: where it is remembered: beside the key, not beside the file.
+    ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
+    /// - Returns: whether this call has encrypted the file.
+    /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext file once the mark is set;
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the mark is not set, and the file is neither plaintext nor opened by the
+    ///   key; ``DatabaseError/Reason/invalidArgument`` for a mark in the file's folder; and as
+    ///   ``encrypt(fileAt:key:configuration:progress:)``. If the mark cannot be set, its error is thrown, the file is encrypted, and
+    ///   the next call sets the mark.
+    @discardableResult
+    public static func encryptOnce(
+        fileAt path: String, key: DatabaseKey, mark: EncryptionMark,
+        configuration: DatabaseConfiguration = DatabaseConfiguration(), progress: DatabaseProgress.Handler? = nil
+    ) throws -> Bool {
+        let path = try Paths.file(path, of: "the database")
+        try mark.requireUsable(for: path)
+        let isMarked = try mark.isSet(), isNew = !DatabaseFile.exists(path) || DatabaseFile.isEmpty(path)
+        if isNew {
+            if !isMarked { try mark.set() }
+            return false
+        }
+        let isPlaintext = try identify(fileAt: path, key: nil) == .plaintext
+        if isMarked {
+            guard isPlaintext else { return false }
+            throw DatabaseError(
+                code: .notADatabase, reason: .notEncrypted,
+                message: "\(path) is a plaintext SQLite database, and the database was encrypted before: another file has its place",
+                path: path)
+        }
+        let key = try key.resolvedForNewKey()
+        if isPlaintext {
+            try encrypt(fileAt: path, key: key.with(cipher: key.settings), configuration: configuration, progress: progress)
+        } else {
+            try open(path, key, configuration).close()
+        }
+        try mark.set()
+        return isPlaintext
+    }
+}
