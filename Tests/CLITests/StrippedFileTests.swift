@@ -77,3 +77,15 @@ import TestSupport
         #expect(try await run(query, isRaw: isRaw).output == "title\nBakery, bread\n")
     }
 }
+        // Only what reads has the option, and it says what is missing.
+        let before = try Data(contentsOf: URL(fileURLWithPath: database))
+        let search = try await run(query + ["--search-settings"], isRaw: isRaw)
+        #expect(search.expectSuccess().output == "title\nBakery, bread\n" && search.errors.contains("--hmac none"), "\(search)")
+        #expect(search.errors.contains("pages are not authenticated"), "\(search)")
+        try await run(query + ["--search-settings", "--write"], isRaw: isRaw).expectFailure(2, "for reading only")
+        for command in ["backup", "rekey", "vacuum", "decrypt", "recover", "migrate", "shell", "unlock", "erase", "adopt", "restore"] {
+            let item = try #require(JSONOutputTests.cases[command])
+            try await run(item.arguments + ["--search-settings"], isRaw: isRaw).expectFailure(2, "--search-settings")
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
+

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-struct DumpCommand: FileCommand {
+struct DumpCommand: ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
         abstract: "Write a database as SQL that recreates it.",
@@ -22,6 +22,7 @@ struct DumpCommand: FileCommand {
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Key") var settings: SettingsSearch
     @OptionGroup var report: ReportOptions
 
     func run() throws {

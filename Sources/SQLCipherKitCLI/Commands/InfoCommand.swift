@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct InfoCommand: FileCommand {
+struct InfoCommand: ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
         abstract: "Show a database's size, encryption, key slots and contents.",
@@ -21,6 +21,7 @@ struct InfoCommand: FileCommand {
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Key") var settings: SettingsSearch
     @OptionGroup(title: "Attached databases") var attachments: AttachOptions
     @OptionGroup var output: OutputOptions
 

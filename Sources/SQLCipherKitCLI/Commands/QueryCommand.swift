@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct QueryCommand: FileCommand {
+struct QueryCommand: ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
         abstract: "Run SQL statements and show their rows.",
@@ -28,6 +28,7 @@ struct QueryCommand: FileCommand {
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Key") var settings: SettingsSearch
     @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
     @Argument(help: ArgumentHelp("The SQL; - reads it from standard input.", valueName: "sql"))

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-struct SchemaCommand: FileCommand {
+struct SchemaCommand: ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",
         abstract: "Show the SQL that made a database's tables, indexes, views and triggers.",
@@ -17,6 +17,7 @@ struct SchemaCommand: FileCommand {
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Key") var settings: SettingsSearch
     @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
     @Argument(help: ArgumentHelp("Show only these tables, with their indexes and triggers, and these views.", valueName: "name"))

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import SQLCipherKit
 
-struct SearchCommand: FileCommand {
+struct SearchCommand: ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
         abstract: "Search the full text of a database.",
@@ -28,6 +28,7 @@ struct SearchCommand: FileCommand {
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Key") var settings: SettingsSearch
     @OptionGroup(title: "Attached databases") var attachments: AttachOptions
 
     @Argument(help: ArgumentHelp("What to search for.", valueName: "words"))

@@ -1,7 +1,7 @@
 import ArgumentParser
 import SQLCipherKit
 
-struct VerifyCommand: FileCommand {
+struct VerifyCommand: ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every page, the structure and the foreign keys of a database.",
@@ -22,6 +22,7 @@ struct VerifyCommand: FileCommand {
 
     @OptionGroup var database: DatabaseArgument
     @OptionGroup(title: "Key") var keyOptions: KeyOptions
+    @OptionGroup(title: "Key") var settings: SettingsSearch
     @OptionGroup(title: "Attached databases") var attachments: AttachOptions
     @OptionGroup var output: OutputOptions
     @Flag(help: "Skip the comparison of indexes with their tables.")

@@ -27,10 +27,32 @@ extension FileCommand {
     var file: FileOptions { FileOptions(path: database.path, key: keyOptions) }
 }
 
+/// A command that only reads, and writes no other file: it may search for the settings of a file. What such a file holds could
+/// have been changed without the key.
+protocol ReadingCommand: FileCommand {
+    var settings: SettingsSearch { get }
+}
+
+extension ReadingCommand {
+    var file: FileOptions { FileOptions(path: database.path, key: keyOptions, searchesSettings: settings.isWanted) }
+}
+
+/// The option to search for settings.
+struct SettingsSearch: ParsableArguments {
+    @Flag(
+        name: .customLong("search-settings"),
+        help: """
+            Try all settings that SQLCipher can write with the key, weaker ones too, and say which fit and what they lack. The \
+            file is only read.
+            """)
+    var isWanted = false
+}
+
 /// A database file and its key.
 struct FileOptions {
     let path: String
     let key: KeyOptions
+    var searchesSettings = false
 
     /// Throws if there is no database file: commands check that first, so that no key is typed for nothing.
     static func requireDatabase(_ path: String) throws {
@@ -81,7 +103,8 @@ struct FileOptions {
         configuration.access = access
         configuration.safeguards = .ofTheTool(for: path)
         return try key.reference.retrying { isAgain in
-            let unlocked = try key.access(to: path, configuration, asking: asking || isAgain)
+            var unlocked = try key.access(to: path, configuration, asking: asking || isAgain)
+            if searchesSettings, let found = try unlocked?.searched(path, access, isRaw: key.isRaw) { unlocked = found }
             let db = try open(unlocked, configuration)
             try Interruption.stop(db)
             return (db, unlocked?.key)

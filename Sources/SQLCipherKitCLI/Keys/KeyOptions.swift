@@ -138,6 +138,24 @@ struct KeyOptions: ParsableArguments {
     }
 }
 
+extension UnlockedKey {
+    /// The key with the settings that fit the file, after saying what these are and what they lack; nil if none fit.
+    func searched(_ path: String, _ access: DatabaseConfiguration.Access, isRaw: Bool) throws -> UnlockedKey? {
+        guard access == .readOnly else {
+            throw Failure("--search-settings opens a file for reading only: leave out --write", status: .usage)
+        }
+        let kind = try DatabaseConverter.identify(fileAt: path, key: key, limits: .ofTheTool(for: path))
+        guard case .encrypted(_, let settings) = kind else { return nil }
+        let options = settings.options, weaknesses = settings.weaknesses.filter { !isRaw || $0 == .noAuthentication }
+        if options.isEmpty, weaknesses.isEmpty { return self }
+        Output.error("\(path.onOneLine) is opened for reading, with the settings " + (options.isEmpty ? "of SQLCipher 4" : options))
+        for weakness in weaknesses { Output.error("\(path.onOneLine): \(weakness)") }
+        return UnlockedKey(key: key.with(cipher: settings))
+    }
+
+    private init(key: DatabaseKey) { (self.key, slots) = (key, nil) }
+}
+
 /// Where a new key comes from, for commands that take the old one too.
 struct NewKeyOptions: ParsableArguments {
     @Option(
