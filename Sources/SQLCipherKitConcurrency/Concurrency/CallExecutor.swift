@@ -81,12 +81,15 @@ final class CallExecutor: TaskExecutor, @unchecked Sendable {
 
 extension DatabaseWriter {
     /// Waits for a slot, or for all of them, and runs `work` in the calling task, on a thread that may block.
+    ///
+    /// A cancelled task gives up what it waits for, but not closing: a key must not stay in memory because a task ended early.
     func withSlot<R>(
         of pool: ConnectionPool, _ wish: Waiter.Wish = .one, timeout: Duration?,
         _ work: sending @escaping (ConnectionSlot, CallLimits, CallExecutor) throws -> sending R
     ) async throws -> sending R {
         try checkCall()
-        try Task.checkCancellation()
+        let isGivenUp = wish != .closing
+        if isGivenUp { try Task.checkCancellation() }
         let cancellation = Cancellation(), limits = CallLimits(timeout, cancellation)
         let alarm = try limits.deadline.map { deadline in
             try DeadlineTimer.current.set(at: deadline) { cancellation.cancel(DatabaseError.timeout) }
@@ -107,7 +110,7 @@ extension DatabaseWriter {
                 return result
             }
         } onCancel: {
-            cancellation.cancel(CancellationError())
+            if isGivenUp { cancellation.cancel(CancellationError()) }
         }
         return result
     }

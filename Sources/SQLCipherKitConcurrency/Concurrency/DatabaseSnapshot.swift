@@ -70,7 +70,7 @@ public final class DatabaseSnapshot: Sendable {
         pool.snapshots.remove(core)
     }
 
-    /// The asynchronous form.
+    /// The asynchronous form. It ends the snapshot in a cancelled task too.
     public func close() async throws {
         try await core.close()
         pool.snapshots.remove(core)

@@ -30,8 +30,9 @@ extension DatabaseWriter {
         }
     }
 
-    /// The asynchronous form. If the task is cancelled before the database is closed, the database stays open.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form. It closes the database in a cancelled task too: cancel the calls that it waits for, or give it a
+    /// timeout, to wait less.
+    /// - Throws: as the synchronous form.
     public final func close(timeout: Duration? = nil) async throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         do {

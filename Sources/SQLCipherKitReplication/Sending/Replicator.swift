@@ -221,13 +221,15 @@ public actor Replicator {
     }
 
     /// Stores what was committed so far, if the store can be reached, and ends. The database's log is then free again. Each call
-    /// returns when the replica has ended.
+    /// returns when the replica has ended, in a cancelled task too.
     public func stop() async {
         isStopping = true
         nap?.cancel()
         await loop?.value
         // The pool's writer closes last. If it is busy for long, the next replica begins with a snapshot.
-        if options.persistsWAL { try? await pool?.write(timeout: .seconds(5)) { db in try db.keepLogOnClose() } }
+        guard options.persistsWAL, let pool else { return }
+        // In a task of its own, as the one that stops the replica may be cancelled.
+        _ = await Task { try? await pool.write(timeout: .seconds(5)) { db in try db.keepLogOnClose() } }.value
     }
 
     /// Waits until the replica has ended. A server that learns in this way that another writer has taken over the store can stop:

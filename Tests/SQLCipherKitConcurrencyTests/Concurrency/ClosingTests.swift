@@ -105,10 +105,6 @@ import TestSupport
             #expect(waited?.reason == .timeout)
             let error = await #expect(throws: DatabaseError.self) { try await database.close(timeout: .milliseconds(30)) }
             #expect(error?.reason == .timeout)
-            let closing = Task { try await database.close() }
-            try await Task.sleep(for: .milliseconds(30))
-            closing.cancel()
-            await #expect(throws: CancellationError.self) { try await closing.value }
             #expect(database.isOpen)
             leave.open()
             try await call.ended()
@@ -117,6 +113,38 @@ import TestSupport
         }
         try await database.close(timeout: .forTests)
         #expect(!database.isOpen)
+    }
+
+    /// An app that locks itself in a task that is cancelled meanwhile must not stay open, with its key in memory.
+    @Test(arguments: [false, true], [false, true]) func cancelledTaskClosesDatabase(isPool: Bool, waits: Bool) async throws {
+        let database = try database(isPool)
+        let held = waits ? try await hold(database) : nil
+        let closing = Task {
+            // Cancelled before it begins, or while it waits.
+            if !waits { while !Task.isCancelled { await Task.yield() } }
+            try await database.close()
+        }
+        closing.cancel()
+        held?.leave.open()
+        try await held?.call.ended()
+        try await closing.value
+        #expect(!database.isOpen)
+        let error = await #expect(throws: DatabaseError.self) { try await database.read { db in try db.fetchOne(Int.self, "SELECT 1") } }
+        #expect(error?.reason == .closed)
+    }
+
+    @Test func cancelledTaskClosesSnapshot() async throws {
+        let database = try database(true)
+        let pool = try #require(database as? DatabasePool)
+        let snapshot = try await pool.snapshot()
+        let closing = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await snapshot.close()
+        }
+        closing.cancel()
+        try await closing.value
+        #expect(!snapshot.isOpen)
+        try await pool.close()
     }
 
     /// Out of asynchronous code: the form that waits.
