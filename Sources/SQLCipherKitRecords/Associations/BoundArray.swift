@@ -2,7 +2,7 @@ import CSQLCipher
 import SQLCipherKitCore
 
 /// An array as the argument of `carray()` (<https://sqlite.org/carray.html>), copied when it is bound.
-enum BoundArray: SQLValueConvertible {
+enum BoundArray: SQLValueConvertible, _HidesValues {
     case integers([Int64])
     case reals([Double])
     /// UTF-8 without a NUL.

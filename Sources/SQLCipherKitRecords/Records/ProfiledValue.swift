@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 /// A value that is bound with a profile other than the connection's, or refused if the profile would make it compare incorrectly.
-struct ProfiledValue: SQLValueConvertible {
+struct ProfiledValue: SQLValueConvertible, _HidesValues {
     let value: any SQLValueConvertible
     /// The profile; nil for the connection's.
     let profile: ValueProfile?

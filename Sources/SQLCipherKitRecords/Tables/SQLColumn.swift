@@ -44,7 +44,7 @@ public struct SQLColumn: Sendable, ExpressibleByStringLiteral {
     private var constraints: [SQL] = []
     private(set) var isAutoincrement = false
 
-    private enum Default {
+    private enum Default: _HidesValues {
         case value(any SQLValueConvertible), expression(SQL)
     }
 

@@ -311,3 +311,5 @@ extension FTS5Query.Node {
         }
     }
 }
+
+extension FTS5Query: _HidesValues {}

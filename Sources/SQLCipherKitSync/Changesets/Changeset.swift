@@ -835,3 +835,5 @@ private extension Changeset.Outcome.Skip {
         }
     }
 }
+
+extension Changeset: _HidesValues {}
