@@ -277,4 +277,17 @@ import TestSupport
         try load(try file("w.csv", "4\n"), "--table", "t", "--no-header", "--ragged", "pad").expectSuccess()
         #expect(try rows("SELECT * FROM t WHERE a = 4") == [#"{"a":4,"b":null}"#])
     }
+
+    /// A short compressed file can have any number of fields: they are counted before they are kept.
+    @Test func importRefusesMoreFieldsThanATableHasColumns() throws {
+        let many = String(repeating: "a,", count: 3_000_000) + "a\n"
+        try Command.run("gzip", [try file("wide.csv", many)]).expectSuccess()
+        try load(folder.path("wide.csv.gz")).expectFailure(1, "wide.csv.gz, line 1", "more than 2,000 fields")
+        for mode in ["error", "pad", "skip"] {
+            let late = try file("late.csv", "a,b\n1,2\n" + many)
+            try load(late, "--ragged", mode).expectFailure(1, "late.csv, line 3", "more than 2,000 fields")
+        }
+        let widest = try file("widest.csv", (1...2000).map { "c\($0)" }.joined(separator: ",") + "\n" + (1...2000).map(String.init).joined(separator: ",") + "\n")
+        try load(widest).expectSuccess()
+    }
 }

@@ -216,7 +216,8 @@ private struct Reading {
 
     init(_ sample: [UInt8], isWhole: Bool, isUsual: Bool, _ dialect: CSVDialect) {
         (self.dialect, self.isUsual) = (dialect, isUsual)
-        var scanner = CSVScanner(InputReader(sample), dialect)
+        // A sample is short, and the wrong delimiter may be in it any number of times.
+        var scanner = CSVScanner(InputReader(sample), dialect, mostFields: .max)
         var record = CSVRecord()
         do {
             while records.count < 1000, try scanner.next(&record) {

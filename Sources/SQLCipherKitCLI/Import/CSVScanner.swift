@@ -56,8 +56,12 @@ struct CSVRecord {
 
 /// Parses CSV (RFC 4180 and its variants): a file may be larger than memory, and an import must know the byte at which to continue.
 struct CSVScanner {
+    /// The most columns that a table can have (<https://sqlite.org/limits.html#max_column>).
+    static let mostColumns = 2000
+
     let bytes: InputReader
     let dialect: CSVDialect
+    private let mostFields: Int
     /// The line on which the last record began, counted from 1.
     private(set) var line = 0
     private(set) var nextLine = 1
@@ -66,8 +70,9 @@ struct CSVScanner {
     private let stops: ByteSet
     private let quotedStops: ByteSet
 
-    init(_ bytes: InputReader, _ dialect: CSVDialect) {
-        (self.bytes, self.dialect) = (bytes, dialect)
+    /// - Parameter mostFields: how many fields a record may have: more are not kept, but an error. Default: what a table can have.
+    init(_ bytes: InputReader, _ dialect: CSVDialect, mostFields: Int = CSVScanner.mostColumns) {
+        (self.bytes, self.dialect, self.mostFields) = (bytes, dialect, mostFields)
         let special = [dialect.quote, dialect.escape].compactMap(\.self)
         stops = ByteSet([dialect.lineEnd, dialect.delimiter, 0x0d] + special + (dialect.mergesBlanks ? [0x09] : []))
         quotedStops = ByteSet([dialect.lineEnd] + special)
@@ -111,7 +116,13 @@ struct CSVScanner {
         record.removeAll()
         try beginLine()
         var start = 0, isQuoted = false, isNull = false
-        func end(_ record: inout CSVRecord) { record.fields.append((record.bytes.count, isQuoted, isNull)) }
+        func end(_ record: inout CSVRecord) throws {
+            guard record.fields.count < mostFields else {
+                throw Failure(
+                    "it has more than \(mostFields.grouped) fields, and a table has no more columns: is the delimiter right?")
+            }
+            record.fields.append((record.bytes.count, isQuoted, isNull))
+        }
         while true {
             try bytes.append(to: &record.bytes, until: stops)
             let byte = try bytes.next()
@@ -124,17 +135,17 @@ struct CSVScanner {
                     try beginLine()
                     continue
                 }
-                end(&record)
+                try end(&record)
                 return true
             case 0x20 where dialect.mergesBlanks, 0x09 where dialect.mergesBlanks:
                 while let next = try bytes.peek(), next == 0x20 || next == 0x09 { _ = try bytes.next() }
                 let next = try bytes.peek()
                 let isAtStart = record.fields.isEmpty && record.bytes.isEmpty && !isQuoted
                 if isAtStart || next == nil || next == dialect.lineEnd || next == 0x0d { continue }
-                end(&record)
+                try end(&record)
                 (start, isQuoted, isNull) = (record.bytes.count, false, false)
             case dialect.delimiter:
-                end(&record)
+                try end(&record)
                 (start, isQuoted, isNull) = (record.bytes.count, false, false)
                 try skipBlanks()
             case 0x0d where dialect.lineEnd == 0x0a:

@@ -5,6 +5,9 @@ import SQLCipherKit
 final class JSONReader: RecordReader {
     private enum Form { case lines, array, objects }
 
+    /// The most bytes of an element.
+    private static let mostBytes = 64_000_000
+
     private let bytes: InputReader
     private let form: Form
     private(set) var line = 0
@@ -60,6 +63,8 @@ final class JSONReader: RecordReader {
 
     func next() throws -> ImportRecord? {
         guard let text = try form == .lines ? nextLine() : nextElement() else { return nil }
+        // In memory, values take up to thirty times the bytes of their text.
+        guard text.count <= Self.mostBytes else { throw Failure("it has more than \(Self.mostBytes.grouped) bytes") }
         let value: JSONValue
         do { value = try JSONValue(text: try bytes.text(text)) } catch let error as DatabaseError {
             throw Failure("it is not JSON: \(error.message)")
