@@ -17,6 +17,9 @@ struct ShellCommand: FileCommand {
             line, and uncommitted changes are rolled back. A transaction that is still open at the end is rolled back too, and is \
             an error.
 
+            A script can run programs and write files, with .shell, .output and others. --safe refuses these: then SQL alone is \
+            left, which reaches no other file. --read-only refuses changes of the database as well.
+
             What you type is forgotten when the shell ends, as it may hold what the database keeps secret. --history, or the \
             environment variable SQLCIPHERKIT_HISTORY, names a file that keeps it, except for statements that contain a key.
 
@@ -26,6 +29,7 @@ struct ShellCommand: FileCommand {
             EXAMPLES
               sqlcipherkit shell notes.db
               sqlcipherkit shell notes.db --key-file notes.key < changes.sql
+              sqlcipherkit shell notes.db --safe --read-only < report-from-elsewhere.sql
 
             \(JSONForm.rows(with: "the columns of a statement, for each statement that has columns"))
             """)
@@ -48,6 +52,13 @@ struct ShellCommand: FileCommand {
     @Flag(help: "Do not allow changes.")
     var readOnly = false
 
+    @Flag(
+        help: """
+            Refuse the commands that run programs or reach other files, for a script from an untrusted source: .shell, .read, \
+            .output, .once, .pager, .import, .attach, .open, .backup, .save and .restore.
+            """)
+    var safe = false
+
     @Option(help: ArgumentHelp("Keep what you type in a file that only you can read.", valueName: "file"), completion: .file())
     var history: String?
 
@@ -61,6 +72,7 @@ struct ShellCommand: FileCommand {
         let lines: any LineSource = isTerminal ? LineEditor(try History(file: history ?? Self.usualHistory)) : PlainLines()
         let (db, key) = try attachments.openWithKey(file, readOnly ? .readOnly : .readWrite)
         let shell = try Shell(db, file.path, key, lines, format: output.format ?? .table)
+        shell.isSafe = safe
         defer { try? Output.redirect(to: nil) }
         guard isTerminal else { return try shell.run() }
         Interruption.ofStatements()

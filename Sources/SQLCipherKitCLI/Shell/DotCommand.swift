@@ -99,6 +99,15 @@ enum DotCommand: String, CaseIterable {
         }
     }
 
+    /// Whether the command runs a program, or reads or writes a file other than the database.
+    var reachesOut: Bool {
+        switch self {
+        case .attach, .backup, .import, .once, .open, .output, .pager, .read, .restore, .save, .shell: true
+        case .bail, .changes, .databases, .detach, .dump, .echo, .headers, .help, .indexes, .mode, .nullvalue, .parameter, .plan,
+            .print, .quit, .schema, .separator, .show, .tables, .timer, .wide, .width: false
+        }
+    }
+
     /// The command in a line that begins one: after a dot, or a word that people type to leave or to get help.
     static func line(_ bytes: ArraySlice<UInt8>) -> String? {
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0d]
@@ -161,6 +170,9 @@ enum DotCommand: String, CaseIterable {
             throw Failure("there is no command \(words[0])\(advice ?? ": .help lists the commands")", status: .usage)
         }
         if command == .quit { return false }
+        if shell.isSafe, command.reachesOut {
+            throw Failure(".\(command.rawValue) reaches files or programs, and --safe refuses that", status: .usage)
+        }
         try command.run(Array(words.dropFirst()), line, shell)
         return true
     }

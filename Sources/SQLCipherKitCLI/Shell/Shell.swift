@@ -16,6 +16,8 @@ final class Shell {
     var echoes = false
     /// Whether an error ends the shell.
     var stopsAtErrors: Bool
+    /// Whether commands that reach other files or programs are refused, but for those of the user's own file.
+    var isSafe = false
     /// Values for the parameters of statements, by name.
     var parameters: [String: SQLValue] = [:]
     /// Whether output goes elsewhere for one statement or command.
@@ -84,7 +86,11 @@ final class Shell {
     /// Runs the user's own file of commands, if there is one.
     private func readStart() throws {
         let file = HomeFolder.folder("XDG_CONFIG_HOME", or: ".config", Invocation.current.environment) + "/sqlcipherkit/shellrc"
-        if FileManager.default.fileExists(atPath: file) { try read(file) }
+        guard FileManager.default.fileExists(atPath: file) else { return }
+        let wasSafe = isSafe
+        isSafe = false
+        defer { isSafe = wasSafe }
+        try read(file)
     }
 
     private func forget() {

@@ -41,7 +41,7 @@ struct AccessPolicy {
     private func allows(function: SQLName) -> Bool { functions?.contains(function) ?? true }
 
     private func read(_ db: OpaquePointer, _ table: SQLName, _ column: SQLName, _ schema: UnsafePointer<CChar>?) -> Int32 {
-        guard let tables else { return SQLITE_OK }
+        guard let tables else { return table == Self.statements ? SQLITE_DENY : SQLITE_OK }
         guard let columns = tables[table] else {
             return allows(table: table, db) || isPureFunction(table, db, schema) ? SQLITE_OK : SQLITE_DENY
         }
@@ -64,7 +64,7 @@ struct AccessPolicy {
 
     /// A virtual table is allowed as a whole or not at all.
     private func allows(virtual table: SQLName, isFunction: Bool) -> Bool {
-        guard let tables else { return true }
+        guard let tables else { return table != Self.statements }
         guard let columns = tables[table] else {
             return isFunction && Self.pureFunctions.contains(table) && allows(function: table)
         }
@@ -91,6 +91,10 @@ struct AccessPolicy {
         default: name
         }
     }
+
+    /// The table of the connection's statements (<https://sqlite.org/stmt.html>), with the SQL that other code has run: no content of
+    /// a database.
+    private static let statements: SQLName = "sqlite_stmt"
 
     /// The table-valued functions that read nothing from a database.
     private static let pureFunctions: Set<SQLName> = ["json_each", "json_tree", "jsonb_each", "jsonb_tree"]

@@ -23,7 +23,7 @@ public struct SQLPermissions: Sendable {
     }
 
     /// The tables and views that may be read, in every attached database; nil for all, including SQLite's own tables with the
-    /// schema.
+    /// schema, but for `sqlite_stmt`, which shows the SQL that other code has run on the connection.
     ///
     /// For a view, list the tables that it reads as well; for a full-text table with external content, list that table as well.
     /// List a virtual table with all columns or not at all. A table with an index on a hidden column, or on an expression, is read

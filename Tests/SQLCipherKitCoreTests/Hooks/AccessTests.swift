@@ -129,4 +129,24 @@ import TestSupport
         #expect(try db.withPermissions(access) { try $0.fetchOne(String.self, "SELECT name FROM main.sqlite_schema WHERE name = 'note'") } == "note")
         _ = refusal("SELECT sql FROM sqlite_schema", access)
     }
+
+    /// The table of the connection's statements shows what other code has run, with the literals in it.
+    @Test func readOnlyPermissionsHideOtherStatements() throws {
+        let other = "SELECT count(*) FROM note WHERE secret = 'confidential'"
+        _ = try db.fetchOne(Int.self, SQL(raw: other))
+        let kept = try db.prepare(SQL(raw: other))
+        #expect(try db.fetchAll(String.self, "SELECT sql FROM sqlite_stmt").contains(other))
+        try db.execute("CREATE VIEW ran AS SELECT * FROM sqlite_stmt")
+        for sql: SQL in [
+            "SELECT sql FROM sqlite_stmt", "SELECT sql FROM main.SQLITE_STMT", "SELECT count(*) FROM sqlite_stmt", "SELECT * FROM ran",
+            "WITH s AS (SELECT * FROM sqlite_stmt) SELECT * FROM s", "SELECT (SELECT max(sql) FROM sqlite_stmt)",
+            "SELECT sql FROM sqlite_stmt FULL JOIN (SELECT 1 AS sql) USING (sql)",
+        ] {
+            #expect(refusal(sql, .readOnly)?.contains("confidential") == false)
+        }
+        var access = SQLPermissions.readOnly
+        access.tables = ["sqlite_stmt": .all]
+        #expect(try db.withPermissions(access) { try $0.fetchAll(String.self, "SELECT sql FROM sqlite_stmt") }.contains(other))
+        #expect(kept.parameterCount == 0)
+    }
 }
