@@ -4,6 +4,8 @@
 #include "with_kernels.h"
 #include "without_random.h"
 
+#include <errno.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -39,9 +41,12 @@ static int check_random(const char *folder) {
     }
     uint8_t bytes[64], zeros[64] = {0};
     int wrong = 0;
-    memset(bytes, 0x55, sizeof bytes);
-    wrong |= must(without_random(draw, bytes) == 1, "a generator that fails is an error");
-    wrong |= must(memcmp(bytes, zeros, sizeof bytes) == 0, "what it did not fill is zeros");
+    const int errors[] = {EPERM, 0};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        memset(bytes, 0x55, sizeof bytes);
+        wrong |= must(without_random(errors[i], draw, bytes) == 1, "a generator that fails or gives nothing is an error");
+        wrong |= must(memcmp(bytes, zeros, sizeof bytes) == 0, "what it did not fill is zeros");
+    }
     wrong |= must(draw(bytes) == 0, "the generator works again");
     wrong |= must(memcmp(bytes, zeros, sizeof bytes) != 0, "random bytes are not zeros");
 
@@ -50,13 +55,13 @@ static int check_random(const char *folder) {
         return 1;
     }
     wrong |= must(run_sql(db, "CREATE TABLE t(x); INSERT INTO t VALUES (1)") == SQLITE_OK, "a table is made");
-    wrong |= must(without_random(insert, db) == 1, "no page is encrypted without a vector");
+    wrong |= must(without_random(EPERM, insert, db) == 1, "no page is encrypted without a vector");
     sqlite3_close(db);
     db = open_database(path_in(folder, "errors.db"), "key", 3, "PRAGMA kdf_iter = 10");
     wrong |= must(number_of(db, "SELECT count(*) FROM t") == 1, "the failed insert left the file as it was");
     sqlite3_close(db);
 
-    wrong |= must(without_random(create, (void *)path_in(folder, "never.db")) == 1, "no file is made without a salt");
+    wrong |= must(without_random(EPERM, create, (void *)path_in(folder, "never.db")) == 1, "no file is made without a salt");
     return wrong;
 }
 

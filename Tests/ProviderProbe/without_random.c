@@ -13,17 +13,18 @@
 #include <sys/syscall.h>
 
 struct call {
+    int error;
     int (*body)(void *argument);
     void *argument;
     int result;
 };
 
 /* A filter is its thread's until the thread ends (seccomp(2)). */
-static int refuse(void) {
+static int refuse(int error) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
@@ -32,12 +33,12 @@ static int refuse(void) {
 
 static void *run(void *argument) {
     struct call *call = argument;
-    call->result = refuse() ? call->body(call->argument) : -1;
+    call->result = refuse(call->error) ? call->body(call->argument) : -1;
     return NULL;
 }
 
-int without_random(int (*body)(void *argument), void *argument) {
-    struct call call = {body, argument, -1};
+int without_random(int error, int (*body)(void *argument), void *argument) {
+    struct call call = {error, body, argument, -1};
     pthread_t thread;
     if (pthread_create(&thread, NULL, run, &call) == 0) {
         pthread_join(thread, NULL);
@@ -51,7 +52,7 @@ static int nothing(void *argument) {
 }
 
 int can_refuse_random(void) {
-    return without_random(nothing, NULL) == 0;
+    return without_random(EPERM, nothing, NULL) == 0;
 }
 
 #else
@@ -60,7 +61,8 @@ int can_refuse_random(void) {
     return 0;
 }
 
-int without_random(int (*body)(void *argument), void *argument) {
+int without_random(int error, int (*body)(void *argument), void *argument) {
+    (void)error;
     (void)body;
     (void)argument;
     return -1;

@@ -5,7 +5,7 @@
 /* Whether this system can refuse it to a thread: Linux can, with a seccomp filter; not every emulator of it. */
 int can_refuse_random(void);
 
-/* Runs `body` on a thread for which getrandom() fails with EPERM, and returns what `body` returns. */
-int without_random(int (*body)(void *argument), void *argument);
+/* Runs `body` on a thread for which getrandom() fails with `error`, and returns what `body` returns. With 0, the call returns 0. */
+int without_random(int error, int (*body)(void *argument), void *argument);
 
 #endif

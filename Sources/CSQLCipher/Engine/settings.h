@@ -44,7 +44,13 @@ static int sqlcipherkit_like(sqlite3 *db) {
 static void sqlcipherkit_read_database(const Db *database, sqlcipherkit_database_settings *settings) {
     Btree *btree = database->pBt;
     settings->btree = btree;
-    if (btree == NULL) return;
+    if (btree == NULL) {
+        /* Those that the temporary database will have when it is opened. */
+        *settings = (sqlcipherkit_database_settings){
+            .journal_limit = SQLITE_DEFAULT_JOURNAL_SIZE_LIMIT, .most_pages = SQLITE_MAX_PAGE_COUNT,
+            .cache_size = SQLITE_DEFAULT_CACHE_SIZE, .spill_size = 1};
+        return;
+    }
     const Pager *pager = sqlite3BtreePager(btree);
     settings->journal_limit = pager->journalSizeLimit;
     settings->most_pages = pager->mxPgno;
@@ -84,8 +90,7 @@ static u64 sqlcipherkit_switches(void) {
     return switches;
 }
 
-/* Returns whether the pagers' flags depend on what has changed. */
-static int sqlcipherkit_restore_database(Db *database, const sqlcipherkit_database_settings *settings) {
+static void sqlcipherkit_restore_sizes(Db *database, const sqlcipherkit_database_settings *settings) {
     Btree *btree = database->pBt;
     Pager *pager = sqlite3BtreePager(btree);
     if (pager->journalSizeLimit != settings->journal_limit) sqlite3PagerJournalSizeLimit(pager, settings->journal_limit);
@@ -95,6 +100,13 @@ static int sqlcipherkit_restore_database(Db *database, const sqlcipherkit_databa
         sqlite3BtreeSetCacheSize(btree, settings->cache_size);
     }
     if (pager->pPCache->szSpill != settings->spill_size) sqlite3BtreeSetSpillSize(btree, settings->spill_size);
+}
+
+/* Returns whether the pagers' flags depend on what has changed. */
+static int sqlcipherkit_restore_database(Db *database, const sqlcipherkit_database_settings *settings) {
+    Btree *btree = database->pBt;
+    Pager *pager = sqlite3BtreePager(btree);
+    sqlcipherkit_restore_sizes(database, settings);
     sqlite3BtreeSecureDelete(btree, settings->overwriting);
     if (pager->exclusiveMode != settings->locking) sqlite3PagerLockingMode(pager, settings->locking);
     /* Whether there is a write-ahead log is a property of the file. */
@@ -113,6 +125,10 @@ static int sqlcipherkit_restore_database(Db *database, const sqlcipherkit_databa
 void sqlcipherkit_restore_settings(sqlite3 *db, const sqlcipherkit_settings *settings) {
     sqlite3_mutex_enter(db->mutex);
     int is_other = 0;
+    /* It is opened by the first statement that needs it. */
+    if (db->aDb[1].pBt != NULL && settings->databases[1].btree == NULL) {
+        sqlcipherkit_restore_sizes(&db->aDb[1], &settings->databases[1]);
+    }
     for (int index = 0; index < db->nDb; index++) {
         for (int place = 0; place < settings->count; place++) {
             if (db->aDb[index].pBt != NULL && db->aDb[index].pBt == settings->databases[place].btree) {

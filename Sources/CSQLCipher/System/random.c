@@ -44,10 +44,10 @@ static int fill(uint8_t *out, size_t size) {
 #else
     while (size > 0) {
         ssize_t count = getrandom(out, size, 0);
-        if (count < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) { /* a filter can let the call return 0, with errno as it was */
             return -1;
         }
         out += count;

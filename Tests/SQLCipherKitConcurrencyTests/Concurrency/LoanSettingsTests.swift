@@ -105,6 +105,20 @@ import TestSupport
         #expect(try database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 1)
     }
 
+    /// The first statement that needs it opens the temporary database.
+    @Test(arguments: [false, true]) func settingsOfNewTemporaryDatabaseAreRestored(isPool: Bool) throws {
+        for (name, value) in [("cache_spill", "123"), ("cache_size", "77"), ("max_page_count", "5000"), ("journal_size_limit", "4096")] {
+            let database = try isPool ? DatabasePool(.file(path)) : DatabaseQueue(.file(path))
+            let other = try DatabaseQueue(.file(path))
+            let ask = SQL(raw: "PRAGMA temp.\(name)"), set = SQL(raw: "PRAGMA temp.\(name) = \(value)")
+            let usual = try other.read { db in try db.fetchOne(Int.self, ask) }
+            try database.barrierWriteWithoutTransaction { db in _ = try db.fetchAll(SQLValue.self, set) }
+            _ = try database.read { db in try db.fetchAll(SQLValue.self, set) }
+            #expect(try database.writeWithoutTransaction { db in try db.fetchOne(Int.self, ask) } == usual, "\(name)")
+            #expect(try database.read { db in try db.fetchOne(Int.self, ask) } == usual, "\(name)")
+        }
+    }
+
     private static let candidates = ["0", "1", "2", "7", "100", "-100", "40000", "FAST", "MEMORY", "TRUNCATE", "EXCLUSIVE"]
 
     /// Pragmas that set nothing of the connection, and what they set instead.
