@@ -7,6 +7,9 @@ import SQLCipherKitFiles
 /// gets one entry of the next level instead. So the head stays small, and what it says of everything stored grows nowhere else.
 struct ReplicaIndex {
     static let fanOut = 16
+    /// The most objects that one entry may name: a snapshot of so many parts has 16 TiB where each has 4 MiB. A list of their names
+    /// fits in memory.
+    static let mostObjects = 1 << 22
 
     enum Entry: Hashable {
         case log(LogEntry)
@@ -275,7 +278,7 @@ extension ReplicaIndex.Entry {
                     size: try reader.count(atMost: StoredObject.largestSize), tag: Array(try reader.take(ReplicaKey.tagCount))))
         case 2:
             var entry = ReplicaIndex.SnapshotEntry(
-                term: term, number: try reader.position(), parts: try reader.count(atMost: 1 << 32),
+                term: term, number: try reader.position(), parts: try reader.count(atMost: ReplicaIndex.mostObjects),
                 size: try reader.count(atMost: 1 << 48), generation: try reader.uint32(), pageSize: try reader.count(atMost: 65536),
                 first: try reader.position(), commitsBefore: try reader.position(), predecessor: [], commits: try reader.position(),
                 time: try reader.signed(), age: try reader.position(), pages: try reader.uint32(), place: .none)
@@ -283,11 +286,11 @@ extension ReplicaIndex.Entry {
             entry.place = try ChainPlace(&reader)
             self = .snapshot(entry)
         case 3:
-            let start = try reader.position(), count = try reader.position()
+            let start = try reader.position(), count = try reader.count(atMost: ReplicaIndex.mostObjects)
             self = .leftovers(
                 ReplicaIndex.LeftoversEntry(
-                    term: term, links: start..<start + count, snapshot: try reader.position(),
-                    parts: try reader.count(atMost: 1 << 32), age: try reader.position()))
+                    term: term, links: start..<start + UInt64(count), snapshot: try reader.position(),
+                    parts: try reader.count(atMost: ReplicaIndex.mostObjects), age: try reader.position()))
         case 4:
             var entry = ReplicaIndex.PageEntry(
                 term: term, number: try reader.position(), level: try reader.count(atMost: 20), first: try reader.position(),

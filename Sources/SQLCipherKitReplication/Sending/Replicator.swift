@@ -587,6 +587,13 @@ extension Replicator {
     /// Begins a snapshot. Everything up to the source's position must have been read, and nothing may be queued.
     private func beginSnapshot(after tag: [UInt8]) throws {
         guard let source else { return }
+        // The file may end earlier than the database, and so does a part then.
+        let parts = 2 + Int(source.position.pages) / max(1, options.objectSize / source.pageSize)
+        guard parts <= ReplicaIndex.mostObjects else {
+            throw DatabaseError.invalidArgument(
+                "a snapshot of \(source.position.pages) pages would have \(parts) objects, of \(ReplicaIndex.mostObjects) at most: "
+                    + "Replicator.Options.objectSize must be larger")
+        }
         let number = nextNumber()
         snapshot = try SnapshotRun(number, of: source, at: contents, after: tag)
         if contents.begun.number != 0 {
@@ -596,8 +603,7 @@ extension Replicator {
                     ReplicaIndex.LeftoversEntry(
                         term: term, links: 0..<0, snapshot: contents.begun.number, parts: contents.begun.parts, age: clock.age)))
         }
-        // The file may end earlier than the database, and so does a part then.
-        contents.begun = (number, 2 + Int(source.position.pages) / max(1, options.objectSize / source.pageSize))
+        contents.begun = (number, parts)
     }
 
     private func continueSnapshot() async throws {
@@ -964,11 +970,11 @@ extension Replicator {
     }
 
     private func appendLeftovers(of former: ReplicaContents, _ tail: ReplicaTail, to next: inout ReplicaContents) {
-        let first = max(1, former.joined)
+        let first = max(1, former.joined), end = min(max(first, tail.end.link + 1), first + UInt64(ReplicaIndex.mostObjects))
         next.index.append(
             .leftovers(
                 ReplicaIndex.LeftoversEntry(
-                    term: tail.end.term, links: first..<max(first, tail.end.link + 1), snapshot: former.begun.number,
+                    term: tail.end.term, links: first..<end, snapshot: former.begun.number,
                     parts: former.begun.parts, age: clock.age)))
     }
 
