@@ -27,25 +27,50 @@ import TestSupport
         try JSONOutputTests.fill(folder, key: isRaw ? .raw(key) : .passphrase(Tool.rawKey))
     }
 
-    /// Every command with a raw key, and a sample with a passphrase, which costs a derivation each time.
-    static let cases = names.map { ($0, true) } + LongTests.sample(6, of: names.map { ($0, false) }, for: "passphrases")
+    /// What stands in the place of the database. Every command refuses them.
+    enum Substitute: CaseIterable { case stripped, plaintext, foreign }
 
-    @Test(arguments: cases) func everyCommandRefusesUnauthenticatedFile(_ name: String, isRaw: Bool) async throws {
+    /// Every command with a raw key; with a passphrase, which costs derivations each time, only with long tests.
+    static let cases: [(name: String, isRaw: Bool)] = names.map { ($0, true) } + (LongTests.areOn ? names.map { ($0, false) } : [])
+
+    @Test(arguments: cases, Substitute.allCases)
+    func everyCommandRefusesSubstitutedFile(_ command: (name: String, isRaw: Bool), _ substitute: Substitute) async throws {
+        let (name, isRaw) = command
         let leaf = try #require(try JSONOutputTests.tree.get().leaves.first { $0.name == name })
         guard leaf.takesKey else { return }
         let item = try #require(JSONOutputTests.cases[name])
         try make(isRaw: isRaw)
         for command in item.first { try #require(try await run(command, isRaw: isRaw).status == 0, "\(command)") }
         for name in ["a.db", "copy.db"] where FileManager.default.fileExists(atPath: folder.path(name)) {
-            try folder.stripAuthentication(name)
+            try replace(name, by: substitute)
         }
         let forged = try Data(contentsOf: URL(fileURLWithPath: database))
         let outcome = try await run(item.arguments.map { name == "encrypt" && $0 == "@plain.db" ? "DB" : $0 }, isRaw: isRaw, input: item.input)
-        #expect([3, 4].contains(outcome.status), "\(outcome)")
-        #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == forged)
+        if substitute == .plaintext, name == "encrypt" {
+            // What it is for.
+            #expect(outcome.status == 0)
+        } else if substitute == .plaintext, name == "identify" {
+            #expect(outcome.output == "plaintext SQLite database\n")
+        } else {
+            #expect([1, 3, 4].contains(outcome.status), "\(outcome)")
+            #expect(!outcome.output.contains("Bakery") && !outcome.output.contains("Fakery"), "\(outcome)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == forged)
+        }
     }
 
-    @Test(arguments: [true, false]) func unauthenticatedFileIsAcceptedOnRequest(isRaw: Bool) async throws {
+    private func replace(_ name: String, by substitute: Substitute) throws {
+        switch substitute {
+        case .stripped: try folder.stripAuthentication(name)
+        case .plaintext, .foreign:
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.path(name + suffix)) }
+            let db = try Connection(
+                .file(folder.path(name)), key: substitute == .plaintext ? .plaintext : .raw([UInt8](repeating: 9, count: 32)))
+            try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, created TEXT)")
+            try db.execute("INSERT INTO note(title) VALUES ('Fakery')")
+        }
+    }
+
+    @Test(arguments: LongTests.areOn ? [true, false] : [true]) func unauthenticatedFileIsAcceptedOnRequest(isRaw: Bool) async throws {
         try make(isRaw: isRaw)
         try folder.stripAuthentication("a.db")
         let query = ["query", "DB", "SELECT title FROM note", "--format", "list"] + Tool.key
@@ -68,15 +93,6 @@ import TestSupport
         let migrated = try await run(["migrate", "DB"] + Tool.key, isRaw: isRaw)
         migrated.expectFailure(3, "no page authentication", "--accept-unauthenticated")
 
-        let none = ["--hmac", "none"]
-        #expect(try await run(query + none, isRaw: isRaw).output == "title\nBakery, bread\n")
-        #expect(try await run(["identify", "DB"] + none + Tool.key, isRaw: isRaw).status == 0)
-        let verified = try await run(["verify", "DB"] + none + Tool.key, isRaw: isRaw)
-        #expect(verified.status == 4 && verified.output.contains("authentication is missing"), "\(verified)")
-        try await run(["migrate", "DB", "--accept-unauthenticated"] + Tool.key, isRaw: isRaw).expectSuccess()
-        #expect(try await run(query, isRaw: isRaw).output == "title\nBakery, bread\n")
-    }
-}
         // Only what reads has the option, and it says what is missing.
         let before = try Data(contentsOf: URL(fileURLWithPath: database))
         let search = try await run(query + ["--search-settings"], isRaw: isRaw)
@@ -89,3 +105,12 @@ import TestSupport
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: database)) == before)
 
+        let none = ["--hmac", "none"]
+        #expect(try await run(query + none, isRaw: isRaw).output == "title\nBakery, bread\n")
+        #expect(try await run(["identify", "DB"] + none + Tool.key, isRaw: isRaw).status == 0)
+        let verified = try await run(["verify", "DB"] + none + Tool.key, isRaw: isRaw)
+        #expect(verified.status == 4 && verified.output.contains("authentication is missing"), "\(verified)")
+        try await run(["migrate", "DB", "--accept-unauthenticated"] + Tool.key, isRaw: isRaw).expectSuccess()
+        #expect(try await run(query, isRaw: isRaw).output == "title\nBakery, bread\n")
+    }
+}

@@ -46,6 +46,17 @@ package struct WriteAheadLog {
         return found.count
     }
 
+    /// Takes the authentication of a page off in each frame that has it, as
+    /// ``TemporaryFolder/stripAuthentication(_:pageSize:pages:flipping:)`` does in a file.
+    /// - Parameter change: a byte of the page to change, and the bits to flip.
+    package mutating func strip(page: Int, flipping change: (offset: Int, bits: UInt8)) {
+        for start in frames where word(start) == UInt32(page) {
+            let end = start + frame
+            bytes.replaceSubrange(end - 16..<end, with: Data(bytes[end - 80..<end - 64]))
+            bytes[start + 24 + change.offset] ^= change.bits
+        }
+    }
+
     /// Makes the checksums right.
     package mutating func sign() {
         let isBigEndian = word(0) & 1 == 1

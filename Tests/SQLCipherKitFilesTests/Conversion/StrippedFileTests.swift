@@ -22,7 +22,9 @@ import TestSupport
         try folder.stripAuthentication("a.db", pageSize: pageSize, flipping: (2 * pageSize - 80 - 17, 0x1b))
     }
 
-    @Test(arguments: [true, false], [1024, 4096, 65536]) func unauthenticatedFileIsRefusedByDefault(isRaw: Bool, pageSize: Int) throws {
+    /// A passphrase costs each call up to nine derivations: they are for long tests.
+    @Test(arguments: LongTests.areOn ? [true, false] : [true], [1024, 4096, 65536])
+    func unauthenticatedFileIsRefusedByDefault(isRaw: Bool, pageSize: Int) throws {
         let key = try isRaw ? DatabaseKey.raw([UInt8](repeating: 7, count: 32)) : .passphrase("correct horse")
         try forge(key, pageSize: pageSize)
         let forged = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -73,7 +75,7 @@ import TestSupport
         other.hmacAlgorithm = .sha256
         (header.plaintextHeaderSize, header.salt) = (32, [UInt8](repeating: 9, count: 16))
         let raw = try DatabaseKey.raw([UInt8](repeating: 7, count: 32), salt: [UInt8](repeating: 9, count: 16))
-        for (key, cipher) in [(try DatabaseKey.passphrase("k"), slow), (raw, other), (raw, header)] {
+        for (key, cipher) in [(raw, other), (raw, header)] + (LongTests.areOn ? [(try DatabaseKey.passphrase("k"), slow)] : []) {
             try? FileManager.default.removeItem(atPath: path)
             try Connection(.file(path), key: key.with(cipher: cipher)).execute("CREATE TABLE t(x)")
             let error = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: key, acceptingUnauthenticated: true) }
