@@ -119,6 +119,34 @@ import TestSupport
         }
     }
 
+    /// The header is outside of the pages' authentication: the kind of journal and the counter of changes can be changed in it. All
+    /// else that can be changed is damage that opening finds.
+    @Test func onlyJournalAndCounterOfPlaintextHeaderAreUnauthenticated() throws {
+        var cipher = CipherConfiguration.sqlCipher4
+        cipher.plaintextHeaderSize = 32
+        let key = try DatabaseKey.raw([UInt8](repeating: 7, count: 32), salt: [UInt8](repeating: 9, count: 16)).with(cipher: cipher)
+        let db = try Connection(.file(path), key: key)
+        try db.execute("CREATE TABLE t(x)")
+        try db.execute("INSERT INTO t VALUES (100)")
+        db.close()
+        let whole = try data(path)
+        var unnoticed: Set<Int> = []
+        for offset in 0..<40 {
+            for bits in [1, 2, 3, 0x80, 0xff] as [UInt8] {
+                var file = whole
+                file[offset] ^= bits
+                try write(file, copy)
+                let found = try? Connection(.file(copy), key: key)
+                defer { found?.close() }
+                guard let found, (try? found.main.verify().isIntact) == true else { continue }
+                // Whatever it is, the content is the same.
+                #expect(try found.fetchAll(Int.self, "SELECT x FROM t") == [100])
+                unnoticed.insert(offset)
+            }
+        }
+        #expect(unnoticed == [18, 19, 24, 25, 26, 27])
+    }
+
     /// So whoever guesses at one guesses at all.
     @Test func backupWithSameKeyKeepsTheSalt() throws {
         let db = try makeAccounts(.delete)
