@@ -1,15 +1,15 @@
-/// What people type who know other programs, and what it is called here. The help of `shell` and the messages about unknown words
+/// Words of other programs, with those of this one. The help of `shell` and the messages about unknown words
 /// both read these tables.
 enum NamesElsewhere {
     /// Dot commands of SQLite's shell, SQLCipher's, DuckDB's and litecli's that have another name here, or none.
     static let dotCommands: [(names: String, here: String)] = [
         ("archive session sha3sum intck", "none; sqlcipherkit diff compares"),
-        ("cd prompt progress nonce binary crlf", "none"),
+        ("cd prompt progress nonce binary", "none"),
         ("clone", ".save FILE"),
         ("columns rows maxrows maxwidth", ".mode FORMAT, .width 10"),
         ("dbinfo dbtotxt stats", "sqlcipherkit info, sqlcipherkit space"),
         ("describe desc fullschema", ".schema, and sqlite_stat1"),
-        ("edit www", "none"),
+        ("crlf edit www", "none"),
         ("eqp explain", ".plan STATEMENT"),
         ("excel", ".mode csv and .once FILE"),
         ("key rekey", "sqlcipherkit rekey"),
@@ -20,7 +20,7 @@ enum NamesElsewhere {
         ("version", "sqlcipherkit version"),
     ]
 
-    /// What the shells of PostgreSQL and MySQL have, without arguments or with those of the dot command.
+    /// Lines of the shells of PostgreSQL and MySQL, without arguments or with those of the dot command.
     static let commands: [(names: [String], here: String)] = [
         (["\\d", "\\dt", "\\dv", "\\dt+", "\\d+", "show tables"], "tables"),
         (["\\di", "show indexes", "show index"], "indexes"),
@@ -63,7 +63,7 @@ enum NamesElsewhere {
     /// First words of a command line, and the advice about them.
     static let arguments: [(words: String, here: String)] = [
         ("open connect repl console cli edit connection use", "shell FILE"),
-        ("sql select execute run pragma eval ask explain", "query FILE SQL"),
+        ("sql select exec execute run pragma eval ask explain", "query FILE SQL"),
         ("insert update delete-from alter drop", "query FILE SQL --write"),
         ("tables columns describe desc ls list show inspect ddl indexes indices views", "schema FILE"),
         ("status stat fileinfo dbinfo properties settings cipher", "info FILE"),

@@ -4,7 +4,7 @@
    it ends the program ("Unable to obtain Swift runtime path", runtime/Paths.cpp), unless SWIFT_ROOT names their folder. It reads
    /proc/self/cmdline for CommandLine.arguments, which is empty without it.
 
-   A standard stream that is closed (`>&-`) becomes one that cannot be used, so that no file that is opened later gets its number. */
+   A standard stream that is closed (`>&-`) becomes one that cannot be used: no file that is opened later gets its number. */
 
 #include "ToolStart.h"
 

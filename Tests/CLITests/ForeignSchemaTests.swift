@@ -3,7 +3,7 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// Databases of programs with collations, functions and tokenizers of their own, such as Anki's `unicase` and Android's `LOCALIZED`.
+/// Databases of programs with collations, functions and tokenizers of their own, such as Anki's `unicase`.
 @Suite struct ForeignSchemaTests {
     /// What a schema needs, the definition that needs it, and what `verify` then cannot check.
     static let parts: [(what: String, schema: String, unchecked: String)] = [
@@ -11,7 +11,6 @@ import TestSupport
         ("collation of an index", "CREATE TABLE notes(x TEXT); CREATE INDEX by_x ON notes(x COLLATE unicase)", "notes"),
         ("collation of a key", "CREATE TABLE notes(x TEXT COLLATE unicase PRIMARY KEY) WITHOUT ROWID", "notes"),
         ("function in an index", "CREATE TABLE notes(x TEXT); CREATE INDEX by_x ON notes(fold(x))", "notes"),
-        ("function in a check", "CREATE TABLE notes(x TEXT CHECK (fold(x) <> ''))", "notes"),
         ("tokenizer", "CREATE VIRTUAL TABLE notes USING fts5(x, tokenize = foreign_words)", "notes"),
     ]
 

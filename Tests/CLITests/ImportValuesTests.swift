@@ -39,7 +39,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: LongTests.sample(24, of: cases))
+    @Test(arguments: LongTests.sample(3, of: cases))
     func lateValueChangesNoCell(of this: Case) throws {
         let folder = try TemporaryFolder()
         let database = folder.path("a.db")

@@ -25,7 +25,7 @@ struct FileImport {
         var warnings: [String] = []
     }
 
-    /// What is in a file.
+    /// The content of a file that was read to its end.
     struct Content {
         var report = Report()
         /// Its first records, and their lines.

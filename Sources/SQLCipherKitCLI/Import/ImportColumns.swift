@@ -8,9 +8,9 @@ struct ImportColumns {
         var type = ColumnType.text
         /// Whether no value changes the type: the user has given it, or the table was not created by an import.
         var isFixed = false
-        /// What the values need.
+        /// The forms of all values.
         fileprivate(set) var forms: ValueForms = []
-        /// What the values need but for words that programs write for a missing value.
+        /// The forms of the values other than words that programs write for a missing value.
         fileprivate var others: ValueForms = []
         /// The words for a missing value that the column has.
         private var missing: Set<String> = []

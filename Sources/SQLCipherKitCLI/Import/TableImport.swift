@@ -7,7 +7,7 @@ import SQLCipherKit
 /// and numbers in it do not return as the files have them, all files are read to their ends, and the table is made again. That is
 /// possible only for a table that this command has created; for others the value is an error.
 final class TableImport {
-    /// What a command has done to a table.
+    /// The state of the table that a command fills.
     struct Filling {
         /// Whether the command has created the table, so that it has no other rows.
         var isOwn = false

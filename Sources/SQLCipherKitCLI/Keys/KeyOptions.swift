@@ -72,7 +72,7 @@ struct KeyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The salt of a file with a plaintext header, which has 32 bytes if --plaintext-header is not given: 32 hexadecimal digits.",
+            "The salt of a file with a plaintext header, of 32 bytes if --plaintext-header is not given: 32 hexadecimal digits.",
             valueName: "digits"))
     var salt: String?
 

@@ -122,7 +122,7 @@ extension Schema {
         }
     }
 
-    /// What checks of the structure find, and what they cannot look at.
+    /// The problems of a structure, and the parts that could not be checked.
     fileprivate struct Structure {
         var problems: [IntegrityReport.Problem] = []
         var unchecked: [IntegrityReport.Unchecked] = []
