@@ -3,8 +3,8 @@
 
 #include "sqlite.h"
 
-/* Called by a busy handler before each attempt, after `count` others. Returns whether the wait goes on: not after an interrupt, or if
- * the connection's progress handler says so. */
+/* Called by a busy handler before each attempt, after `count` others. Returns whether the wait goes on: not after an interrupt, nor
+ * if the connection's progress handler says so. */
 int sqlcipherkit_wait_goes_on(sqlite3 *db, int count);
 
 /* Whether the connection's last wait ended by an interrupt, which SQLite reports as SQLITE_BUSY; once for each wait. */
