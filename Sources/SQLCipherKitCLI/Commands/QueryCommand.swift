@@ -99,6 +99,8 @@ extension Row {
 
     /// A value; text that is not valid UTF-8 becomes a blob.
     borrowing func shownValue(_ index: Int) throws -> SQLValue {
-        do { return try self[index] } catch let error as DatabaseError where error.reason == .typeMismatch { return .blob(try self[index]) }
+        do { return try self[index] } catch let error as DatabaseError where error.reason == .typeMismatch {
+            return .blob(try self[index])
+        }
     }
 }

@@ -13,7 +13,9 @@ enum KeyValue {
             return
         }
         let value: JSONValue
-        do { value = try JSONValue(text: text) } catch let error as DatabaseError { throw Failure("the value is not JSON: \(error.message)") }
+        do { value = try JSONValue(text: text) } catch let error as DatabaseError {
+            throw Failure("the value is not JSON: \(error.message)")
+        }
         self =
             switch value {
             case .null: .plain(.null)
@@ -67,7 +69,9 @@ struct CodedJSON: Codable {
 extension KeyValueStore {
     /// The value of a key, whatever it is; nil if there is none.
     func shown(_ key: String) throws -> KeyValue? {
-        do { return try get(key, as: SQLValue.self).map { .plain($0) } } catch let error as DatabaseError where error.reason == .typeMismatch {
+        do { return try get(
+            key, as: SQLValue.self
+        ).map { .plain($0) } } catch let error as DatabaseError where error.reason == .typeMismatch {
             return try get(key, as: CodedJSON.self).map { .json($0.value) }
         }
     }

@@ -231,7 +231,9 @@ struct UnlockedKey {
     }
 
     static func hasSlots(_ path: String) throws -> Bool {
-        do { return try !KeySlots.unverifiedSlots(of: .file(path)).isEmpty } catch let error as DatabaseError where error.reason == .cannotOpen {
+        do {
+            return try !KeySlots.unverifiedSlots(of: .file(path)).isEmpty
+        } catch let error as DatabaseError where error.reason == .cannotOpen {
             return false
         }
     }

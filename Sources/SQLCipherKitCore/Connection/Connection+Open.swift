@@ -78,7 +78,9 @@ extension Connection {
         // Passes every setting: the missing ones would be the process's defaults, which other code may have changed.
         var settings = key.settings.engineSettings
         let rc = keyspec.withBytes { sqlcipherkit_key(handle, "main", $0.baseAddress, Int32($0.count), &settings) }
-        if rc == SQLITE_MISUSE { throw DatabaseError.misuse("the program has set PRAGMA cipher_hmac_salt_mask for the whole process") }
+        if rc == SQLITE_MISUSE {
+            throw DatabaseError.misuse("the program has set PRAGMA cipher_hmac_salt_mask for the whole process")
+        }
         try check(rc)
     }
 
@@ -142,7 +144,9 @@ extension Connection {
         // Here SQLite itself does not wait, not even for another process that is just opening the file.
         let end = ContinuousClock.now + configuration.busyTimeout
         while !isDone {
-            do { (got, isDone) = (try fetchOne(String.self, SQL(raw: "PRAGMA journal_mode = \(wanted.rawValue)")), true) } catch let error as DatabaseError where error.code.primary == .busy && ContinuousClock.now < end {
+            do { (got, isDone) = (
+                try fetchOne(String.self, SQL(raw: "PRAGMA journal_mode = \(wanted.rawValue)")), true
+            ) } catch let error as DatabaseError where error.code.primary == .busy && ContinuousClock.now < end {
                 usleep(.random(in: 500...3000))
             }
         }

@@ -43,6 +43,8 @@ extension Connection {
     ///   - what: what would be changed.
     ///   - call: the call that changes all connections.
     func refuseIfOneOfMany(_ what: String, _ call: String) throws {
-        if loan.pool.isRestricted { throw DatabaseError.misuse("\(what) would change one connection of the pool only: use \(call)") }
+        if loan.pool.isRestricted {
+            throw DatabaseError.misuse("\(what) would change one connection of the pool only: use \(call)")
+        }
     }
 }

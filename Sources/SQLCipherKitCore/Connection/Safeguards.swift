@@ -90,7 +90,9 @@ extension Schema {
     /// - Throws: ``ResultCode/corrupt`` with the first problem that `PRAGMA quick_check` finds.
     func requireStructure() throws {
         let problem: String?
-        do { problem = try integrityCheck(limit: 1, quick: true).first } catch let error as DatabaseError where .corrupt ~= error.code {
+        do { problem = try integrityCheck(
+            limit: 1, quick: true
+        ).first } catch let error as DatabaseError where .corrupt ~= error.code {
             problem = error.message
         }
         guard let problem else { return }

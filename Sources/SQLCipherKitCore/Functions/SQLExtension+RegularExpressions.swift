@@ -11,10 +11,11 @@ extension SQLExtension {
     /// needs backtracking: references to groups, looking ahead and behind, atomic groups and possessive repetitions. Of Unicode's
     /// properties it has the general categories, as `\p{Lu}`.
     ///
-    /// A match takes at most as many steps as the text has characters times the parts of the pattern, in which `{n}` counts n times.
-    /// It ends with an interrupt, with a timeout or a cancelled task, with the progress handler, and after `stepLimit` steps. Neither
-    /// side appears in an error. Since a row can still cost that many steps, the schema of an untrusted file cannot call the function
-    /// (``ConnectionOption/trustedSchema``). If either side is NULL, the result is NULL; numbers are matched as SQLite writes them.
+    /// A match takes at most as many steps as the text has characters times the parts of the pattern, in which `{n}` counts n
+    /// times. It ends with an interrupt, with a timeout or a cancelled task, with the progress handler, and after `stepLimit`
+    /// steps. Neither side appears in an error. Since a row can still cost that many steps, the schema of an untrusted file cannot
+    /// call the function (``ConnectionOption/trustedSchema``). If either side is NULL, the result is NULL; numbers are matched as
+    /// SQLite writes them.
     ///
     /// A pattern that is malformed, that has more than 10,000 bytes, more than 10,000 parts, or more than 100 groups within each
     /// other fails the statement with ``DatabaseError/Reason/invalidArgument``, and a match of more steps with
@@ -29,7 +30,9 @@ extension SQLExtension {
         SQLExtension { connection in
             let cache = PatternCache(ignoresCase: ignoresCase)
             // SQLite calls functions only in calls on the connection, which keep it alive.
-            let function = SQLExtension(function: "regexp", 2, .deterministic) { [unowned(unsafe) connection] arguments, result, _ in
+            let function = SQLExtension(
+                function: "regexp", 2, .deterministic
+            ) { [unowned(unsafe) connection] arguments, result, _ in
                 guard let pattern = try arguments.text(0), let text = try arguments.text(1) else { return try result.set(.null) }
                 var left = stepLimit
                 let isMatch = try cache.expression(pattern).matches(text, whole: matchesWhole, &cache.scratch) { steps in

@@ -69,7 +69,9 @@ extension SQLExtension {
     /// Returns -1 for any number.
     static func argumentCount(_ count: Int?) throws -> Int32 {
         guard let count else { return -1 }
-        guard count >= 0, let number = Int32(exactly: count) else { throw DatabaseError.invalidArgument("a function of \(count) arguments") }
+        guard count >= 0, let number = Int32(exactly: count) else {
+            throw DatabaseError.invalidArgument("a function of \(count) arguments")
+        }
         return number
     }
 }

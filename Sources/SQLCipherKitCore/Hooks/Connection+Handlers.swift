@@ -41,7 +41,9 @@ extension Connection.Settings {
         every instructions: Int = 10_000, _ body: (() throws -> Bool)?
     ) throws {
         let (hooks, handle) = try connection.usableHooks()
-        guard instructions >= 1 else { throw DatabaseError.invalidArgument("a progress handler every \(instructions) instructions") }
+        guard instructions >= 1 else {
+            throw DatabaseError.invalidArgument("a progress handler every \(instructions) instructions")
+        }
         let before = (interval: hooks.progressInterval, body: hooks.progress)
         connection.untilReturn(.progress) { db in try db.settings.setProgressHandler(every: before.interval, before.body) }
         (hooks.progress, hooks.progressInterval) = (body, instructions)

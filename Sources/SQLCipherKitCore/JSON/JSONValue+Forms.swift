@@ -136,7 +136,9 @@ extension JSONValue {
     }
 
     private static func check(_ depth: Int) throws {
-        if depth >= JSONB.maximumDepth { throw DatabaseError.invalidArgument("JSON that is nested deeper than \(JSONB.maximumDepth) levels") }
+        if depth >= JSONB.maximumDepth {
+            throw DatabaseError.invalidArgument("JSON that is nested deeper than \(JSONB.maximumDepth) levels")
+        }
     }
 }
 

@@ -119,7 +119,9 @@ extension CipherConfiguration {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a duration that is not positive or is longer than an hour.
     public static func iterations(taking duration: Duration, hash: Hash = .sha512) throws -> Int {
         guard duration > .zero, duration <= .seconds(3600) else {
-            throw DatabaseError.invalidArgument("the time for a key derivation must be positive and at most an hour, and is \(duration)")
+            throw DatabaseError.invalidArgument(
+                "the time for a key derivation must be positive and at most an hour, and is \(duration)"
+            )
         }
         let clock = ContinuousClock()
         var rounds = 4_000, elapsed = Duration.zero

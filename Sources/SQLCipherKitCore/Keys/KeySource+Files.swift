@@ -84,7 +84,9 @@ private enum KeyFile {
                 if got == 0 { break }
                 count += got
             }
-            guard count < memory.count else { throw DatabaseError.keyProvider("\(name) holds more than \(KeySource.maximumBytes) bytes") }
+            guard count < memory.count else {
+                throw DatabaseError.keyProvider("\(name) holds more than \(KeySource.maximumBytes) bytes")
+            }
             return 0..<count
         }
         return try bytes.withUnsafeBytes { bytes in try encoding.key(bytes) }

@@ -29,7 +29,9 @@ extension Schema {
             WHERE type IN ('table', 'view') AND name = \(name) COLLATE NOCASE
             """)
         var columns: [Column] = []
-        do { columns = try self.columns(of: name) } catch let error as DatabaseError where error.code == .error && [.view, .virtual].contains(form.kind) {
+        do {
+            columns = try self.columns(of: name)
+        } catch let error as DatabaseError where error.code == .error && [.view, .virtual].contains(form.kind) {
             // A view may refer to a table that is missing, and a virtual table's module may be.
         }
         return Table(

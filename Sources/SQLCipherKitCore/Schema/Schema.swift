@@ -53,7 +53,9 @@ extension Connection {
     /// The name of the database for a call, which must belong to this connection; nil if none was given.
     package func name(of schema: Schema?) throws -> String? {
         guard let schema else { return nil }
-        guard schema.connection === self else { throw DatabaseError.misuse("the database \(schema.name) belongs to another connection") }
+        guard schema.connection === self else {
+            throw DatabaseError.misuse("the database \(schema.name) belongs to another connection")
+        }
         try schema.live()
         return schema.name
     }

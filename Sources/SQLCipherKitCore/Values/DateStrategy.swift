@@ -47,7 +47,9 @@ public enum DateStrategy: Sendable {
         case .secondsSince2001: return .real(date.timeIntervalSinceReferenceDate)
         case .julianDays:
             let days = seconds / 86400 + Self.julian1970
-            guard days >= 0, days < Self.julianEnd else { throw DatabaseError.invalidArgument("Julian days hold the years -4713 to 9999 only") }
+            guard days >= 0, days < Self.julianEnd else {
+                throw DatabaseError.invalidArgument("Julian days hold the years -4713 to 9999 only")
+            }
             return .real(days)
         case .custom(let form): return try form.stored(date)
         }

@@ -4,8 +4,8 @@ import SQLCipherKitCore
 /// Where a program remembers that a database file has been encrypted, for
 /// ``DatabaseConverter/encryptOnce(fileAt:key:mark:configuration:progress:)``.
 ///
-/// The mark must be as safe as the key: whoever can remove it can have a plaintext file taken once more. So it is kept where the key
-/// is, and never beside the database. There is one mark for each database.
+/// The mark must be as safe as the key: whoever can remove it can have a plaintext file taken once more. So it is kept where the
+/// key is, and never beside the database. There is one mark for each database.
 public struct EncryptionMark: Sendable {
     let isSet: @Sendable () throws -> Bool
     let set: @Sendable () throws -> Void
@@ -34,7 +34,9 @@ public struct EncryptionMark: Sendable {
         return EncryptionMark(
             isSet: {
                 do { return try OwnFile.contents(of: path, isOwn: true) != nil } catch let error as DatabaseError {
-                    throw DatabaseError.keyProvider("the mark of an encrypted database cannot be read: \(error.message)", path: path)
+                    throw DatabaseError.keyProvider(
+                        "the mark of an encrypted database cannot be read: \(error.message)", path: path
+                    )
                 }
             },
             set: { try OwnFile.replace(path, with: Array("SQLCipherKit: the database is encrypted\n".utf8)) },
@@ -47,7 +49,9 @@ public struct EncryptionMark: Sendable {
         guard let folder else { return }
         guard access(folder, W_OK | X_OK) == 0 else {
             let reason = String(cString: strerror(errno))
-            throw DatabaseError.keyProvider("the folder of the mark of an encrypted database cannot be used: \(reason)", path: folder)
+            throw DatabaseError.keyProvider(
+                "the folder of the mark of an encrypted database cannot be used: \(reason)", path: folder
+            )
         }
         let own = (DatabaseFile.realPath(path) as NSString).deletingLastPathComponent
         guard DatabaseFile.isSame(folder, own) else { return }
@@ -84,17 +88,17 @@ extension DatabaseConverter {
     /// plaintext file held before the mark was set is taken as it is. A passphrase that the user types has no place for a mark.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key. Without cipher settings, SQLCipher 4's are used, whatever the page size of the plaintext file: the key alone
-    ///     then opens the file.
+    ///   - key: its key. Without cipher settings, SQLCipher 4's are used, whatever the page size of the plaintext file: the key
+    ///     alone then opens the file.
     ///   - mark: where it is remembered: beside the key, not beside the file.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     /// - Returns: whether this call has encrypted the file.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext file once the mark is set;
-    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the mark is not set, and the file is neither plaintext nor opened by the
-    ///   key; ``DatabaseError/Reason/invalidArgument`` for a mark in the file's folder; and as
-    ///   ``encrypt(fileAt:key:configuration:progress:)``. If the mark cannot be set, its error is thrown, the file is encrypted, and
-    ///   the next call sets the mark.
+    ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the mark is not set, and the file is neither plaintext nor opened by
+    ///   the key; ``DatabaseError/Reason/invalidArgument`` for a mark in the file's folder; and as
+    ///   ``encrypt(fileAt:key:configuration:progress:)``. If the mark cannot be set, its error is thrown, the file is encrypted,
+    ///   and the next call sets the mark.
     @discardableResult
     public static func encryptOnce(
         fileAt path: String, key: DatabaseKey, mark: EncryptionMark,
@@ -112,7 +116,8 @@ extension DatabaseConverter {
             guard isPlaintext else { return false }
             throw DatabaseError(
                 code: .notADatabase, reason: .notEncrypted,
-                message: "\(path) is a plaintext SQLite database, and the database was encrypted before: another file has its place",
+                message:
+                    "\(path) is a plaintext SQLite database, and the database was encrypted before: another file has its place",
                 path: path)
         }
         let key = try key.resolvedForNewKey()

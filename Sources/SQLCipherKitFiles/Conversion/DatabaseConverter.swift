@@ -137,8 +137,8 @@ extension DatabaseConverter {
     ///     converted, nothing shows that. Default: false. Settings of `key` without authentication need no permission.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the version that the file was made with, from 2 to 4, whatever its page size; if 4, nothing was done unless it had
-    ///   another page size. Nil if its settings were those of no version, or without page authentication.
+    /// - Returns: the version that the file was made with, from 2 to 4, whatever its page size; if 4, nothing was done unless it
+    ///   had another page size. Nil if its settings were those of no version, or without page authentication.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if none of these settings open the file with the key;
     ///   ``DatabaseError/Reason/missingHMAC`` if only settings without page authentication do.

@@ -66,9 +66,15 @@ extension Schema {
 
     /// The name as the schema spells it.
     private func copyable(_ table: String) throws -> String {
-        guard let form = try form(of: table) else { throw DatabaseError.invalidArgument("the database \(name) has no table \(table)") }
-        guard !form.name.isKeptFromSQL else { throw DatabaseError.invalidArgument("a database's record of its key slots cannot be copied") }
-        guard form.kind == .table else { throw DatabaseError.invalidArgument("\(table) is not an ordinary table, but \(form.kind.rawValue)") }
+        guard let form = try form(of: table) else {
+            throw DatabaseError.invalidArgument("the database \(name) has no table \(table)")
+        }
+        guard !form.name.isKeptFromSQL else {
+            throw DatabaseError.invalidArgument("a database's record of its key slots cannot be copied")
+        }
+        guard form.kind == .table else {
+            throw DatabaseError.invalidArgument("\(table) is not an ordinary table, but \(form.kind.rawValue)")
+        }
         return form.name
     }
 

@@ -68,7 +68,9 @@ extension KeySlots {
             }
             left -= slot.derivation.cost
             let key: DatabaseKey?
-            do { key = try slot.open(with: secret, file: table.id) } catch let error as DatabaseError where error.code.primary == .outOfMemory {
+            do { key = try slot.open(
+                with: secret, file: table.id
+            ) } catch let error as DatabaseError where error.code.primary == .outOfMemory {
                 passed.append("\(slot.label) needs more memory than there is")
                 continue
             }

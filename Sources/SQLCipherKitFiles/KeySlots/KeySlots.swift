@@ -202,7 +202,9 @@ public struct KeySlots: Sendable {
     }
 
     static func path(of location: DatabaseLocation) throws -> String {
-        guard let path = location.path else { throw DatabaseError.invalidArgument("key slots are for a database that is named by its path") }
+        guard let path = location.path else {
+            throw DatabaseError.invalidArgument("key slots are for a database that is named by its path")
+        }
         return path
     }
 

@@ -50,7 +50,9 @@ extension KeySlots {
                 }
             case .pbkdf2(let iterations):
                 guard (1_000...10_000_000).contains(iterations) else {
-                    throw DatabaseError.invalidArgument("a key slot requires 1,000 to 10,000,000 rounds of PBKDF2, not \(iterations)")
+                    throw DatabaseError.invalidArgument(
+                        "a key slot requires 1,000 to 10,000,000 rounds of PBKDF2, not \(iterations)"
+                    )
                 }
             }
         }

@@ -75,7 +75,9 @@ struct SlotRecord: Hashable, Sendable {
         created = try reader.number(bytes: 8)
         changed = try reader.number(bytes: 8)
         let label = try reader.label()
-        do { try KeySlots.validate(label: label) } catch let error as DatabaseError { throw DatabaseError.damagedSlots(error.message) }
+        do { try KeySlots.validate(label: label) } catch let error as DatabaseError {
+            throw DatabaseError.damagedSlots(error.message)
+        }
         self.label = label
         if form == .committed { commitment = try reader.bytes(Self.commitmentCount) }
         wrapped = try WrappedKey(&reader)

@@ -33,12 +33,18 @@ struct SlotTable: Hashable, Sendable {
 
     /// Parses a table without the key: this checks its sizes, not its authenticity. See `authenticate`.
     init(parsing bytes: [UInt8]) throws {
-        guard bytes.count <= Self.maximumBytes else { throw DatabaseError.damagedSlots("they are larger than \(Self.maximumBytes) bytes") }
+        guard bytes.count <= Self.maximumBytes else {
+            throw DatabaseError.damagedSlots("they are larger than \(Self.maximumBytes) bytes")
+        }
         guard bytes.count > Self.macCount else { throw DatabaseError.damagedSlots("they are truncated") }
         var reader = ByteReader(slots: bytes[..<(bytes.count - Self.macCount)])
-        guard try reader.bytes(Self.magic.count) == Self.magic else { throw DatabaseError.damagedSlots("they are not SQLCipherKit key slots") }
+        guard try reader.bytes(Self.magic.count) == Self.magic else {
+            throw DatabaseError.damagedSlots("they are not SQLCipherKit key slots")
+        }
         version = try reader.number(bytes: 2)
-        guard (1...Self.version).contains(version) else { throw DatabaseError.damagedSlots("they have the unknown version \(version)") }
+        guard (1...Self.version).contains(version) else {
+            throw DatabaseError.damagedSlots("they have the unknown version \(version)")
+        }
         let flags = try reader.number(bytes: 2)
         guard flags & ~(version == 1 ? 1 : 3) == 0 else { throw DatabaseError.damagedSlots("they have unknown flags") }
         id = try reader.bytes(Self.idCount)

@@ -26,7 +26,9 @@ struct WrappedKey: Hashable, Sendable {
         let associated = associated + [UInt8(form.rawValue)]
         var tag = [UInt8](repeating: 0, count: Int(SQLCIPHERKIT_SEAL_TAG))
         let count = key.withUnsafeBytes { $0.count }
-        guard count <= Self.maximumCount else { throw DatabaseError.invalidArgument("a passphrase is longer than \(Self.maximumCount) bytes") }
+        guard count <= Self.maximumCount else {
+            throw DatabaseError.invalidArgument("a passphrase is longer than \(Self.maximumCount) bytes")
+        }
         var wrapped = [UInt8](repeating: 0, count: count)
         let rc = key.withUnsafeBytes { plain in
             wrapping.withUnsafeBytes { wrapping in
@@ -39,7 +41,9 @@ struct WrappedKey: Hashable, Sendable {
     }
 
     init(_ reader: inout ByteReader) throws {
-        guard let form = Form(rawValue: try reader.number(bytes: 1)) else { throw DatabaseError.damagedSlots("a key of an unknown form") }
+        guard let form = Form(rawValue: try reader.number(bytes: 1)) else {
+            throw DatabaseError.damagedSlots("a key of an unknown form")
+        }
         let count = try reader.number(bytes: 2)
         guard form == .raw ? count == 32 || count == 48 : (1...Self.maximumCount).contains(count) else {
             throw DatabaseError.damagedSlots("a key of \(count) bytes")

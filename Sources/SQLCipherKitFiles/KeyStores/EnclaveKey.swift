@@ -50,7 +50,9 @@
             requires accessControl: AccessControl = .none
         ) throws {
             if tag.isEmpty { throw DatabaseError.invalidArgument("a key of the Secure Enclave needs a tag") }
-            if !accessibility.isThisDeviceOnly { throw DatabaseError.invalidArgument("a key of the Secure Enclave is for this device only") }
+            if !accessibility.isThisDeviceOnly {
+                throw DatabaseError.invalidArgument("a key of the Secure Enclave is for this device only")
+            }
             self.tag = tag
             self.accessGroup = accessGroup
             self.accessibility = accessibility

@@ -99,7 +99,9 @@
                 isGone = Self.isGone(result)
                 if isGone { return 0..<0 }
                 let count = try Self.check(result, "the key \(name) cannot be read from")
-                guard count <= Int64(memory.count) else { throw DatabaseError.keyProvider("the key \(name) of the kernel is too large") }
+                guard count <= Int64(memory.count) else {
+                    throw DatabaseError.keyProvider("the key \(name) of the kernel is too large")
+                }
                 return 0..<Int(count)
             }
             if isGone { return nil }
@@ -125,7 +127,9 @@
 
         private static func check(_ result: Int64, _ what: String) throws -> Int64 {
             guard result < 0 else { return result }
-            throw DatabaseError.keyProvider("\(what) the kernel's keyring: \(String(cString: strerror(Int32(truncatingIfNeeded: -result))))")
+            throw DatabaseError.keyProvider(
+                "\(what) the kernel's keyring: \(String(cString: strerror(Int32(truncatingIfNeeded: -result))))"
+            )
         }
     }
 

@@ -58,10 +58,14 @@
                 if accessibility.isThisDeviceOnly {
                     throw DatabaseError.invalidArgument("an item that is for this device only cannot be synchronised")
                 }
-                if enclaveKey != nil { throw DatabaseError.invalidArgument("a key of the Secure Enclave cannot be used on another device") }
+                if enclaveKey != nil {
+                    throw DatabaseError.invalidArgument("a key of the Secure Enclave cannot be used on another device")
+                }
             }
             if !usesDataProtection, isSynchronized || accessGroup != nil || enclaveKey != nil {
-                throw DatabaseError.invalidArgument("a group, synchronisation and the Secure Enclave need the data protection keychain")
+                throw DatabaseError.invalidArgument(
+                    "a group, synchronisation and the Secure Enclave need the data protection keychain"
+                )
             }
             self.service = service
             self.account = account

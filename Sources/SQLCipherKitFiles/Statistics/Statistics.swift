@@ -51,7 +51,9 @@ extension Schema {
     ///   that is neither a table's nor an index's, or an error from SQLite.
     public func analyze(_ name: String? = nil, limit: Int? = nil) throws {
         try live()
-        if let limit, limit < 1 { throw DatabaseError.invalidArgument("the limit of ANALYZE must be at least 1 row and is \(limit)") }
+        if let limit, limit < 1 {
+            throw DatabaseError.invalidArgument("the limit of ANALYZE must be at least 1 row and is \(limit)")
+        }
         if let name {
             let objects: SQL = "SELECT count(*) FROM \(raw: qualified("sqlite_schema")) WHERE rootpage > 0"
             guard try connection.fetchOne(Int.self, "\(objects) AND name = \(name) COLLATE NOCASE") == 1 else {

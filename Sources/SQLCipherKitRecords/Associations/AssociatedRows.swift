@@ -53,7 +53,9 @@ struct AssociatedRows<Target: SQLRecord> {
         var clauses = clauses
         let (limit, offset) = (clauses.limit, clauses.offset)
         (clauses.limit, clauses.offset) = (nil, 0)
-        if let limit, limit < 0 { throw DatabaseError.invalidArgument("the limit of an association must not be negative and is \(limit)") }
+        if let limit, limit < 0 {
+            throw DatabaseError.invalidArgument("the limit of an association must not be negative and is \(limit)")
+        }
         if offset < 0 { throw DatabaseError.invalidArgument("the offset of an association must not be negative and is \(offset)") }
         let key: SQL = "\(identifier: Self.key).n"
         let from: SQL = """

@@ -56,9 +56,13 @@ struct AssociationLink: Sendable {
             found += try links(near, far, db, isNearChild: true)
         }
         guard found.count == 1, let only = found.first else {
-            if found.isEmpty { throw DatabaseError.misuse("no foreign key links \(near.name) with \(far.name): name the property that refers") }
+            if found.isEmpty {
+                throw DatabaseError.misuse("no foreign key links \(near.name) with \(far.name): name the property that refers")
+            }
             let keys = found.map(\.text).joined(separator: "; ")
-            throw DatabaseError.misuse("several foreign keys link \(near.name) with \(far.name): name the property that refers (\(keys))")
+            throw DatabaseError.misuse(
+                "several foreign keys link \(near.name) with \(far.name): name the property that refers (\(keys))"
+            )
         }
         return only.pairs.map { only.isNearChild ? (near: $0.child, far: $0.parent) : (near: $0.parent, far: $0.child) }
     }
@@ -80,7 +84,9 @@ struct AssociationLink: Sendable {
         if !keys.isEmpty { return keys }
         // A column without a declared foreign key refers to the primary key.
         let key = try SQLClauses.primaryKey(of: parent, db)
-        guard key.count == 1 else { throw DatabaseError.misuse("the primary key of \(parent.name) has \(key.count) columns: say to: as well") }
+        guard key.count == 1 else {
+            throw DatabaseError.misuse("the primary key of \(parent.name) has \(key.count) columns: say to: as well")
+        }
         return link(key[0])
     }
 }

@@ -91,7 +91,9 @@ public final class KeyValueStore {
     func create() throws {
         if try exists() { return }
         guard try connection.fetchOne(String.self, "PRAGMA encoding") == "UTF-8" else {
-            throw DatabaseError.misuse("a key-value store needs a database that stores text as UTF-8: the order of its keys depends on it")
+            throw DatabaseError.misuse(
+                "a key-value store needs a database that stores text as UTF-8: the order of its keys depends on it"
+            )
         }
         try connection.execute(table.creation)
     }

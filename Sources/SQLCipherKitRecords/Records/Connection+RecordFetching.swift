@@ -78,7 +78,9 @@ extension Connection {
         let table = statements.table(type)
         let key = try statements.layout(type, table, self).key
         guard key.count == 1 else {
-            throw DatabaseError.invalidArgument("the primary key of \(table.name) has \(key.count) columns, and each id is one value")
+            throw DatabaseError.invalidArgument(
+                "the primary key of \(table.name) has \(key.count) columns, and each id is one value"
+            )
         }
         let profile = Record.columnProfiles[key[0]] ?? profile
         var keys: [AssociationKey?] = []
@@ -96,7 +98,9 @@ extension Connection {
         var bound: [any SQLValueConvertible] = []
         for value in repeat each values { bound.append(value) }
         guard bound.count == layout.key.count, !bound.isEmpty else {
-            throw DatabaseError.invalidArgument("the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values")
+            throw DatabaseError.invalidArgument(
+                "the primary key of \(table.name) has \(layout.key.count) columns and got \(bound.count) values"
+            )
         }
         let profiles = Record.columnProfiles
         if !profiles.isEmpty {

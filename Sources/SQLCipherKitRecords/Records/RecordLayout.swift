@@ -82,7 +82,9 @@ struct RecordLayout {
         if key.isEmpty { throw DatabaseError.misuse("the table \(table.name) has no primary key") }
         return try key.map { column in
             guard let key = all.firstIndex(named: column).map({ all[$0] }) else {
-                throw DatabaseError.misuse("the record has no property for \(column), which belongs to the primary key of \(table.name)")
+                throw DatabaseError.misuse(
+                    "the record has no property for \(column), which belongs to the primary key of \(table.name)"
+                )
             }
             return key
         }

@@ -161,7 +161,9 @@ extension SQLClauses {
     /// The statement that updates or deletes the rows of the query. It begins with `sql`.
     /// - Parameter returning: what to return for each row; nil for nothing.
     func change(_ sql: SQL, returning columns: SQL? = nil) throws -> SQL {
-        guard groups.isEmpty, having == nil, !isDistinct else { throw DatabaseError.misuse("a query with groups cannot change rows") }
+        guard groups.isEmpty, having == nil, !isDistinct else {
+            throw DatabaseError.misuse("a query with groups cannot change rows")
+        }
         var copy = self, sql: SQL = "\(with)\(sql)"
         if let columns {
             // SQLite expects RETURNING before the order and the limit.

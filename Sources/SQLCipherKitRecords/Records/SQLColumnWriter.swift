@@ -93,6 +93,8 @@ public struct SQLColumnWriter: ~Copyable {
 
     /// - Throws: ``DatabaseError/Reason/misuse`` if columns are missing.
     func checkEnd(_ type: any Any.Type) throws {
-        if index != count { throw DatabaseError.misuse("\(type) writes \(count - index) columns fewer than its recordColumns names") }
+        if index != count {
+            throw DatabaseError.misuse("\(type) writes \(count - index) columns fewer than its recordColumns names")
+        }
     }
 }

@@ -181,7 +181,9 @@ struct SQLSide {
             sides.append(SQLSide(row, start..<index))
             start = index + 1
         }
-        guard sides.count == count else { throw DatabaseError.misuse("a column is named \(separator), which is reserved for joins") }
+        guard sides.count == count else {
+            throw DatabaseError.misuse("a column is named \(separator), which is reserved for joins")
+        }
         return sides
     }
 

@@ -161,7 +161,9 @@ extension SQLQueryable {
             return SQLValueList(repeat each expressions)
         }
         var query = made
-        if list.isEmpty { query.selection.clauses.failure = DatabaseError.misuse("the closure of a select returned no expressions") }
+        if list.isEmpty {
+            query.selection.clauses.failure = DatabaseError.misuse("the closure of a select returned no expressions")
+        }
         return SQLSelection(query.selection.clauses, list, read: { row in try list.read(row) })
     }
 
@@ -242,7 +244,9 @@ extension SQLSelection {
         let name: SQL = "\(identifier: table.name)"
         guard list != nil else {
             let own = (Request.Element.self as? any ColumnCodingCustomizable.Type)?.columnProfiles
-            guard let own, clauses.sides.count == 1 else { throw DatabaseError.misuse("a join as the table \(table.name): select values first") }
+            guard let own, clauses.sides.count == 1 else {
+                throw DatabaseError.misuse("a join as the table \(table.name): select values first")
+            }
             if own != profiles {
                 throw DatabaseError.misuse("\(Request.Element.self) stores values otherwise than \(Row.self): select values first")
             }

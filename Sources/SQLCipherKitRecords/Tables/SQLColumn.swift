@@ -194,10 +194,14 @@ extension SQLValue {
             case .null: return "NULL"
             case .integer(let value): return "\(value)"
             case .real(let value):
-                guard value.isFinite else { throw DatabaseError.invalidArgument("a number that is not finite cannot be written as SQL") }
+                guard value.isFinite else {
+                    throw DatabaseError.invalidArgument("a number that is not finite cannot be written as SQL")
+                }
                 return "\(value)"
             case .text(let value):
-                guard !value.utf8.contains(0) else { throw DatabaseError.invalidArgument("text with a NUL character cannot be written as SQL") }
+                guard !value.utf8.contains(0) else {
+                    throw DatabaseError.invalidArgument("text with a NUL character cannot be written as SQL")
+                }
                 return value.quotedSQLLiteral
             case .blob(let value):
                 let digits = Array("0123456789ABCDEF")

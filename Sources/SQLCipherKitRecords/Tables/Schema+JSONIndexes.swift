@@ -30,7 +30,9 @@ extension Schema {
     public func createJSONIndex(
         _ name: String, on table: String, column: String, paths: [JSONPath], isUnique: Bool = false, where condition: SQL? = nil
     ) throws {
-        guard !paths.isEmpty, !paths.contains(where: \.isRoot) else { throw DatabaseError.invalidArgument("an index on no path at all") }
+        guard !paths.isEmpty, !paths.contains(where: \.isRoot) else {
+            throw DatabaseError.invalidArgument("an index on no path at all")
+        }
         for path in paths { if let refusal = path.refusal { throw refusal } }
         let document = JSONExpression(column: column)
         let terms = paths.map { SQLIndex.Term.expression("\(document.value($0))") }

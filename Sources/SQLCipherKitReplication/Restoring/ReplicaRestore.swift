@@ -248,7 +248,9 @@ private struct RestoreProgress: Codable {
         let nonce = Array(record.prefix(ReplicaKey.nonceCount))
         guard let plain = key.open(record.dropFirst(nonce.count), with: Self.magic, nonce: nonce) else { return nil }
         do { self = try JSONDecoder().decode(Self.self, from: Data(plain)) } catch {
-            throw DatabaseError.damagedReplica("what an interrupted restore has left is of an unknown form: remove the file -restoring-state")
+            throw DatabaseError.damagedReplica(
+                "what an interrupted restore has left is of an unknown form: remove the file -restoring-state"
+            )
         }
     }
 

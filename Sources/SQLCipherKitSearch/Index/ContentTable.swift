@@ -37,7 +37,9 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that is missing or has no primary key.
     func contentTable(_ table: String) throws -> ContentTable {
         let columns = try columns(of: table)
-        guard !columns.isEmpty else { throw DatabaseError.invalidArgument("there is no table \(name).\(table) to take content from") }
+        guard !columns.isEmpty else {
+            throw DatabaseError.invalidArgument("there is no table \(name).\(table) to take content from")
+        }
         var uniqueKeys: [ContentTable.UniqueKey] = []
         var primary: [(column: String, collation: String)]?
         for (index, origin) in try uniqueIndexes(of: table) {

@@ -128,7 +128,9 @@ extension FTS5Table {
                 throw DatabaseError.invalidArgument("the full-text table \(name) has two columns named \(column.name)")
             }
             guard column.expression == nil || isSynchronized else {
-                throw DatabaseError.invalidArgument("the column \(column.name) has an expression, which needs synchronised external content")
+                throw DatabaseError.invalidArgument(
+                    "the column \(column.name) has an expression, which needs synchronised external content"
+                )
             }
         }
         guard columns.contains(where: \.isIndexed) else { throw DatabaseError.invalidArgument("no column of \(name) is indexed") }
@@ -136,7 +138,9 @@ extension FTS5Table {
             throw DatabaseError.invalidArgument("prefix lengths are from 1 to 999 characters, and 31 of them at most")
         }
         if case .contentless(deletes: true, _) = content, !storesColumnSizes {
-            throw DatabaseError.invalidArgument("a contentless table without column sizes cannot delete: see FTS5's contentless_delete")
+            throw DatabaseError.invalidArgument(
+                "a contentless table without column sizes cannot delete: see FTS5's contentless_delete"
+            )
         }
     }
 

@@ -44,7 +44,9 @@ extension FullTextIndex {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number of pages out of range, and what SQLite reports.
     @discardableResult
     public func merge(pages: Int = 500, everything: Bool = false) throws -> Bool {
-        guard (1...1_000_000).contains(pages) else { throw DatabaseError.invalidArgument("a merge writes 1 to 1,000,000 pages, not \(pages)") }
+        guard (1...1_000_000).contains(pages) else {
+            throw DatabaseError.invalidArgument("a merge writes 1 to 1,000,000 pages, not \(pages)")
+        }
         let before = connection.totalChanges
         try command("merge", .integer(Int64(everything ? -pages : pages)))
         // The command itself counts as one change (https://sqlite.org/fts5.html#the_merge_command).

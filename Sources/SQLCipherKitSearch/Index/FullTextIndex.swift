@@ -127,7 +127,9 @@ extension FullTextIndex {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value outside the documented range, which FTS5 would ignore, and
     ///   what SQLite reports.
     public func configure(_ setting: Setting) throws {
-        guard setting.isInRange else { throw DatabaseError.invalidArgument("the setting \(setting.name) cannot be \(setting.value)") }
+        guard setting.isInRange else {
+            throw DatabaseError.invalidArgument("the setting \(setting.name) cannot be \(setting.value)")
+        }
         try command(setting.name, setting.value)
     }
 

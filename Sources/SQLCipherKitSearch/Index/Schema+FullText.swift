@@ -115,7 +115,9 @@ extension ContentSync {
         }
         let known = content.columns.nameSet
         for column in table.columns where column.expression == nil && !known.contains(SQLName(column.name)) {
-            throw DatabaseError.invalidArgument("\(content.name) has no column \(column.name); give the column an expression, or another name")
+            throw DatabaseError.invalidArgument(
+                "\(content.name) has no column \(column.name); give the column an expression, or another name"
+            )
         }
     }
 }

@@ -100,7 +100,9 @@ extension Connection {
         _ name: String, _ function: @escaping @Sendable (borrowing FTS5RankingContext) throws -> Double
     ) throws {
         guard name.isFunctionName else {
-            throw DatabaseError.invalidArgument("a ranking function's name has ASCII letters, digits and underscores only, not \(name)")
+            throw DatabaseError.invalidArgument(
+                "a ranking function's name has ASCII letters, digits and underscores only, not \(name)"
+            )
         }
         let interface = try fts5Interface()
         let box = Unmanaged.passRetained(RankingFunction(self, function))

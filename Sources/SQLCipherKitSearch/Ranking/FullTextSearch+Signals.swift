@@ -58,7 +58,9 @@ struct SearchSignals {
         }
         if let popularity {
             guard popularity.half > 0, popularity.half.isFinite, (0...1_000).contains(popularity.strength) else {
-                throw DatabaseError.invalidArgument("a popularity's half must be a number above 0, and its strength from 0 to 1,000")
+                throw DatabaseError.invalidArgument(
+                    "a popularity's half must be a number above 0, and its strength from 0 to 1,000"
+                )
             }
             try SearchSource.requirePositional(popularity.value, "a popularity")
         }

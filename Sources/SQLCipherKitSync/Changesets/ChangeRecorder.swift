@@ -121,7 +121,9 @@ public final class ChangeRecorder: ConnectionDependent {
         _ body: (OpaquePointer, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutableRawPointer?>) -> Int32
     ) throws -> Changeset {
         let handle = try live()
-        do { return try Changeset.output { body(handle, $0, $1) } } catch let error as DatabaseError where error.code == .constraint {
+        do {
+            return try Changeset.output { body(handle, $0, $1) }
+        } catch let error as DatabaseError where error.code == .constraint {
             // Finds which table it was.
             try schema.requireCanonicalKeys(tables, for: Self.name)
             try schema.requireKeys(tables, for: Self.name)

@@ -102,10 +102,13 @@ import TestSupport
         try old.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
         old.close()
         func open(_ key: DatabaseKey) throws -> DatabasePool {
-            do { return try DatabasePool(.file(path), key: key) } catch let error as DatabaseError
-                where error.reason == .wrongKeyOrNotADatabase {}
-            try DatabaseConverter.migrate(fileAt: path, key: key)
-            return try DatabasePool(.file(path), key: key)
+            do {
+                return try DatabasePool(.file(path), key: key)
+            } catch let error as DatabaseError
+                where error.reason == .wrongKeyOrNotADatabase {
+                try DatabaseConverter.migrate(fileAt: path, key: key)
+                return try DatabasePool(.file(path), key: key)
+            }
         }
         for _ in 0..<2 {
             let pool = try open(passphrase)
