@@ -84,7 +84,7 @@ import TestSupport
         configuration.prepareDatabase = { db in try db.attach(.file(archive), as: "Archive", key: key) }
         let queue = try DatabaseQueue(.file(folder.path("q.db")), key: key, configuration: configuration)
         let pool = try DatabasePool(.file(folder.path("p.db")), key: key, configuration: configuration)
-        for database in [queue, pool] as [any DatabaseWriter] {
+        for database in [queue, pool] as [DatabaseWriter] {
             try database.write { db in try db.execute("INSERT INTO archive.old VALUES (1)") }
             for _ in 0..<3 { #expect(try database.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM archive.old") ?? 0 } > 0) }
         }

@@ -288,7 +288,7 @@ import TestSupport
         try expectOnlyMain()
         for use in uses { #expect(throws: DatabaseError.self) { try use() } }
         #expect(try outer.step())
-        outer.reset()
+        try outer.reset()
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM t") == 3)
     }
 
