@@ -41,7 +41,7 @@ def is_call(symbol, handles):
     accessors = re.search(r"\{([^{}]*)\}$", symbol.declaration)
     if "property" not in symbol.kind or not accessors:
         return False
-    return symbol.throws_anything or "throws" in accessors[1] or "set" in accessors[1] or symbol.owner in handles
+    return "throws" in accessors[1] or "set" in accessors[1] or symbol.owner in handles
 
 
 def handles_of(symbols):
