@@ -142,11 +142,11 @@ extension FaultDriver {
                     _ = try Connection(location, key: key)
                 }
             }, makesFile: true),
-            PathCall(name: "writeRecoveryCopy(toFileAt:)", run: { given in
+            PathCall(name: "Schema.writeRecoveryCopy(toFileAt:)", run: { given in
                 try open().main.writeRecoveryCopy(toFileAt: given)
                 return {}
             }, makesFile: true),
-            PathCall(name: "keepRecoveryCopy(toFileAt:)", run: { given in
+            PathCall(name: "SharedSchema.keepRecoveryCopy(toFileAt:)", run: { given in
                 let pool = try pool()
                 let (end, isRefused) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
                 nonisolated(unsafe) var failure: (any Error)?

@@ -21,7 +21,7 @@ package enum Contents {
             var values = columns.map(\.quotedSQLIdentifier).flatMap { ["typeof(\($0))", "CASE WHEN typeof(\($0)) IN ('text', 'blob') THEN hex(\($0)) ELSE \($0) END"] }
             if !isWithoutRowID, let rowID = ["rowid", "oid"].first(where: { id in !columns.contains { $0.lowercased() == id } }) { values.insert(rowID, at: 0) }
             let rows = try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(values.joined(separator: ", ")) FROM \(name).\(object.1.quotedSQLIdentifier)"))
-            lines += rows.map { "\(object.1) \($0.values)" }.sorted()
+            lines += rows.map { "\(object.1) \($0.values.shown)" }.sorted()
         }
         return lines
     }

@@ -47,7 +47,7 @@ package enum RichDatabase {
     package static func summary(_ db: Connection) throws -> [String] {
         var lines: [String] = []
         for pragma in ["user_version", "application_id", "auto_vacuum", "encoding", "integrity_check", "foreign_key_check"] {
-            lines += try db.fetchAll(OwnedRow.self, SQL(raw: "PRAGMA \(pragma)")).map { "\(pragma) \($0.values)" }
+            lines += try db.fetchAll(OwnedRow.self, SQL(raw: "PRAGMA \(pragma)")).map { "\(pragma) \($0.values.shown)" }
         }
         for query in [
             "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1, 2", "SELECT *, hex(title) FROM note", "SELECT rowid, * FROM no_key",
@@ -55,7 +55,7 @@ package enum RichDatabase {
             "SELECT count(*) FROM log", "SELECT * FROM sqlite_sequence", "SELECT * FROM sqlite_stat1", "SELECT rowid FROM search WHERE search MATCH 'title'",
             "SELECT rowid FROM own WHERE own MATCH 'word11 OR common'", "SELECT id FROM area WHERE x0 > 100", "SELECT count(*) FROM titles",
         ] {
-            lines += try db.fetchAll(OwnedRow.self, SQL(raw: query)).map { "\(query): \($0.values)" }
+            lines += try db.fetchAll(OwnedRow.self, SQL(raw: query)).map { "\(query): \($0.values.shown)" }
         }
         return lines
     }

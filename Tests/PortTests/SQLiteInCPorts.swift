@@ -285,7 +285,7 @@ import TestSupport
     /// B38 what an index does
     func b38() throws {
         try db.execute("CREATE INDEX by_stars ON note(stars)")
-        #expect("\(try db.fetchAll(OwnedRow.self, "EXPLAIN QUERY PLAN SELECT * FROM note WHERE stars = 3"))".contains("by_stars"))
+        #expect(try db.fetchAll(OwnedRow.self, "EXPLAIN QUERY PLAN SELECT * FROM note WHERE stars = 3").contains { $0.values.contains { $0.shown.contains("by_stars") } })
     }
 
     /// B39 deleting what refers to a row

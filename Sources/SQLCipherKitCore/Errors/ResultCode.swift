@@ -6,7 +6,7 @@ import CSQLCipher
 /// ```swift
 /// do {
 ///     try db.execute("INSERT INTO user(email) VALUES (\(email))")
-/// } catch {
+/// } catch let error as DatabaseError {
 ///     switch error.code {
 ///     case .constraintUnique: print("this address is taken")
 ///     case .constraint: print("another rule is broken")

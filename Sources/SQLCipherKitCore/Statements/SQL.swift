@@ -49,7 +49,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// Appends SQL with its values.
     /// ```swift
     /// var sql: SQL = "SELECT * FROM note"
-    /// if let word { sql.append(" WHERE title = \(word)") }
+    /// if !title.isEmpty { sql.append(" WHERE title = \(title)") }
     /// ```
     public mutating func append(_ other: SQL) { self = "\(self)\(other)" }
 

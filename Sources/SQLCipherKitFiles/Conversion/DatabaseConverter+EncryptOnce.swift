@@ -30,7 +30,7 @@ public struct EncryptionMark: Sendable {
     /// group and others; else the mark throws ``DatabaseError/Reason/keyProvider``.
     /// - Parameter path: the mark's path. Its folder must exist, and must not be that of the database.
     public static func file(_ path: String) -> EncryptionMark {
-        let path = Paths.absolute(path), folder = (path as NSString).deletingLastPathComponent
+        let path = Paths.absolute(path), folder = path.parentFolder
         return EncryptionMark(
             isSet: {
                 do { return try OwnFile.contents(of: path, isOwn: true) != nil } catch let error as DatabaseError {
@@ -74,8 +74,7 @@ extension DatabaseConverter {
     /// Encrypts a plaintext file once, and refuses plaintext from then on.
     ///
     /// ```swift
-    /// let key = try item.loadOrCreateKey()
-    /// try DatabaseConverter.encryptOnce(fileAt: path, key: key, mark: .keychain(item))
+    /// try DatabaseConverter.encryptOnce(fileAt: path, key: key, mark: .file(keyPath + "-encrypted"))
     /// let pool = try DatabasePool(.file(path), key: key)
     /// ```
     /// Call it at each start of an app whose earlier versions did not encrypt. A call that would take any plaintext file could be

@@ -146,7 +146,7 @@ extension SQLQuery {
 
     /// An inner join along an association: each record with each of those associated with it.
     /// ```swift
-    /// Book.join(Book.author)
+    /// let albums = Album.join(Album.belongsTo(Artist.self, by: \.artist))
     /// ```
     /// The association has no condition, order or limit of its own, and leads to the other table directly: otherwise running the
     /// query throws ``DatabaseError/Reason/misuse``.

@@ -616,8 +616,7 @@ extension ChangeLog {
     /// allows do, because the changes contain what both did. References to deleted rows are repaired only if the connection
     /// enforces foreign keys. See <doc:Synchronise> for how conflicts are resolved.
     /// ```swift
-    /// do { try log.receive(message) } catch {
-    ///     guard error.reason == .changesMissing else { throw error }
+    /// do { try log.receive(message) } catch let error as DatabaseError where error.reason == .changesMissing {
     ///     askAgain(since: try log.position)
     /// }
     /// ```

@@ -68,8 +68,8 @@ struct SalvageStep: Step {
                 if !isReported { throw Mismatch(description: "the table \(name) is lost, and the report does not say so") }
                 continue
             }
-            var left = try reference.must(query).map { "\($0)" }
-            for found in try Contents.rows(rescued, SQL(raw: query)).map({ "\($0)" }) {
+            var left = try reference.must(query)
+            for found in try Contents.rows(rescued, SQL(raw: query)) {
                 guard let index = left.firstIndex(of: found) else { throw Mismatch(description: "\(name) has a row that never was: \(found)") }
                 left.remove(at: index)
             }

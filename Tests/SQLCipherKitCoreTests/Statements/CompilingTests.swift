@@ -18,7 +18,7 @@ import TestSupport
     }
 
     private func value(_ pragma: String) throws -> String {
-        "\(pragma) \(try db.fetchAll(OwnedRow.self, SQL(raw: "PRAGMA \(pragma)")).map(\.values))"
+        "\(pragma) \(try db.fetchAll(OwnedRow.self, SQL(raw: "PRAGMA \(pragma)")).map(\.values.shown))"
     }
 
     /// What pragmas answer, and what some do that none tells.

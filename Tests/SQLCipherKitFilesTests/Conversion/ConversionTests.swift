@@ -105,7 +105,7 @@ import TestSupport
         let ciphers = [CipherConfiguration.sqlCipher1, .sqlCipher2, .sqlCipher3, .sqlCipher4]
         var cipher = ciphers[version - 1]
         cipher.pageSize = pageSize
-        var key = try DatabaseKey.passphrase("old")
+        let key = try DatabaseKey.passphrase("old")
         try RichDatabase.fill(Connection(.file(path), key: key.with(cipher: cipher)), rows: 50)
         let refused = #expect(throws: DatabaseError.self) { try DatabaseConverter.migrate(fileAt: path, key: .passphrase("other")) }
         #expect(refused?.reason == .wrongKeyOrNotADatabase)
@@ -116,7 +116,6 @@ import TestSupport
         } else {
             #expect(try DatabaseConverter.migrate(fileAt: path, key: key) == version)
         }
-        if version == 4 { key = key.with(cipher: cipher) }
         let db = try Connection(.file(path), key: key)
         #expect(try db.fetchOne(Int.self, "PRAGMA application_id") == 1_234_567)
         #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM pair") == 50)

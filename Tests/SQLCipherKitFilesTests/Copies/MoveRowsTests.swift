@@ -162,7 +162,7 @@ import TestSupport
         }
         #expect(errors.withLock { $0 } == [])
         let all = try (rows(db.main) + rows(target)).map(\.[0])
-        #expect(all.count == 200 && Set(all.map { "\($0)" }).count == 200)
+        #expect(all.count == 200 && Set(all).count == 200)
     }
 
     /// Whether a transaction over several files is atomic: each combination of journal modes.

@@ -1,4 +1,5 @@
 import Foundation
+import KitSupport
 import SQLCipherKitCore
 import SQLCipherKitRecords
 import SQLCipherKitSearch
@@ -111,7 +112,7 @@ enum MarkedDatabase {
         lines += try db.fetchAll(String.self, "SELECT x || big FROM a")
         for table in ["pair", "nokey", "made", "plain", "synced", "mapped", "tree", "older"] {
             let rowID = ["pair"].contains(table) ? "k" : "rowid"
-            lines += try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(rowID), * FROM \(table)")).map { "\(table) \($0.values)" }
+            lines += try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(rowID), * FROM \(table)")).map { "\(table) \($0.values.shown)" }
         }
         for (name, _) in fullText {
             lines.append("\(name) \(try db.fetchAll(Int.self, "SELECT rowid FROM \(identifier: name)('amber')"))")

@@ -31,7 +31,7 @@ import TestSupport
 
     private func rows(_ db: Connection, _ table: String) throws -> Set<String> {
         let columns = table == "pair" ? "*" : "rowid, *"
-        return Set(try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(columns) FROM \(table)")).map { "\($0.values)" })
+        return Set(try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(columns) FROM \(table)")).map { $0.values.shown })
     }
 
     private func make(_ key: DatabaseKey, count: Int = 160) throws -> Content {

@@ -59,7 +59,7 @@ import TestSupport
         var lines: [String] = []
         for table in tables {
             let rows = try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(table)"))
-            lines += rows.map { "\(table) \($0.values)" }.sorted()
+            lines += rows.map { "\(table) \($0.values.shown)" }.sorted()
         }
         return lines
     }

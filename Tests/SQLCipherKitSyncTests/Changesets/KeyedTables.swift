@@ -1,3 +1,4 @@
+import KitSupport
 import SQLCipherKitCore
 import TestSupport
 
@@ -48,7 +49,7 @@ enum KeyedTables {
     /// All rows, with the spelling of each key.
     static func rows(_ db: Connection, schema: String = "main") throws -> [String] {
         try names.flatMap { table in
-            try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(schema).\(table)")).map { "\(table) \($0.values)" }.sorted()
+            try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(schema).\(table)")).map { "\(table) \($0.values.shown)" }.sorted()
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import KitSupport
 import SQLCipherKit
 import SQLCipherKitSync
 import Synchronization
@@ -51,7 +52,7 @@ import TestSupport
         func rows() throws -> [String] {
             try log.database.read { db in
                 try ["note", "folder", "part"].flatMap { table in
-                    try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(table)")).map { "\(table) \($0.values)" }.sorted()
+                    try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(table)")).map { "\(table) \($0.values.shown)" }.sorted()
                 }
             }
         }

@@ -4,8 +4,8 @@ import SQLCipherKit
 import Testing
 import TestSupport
 
-/// The calls that take long or wait for others: each can be given up, by a timeout and by its task, while it waits and while it
-/// works. Then nothing has changed, and the database goes on.
+/// The calls that take long or wait for others: each can be given up, by a timeout and, but for closing, by its task, while it
+/// waits and while it works. Then nothing has changed, and the database goes on.
 @Suite struct ConcurrencyLongCallTests {
     let folder: TemporaryFolder
     private static let key = Result { try DatabaseKey.passphrase("one").quick }
@@ -159,6 +159,15 @@ import TestSupport
             #expect(count == Self.rows)
         }
         task.cancel()
+        if call.description == "close" {
+            // A cancelled task closes too, once the call before it has ended.
+            leave.open()
+            try await holder.ended()
+            try await task.value
+            let closed = #expect(throws: DatabaseError.self) { try database.read { _ in } }
+            #expect(closed?.reason == .closed)
+            return
+        }
         await #expect(throws: CancellationError.self) { try await task.value }
         leave.open()
         try await holder.ended()

@@ -79,7 +79,11 @@ import TestSupport
     /// GRDB's users attach there.
     @Test func databaseAttachedInPreparationIsOnEachConnection() throws {
         let (archive, key) = (folder.path("archive.db"), try DatabaseKey.passphrase("archive").quick)
-        try Connection(.file(archive), key: key).execute("CREATE TABLE old(x)")
+        let made = try Connection(.file(archive), key: key)
+        // A snapshot needs a log in each database.
+        try made.main.setJournalMode(.wal)
+        try made.execute("CREATE TABLE old(x)")
+        made.close()
         var configuration = DatabaseConfiguration()
         configuration.prepareDatabase = { db in try db.attach(.file(archive), as: "Archive", key: key) }
         let queue = try DatabaseQueue(.file(folder.path("q.db")), key: key, configuration: configuration)

@@ -57,8 +57,8 @@ import TestSupport
         try old.main.setJournalMode(mode)
         try old.execute(SQLScript("CREATE TABLE note(title); INSERT INTO note VALUES ('Mill')"))
         old.close()
-        let item = Item(bytes: [UInt8](repeating: 7, count: 32), mark: folder.path("keys/notes.encrypted"))
-        try FileManager.default.createDirectory(atPath: folder.path("keys"), withIntermediateDirectories: true)
+        let keys = try TemporaryFolder()
+        let item = Item(bytes: [UInt8](repeating: 7, count: 32), mark: keys.path("notes.encrypted"))
         func open() throws -> DatabasePool {
             let key = try item.loadOrCreateKey()
             try DatabaseConverter.encryptOnce(

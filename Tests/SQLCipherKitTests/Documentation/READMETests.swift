@@ -59,7 +59,7 @@ import TestSupport
         }
         try await pool.close()
 
-        // 6. Errors have a reason, and the compiler knows their type.
+        // 6. Errors have a reason.
         do {
             _ = try Connection(.file(path), key: .passphrase("wrong"))
             Issue.record("a wrong key opens the file")

@@ -60,7 +60,7 @@ import TestSupport
         "$0.cost > 1.5 && $0.ratio > 1 && $0.ratio == 2.5 && $0.score.in([1, 2]) && $0.nick.in([\"a\", nil]) && $0.kind.in([.a, .b])",
         "$0.score.in(1...3) && $0.nick.in(\"a\"..<\"b\") && ints.contains($0.score) && texts.contains($0.nick) && (1...3).contains($0.maybe)",
         "$0.score.in(Player.all.select { $0.maybe }) && $0.nick.in(Player.all.select { $0.name }) && $0.name.hasPrefix(\"a\")",
-        "SQLRowValue($0.nick, $0.id) > (nil, 3) || SQLRowValue($0.score, $0.id, $0.name, $0.big) == (1, 2, \"a\", 3)",
+        "SQLRowValue($0.nick, $0.id) > (nil, 3) || SQLRowValue($0.score, $0.id, $0.name) == (1, 2, \"a\")",
         "$0.score + 1 > $0.score * 2 - $0.maybe.unwrapped && !($0.isOn || $0.name.contains(\"a\")) && $0.score != $0.maybe",
     ]
 
