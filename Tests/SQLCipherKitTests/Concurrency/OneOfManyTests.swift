@@ -97,6 +97,7 @@ import TestSupport
         try pool.changeKey(to: .passphrase("new").quick)
         #expect(try pool.read { db in try db.schemas().map(\.name) }.contains("more"))
         // Another file on each connection is no pool.
+        for each in 1...3 { try Connection(.file(folder.path("\(each).db")), key: key).execute("CREATE TABLE old(x)") }
         let number = Lock(0)
         configuration.prepareDatabase = { [folder] db in
             let path = folder.path("\(number.withLock { $0 += 1; return $0 }).db")
