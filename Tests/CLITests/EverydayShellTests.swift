@@ -145,7 +145,7 @@ import TestSupport
             ".open \(database) none", ".backup \(other)", ".save \(other)", ".restore \(database)",
         ]
         for command in commands {
-            try shell(command + "\nSELECT 1;", "--safe").expectFailure(2, "--safe refuses")
+            try shell(command + "\nSELECT 1;", "--safe").expectFailure(64, "--safe refuses")
             #expect(!FileManager.default.fileExists(atPath: other), "\(command)")
         }
         #expect(try shell(".mode list\n.headers off\nSELECT count(*) FROM t;\n.tables", "--safe").expectSuccess().output == "2\nt\nu\n")

@@ -22,7 +22,7 @@ import TestSupport
     /// What a person types for a command, and a part of what the screen then shows; nil if it shows nothing.
     private static let typed: [String: (lines: String, shows: String?)] = [
         ".backup": (".backup NEW", nil), ".restore": (".restore COPY", nil), ".save": (".save NEW", nil),
-        ".open": (".open COPY\nSELECT count(*) FROM t;", "2"),
+        ".open": (".open COPY none\nSELECT count(*) FROM t;", "2"),
         ".bail": (".bail on", nil), ".changes": (".changes on", nil), ".headers": (".headers off\nSELECT 'x' AS heading;", "x"),
         ".echo": (".echo on\nSELECT 5 + 6;", "SELECT 5 + 6;"), ".timer": (".timer on", nil),
         ".databases": (".databases", "a.db"), ".tables": (".tables", "t"), ".indexes": (".indexes t", "by_name"),

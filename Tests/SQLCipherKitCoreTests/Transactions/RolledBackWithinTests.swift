@@ -64,6 +64,8 @@ import TestSupport
             try db.execute("INSERT INTO t VALUES (77)")
             let other = try Connection(location, key: .passphrase("one").quick)
             #expect(try other.fetchOne(Int.self, "SELECT count(*) FROM t WHERE x = 77") == 1, "\(statement)")
+            // FTS4 cannot check an index whose content is nowhere.
+            if kind.contains("fts4(content=''") { continue }
             #expect(try other.fetchOne(String.self, "PRAGMA integrity_check") == "ok", "\(statement)")
         }
     }
