@@ -80,7 +80,6 @@ private struct Machine<A: MachineValue, Forms: MachineForms> {
         try copy.grouped()
         try copy.updated()
         try copy.joined()
-        try copy.associated()
     }
 
     private func check<Found: Equatable>(_ found: [Found], _ expected: [Found], _ request: some SQLRequest) throws {
@@ -183,28 +182,6 @@ private struct Machine<A: MachineValue, Forms: MachineForms> {
             return pairs.filter { !($1?.team == 1) && !isEqual($1?.b, $0.b) }.map { [$0.id, $1?.id] }
         }
         try check(try db.fetchAll(none).map { [$0.id, $1?.id] }, kept, none)
-    }
-
-    /// Associations with a table whose columns may be stored in another form.
-    private func associated() throws {
-        let (rows, others) = (try db.fetchAll(Row.order { $0.id }), try db.fetchAll(Other.order { $0.id }))
-        let expected = rows.map { row in
-            others.filter { row.o != nil && MachineMaker<A, Forms>.isEqual(row.o, $0.q) }.map(\.id)
-        }
-        let many = Row.hasMany(Other.self, by: \Other.q, to: \Row.o).order { $0.id }
-        let including = Row.order { $0.id }.including(many)
-        try check(try db.fetchAll(including).map { $1.map(\.id) }, expected, including)
-        let first = Row.order { $0.id }.including(many.limit(1))
-        try check(try db.fetchAll(first).map { $1.map(\.id) }, expected.map { Array($0.prefix(1)) }, first)
-        let counts = Row.order { $0.id }.select { many.of($0).count }
-        try check(try db.fetchAll(counts), expected.map(\.count), counts)
-        for (row, expected) in zip(rows, expected) {
-            let own = many.of(row)
-            try check(try db.fetchAll(own).map(\.id), expected, own)
-        }
-        let one = Other.order { $0.id }.including(Other.belongsTo(Row.self, by: \Other.q, to: \Row.o))
-        let owners = others.map { other in rows.contains { $0.o != nil && MachineMaker<A, Forms>.isEqual($0.o, other.q) } }
-        try check(try db.fetchAll(one).map { $1 != nil }, owners, one)
     }
 
     private mutating func updated() throws {
