@@ -95,6 +95,13 @@ package final class ConnectionSlot: @unchecked Sendable {
         }
     }
 
+    /// Runs a caller's closure while no other connection is open. Unlike the package's own work on the whole file, it may be
+    /// interrupted anywhere.
+    func runAlone<R>(_ limits: CallLimits, _ body: (Connection) throws -> sending R) throws -> sending R {
+        endsAtChecks.store(false, ordering: .relaxed)
+        return try run(.alone, limits, body)
+    }
+
     /// Marks this thread, so that a call of the same database inside a closure throws instead of waiting for itself.
     func beginUse() {
         user.store(sqlcipherkit_thread(), ordering: .relaxed)

@@ -51,7 +51,7 @@ extension DatabaseWriter {
     public func barrierWriteWithoutTransaction<R>(
         timeout: Duration? = nil, _ body: (Connection) throws -> sending R
     ) throws -> sending R {
-        try claim(.closedReaders, timeout: timeout) { slot, limits in try slot.run(.alone, limits, body) }
+        try claim(.closedReaders, timeout: timeout) { slot, limits in try slot.runAlone(limits, body) }
     }
 
     /// The asynchronous form.
@@ -62,7 +62,7 @@ extension DatabaseWriter {
     ) async throws -> sending R {
         // Sent on, and called once.
         nonisolated(unsafe) let body = body
-        return try await claim(.closedReaders, timeout: timeout) { slot, limits in try slot.run(.alone, limits, body) }
+        return try await claim(.closedReaders, timeout: timeout) { slot, limits in try slot.runAlone(limits, body) }
     }
 }
 

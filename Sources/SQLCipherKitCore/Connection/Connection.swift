@@ -244,10 +244,15 @@ public final class Connection {
 
     /// - Parameter statement: the running statement, whose values the message must not show.
     package func failure(_ rc: Int32, sql: String? = nil, running statement: OpaquePointer? = nil) -> DatabaseError {
-        let isInterrupted = handle.map { sqlcipherkit_take_interrupted_wait($0) != 0 } == true && rc & 0xff == SQLITE_BUSY
-        let rc = isInterrupted ? SQLITE_INTERRUPT : rc
+        let rc = afterWaiting(rc)
         if let error = takeCallbackError(rc) { return noting(error.within(sql, arguments: nil)) }
         return handle == nil ? .closedConnection : noting(DatabaseError(rc: rc, database: handle, sql: sql, statement: statement))
+    }
+
+    /// The code of a call that has failed: an interrupt, where one has ended its wait for a lock.
+    func afterWaiting(_ rc: Int32) -> Int32 {
+        guard let handle, sqlcipherkit_take_interrupted_wait(handle) != 0, rc & 0xff == SQLITE_BUSY else { return rc }
+        return SQLITE_INTERRUPT
     }
 
     // MARK: Callbacks

@@ -50,7 +50,8 @@ package enum Paths {
         let rest = uri.utf8.dropFirst(5), name = rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         let query = String(decoding: rest.dropFirst(name.count), as: UTF8.self)
         let decoded = String(decoding: name, as: UTF8.self).removingPercentEncoding ?? ""
-        guard !name.isEmpty, name.first != UInt8(ascii: "/"), !decoded.isSameText(as: ":memory:"), !query.contains("vfs="),
+        // SQLite decodes the path before it looks at how it begins.
+        guard !name.isEmpty, !decoded.hasTextPrefix("/"), !decoded.isSameText(as: ":memory:"), !query.contains("vfs="),
             !query.contains("mode=memory"), let folder = workingFolder
         else { return uri }
         let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "?#;"))

@@ -210,6 +210,7 @@ public final class Statement {
     @usableFromInline
     @inline(never)
     func failure(_ rc: Int32) -> DatabaseError {
+        let rc = connection.afterWaiting(rc)
         let sql = sqlite3_sql(usableHandle).map { String(cString: $0) }
         let arguments = shownArguments?.shown(in: connection.profile)
         if let error = connection.takeCallbackError(rc) { return connection.noting(error.within(sql, arguments: arguments)) }

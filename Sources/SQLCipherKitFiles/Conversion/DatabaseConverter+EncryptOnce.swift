@@ -4,7 +4,7 @@ import SQLCipherKitCore
 /// Where a program remembers that a database file has been encrypted, for
 /// ``DatabaseConverter/encryptOnce(fileAt:key:mark:configuration:progress:)``.
 ///
-/// The mark must be as safe as the key: whoever can remove it can have a plaintext file taken once more. So it is kept where the
+/// The mark must be as safe as the key: without it, a plaintext file is taken once more. So it is kept where the
 /// key is, and never beside the database. There is one mark for each database.
 public struct EncryptionMark: Sendable {
     let isSet: @Sendable () throws -> Bool
@@ -53,7 +53,7 @@ public struct EncryptionMark: Sendable {
                 "the folder of the mark of an encrypted database cannot be used: \(reason)", path: folder
             )
         }
-        let own = (DatabaseFile.realPath(path) as NSString).deletingLastPathComponent
+        let own = DatabaseFile.realPath(path).parentFolder
         guard DatabaseFile.isSame(folder, own) else { return }
         throw DatabaseError.invalidArgument(
             "the mark must not be in the database's folder: what can replace the database there can remove the mark")
@@ -78,7 +78,7 @@ extension DatabaseConverter {
     /// let pool = try DatabasePool(.file(path), key: key)
     /// ```
     /// Call it at each start of an app whose earlier versions did not encrypt. A call that would take any plaintext file could be
-    /// given one: whoever can write to the folder would choose what your app reads, and believes to be its own. As long as the mark
+    /// given one: a program that can write to the folder would choose what your app takes for its own. As long as the mark
     /// is not set, a plaintext file is encrypted as ``encrypt(fileAt:key:configuration:progress:)`` does, and a file that the key
     /// opens is left as it is; then the mark is set. It is set where there is no file, too: your app then makes an encrypted one.
     /// Once it is set, nothing is encrypted.

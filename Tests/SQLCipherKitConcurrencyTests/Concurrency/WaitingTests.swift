@@ -205,7 +205,7 @@ import TestSupport
                     try await Task.sleep(for: .milliseconds(20))
                 }
             case .cancellation: call.cancel()
-            case .suspension: try queue.suspend(timeout: .seconds(30))
+            case .suspension: try await onThread { try queue.suspend(timeout: .seconds(30)) }.ended()
             case .timeout, .interruptHandle, .progressHandler: break
             }
             if case .failure(let error) = await ended.value { thrown = error }

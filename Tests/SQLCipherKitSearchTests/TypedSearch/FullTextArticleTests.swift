@@ -113,8 +113,8 @@ import TestSupport
         ]
         let counted = try notes.search(grouped)
         for tag in counted.facets["tags"] ?? [] {
-            print(tag.value, tag.count)                    // text("animal") 1
-            #expect("\(tag.value) \(tag.count)" == "text(\"animal\") 1")
+            print(String(sqlValue: tag.value) ?? "", tag.count)   // animal 1
+            #expect(String(sqlValue: tag.value) == "animal" && tag.count == 1)
         }
         print(counted.total)                               // 1
         #expect(counted.total.count == 1 && counted.facets["months"]?.map(\.value) == ["2026-11"])

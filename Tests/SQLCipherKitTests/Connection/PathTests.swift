@@ -50,7 +50,7 @@ import Testing
         #expect(DatabaseLocation.file("./q.db").path == here + "/./q.db")
         #expect(DatabaseLocation.file("/q").path == "/q")
         #expect(DatabaseLocation.uri("file:q?mode=ro").name == "file:\(here)/q?mode=ro")
-        for uri in [":memory:", "file::memory:", "file:/q", "file:///q", "file:q?mode=memory", "file:?mode=ro", "file:q?vfs=memdb"] {
+        for uri in [":memory:", "file::memory:", "file:/q", "file:///q", "file:%2Fq", "file:q?mode=memory", "file:?mode=ro", "file:q?vfs=memdb"] {
             #expect(DatabaseLocation.uri(uri).name == uri)
         }
     }
