@@ -48,15 +48,8 @@ extension FaultDriver {
                     say("failed \(call.name) \(given): \(error)")
                 }
                 setenv("HOME", "\(root)/home", 1)
-                for folder in ["a", "b", "home"] {
-                    for name in try files.contentsOfDirectory(atPath: "\(root)/\(folder)") where name != "sub" {
-                        try files.removeItem(atPath: "\(root)/\(folder)/\(name)")
-                    }
-                }
-                for name in try files.contentsOfDirectory(atPath: "\(root)/a/sub") { try files.removeItem(atPath: "\(root)/a/sub/\(name)") }
-                for name in try files.contentsOfDirectory(atPath: "\(root)/other") where name.hasPrefix("target") {
-                    try files.removeItem(atPath: "\(root)/other/\(name)")
-                }
+                for folder in ["a", "b", "home", "a/sub"] { try clear("\(root)/\(folder)") { $0 != "sub" } }
+                try clear("\(root)/other") { $0.hasPrefix("target") }
             }
             chdir("\(root)/a")
             for given in ["", "q\0r"] + (call.isFolder ? [] : ["sub", "sub/", ".", "sub/.."]) {
@@ -68,6 +61,15 @@ extension FaultDriver {
                     if !known.contains(error.reason) { say("failed \(call.name) \(given.debugDescription): \(error.reason) \(error)") }
                 }
             }
+        }
+    }
+
+    /// Removes files, but for those that a connection which closes meanwhile has removed.
+    private static func clear(_ folder: String, where condition: (String) -> Bool) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where condition(name) {
+            let path = "\(folder)/\(name)"
+            guard unlink(path) != 0, errno != ENOENT else { continue }
+            try FileManager.default.removeItem(atPath: path)
         }
     }
 

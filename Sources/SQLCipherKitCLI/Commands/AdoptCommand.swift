@@ -95,7 +95,7 @@ struct AdoptCommand: FileCommand {
         if !convert.isEmpty { return try convertColumns() }
         let report = try file.open(.readOnly).main.valueReport(sampling: all ? nil : sample)
         let rows = report.columns.flatMap { column -> [[SQLValue]] in
-            let start: [SQLValue] = [.text(column.table), .text(column.name), .text(column.type), .text(column.content.rawValue)]
+            let start: [SQLValue] = [.text(column.table), .text(column.name), .text(column.type), .text(column.content.description)]
             if column.forms.isEmpty { return [start + [.null, 0, .null]] }
             return column.forms.map { form in
                 let reason = NumberMeaning(form.form) == nil ? nil : column.reason
@@ -159,8 +159,8 @@ struct AdoptCommand: FileCommand {
         case .numbers where numbers != nil: return .dates(profile.dates, numbers: numbers?.strategy)
         case .numbers: return .decimals(profile.decimals)
         case .booleans: return .booleans
-        case .text, .bytes, .anything, .nothing:
-            throw Failure("\(column.place) holds \(column.content.rawValue), which has no form to convert to")
+        default:
+            throw Failure("\(column.place) holds \(column.content.description), which has no form to convert to")
         }
     }
 }

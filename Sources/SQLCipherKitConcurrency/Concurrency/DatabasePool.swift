@@ -51,10 +51,8 @@ extension DatabasePool {
     ///   read-only; and what `read(timeout:_:)` throws.
     public func snapshot(timeout: Duration? = nil) throws -> DatabaseSnapshot {
         let deadline = timeout.map { Deadline.after($0) }
-        return try DatabaseError.only("a call") {
-            if let snapshot = try read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
-            return try run(.unrestricted, timeout: deadline.map { $0 - .now }) { db in try self.snapshot(from: db) }
-        }
+        if let snapshot = try read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }
+        return try run(.unrestricted, timeout: deadline.map { $0 - .now }) { db in try self.snapshot(from: db) }
     }
 
     /// The asynchronous form.

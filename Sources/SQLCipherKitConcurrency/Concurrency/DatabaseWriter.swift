@@ -320,9 +320,7 @@ extension DatabaseWriter {
 
     /// Makes a call on the calling thread.
     func make<R>(_ call: SharedCall<R>, timeout: Duration? = nil) throws -> R {
-        try DatabaseError.only("a call") {
-            try claim(call.claim, timeout: timeout) { slot, limits in try call.step(slot, limits) }
-        }
+        try claim(call.claim, timeout: timeout) { slot, limits in try call.step(slot, limits) }
     }
 
     /// Makes a call in the calling task.

@@ -25,7 +25,7 @@ extension DatabaseWriter {
     /// Returns a database by its name in SQL, in any case: `main`, or the name that it was attached under.
     /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name, and what `read(timeout:_:)` throws.
     public func schema(_ name: String) throws -> SharedSchema {
-        SharedSchema(database: self, name: try DatabaseError.only("a call") { try read { db in try db.schema(name).name } })
+        SharedSchema(database: self, name: try read { db in try db.schema(name).name })
     }
 
     /// The asynchronous form.

@@ -19,8 +19,34 @@ public struct DatabaseConfiguration: Sendable {
     }
 
     /// SQLite's journal modes (<https://sqlite.org/pragma.html#pragma_journal_mode>).
-    public enum JournalMode: String, Hashable, Sendable, CaseIterable {
-        case delete, truncate, persist, memory, wal, off
+    public struct JournalMode: RawRepresentable, Hashable, Sendable, CaseIterable, CustomStringConvertible {
+        /// SQLite's name of the mode, in lowercase.
+        public let rawValue: String
+
+        /// The mode with this name in lowercase; nil if there is none.
+        public init?(rawValue: String) {
+            guard let mode = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+            self = mode
+        }
+
+        private init(_ name: String) { rawValue = name }
+
+        public static let allCases: [JournalMode] = [.delete, .truncate, .persist, .memory, .wal, .off]
+
+        /// A rollback journal that is deleted at the end of each transaction.
+        public static let delete = JournalMode("delete")
+        /// A rollback journal that is truncated to zero bytes.
+        public static let truncate = JournalMode("truncate")
+        /// A rollback journal whose header is overwritten with zeros.
+        public static let persist = JournalMode("persist")
+        /// A rollback journal in memory: a crash in a transaction may damage the file.
+        public static let memory = JournalMode("memory")
+        /// A write-ahead log (<https://sqlite.org/wal.html>).
+        public static let wal = JournalMode("wal")
+        /// No journal: nothing can be rolled back.
+        public static let off = JournalMode("off")
+
+        public var description: String { rawValue }
     }
 
     /// What a power cut or a crash of the system leaves. A crash of the program, or a kill, loses no commit with any of these.

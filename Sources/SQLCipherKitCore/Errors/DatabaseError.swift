@@ -329,12 +329,6 @@ extension DatabaseError {
     /// Creates the error for whatever was thrown: a `DatabaseError` is taken as it is.
     package init(wrapping error: any Error) { self = error as? DatabaseError ?? DatabaseError(thrownBy: "it failed", error) }
 
-    /// Runs what throws nothing but `DatabaseError`, except what a closure or a provider of the caller throws; that becomes
-    /// ``underlyingError``.
-    package static func only<R>(_ what: String, _ body: () throws -> sending R) throws -> sending R {
-        do { return try body() } catch { throw DatabaseError(thrownBy: what, error) }
-    }
-
     /// Returns the error with the SQL of the statement that caused it, unless it already has SQL.
     func within(_ sql: String?, arguments: String?) -> DatabaseError {
         guard self.sql == nil, let sql else { return self }
@@ -373,16 +367,5 @@ extension DatabaseError {
         case new
         /// The file could not be read again, so keep both keys: one of them opens it.
         case unknown
-    }
-}
-
-extension DatabaseError {
-    /// Runs work that throws database errors only, but whose calls cannot say so: they take closures, or are those of a caller's
-    /// type, whose own error is the underlying one then.
-    package static func typed<R>(_ body: () throws -> R) throws -> R {
-        do { return try body() } catch {
-            guard error is CancellationError else { throw DatabaseError(thrownBy: "the call", error) }
-            throw DatabaseError(thrownBy: "the task", error, code: .interrupted)
-        }
     }
 }

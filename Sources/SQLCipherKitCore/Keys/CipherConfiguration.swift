@@ -9,31 +9,40 @@ import CSQLCipher
 /// ```
 public struct CipherConfiguration: Hashable, Sendable {
     /// The hash functions that SQLCipher supports for page authentication and key derivation.
-    public enum Hash: String, Hashable, Sendable, CaseIterable {
-        /// SHA-1 (FIPS 180-4), which SQLCipher 1 to 3 used.
-        case sha1 = "SHA1"
-        /// SHA-256 (FIPS 180-4).
-        case sha256 = "SHA256"
-        /// SHA-512 (FIPS 180-4), which SQLCipher 4 uses.
-        case sha512 = "SHA512"
-
+    public struct Hash: RawRepresentable, Hashable, Sendable, CaseIterable, CustomStringConvertible {
+        /// SQLCipher's name of the function: `SHA1`, `SHA256` or `SHA512`.
+        public let rawValue: String
         /// The engine's number for the hash in key derivation.
-        package var number: Int32 {
-            switch self {
-            case .sha1: 0
-            case .sha256: 1
-            case .sha512: 2
-            }
+        package let number: Int32
+        /// The size of the hash's authentication code in bytes.
+        let size: Int
+        /// The minimum number of PBKDF2 rounds recommended for passphrases with this hash function: 1,300,000 with SHA-1, 600,000
+        /// with SHA-256, 210,000 with SHA-512 (OWASP, Password Storage Cheat Sheet,
+        /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>).
+        ///
+        /// NIST SP 800-132 (5.2) requires at least 1,000, and as many as users can tolerate.
+        package let recommendedIterations: Int
+
+        /// The function with this name; nil if there is none.
+        public init?(rawValue: String) {
+            guard let hash = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+            self = hash
         }
 
-        /// The size of the hash's authentication code in bytes.
-        var size: Int {
-            switch self {
-            case .sha1: 20
-            case .sha256: 32
-            case .sha512: 64
-            }
+        private init(_ name: String, _ number: Int32, size: Int, rounds: Int) {
+            (rawValue, self.number, self.size, recommendedIterations) = (name, number, size, rounds)
         }
+
+        public static let allCases: [Hash] = [.sha1, .sha256, .sha512]
+
+        /// SHA-1 (FIPS 180-4), which SQLCipher 1 to 3 used.
+        public static let sha1 = Hash("SHA1", 0, size: 20, rounds: 1_300_000)
+        /// SHA-256 (FIPS 180-4).
+        public static let sha256 = Hash("SHA256", 1, size: 32, rounds: 600_000)
+        /// SHA-512 (FIPS 180-4), which SQLCipher 4 uses.
+        public static let sha512 = Hash("SHA512", 2, size: 64, rounds: 210_000)
+
+        public var description: String { rawValue }
     }
 
     /// The size of a page in bytes: a power of two from 1,024 to 65,536. Default: 4,096.
@@ -87,21 +96,6 @@ public struct CipherConfiguration: Hashable, Sendable {
     }
 }
 
-extension CipherConfiguration.Hash {
-    /// The minimum number of PBKDF2 rounds recommended for passphrases with this hash function: 1,300,000 with SHA-1, 600,000 with
-    /// SHA-256, 210,000 with SHA-512 (OWASP, Password Storage Cheat Sheet,
-    /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>).
-    ///
-    /// NIST SP 800-132 (5.2) requires at least 1,000, and as many as users can tolerate.
-    package var recommendedIterations: Int {
-        switch self {
-        case .sha1: 1_300_000
-        case .sha256: 600_000
-        case .sha512: 210_000
-        }
-    }
-}
-
 extension CipherConfiguration {
     /// Measures how many rounds of PBKDF2 take a given time on this machine, for ``kdfIterations``.
     ///
@@ -150,6 +144,8 @@ extension CipherConfiguration {
 
     /// A way in which cipher settings are weaker than recommended today. Weak settings are not refused, since existing files use
     /// them.
+    ///
+    /// New cases may be added in a minor version: switch over it with a `default`.
     public enum Weakness: Hashable, Sendable, CustomStringConvertible {
         /// Fewer rounds of PBKDF2 than OWASP recommends for the hash. Irrelevant for raw keys and key slots, which do not use
         /// them.

@@ -1,15 +1,22 @@
 import CSQLCipher
 
 /// How much of a write-ahead log is moved into its database (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
-public enum CheckpointMode: Int32, Hashable, Sendable, CaseIterable {
+public struct CheckpointMode: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    /// SQLite's name of the mode, in lowercase.
+    public let description: String
+    fileprivate let number: Int32
+    private init(_ name: String, _ number: Int32) { (description, self.number) = (name, number) }
+
+    public static let allCases: [CheckpointMode] = [.passive, .full, .restart, .truncate]
+
     /// As much as possible without waiting.
-    case passive = 0
+    public static let passive = CheckpointMode("passive", SQLITE_CHECKPOINT_PASSIVE)
     /// The whole log. Waits for readers of older snapshots.
-    case full = 1
+    public static let full = CheckpointMode("full", SQLITE_CHECKPOINT_FULL)
     /// The whole log, and the next write starts the log from the beginning. Waits for all readers that use the log.
-    case restart = 2
+    public static let restart = CheckpointMode("restart", SQLITE_CHECKPOINT_RESTART)
     /// Like ``restart``, and also truncates the log file to zero bytes.
-    case truncate = 3
+    public static let truncate = CheckpointMode("truncate", SQLITE_CHECKPOINT_TRUNCATE)
 }
 
 /// The result of a checkpoint.
@@ -41,7 +48,7 @@ extension Schema {
         }
         var frames: Int32 = 0, done: Int32 = 0
         sqlcipherkit_forget_interrupt(handle)
-        try connection.check(sqlite3_wal_checkpoint_v2(handle, name, mode.rawValue, &frames, &done))
+        try connection.check(sqlite3_wal_checkpoint_v2(handle, name, mode.number, &frames, &done))
         return CheckpointResult(logFrames: Int(max(0, frames)), checkpointedFrames: Int(max(0, done)))
     }
 

@@ -55,7 +55,7 @@ extension Schema {
         }
         // What the file holds is undone if it cannot be read again.
         if Self.stored.contains(SQLName(name)) {
-            return try DatabaseError.only("a pragma") { try connection.savepoint { _ in try set() } }
+            return try connection.savepoint { _ in try set() }
         }
         let settings = try KeptSettings(of: connection)
         do { return try set() } catch {

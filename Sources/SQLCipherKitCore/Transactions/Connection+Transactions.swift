@@ -228,13 +228,11 @@ extension Connection {
 
     /// Runs a statement that changes rows: if it throws, nothing is changed.
     package func changeRows(_ sql: SQL) throws {
-        try DatabaseError.only("a change") {
-            try withCached(sql, []) { statement, arguments in
-                let handle = try statement.beginUse()
-                defer { statement.endUse(handle) }
-                try statement.bindAll(arguments, handle)
-                try wholly(handle) { try statement.drain(handle) }
-            }
+        try withCached(sql, []) { statement, arguments in
+            let handle = try statement.beginUse()
+            defer { statement.endUse(handle) }
+            try statement.bindAll(arguments, handle)
+            try wholly(handle) { try statement.drain(handle) }
         }
     }
 }

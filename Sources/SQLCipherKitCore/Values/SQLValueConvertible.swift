@@ -34,7 +34,7 @@ public protocol SQLValueConvertible: Sendable {
     init?(sqlValue: SQLValue, in profile: ValueProfile)
 
     // What follows is for this package's own types, and has defaults. The two that begin with `_try` come first and do not throw,
-    // because Swift 6.3 neither specialises nor inlines a requirement with typed throws: calling it costs more than the column.
+    // because Swift 6.3 did not inline one with typed errors: calling it cost more than the column.
 
     /// Reads a column. The default goes through ``SQLValue``.
     static func _readSQL(from column: borrowing Row._Column) throws -> Self

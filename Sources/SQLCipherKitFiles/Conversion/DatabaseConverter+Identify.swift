@@ -4,6 +4,8 @@ import SQLCipherKitCore
 
 extension DatabaseConverter {
     /// The kind of a file, as determined with a key; see ``DatabaseConverter/identify(fileAt:key:limits:)``.
+    ///
+    /// New cases may be added in a minor version: switch over it with a `default`.
     public enum FileKind: Hashable, Sendable {
         /// An empty file, in which a database could be created.
         case empty
@@ -59,12 +61,10 @@ extension DatabaseConverter {
     static func identify(
         _ path: String, _ key: DatabaseKey?, _ limits: ResourceLimits?, versionsOnly: Bool
     ) throws -> FileKind {
-        try DatabaseError.typed {
-            var usual = ResourceLimits()
-            usual.time = .seconds(60)
-            let meter = WorkMeter(limits ?? usual)
-            return try meter.run { try identify(path, key, meter, versionsOnly) }
-        }
+        var usual = ResourceLimits()
+        usual.time = .seconds(60)
+        let meter = WorkMeter(limits ?? usual)
+        return try meter.run { try identify(path, key, meter, versionsOnly) }
     }
 
     private static func identify(

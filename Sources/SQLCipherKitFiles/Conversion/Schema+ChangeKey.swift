@@ -2,13 +2,19 @@ import SQLCipherKitCore
 
 extension Schema {
     /// How a key change rewrites the database.
-    public enum KeyChangeMode: Hashable, Sendable, CaseIterable {
+    public struct KeyChangeMode: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+        /// The mode's name, as in this page.
+        public let description: String
+        private init(_ name: String) { description = name }
+
+        public static let allCases: [KeyChangeMode] = [.inPlace, .newFile]
+
         /// Rewrites the file itself in one transaction, as ``Schema/changeKey(to:progress:)`` does.
-        case inPlace
+        public static let inPlace = KeyChangeMode("inPlace")
         /// Writes a new file, which is compared with the old one and then replaces it, so that the old file is never written to.
         /// This is the safest way. The salt is new as well. If it is the main database, the connection is closed at the end,
         /// because it has the old file open; an attached database is attached again.
-        case newFile
+        public static let newFile = KeyChangeMode("newFile")
     }
 }
 

@@ -57,28 +57,26 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/misuse`` for a database without a file; ``DatabaseError/Reason/cannotOpen`` if the path is
     ///   that of a file that is not a recovery copy of this key; or an error from SQLite. An existing file is then unchanged.
     public func writeRecoveryCopy(toFileAt path: String? = nil) throws {
-        try DatabaseError.typed {
-            guard let own = try self.path else {
-                throw DatabaseError.misuse("the database \(name) has no file, and so no recovery copy")
+        guard let own = try self.path else {
+            throw DatabaseError.misuse("the database \(name) has no file, and so no recovery copy")
+        }
+        let path = try path.map { try Paths.file($0, of: "the recovery copy") } ?? own + RecoveryCopy.suffix
+        let key = try encryptionOrPlaintext
+        if DatabaseFile.exists(path) { _ = try RecoveryCopy(atPath: path, key: key) }
+        var original = stat()
+        let isKnown = stat(own, &original) == 0
+        try connection.usingExclusively {
+            let file = try AtomicFile(for: path)
+            do {
+                let copy = try Connection(.file(file.temporaryPath), key: key, configuration: .forCopy(of: connection))
+                defer { copy.close() }
+                try copy.disableJournal()
+                try connection.savepoint { _ in try write(to: copy) }
             }
-            let path = try path.map { try Paths.file($0, of: "the recovery copy") } ?? own + RecoveryCopy.suffix
-            let key = try encryptionOrPlaintext
-            if DatabaseFile.exists(path) { _ = try RecoveryCopy(atPath: path, key: key) }
-            var original = stat()
-            let isKnown = stat(own, &original) == 0
-            try connection.usingExclusively {
-                let file = try AtomicFile(for: path)
-                do {
-                    let copy = try Connection(.file(file.temporaryPath), key: key, configuration: .forCopy(of: connection))
-                    defer { copy.close() }
-                    try copy.disableJournal()
-                    try connection.savepoint { _ in try write(to: copy) }
-                }
-                // It tells where the tables begin.
-                if !connection.isInTransaction { try makeDurable() }
-                try file.flush(like: isKnown ? original : nil)
-                try file.publish(replacing: true)
-            }
+            // It tells where the tables begin.
+            if !connection.isInTransaction { try makeDurable() }
+            try file.flush(like: isKnown ? original : nil)
+            try file.publish(replacing: true)
         }
     }
 

@@ -30,11 +30,9 @@ extension Schema {
     ///   moved.
     @discardableResult
     public func moveRows(of table: String, to target: Schema, where condition: SQL) throws -> Int {
-        try DatabaseError.typed {
-            let mover = try RowMover(self, target)
-            try mover.finish()
-            return try mover.move(table, condition)
-        }
+        let mover = try RowMover(self, target)
+        try mover.finish()
+        return try mover.move(table, condition)
     }
 
     /// Does what an interrupted ``moveRows(of:to:where:)`` between the two databases has left to do.
@@ -42,7 +40,7 @@ extension Schema {
     /// - Throws: as ``moveRows(of:to:where:)``. The rows are then kept for the next call.
     @discardableResult
     public func finishMoves(to target: Schema) throws -> Int {
-        try DatabaseError.typed { try RowMover(self, target).finish() }
+        try RowMover(self, target).finish()
     }
 }
 

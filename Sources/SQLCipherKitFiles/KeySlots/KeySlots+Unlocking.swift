@@ -32,21 +32,19 @@ extension KeySlots {
         costLimit: Int = defaultCostLimit, memoryLimit: Int = defaultMemoryLimit, acceptingRollback acceptsRollback: Bool = false,
         cipher: CipherConfiguration? = nil, configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
-        try DatabaseError.typed {
-            _ = try path(of: location)
-            let storage = try storage(place, location, configuration)
-            if configuration.access != .readOnly, let file = storage as? SlotFile {
-                file.removeRemains()
-                file.shareLock()
-            }
-            guard let bytes = try storage.read() else { throw missing(location) }
-            let table = try SlotTable(parsing: bytes)
-            let key = try open(table, bytes, secret, first: label, costLimit, memoryLimit)
-            try table.authenticate(bytes, under: key)
-            var slots = KeySlots(location, key, table, storage, Settings(configuration, cipher))
-            try slots.settle(table, accepting: acceptsRollback)
-            return slots
+        _ = try path(of: location)
+        let storage = try storage(place, location, configuration)
+        if configuration.access != .readOnly, let file = storage as? SlotFile {
+            file.removeRemains()
+            file.shareLock()
         }
+        guard let bytes = try storage.read() else { throw missing(location) }
+        let table = try SlotTable(parsing: bytes)
+        let key = try open(table, bytes, secret, first: label, costLimit, memoryLimit)
+        try table.authenticate(bytes, under: key)
+        var slots = KeySlots(location, key, table, storage, Settings(configuration, cipher))
+        try slots.settle(table, accepting: acceptsRollback)
+        return slots
     }
 
     /// Returns the database key in the first slot that opens. An expensive or damaged slot does not keep others from being tried.

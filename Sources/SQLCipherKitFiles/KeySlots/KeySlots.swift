@@ -98,55 +98,53 @@ public struct KeySlots: Sendable {
         existingKey: DatabaseKey? = nil, derivation: Derivation = .standard, cipher: CipherConfiguration? = nil,
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws -> KeySlots {
-        try DatabaseError.typed {
-            try validate(label: label)
-            try derivation.validate()
-            let path = try path(of: location)
-            let existingKey = try existingKey?.resolvedForOldKey()
-            let cipher = cipher ?? existingKey?.cipher
-            if !configuration.followsSymbolicLinks, DatabaseFile.isLink(path) {
-                throw DatabaseFile.cannotOpen(path, "it is a symbolic link, and none is followed")
-            }
-            let isMissing = try DatabaseFile.prepare(location, configuration) || DatabaseFile.isEmpty(path)
-            guard isMissing == (existingKey == nil) else {
-                throw DatabaseError.misuse(
-                    isMissing ? "there is no database \(path) that the existing key could be for"
-                        : "the database \(path) exists: its key is needed to make key slots for it")
-            }
-            let storage = try storage(place, location, configuration)
-            var table = try SlotTable()
-            table.isForNewDatabase = isMissing
-            // The database's own key if it can be wrapped unchanged, otherwise a new one.
-            let slotKey: DatabaseKey
-            if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
-            let changesKey = existingKey.map { !$0.isRaw } ?? false
-            if let existingKey, changesKey { try table.setPrevious(existingKey, under: slotKey) }
-            table.slots = [try SlotRecord(wrapping: slotKey, for: secret, label: label, derivation: derivation, file: table.id)]
-            var slots = KeySlots(location, slotKey, table, storage, Settings(configuration, cipher))
-            slots.key = (existingKey ?? slotKey).with(cipher: cipher)
-            let made = slots
-            try storage.update { bytes, write in
-                guard bytes == nil else { throw DatabaseError.misuse("the database \(path) has key slots already") }
-                let db = try made.connect()
-                let before = try db?.main.slotMark()
-                do {
-                    // First: if the process dies in between, the database has no slots, but never slots that it does not know.
-                    try db?.main.setSlotMark(table)
-                    try write(try table.bytes(under: slotKey))
-                    if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
-                } catch {
-                    // The database still has its old key: remove the slots again.
-                    if let file = storage as? SlotFile {
-                        let same = try? made.connect()
-                        if isMissing || same != nil { file.remove() }
-                        try? same?.main.putBack(before)
-                    }
-                    throw error
-                }
-            }
-            slots.key = slotKey.with(cipher: cipher)
-            return slots
+        try validate(label: label)
+        try derivation.validate()
+        let path = try path(of: location)
+        let existingKey = try existingKey?.resolvedForOldKey()
+        let cipher = cipher ?? existingKey?.cipher
+        if !configuration.followsSymbolicLinks, DatabaseFile.isLink(path) {
+            throw DatabaseFile.cannotOpen(path, "it is a symbolic link, and none is followed")
         }
+        let isMissing = try DatabaseFile.prepare(location, configuration) || DatabaseFile.isEmpty(path)
+        guard isMissing == (existingKey == nil) else {
+            throw DatabaseError.misuse(
+                isMissing ? "there is no database \(path) that the existing key could be for"
+                    : "the database \(path) exists: its key is needed to make key slots for it")
+        }
+        let storage = try storage(place, location, configuration)
+        var table = try SlotTable()
+        table.isForNewDatabase = isMissing
+        // The database's own key if it can be wrapped unchanged, otherwise a new one.
+        let slotKey: DatabaseKey
+        if let existingKey, existingKey.isRaw { slotKey = existingKey } else { slotKey = try randomKey() }
+        let changesKey = existingKey.map { !$0.isRaw } ?? false
+        if let existingKey, changesKey { try table.setPrevious(existingKey, under: slotKey) }
+        table.slots = [try SlotRecord(wrapping: slotKey, for: secret, label: label, derivation: derivation, file: table.id)]
+        var slots = KeySlots(location, slotKey, table, storage, Settings(configuration, cipher))
+        slots.key = (existingKey ?? slotKey).with(cipher: cipher)
+        let made = slots
+        try storage.update { bytes, write in
+            guard bytes == nil else { throw DatabaseError.misuse("the database \(path) has key slots already") }
+            let db = try made.connect()
+            let before = try db?.main.slotMark()
+            do {
+                // First: if the process dies in between, the database has no slots, but never slots that it does not know.
+                try db?.main.setSlotMark(table)
+                try write(try table.bytes(under: slotKey))
+                if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
+            } catch {
+                // The database still has its old key: remove the slots again.
+                if let file = storage as? SlotFile {
+                    let same = try? made.connect()
+                    if isMissing || same != nil { file.remove() }
+                    try? same?.main.putBack(before)
+                }
+                throw error
+            }
+        }
+        slots.key = slotKey.with(cipher: cipher)
+        return slots
     }
 
     init(
@@ -165,17 +163,15 @@ public struct KeySlots: Sendable {
     /// Returns the slots, which are authenticated: a holder of the database's key has written them.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``, ``DatabaseError/Reason/cannotOpen``.
     public func slots() throws -> [Slot] {
-        try DatabaseError.typed { try verified(try storage.read()).slots.map(\.slot) }
+        try verified(try storage.read()).slots.map(\.slot)
     }
 
     /// Returns what the slots of a database claim to be, without a key and so without authentication, for example to ask for the
     /// right passphrase.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
     public static func unverifiedSlots(of location: DatabaseLocation, at place: Place = .beside) throws -> [Slot] {
-        try DatabaseError.typed {
-            guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
-            return try SlotTable(parsing: bytes).slots.map(\.slot)
-        }
+        guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
+        return try SlotTable(parsing: bytes).slots.map(\.slot)
     }
 
     /// Returns the table in stored bytes, if a holder of the key has written them.
@@ -302,22 +298,20 @@ extension KeySlots {
     public func changePassphrase(
         _ label: String, from old: Secret, to new: Secret, derivation: Derivation? = nil
     ) throws {
-        try DatabaseError.typed {
-            try derivation?.validate()
-            let table = try verified(try storage.read())
-            let slot = table.slots[try table.index(of: label)]
-            guard slot.kind == old.kind, try slot.open(with: old, file: id) != nil else { throw Self.wrongSecret(label, old) }
-            let changed = try SlotRecord(
-                wrapping: slotKey, for: new, label: label, derivation: derivation ?? slot.derivation.renewed, file: id, id: slot.id,
-                created: slot.created)
-            try edit { table in
-                let index = try table.index(of: label)
-                guard table.slots[index] == slot else {
-                    throw DatabaseError(
-                        code: .busy, reason: .busy, message: "the slot \(label) has been changed by another caller in the meantime")
-                }
-                table.slots[index] = changed
+        try derivation?.validate()
+        let table = try verified(try storage.read())
+        let slot = table.slots[try table.index(of: label)]
+        guard slot.kind == old.kind, try slot.open(with: old, file: id) != nil else { throw Self.wrongSecret(label, old) }
+        let changed = try SlotRecord(
+            wrapping: slotKey, for: new, label: label, derivation: derivation ?? slot.derivation.renewed, file: id, id: slot.id,
+            created: slot.created)
+        try edit { table in
+            let index = try table.index(of: label)
+            guard table.slots[index] == slot else {
+                throw DatabaseError(
+                    code: .busy, reason: .busy, message: "the slot \(label) has been changed by another caller in the meantime")
             }
+            table.slots[index] = changed
         }
     }
 
@@ -330,30 +324,28 @@ extension KeySlots {
     /// Changes the table that is stored now, under the lock that keeps others from changing it.
     /// - Parameter accepts: whether to continue with slots that are not the latest.
     func edit(accepting accepts: Bool = false, _ change: (inout SlotTable) throws -> Void) throws {
-        try DatabaseError.typed {
-            try storage.update { bytes, write in
-                var table = try verified(bytes)
-                let db = try connect()
-                defer { db?.close() }
-                var seen = 0
-                if let db {
-                    // What the database knows before the slots change must still be known after a crash.
-                    if !accepts { try check(table, on: db.main, updates: true) }
-                    // The database's lock first: once the slots are written, its mark must follow.
-                    try db.begin(.immediate)
-                    if !accepts { try check(table, on: db.main, updates: false) }
-                    seen = try db.main.slotMark()?.generation ?? 0
-                    table.isForNewDatabase = false
-                } else if accepts {
-                    table.isForNewDatabase = true
-                }
-                try change(&table)
-                try table.advance(beyond: seen, under: slotKey)
-                try db?.main.setSlotMark(table)
-                try write(try table.bytes(under: slotKey))
-                // From here on the change is in effect. If the mark is lost, the next opening sets it.
-                try? db?.commit()
+        try storage.update { bytes, write in
+            var table = try verified(bytes)
+            let db = try connect()
+            defer { db?.close() }
+            var seen = 0
+            if let db {
+                // What the database knows before the slots change must still be known after a crash.
+                if !accepts { try check(table, on: db.main, updates: true) }
+                // The database's lock first: once the slots are written, its mark must follow.
+                try db.begin(.immediate)
+                if !accepts { try check(table, on: db.main, updates: false) }
+                seen = try db.main.slotMark()?.generation ?? 0
+                table.isForNewDatabase = false
+            } else if accepts {
+                table.isForNewDatabase = true
             }
+            try change(&table)
+            try table.advance(beyond: seen, under: slotKey)
+            try db?.main.setSlotMark(table)
+            try write(try table.bytes(under: slotKey))
+            // From here on the change is in effect. If the mark is lost, the next opening sets it.
+            try? db?.commit()
         }
     }
 }
@@ -362,11 +354,19 @@ extension KeySlots {
     /// The information about a slot that is available without opening it.
     public struct Slot: Hashable, Sendable {
         /// The kind of secret that opens a slot.
-        public enum Kind: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-            case passphrase = 1
-            case recoveryKey = 2
+        public struct Kind: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+            /// Its name: "passphrase" or "recovery key".
+            public let description: String
+            /// Its number in the slot file.
+            let number: UInt8
+            private init(_ name: String, _ number: UInt8) { (description, self.number) = (name, number) }
 
-            public var description: String { self == .passphrase ? "passphrase" : "recovery key" }
+            public static let allCases: [Kind] = [.passphrase, .recoveryKey]
+
+            /// A passphrase that a person types, or bytes that are kept elsewhere.
+            public static let passphrase = Kind("passphrase", 1)
+            /// A ``RecoveryKey``.
+            public static let recoveryKey = Kind("recovery key", 2)
         }
 
         /// The slot's name. The slot file contains it in plaintext.

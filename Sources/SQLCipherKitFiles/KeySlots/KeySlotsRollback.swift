@@ -8,16 +8,20 @@ extension KeySlots {
     /// for instance from a backup, passphrases that have been revoked since may become valid again.
     public struct Rollback: Error, Hashable, Sendable {
         /// The kinds of differences.
-        public enum Kind: Hashable, Sendable {
+        public struct Kind: Hashable, Sendable, CustomStringConvertible {
+            /// The kind's name, as in this page.
+            public let description: String
+            private init(_ name: String) { description = name }
+
             /// The slots are older than the latest ones that the database has seen.
-            case older
+            public static let older = Kind("older")
             /// The slots are not those that the database knows: they were created separately for the same key, or changed with a
             /// copy of the database.
-            case others
+            public static let others = Kind("others")
             /// The database does not know its slots, but the slots know the database: it was replaced, or its mark was removed.
-            case unknown
+            public static let unknown = Kind("unknown")
             /// There is no database, or only an empty file, where there was one.
-            case noDatabase
+            public static let noDatabase = Kind("noDatabase")
         }
 
         /// The kind of difference.
@@ -59,7 +63,7 @@ extension KeySlots.Rollback: CustomStringConvertible {
                 "they have seen \(generation) changes, and the database has seen \(databaseGeneration ?? 0)"
             case .others: "the database knows others, made for the same key or changed with a copy"
             case .unknown: "the database does not know them any more: it was replaced, or its mark was removed"
-            case .noDatabase: "the database that they were used with is missing or empty"
+            default: "the database that they were used with is missing or empty"
             }
         func add(_ labels: [String]?, _ what: String) {
             if let labels, !labels.isEmpty { text += "; \(what): \(labels.joined(separator: ", "))" }

@@ -57,7 +57,8 @@ struct SlotRecord: Hashable, Sendable {
         }
         self.form = form
         id = try reader.bytes(SlotTable.idCount)
-        guard let kind = KeySlots.Slot.Kind(rawValue: try reader.number()) else {
+        let number: UInt8 = try reader.number()
+        guard let kind = KeySlots.Slot.Kind.allCases.first(where: { $0.number == number }) else {
             throw DatabaseError.damagedSlots("a slot of an unknown kind")
         }
         self.kind = kind
@@ -105,7 +106,7 @@ struct SlotRecord: Hashable, Sendable {
 
     private func header(to writer: inout [UInt8]) {
         writer += id
-        writer.append(number: kind.rawValue)
+        writer.append(number: kind.number)
         if form == .uncommitted {
             writer += [1, 1]
             writer.append(number: derivation.cost, bytes: 4)

@@ -64,7 +64,7 @@ extension KeySlots {
         func derive(_ salt: [UInt8], _ derivation: Derivation) throws -> SecureBytes {
             let name = Array("SQLCipherKit key slots 2: secret".utf8)
             let digest = try bytes.withUnsafeBytes { bytes in
-                let prefix = [kind.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * (7 - $0))) }
+                let prefix = [kind.number] + (0..<8).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * (7 - $0))) }
                 let message = try SecureBytes(count: prefix.count + bytes.count) { memory in
                     memory.copyBytes(from: prefix)
                     UnsafeMutableRawBufferPointer(rebasing: memory[prefix.count...]).copyMemory(from: bytes)

@@ -5,15 +5,26 @@ extension Schema {
     /// ``Schema/valueReport(sampling:limits:)``.
     public struct ValueReport: Hashable, Sendable {
         /// The apparent content of a column.
-        public enum Content: String, Hashable, Sendable {
-            case dates, uuids, booleans, numbers, text, bytes
+        public struct Content: Hashable, Sendable, CustomStringConvertible {
+            /// The content's name, as in this page.
+            public let description: String
+            private init(_ name: String) { description = name }
+
+            public static let dates = Content("dates")
+            public static let uuids = Content("uuids")
+            public static let booleans = Content("booleans")
+            public static let numbers = Content("numbers")
+            public static let text = Content("text")
+            public static let bytes = Content("bytes")
             /// Values of several kinds.
-            case anything
+            public static let anything = Content("anything")
             /// Only NULL, or no rows.
-            case nothing
+            public static let nothing = Content("nothing")
         }
 
         /// How a value is stored.
+        ///
+        /// New cases may be added in a minor version: switch over it with a `default`.
         public enum Form: Hashable, Sendable {
             case integer, real, text, blob
             /// A date, as a strategy stores it.
@@ -63,7 +74,7 @@ extension Schema {
                 switch content {
                 case .dates, .uuids, .booleans, .anything: forms.count > 1
                 case .numbers: forms.count > 1 && forms.contains { $0.form == .numericText }
-                case .text, .bytes, .nothing: false
+                default: false
                 }
             }
         }
@@ -180,12 +191,10 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number below 1, ``DatabaseError/Reason/timeout``,
     ///   ``DatabaseError/Reason/limitExceeded``, or any error from reading the tables.
     public func valueReport(sampling rows: Int? = 10_000, limits: ResourceLimits? = nil) throws -> ValueReport {
-        try DatabaseError.typed {
-            try live()
-            if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
-            let limits = limits ?? connection.configuration.safeguards?.resourceLimits
-            return try connection.limited(to: limits) { try valueReport(rows) }
-        }
+        try live()
+        if let rows, rows < 1 { throw DatabaseError.invalidArgument("a sample must have at least 1 row, and not \(rows)") }
+        let limits = limits ?? connection.configuration.safeguards?.resourceLimits
+        return try connection.limited(to: limits) { try valueReport(rows) }
     }
 
     private func valueReport(_ rows: Int?) throws -> ValueReport {

@@ -191,9 +191,7 @@ extension KeyValueStore {
         _ prefix: String, _ value: (borrowing KeyValueEntry) throws -> T
     ) throws -> [(key: String, value: T)] {
         var result: [(key: String, value: T)] = []
-        try DatabaseError.only("a key-value store") {
-            try forEach(prefix: prefix) { entry in result.append((entry.key, try value(entry))) }
-        }
+        try forEach(prefix: prefix) { entry in result.append((entry.key, try value(entry))) }
         return result
     }
 
@@ -388,7 +386,7 @@ extension KeyValueStore {
     }
 
     private func together(_ body: () throws -> Void) throws {
-        try DatabaseError.only("a key-value store") { try connection.savepoint { _ in try body() } }
+        try connection.savepoint { _ in try body() }
     }
 
     @inlinable

@@ -205,10 +205,10 @@ extension SharedKeyValueStore {
     public func remove(_ key: String) async throws -> Bool { try await write { store in try store.remove(key) } }
 
     private func reading<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
-        try DatabaseError.only("a key-value store") { try read(body) }
+        try read(body)
     }
 
     private func writing<R>(_ body: (KeyValueStore) throws -> sending R) throws -> sending R {
-        try DatabaseError.only("a key-value store") { try write(body) }
+        try write(body)
     }
 }

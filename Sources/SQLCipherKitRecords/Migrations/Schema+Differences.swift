@@ -31,7 +31,7 @@ extension Schema {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a description that cannot be made into a table, and other
     ///   ``DatabaseError``s that SQLite reports.
     public func differences(from records: [any SQLRecord.Type]) throws -> [Difference] {
-        try DatabaseError.only("a comparison of tables") { try found(from: records) }
+        try found(from: records)
     }
 
     private func found(from records: [any SQLRecord.Type]) throws -> [Difference] {

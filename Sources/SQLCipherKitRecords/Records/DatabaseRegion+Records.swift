@@ -11,8 +11,6 @@ extension DatabaseRegion {
     /// - Throws: ``DatabaseError`` if the query cannot be written as SQL, or SQLite refuses it.
     public init(_ request: some SQLRequest, in db: Connection) throws {
         let sql = try db.sql(of: request)
-        self = try DatabaseError.only("a query") {
-            try db.recordingReads { db in _ = try db.prepare(SQL(raw: sql.text)) }.1
-        }
+        self = try db.recordingReads { db in _ = try db.prepare(SQL(raw: sql.text)) }.1
     }
 }

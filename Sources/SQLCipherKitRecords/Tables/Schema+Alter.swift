@@ -63,9 +63,7 @@ extension Schema {
     /// - Parameter name: an index, or a table for all its indexes. Default: nil, for all indexes of the database.
     /// - Throws: ``DatabaseError``, in which case nothing has changed.
     public func reindex(_ name: String? = nil) throws {
-        try DatabaseError.only("a rebuild of indexes") {
-            try rebuildIndexes(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
-        }
+        try rebuildIndexes(try name.map { [$0] } ?? objects("m.type IN ('table', 'shadow')"))
     }
 
     /// Rebuilds the indexes that sort by a collation, which is needed after its order has changed.
@@ -81,7 +79,7 @@ extension Schema {
                 pragma_index_xinfo(i.name, m.schema) AS x
             WHERE m.schema = \(name) COLLATE NOCASE AND x.coll = \(collation) COLLATE NOCASE
             """)
-        try DatabaseError.only("a rebuild of indexes") { try rebuildIndexes(names) }
+        try rebuildIndexes(names)
     }
 
     private func rebuildIndexes(_ names: [String]) throws {
@@ -93,9 +91,7 @@ extension Schema {
 extension Connection {
     /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
-        try DatabaseError.only("the creation of a table") {
-            let statements = try table.createStatements(ifNotExists: ifNotExists, on: self)
-            try savepoint { db in for sql in statements { try db.execute(sql) } }
-        }
+        let statements = try table.createStatements(ifNotExists: ifNotExists, on: self)
+        try savepoint { db in for sql in statements { try db.execute(sql) } }
     }
 }

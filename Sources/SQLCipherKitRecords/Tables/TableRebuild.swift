@@ -286,10 +286,8 @@ extension Schema {
         var table = table
         table.schema = name
         let described = table
-        try DatabaseError.only("the rebuild of a table") {
-            let statements = try described.createStatements(on: connection)
-            try rebuild(described.name, statements[0], indexes: Array(statements.dropFirst()), values)
-        }
+        let statements = try described.createStatements(on: connection)
+        try rebuild(described.name, statements[0], indexes: Array(statements.dropFirst()), values)
     }
 
     /// Rebuilds a table with a definition in SQL, like ``rebuildTable(_:values:)``.
@@ -307,9 +305,7 @@ extension Schema {
             throw DatabaseError.invalidArgument("the definition of a table cannot have bound values: write them as literals")
         }
         let entry = SchemaEntry(type: "table", name: table, table: table, isVirtual: false, sql: sql.text)
-        try DatabaseError.only("the rebuild of a table") {
-            try rebuild(table, try entry.statement().sqlAsWritten(in: self), indexes: [], values)
-        }
+        try rebuild(table, try entry.statement().sqlAsWritten(in: self), indexes: [], values)
     }
 
     private func rebuild(_ table: String, _ definition: SQL, indexes: [SQL], _ values: [String: SQL]) throws {

@@ -18,13 +18,11 @@ extension FullTextIndex {
     /// Rebuilds the index from its content: necessary after a change to a tokenizer, or if content changed without its triggers.
     /// - Throws: what SQLite reports, for example for a contentless table. The index is then as before.
     public func rebuild() throws {
-        try DatabaseError.only("the rebuild of a full-text index") {
-            try connection.transaction { _ in
-                try forgetReplaced()
-                try registerMissingKeys()
-                try command("rebuild")
-                try command("optimize")
-            }
+        try connection.transaction { _ in
+            try forgetReplaced()
+            try registerMissingKeys()
+            try command("rebuild")
+            try command("optimize")
         }
     }
 
@@ -73,11 +71,9 @@ extension FullTextIndex {
     /// Empties the index of a contentless table, or of one with external content. The content stays.
     /// - Throws: what SQLite reports, for example for a table with its own content. The index is then as before.
     public func deleteAll() throws {
-        try DatabaseError.only("the deletion of a full-text index") {
-            try connection.transaction { _ in
-                try forgetReplaced()
-                try command("delete-all")
-            }
+        try connection.transaction { _ in
+            try forgetReplaced()
+            try command("delete-all")
         }
     }
 

@@ -96,7 +96,7 @@ extension FullTextIndex {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func drop() throws {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
-        try DatabaseError.only("dropping a full-text index") { try schema.dropTable(name) }
+        try schema.dropTable(name)
     }
 }
 

@@ -15,7 +15,7 @@ extension Connection {
     public func search(
         _ text: String, in indexes: [FullTextIndex], limit: Int = 20
     ) throws -> FullTextSearch.Results {
-        try DatabaseError.only("a search") { try search(FullTextSearch(text, limit: limit), in: indexes) }
+        try search(FullTextSearch(text, limit: limit), in: indexes)
     }
 
     /// Searches several full-text tables with one ranking.

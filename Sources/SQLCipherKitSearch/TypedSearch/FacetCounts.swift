@@ -85,14 +85,10 @@ struct FacetCounts {
         case .unixTime: "'unixepoch'"
         case .julianDay: "'julianday'"
         }
-        let (start, name) = switch interval {
-        case .day: ("'start of day'", "%Y-%m-%d")
-        case .week: ("'weekday 0', '-6 days', 'start of day'", "%Y-%m-%d")
-        case .month: ("'start of month'", "%Y-%m")
-        case .year: ("'start of year'", "%Y")
-        }
-        let days: SQL = "SELECT julianday((\(grouping.expression)), \(raw: form), \(raw: start)) AS j FROM \(rows.from)"
-        return "SELECT strftime(\(name), j), j, count(*) FROM (\(days)) WHERE j IS NOT NULL GROUP BY j"
+        let days: SQL = """
+            SELECT julianday((\(grouping.expression)), \(raw: form), \(raw: interval.modifiers)) AS j FROM \(rows.from)
+            """
+        return "SELECT strftime(\(interval.nameFormat), j), j, count(*) FROM (\(days)) WHERE j IS NOT NULL GROUP BY j"
     }
 
     /// Returns the counts with those of another table added.

@@ -11,15 +11,25 @@ extension FullTextSearch {
     /// own text. Interpolated values are bound.
     public struct Grouping: Sendable {
         /// A calendar interval (Gregorian, in UTC).
-        public enum Interval: Hashable, Sendable, CaseIterable {
+        public struct Interval: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+            /// The interval's name, as in this page.
+            public let description: String
+            /// The modifiers that lead from a date to its interval's first day, and the form of the interval's name.
+            let modifiers: String, nameFormat: String
+            private init(_ description: String, _ modifiers: String, _ nameFormat: String) {
+                (self.description, self.modifiers, self.nameFormat) = (description, modifiers, nameFormat)
+            }
+
+            public static let allCases: [Interval] = [.day, .week, .month, .year]
+
             /// A day: `2026-11-23`.
-            case day
+            public static let day = Interval("day", "'start of day'", "%Y-%m-%d")
             /// A week from Monday to Sunday, named by the date of its Monday: `2026-11-23`.
-            case week
+            public static let week = Interval("week", "'weekday 0', '-6 days', 'start of day'", "%Y-%m-%d")
             /// A month: `2026-11`.
-            case month
+            public static let month = Interval("month", "'start of month'", "%Y-%m")
             /// A year: `2026`.
-            case year
+            public static let year = Interval("year", "'start of year'", "%Y")
         }
 
         /// How dates are stored (<https://sqlite.org/lang_datefunc.html>).

@@ -85,22 +85,20 @@ public final class ChangeLog {
         wanted = tables
         self.rules = Dictionary(rules.map { (SQLName($0.key), $0.value) }) { first, _ in first }
         store = ChangeLogStore(db: db)
-        try DatabaseError.typed {
-            let opened = db.state(OpenedChangeLog.self)
-            if let tables = try opened.tables(of: self, wanted, self.rules) {
-                known = tables
-                return
-            }
-            try db.transaction { _ in
-                try store.create()
-                store.begin()
-                let tables = try self.tables()
-                try adopt()
-                try store.watch(tables)
-                try keepSettings(tables)
-            }
-            try opened.note(self, wanted, self.rules, known)
+        let opened = db.state(OpenedChangeLog.self)
+        if let tables = try opened.tables(of: self, wanted, self.rules) {
+            known = tables
+            return
         }
+        try db.transaction { _ in
+            try store.create()
+            store.begin()
+            let tables = try self.tables()
+            try adopt()
+            try store.watch(tables)
+            try keepSettings(tables)
+        }
+        try opened.note(self, wanted, self.rules, known)
     }
 
     /// Makes this peer the log's owner, if the log is new or the database is a copy made for this peer.
@@ -181,27 +179,25 @@ public final class ChangeLog {
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
     public func addExistingRows() throws -> Int {
-        try DatabaseError.typed {
-            try connection.transaction { db in
-                let outside = try lookOutside()
-                var changes: [LoggedChange] = []
-                for table in try tables().all {
-                    try table.identity.requireValues(in: db.main, for: Self.name)
-                    let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
-                    let rows = try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
-                    for row in rows {
-                        let key = table.keyPlaces.map { row.values[$0] }
-                        let known = try store.row(table, key)
-                        if known.gone == nil, known.insert != .ancient { continue }
-                        changes.append(
-                            LoggedChange(
-                                kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,
-                                values: table.otherPlaces.map { row.values[$0] }, base: .ancient))
-                    }
+        try connection.transaction { db in
+            let outside = try lookOutside()
+            var changes: [LoggedChange] = []
+            for table in try tables().all {
+                try table.identity.requireValues(in: db.main, for: Self.name)
+                let names = table.columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
+                let rows = try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT \(names) FROM main.\(table.quotedName)"))
+                for row in rows {
+                    let key = table.keyPlaces.map { row.values[$0] }
+                    let known = try store.row(table, key)
+                    if known.gone == nil, known.insert != .ancient { continue }
+                    changes.append(
+                        LoggedChange(
+                            kind: .insert, table: table.name, keyColumns: table.key, key: key, columns: table.others,
+                            values: table.otherPlaces.map { row.values[$0] }, base: .ancient))
                 }
-                try append(changes)
-                return TransactionEnd.commit(changes.count + outside)
             }
+            try append(changes)
+            return TransactionEnd.commit(changes.count + outside)
         }
     }
 
@@ -218,13 +214,13 @@ public final class ChangeLog {
     /// Returns how the log of a database was opened last; nil if there is none.
     /// - Throws: ``DatabaseError``.
     public static func settings(in db: Connection) throws -> Settings? {
-        try DatabaseError.typed { try ChangeLogStore(db: db).settings() }
+        try ChangeLogStore(db: db).settings()
     }
 
     /// Deletes the log of a database, with its tables, in a transaction. The rows of the logged tables stay.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     public static func delete(from db: Connection) throws {
-        try DatabaseError.typed { try db.transaction { db in try ChangeLogStore(db: db).drop() } }
+        try db.transaction { db in try ChangeLogStore(db: db).drop() }
     }
 }
 
@@ -322,13 +318,11 @@ extension ChangeLog {
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
     public func logOutsideChanges() throws -> Int {
-        try DatabaseError.typed {
-            try connection.transaction { _ in
-                store.begin()
-                let changes = try outsideChanges(try tables())
-                try append(changes)
-                return TransactionEnd.commit(changes.count)
-            }
+        try connection.transaction { _ in
+            store.begin()
+            let changes = try outsideChanges(try tables())
+            try append(changes)
+            return TransactionEnd.commit(changes.count)
         }
     }
 
@@ -405,16 +399,14 @@ extension ChangeLog {
     /// database for a new peer: the copy can then be opened under that name. Registering a peer again has no effect.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for that of a removed peer.
     public func add(peer name: String) throws {
-        try DatabaseError.typed {
-            guard name.isPeerName else {
-                throw Self.invalidPeerName
+        guard name.isPeerName else {
+            throw Self.invalidPeerName
+        }
+        try connection.transaction { _ in
+            guard try store.members()[name] != true else {
+                throw DatabaseError.invalidArgument("the peer \(name) was removed, and its name cannot be used again")
             }
-            try connection.transaction { _ in
-                guard try store.members()[name] != true else {
-                    throw DatabaseError.invalidArgument("the peer \(name) was removed, and its name cannot be used again")
-                }
-                try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
-            }
+            try store.add(member: name, at: ChangeStamp.tick(after: 0, now: now()))
         }
     }
 
@@ -423,12 +415,10 @@ extension ChangeLog {
     /// of another peer's database, under a new name.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for this peer itself and for an invalid name.
     public func remove(peer name: String) throws {
-        try DatabaseError.typed {
-            if name == localPeer || !name.isPeerName {
-                throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here")
-            }
-            try connection.transaction { _ in try store.remove(member: name) }
+        if name == localPeer || !name.isPeerName {
+            throw DatabaseError.invalidArgument("the peer \(name) cannot be removed here")
         }
+        try connection.transaction { _ in try store.remove(member: name) }
     }
 
     /// Returns a message with the entries that a copy at a position lacks: this peer's own and those received from others.
@@ -504,22 +494,20 @@ extension ChangeLog {
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
     public func prune(gracePeriod patience: Duration? = nil) throws -> Int {
-        try DatabaseError.typed {
-            try connection.transaction { db in
-                store.begin()
-                let others = try peers
-                guard !others.isEmpty else { return TransactionEnd.commit(0) }
-                // Only what all peers know can be forgotten.
-                try store.settle(upTo: try common(to: others))
-                var heard = others
-                if let patience {
-                    let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
-                    heard = try others.filter { try store.heard(of: $0) >= limit }
-                }
-                try store.setPosition(try position, of: localPeer)
-                try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
-                return TransactionEnd.commit(db.changes)
+        try connection.transaction { db in
+            store.begin()
+            let others = try peers
+            guard !others.isEmpty else { return TransactionEnd.commit(0) }
+            // Only what all peers know can be forgotten.
+            try store.settle(upTo: try common(to: others))
+            var heard = others
+            if let patience {
+                let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
+                heard = try others.filter { try store.heard(of: $0) >= limit }
             }
+            try store.setPosition(try position, of: localPeer)
+            try db.execute("DELETE FROM main.changelog WHERE clock <= \(try common(to: heard))")
+            return TransactionEnd.commit(db.changes)
         }
     }
 
@@ -587,11 +575,9 @@ extension ChangeLog {
     /// Makes durable what a message says before it leaves: an entry that a peer has, and that a power cut takes from here, would be
     /// made again with other content. In a transaction of the caller, that is left to its commit.
     private func sent(_ message: () throws -> Message) throws -> Message {
-        try DatabaseError.typed {
-            let message = try message()
-            if !connection.isInTransaction { try connection.main.makeDurable() }
-            return message
-        }
+        let message = try message()
+        if !connection.isInTransaction { try connection.main.makeDurable() }
+        return message
     }
 
     /// A message with what this peer knows of all others.
@@ -630,9 +616,7 @@ extension ChangeLog {
     ///   changed.
     @discardableResult
     public func receive(_ message: Message) throws -> Outcome {
-        try DatabaseError.typed {
-            try receive(message, resolvesForks: false)
-        }
+        try receive(message, resolvesForks: false)
     }
 
     /// - Parameter resolvesForks: whether the message may come from another copy with this peer's name, such as this one before it
@@ -928,31 +912,29 @@ extension ChangeLog {
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction, and any other ``DatabaseError``. Then nothing has changed.
     @discardableResult
     public func repairClock() throws -> Int {
-        try DatabaseError.typed {
-            try merging { enforces in
-                let limit = clockLimit
-                guard try store.clock(at: position) > limit else { return 0 }
-                let horizon = min(try store.horizon, limit)
-                for (origin, mark) in try position.marks where mark.clock > limit {
-                    // The times of a peer grow, so they are its last ones. Those before them may have been pruned.
-                    let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
-                    let last = try store.mark(ofEntry: late - 1, of: origin)
-                    try store.removeEntries(
-                        of: origin, after: last ?? Position.Mark(sequence: late - 1, clock: limit, identity: 0), for: localPeer)
-                }
-                var taken: [TakenRow] = []
-                for table in try tables().all {
-                    for (key, _) in try store.rows(of: table) {
-                        taken += try takeBack(table, key, { $0.clock > limit }, { $0 > limit })
-                    }
-                }
-                let last = try connection.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog") ?? nil
-                try store.setState("horizon", to: .integer(horizon))
-                try store.setState("clock", to: .integer(max(last ?? 0, horizon)))
-                var merge = ChangeLogMerge(connection, store, try tables(), horizon: horizon)
-                try finish(&merge, [], taken, enforces)
-                return taken.count
+        try merging { enforces in
+            let limit = clockLimit
+            guard try store.clock(at: position) > limit else { return 0 }
+            let horizon = min(try store.horizon, limit)
+            for (origin, mark) in try position.marks where mark.clock > limit {
+                // The times of a peer grow, so they are its last ones. Those before them may have been pruned.
+                let late = try store.entries(of: origin, after: 0).first { $0.clock > limit }?.sequence ?? mark.sequence + 1
+                let last = try store.mark(ofEntry: late - 1, of: origin)
+                try store.removeEntries(
+                    of: origin, after: last ?? Position.Mark(sequence: late - 1, clock: limit, identity: 0), for: localPeer)
             }
+            var taken: [TakenRow] = []
+            for table in try tables().all {
+                for (key, _) in try store.rows(of: table) {
+                    taken += try takeBack(table, key, { $0.clock > limit }, { $0 > limit })
+                }
+            }
+            let last = try connection.fetchOne(Int64?.self, "SELECT max(clock) FROM main.changelog") ?? nil
+            try store.setState("horizon", to: .integer(horizon))
+            try store.setState("clock", to: .integer(max(last ?? 0, horizon)))
+            var merge = ChangeLogMerge(connection, store, try tables(), horizon: horizon)
+            try finish(&merge, [], taken, enforces)
+            return taken.count
         }
     }
 }
@@ -1003,7 +985,7 @@ extension ChangeLog {
         guard name.isPeerName else { throw Self.invalidPeerName }
         let former = localPeer
         do {
-            return try DatabaseError.typed { try merging { enforces in try takeName(name, enforces) } }
+            return try merging { enforces in try takeName(name, enforces) }
         } catch {
             localPeer = former
             throw error

@@ -41,7 +41,7 @@ public struct SharedChangeLog: Sendable {
     ) throws {
         self.init(tables, peer, rules, database)
         let log = self
-        try DatabaseError.typed { try log.withLog { _ in } }
+        try log.withLog { _ in }
     }
 
     /// The asynchronous form.
@@ -88,7 +88,7 @@ public struct SharedChangeLog: Sendable {
     /// As ``ChangeLog/changes(since:)``.
     public func changes(
         since position: ChangeLog.Position = ChangeLog.Position()
-    ) throws -> ChangeLog.Message { try DatabaseError.typed { try withLog { try $0.changes(since: position) } } }
+    ) throws -> ChangeLog.Message { try withLog { try $0.changes(since: position) } }
 
     /// The asynchronous form.
     public func changes(since position: ChangeLog.Position = ChangeLog.Position()) async throws -> ChangeLog.Message {
@@ -98,7 +98,7 @@ public struct SharedChangeLog: Sendable {
     /// As ``ChangeLog/receive(_:)``.
     @discardableResult
     public func receive(_ message: ChangeLog.Message) throws -> ChangeLog.Outcome {
-        try DatabaseError.typed { try withLog { try $0.receive(message) } }
+        try withLog { try $0.receive(message) }
     }
 
     /// The asynchronous form.

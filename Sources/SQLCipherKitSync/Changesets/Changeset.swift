@@ -48,7 +48,7 @@ public struct Changeset: Hashable, Sendable {
     /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset.
     public func changes() throws -> [Change] {
         var changes: [Change] = []
-        try DatabaseError.typed { try forEach { changes.append($0) } }
+        try forEach { changes.append($0) }
         return changes
     }
 
@@ -588,7 +588,7 @@ extension Changeset {
     ///   ``ResultCode/corrupt`` for malformed bytes.
     public func rebased(by rebases: [Rebase]) throws -> Changeset {
         let rebased = try rebasedBySQLite(by: rebases)
-        return try DatabaseError.typed { try rebased.withoutEmptyUpdates() }
+        return try rebased.withoutEmptyUpdates()
     }
 
     private func rebasedBySQLite(by rebases: [Rebase]) throws -> Changeset {
@@ -790,13 +790,11 @@ private struct ChangesetTables {
 
     init(_ changeset: Changeset) throws {
         var forms: [Form] = [], places: [SQLName: Int] = [:]
-        try DatabaseError.typed {
-            try changeset.forEachTable { name, columns, primaryKey in
-                let place = places[SQLName(name)] ?? forms.count
-                places[SQLName(name)] = place
-                if place == forms.count { forms.append(Form(name: name, columns: columns, primaryKey: primaryKey())) }
-                forms[place].changes += 1
-            }
+        try changeset.forEachTable { name, columns, primaryKey in
+            let place = places[SQLName(name)] ?? forms.count
+            places[SQLName(name)] = place
+            if place == forms.count { forms.append(Form(name: name, columns: columns, primaryKey: primaryKey())) }
+            forms[place].changes += 1
         }
         (self.forms, self.places) = (forms, places)
     }

@@ -69,40 +69,34 @@ public struct DatabaseDiff {
 
     /// Returns the differences table by table, ordered by name, including the tables that hold the content of virtual tables.
     public func summary() throws -> [Table] {
-        try DatabaseError.typed {
-            try looking { old, new in
-                var names = Set(old.tables.keys).union(new.tables.keys)
-                if old.has("sqlite_sequence") || new.has("sqlite_sequence") { names.insert(ExactText("sqlite_sequence")) }
-                return try names.map(\.text).sorted().map { name in
-                    guard let ours = old.object("table", name) else {
-                        return try table(name, .added, inserted: self.new.count(name))
-                    }
-                    guard let new = new.object("table", name) else {
-                        return try table(name, .removed, deleted: self.old.count(name))
-                    }
-                    if ours.sql.isSameText(as: new.sql) { return try compare(name) }
-                    return try table(name, .changed, inserted: self.new.count(name), deleted: self.old.count(name))
+        try looking { old, new in
+            var names = Set(old.tables.keys).union(new.tables.keys)
+            if old.has("sqlite_sequence") || new.has("sqlite_sequence") { names.insert(ExactText("sqlite_sequence")) }
+            return try names.map(\.text).sorted().map { name in
+                guard let ours = old.object("table", name) else {
+                    return try table(name, .added, inserted: self.new.count(name))
                 }
+                guard let new = new.object("table", name) else {
+                    return try table(name, .removed, deleted: self.old.count(name))
+                }
+                if ours.sql.isSameText(as: new.sql) { return try compare(name) }
+                return try table(name, .changed, inserted: self.new.count(name), deleted: self.old.count(name))
             }
         }
     }
 
     /// Whether the databases have the same content and the same schema.
     public func isEmpty() throws -> Bool {
-        try DatabaseError.typed {
-            struct Found: Error {}
-            do { try forEachStatement { _ in throw Found() } } catch is Found { return false }
-            return true
-        }
+        struct Found: Error {}
+        do { try forEachStatement { _ in throw Found() } } catch is Found { return false }
+        return true
     }
 
     /// The virtual tables of either database whose modules are not SQLite's own, ordered by name. Such a module may read anything,
     /// not only the database, and other programs need not have it.
     public func otherModules() throws -> [String] {
-        try DatabaseError.typed {
-            let objects = try old.schema().objects + new.schema().objects
-            return Set(objects.filter(\.usesOtherModule).map { ExactText($0.name) }).map(\.text).sorted()
-        }
+        let objects = try old.schema().objects + new.schema().objects
+        return Set(objects.filter(\.usesOtherModule).map { ExactText($0.name) }).map(\.text).sorted()
     }
 
     /// Runs `body` with both schemas, in one snapshot of each database.
@@ -310,24 +304,22 @@ extension DatabaseDiff {
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a table that cannot be compared this way: it has a key with another
     ///   collation than SQLite's own, or a row with NULL in its key.
     public func changeset(tables: [String]? = nil) throws -> Changeset {
-        try DatabaseError.typed {
-            try looking { old, new in
-                let keyed = try self.new.database.objects(
-                    "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"
-                ).nameSet
-                let comparable = new.tables.keys.filter { keyed.contains(SQLName($0.text)) && new.isSame($0.text, in: old) }
-                for table in tables ?? [] where !comparable.contains(ExactText(table)) {
-                    throw DatabaseError.invalidArgument(
-                        "the table \(table) is not in both databases, with the same definition and a primary key")
-                }
-                let group = try ChangeGroup()
-                try group.useSchema(of: self.new.connection, self.new.name)
-                let wanted = (tables ?? comparable.map(\.text)).filter { !$0.hasNamePrefix("sqlite_") }
-                try self.new.database.requireCanonicalKeys(wanted, for: "a changeset")
-                for side in [self.old, self.new] { try side.database.requireKeys(wanted, for: "a changeset") }
-                for name in wanted.sorted() { try add(name, to: group) }
-                return try group.changeset()
+        try looking { old, new in
+            let keyed = try self.new.database.objects(
+                "m.type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_info(m.name, m.schema) WHERE pk > 0)"
+            ).nameSet
+            let comparable = new.tables.keys.filter { keyed.contains(SQLName($0.text)) && new.isSame($0.text, in: old) }
+            for table in tables ?? [] where !comparable.contains(ExactText(table)) {
+                throw DatabaseError.invalidArgument(
+                    "the table \(table) is not in both databases, with the same definition and a primary key")
             }
+            let group = try ChangeGroup()
+            try group.useSchema(of: self.new.connection, self.new.name)
+            let wanted = (tables ?? comparable.map(\.text)).filter { !$0.hasNamePrefix("sqlite_") }
+            try self.new.database.requireCanonicalKeys(wanted, for: "a changeset")
+            for side in [self.old, self.new] { try side.database.requireKeys(wanted, for: "a changeset") }
+            for name in wanted.sorted() { try add(name, to: group) }
+            return try group.changeset()
         }
     }
 
@@ -372,19 +364,17 @@ extension DatabaseDiff {
     ///   statement that it claims to be, or if it uses a virtual table module that is not SQLite's own and
     ///   ``leavesOutOtherModules`` is not set.
     public func sql() throws -> String {
-        try DatabaseError.typed {
-            var script = ""
-            try forEachStatement { script += $0 + ";\n" }
-            if script.isEmpty { return "" }
-            return """
-                PRAGMA foreign_keys = OFF;
-                PRAGMA writable_schema = ON;
-                BEGIN IMMEDIATE;
-                \(script)COMMIT;
-                PRAGMA writable_schema = RESET;
+        var script = ""
+        try forEachStatement { script += $0 + ";\n" }
+        if script.isEmpty { return "" }
+        return """
+            PRAGMA foreign_keys = OFF;
+            PRAGMA writable_schema = ON;
+            BEGIN IMMEDIATE;
+            \(script)COMMIT;
+            PRAGMA writable_schema = RESET;
 
-                """
-        }
+            """
     }
 
     /// Turns a database that is equal to the first into the second, in one transaction. The statements are collected in memory.
@@ -397,39 +387,37 @@ extension DatabaseDiff {
     ///   ``DatabaseError/Reason/malformedSchema`` as ``sql()`` does, and what SQLite reports if the database is not equal
     ///   to the first. Nothing has changed then.
     public func apply(to db: Connection) throws {
-        try DatabaseError.typed {
-            try db.main.requireRewritable()
-            var statements: [String] = []
-            try writeStatements(isScript: false) { statements.append(String(decoding: $0, as: UTF8.self)) }
-            if statements.isEmpty { return }
-            let trusts = try db.settings.isEnabled(.trustedSchema)
-            let isUntrusted = try !new.connection.settings.isEnabled(.trustedSchema)
-            if trusts, isUntrusted { try db.settings.setEnabled(.trustedSchema, to: false) }
-            defer { if trusts { _ = try? db.settings.setEnabled(.trustedSchema, to: true) } }
-            let enforcesForeignKeys = try db.settings.isEnabled(.foreignKeys)
-            try db.settings.setEnabled(.foreignKeys, to: false)
-            // Old schemas may have strings in double quotes.
-            let options = [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML]
-            var before: [Int32] = [0, 0], now: Int32 = 0
-            for index in options.indices {
-                try db.check(sqlcipherkit_db_config(db.live(), options[index], -1, &before[index]))
-                try db.check(sqlcipherkit_db_config(db.live(), options[index], 1, &now))
+        try db.main.requireRewritable()
+        var statements: [String] = []
+        try writeStatements(isScript: false) { statements.append(String(decoding: $0, as: UTF8.self)) }
+        if statements.isEmpty { return }
+        let trusts = try db.settings.isEnabled(.trustedSchema)
+        let isUntrusted = try !new.connection.settings.isEnabled(.trustedSchema)
+        if trusts, isUntrusted { try db.settings.setEnabled(.trustedSchema, to: false) }
+        defer { if trusts { _ = try? db.settings.setEnabled(.trustedSchema, to: true) } }
+        let enforcesForeignKeys = try db.settings.isEnabled(.foreignKeys)
+        try db.settings.setEnabled(.foreignKeys, to: false)
+        // Old schemas may have strings in double quotes.
+        let options = [SQLITE_DBCONFIG_DQS_DDL, SQLITE_DBCONFIG_DQS_DML]
+        var before: [Int32] = [0, 0], now: Int32 = 0
+        for index in options.indices {
+            try db.check(sqlcipherkit_db_config(db.live(), options[index], -1, &before[index]))
+            try db.check(sqlcipherkit_db_config(db.live(), options[index], 1, &now))
+        }
+        try db.execute("PRAGMA writable_schema = ON")
+        let ignoresChecks = try db.fetchOne(Bool.self, "PRAGMA ignore_check_constraints") ?? false
+        try db.execute("PRAGMA ignore_check_constraints = ON")
+        defer {
+            if let handle = db.handle {
+                for index in options.indices { _ = sqlcipherkit_db_config(handle, options[index], before[index], &now) }
             }
-            try db.execute("PRAGMA writable_schema = ON")
-            let ignoresChecks = try db.fetchOne(Bool.self, "PRAGMA ignore_check_constraints") ?? false
-            try db.execute("PRAGMA ignore_check_constraints = ON")
-            defer {
-                if let handle = db.handle {
-                    for index in options.indices { _ = sqlcipherkit_db_config(handle, options[index], before[index], &now) }
-                }
-                // Makes virtual tables read their tables again.
-                try? db.restoring { try db.execute("PRAGMA writable_schema = RESET") }
-                if !ignoresChecks { try? db.restoring { try db.execute("PRAGMA ignore_check_constraints = OFF") } }
-                if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
-            }
-            try db.transaction { db in
-                for statement in statements { try db.prepare(SQL(raw: statement)).execute() }
-            }
+            // Makes virtual tables read their tables again.
+            try? db.restoring { try db.execute("PRAGMA writable_schema = RESET") }
+            if !ignoresChecks { try? db.restoring { try db.execute("PRAGMA ignore_check_constraints = OFF") } }
+            if enforcesForeignKeys { _ = try? db.settings.setEnabled(.foreignKeys, to: true) }
+        }
+        try db.transaction { db in
+            for statement in statements { try db.prepare(SQL(raw: statement)).execute() }
         }
     }
 

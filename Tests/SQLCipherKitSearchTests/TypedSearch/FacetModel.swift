@@ -61,7 +61,7 @@ struct FacetModel {
         // 1970 began on a Thursday.
         case .week: name(day - ((day + 3) % 7 + 7) % 7)
         case .month: String(name(day).prefix(7))
-        case .year: String(name(day).prefix(4))
+        default: String(name(day).prefix(4))
         }
     }
 
