@@ -190,7 +190,7 @@ import TestSupport
         #expect {
             try KeySlots.create(
                 .passphrase("mine"), label: "mine", for: .file(copy), at: .storage(capture), existingKey: key, derivation: .quick)
-        } throws: { ($0 as? DatabaseError)?.underlyingError is CocoaError }
+        } throws: { $0 is CocoaError }
         let opened = try KeySlots.unlock(
             .passphrase("mine"), of: .file(copy), at: .storage(KeySlots.MemoryStorage(capture.all.last)), cipher: .quick)
         #expect(!opened.isRotationUnfinished && opened.acceptedRollback == nil)
