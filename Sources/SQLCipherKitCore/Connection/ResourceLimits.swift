@@ -8,8 +8,8 @@ import CSQLCipher
 /// limits.time = .seconds(60)
 /// let report = try db.main.verify(limits: limits)
 /// ```
-/// The work also ends when its task is cancelled, with a `CancellationError`, or in a call that throws ``DatabaseError``, with one
-/// whose ``DatabaseError/underlyingError`` it is.
+/// The work also ends when its task is cancelled, with a `CancellationError`; opening and attaching throw a ``DatabaseError`` whose
+/// ``DatabaseError/underlyingError`` it is.
 public struct ResourceLimits: Hashable, Sendable {
     /// How long it may take; nil is no limit. Beyond it, the call throws ``DatabaseError/Reason/timeout``. Default: 10 s.
     public var time: Duration? = .seconds(10)
