@@ -130,6 +130,8 @@ let package = Package(
             dependencies: [
                 "CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitFiles", "SQLCipherKitStores",
             ]),
+        // Compares a vector with many, on each processor's instructions. It asks the provider which ones there are.
+        .target(name: "CSQLCipherVectors", dependencies: ["CSQLCipherProvider"], cSettings: engineSettings),
         .macro(
             name: "SQLCipherKitMacros",
             dependencies: [
@@ -228,6 +230,9 @@ if isDevelopment {
         .testTarget(
             name: "SQLCipherKitSyncTests",
             dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitSync", "StoreSupport", "TestSupport"]),
+        .testTarget(
+            name: "SQLCipherKitVectorsTests",
+            dependencies: ["CSQLCipherVectors", "TestSupport"]),
         // What needs several modules together, and the articles.
         .testTarget(
             name: "SQLCipherKitTests",

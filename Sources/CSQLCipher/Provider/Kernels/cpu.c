@@ -31,6 +31,9 @@ unsigned sqlcipherkit_cpu_features(void) {
     if ((c & bit_AES) && (c & bit_SSE4_1)) {
         features |= SQLCIPHERKIT_CPU_AESNI;
     }
+    if ((saved & saves_ymm) == saves_ymm && (c & bit_FMA) && (c & bit_POPCNT)) {
+        features |= SQLCIPHERKIT_CPU_FMA;
+    }
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
         return features;
     }
@@ -43,6 +46,9 @@ unsigned sqlcipherkit_cpu_features(void) {
     if ((saved & saves_zmm) == saves_zmm && (b & bit_AVX512F) && (b & bit_AVX512BW) && (b & bit_AVX512DQ) &&
         (b & bit_AVX512VL)) {
         features |= SQLCIPHERKIT_CPU_AVX512;
+        if (c & bit_AVX512VNNI) {
+            features |= SQLCIPHERKIT_CPU_VNNI;
+        }
     }
     if ((saved & saves_ymm) == saves_ymm && (c & bit_VAES)) {
         features |= SQLCIPHERKIT_CPU_VAES;
