@@ -38,6 +38,8 @@ let package = Package(
         .library(name: "SQLCipherKitSync", targets: ["SQLCipherKitSync"]),
         // Replication to a folder or an object store.
         .library(name: "SQLCipherKitReplication", targets: ["SQLCipherKitReplication"]),
+        // Vectors beside full text: the nearest rows, and search by words and meaning together.
+        .library(name: "SQLCipherKitVectors", targets: ["SQLCipherKitVectors"]),
         // The engine alone, under SQLite's own names, for GRDB, SQLite.swift and C.
         .library(name: "SQLCipher", targets: ["SQLCipher"]),
     ],
@@ -132,6 +134,9 @@ let package = Package(
             ]),
         // Compares a vector with many, on each processor's instructions. It asks the provider which ones there are.
         .target(name: "CSQLCipherVectors", dependencies: ["CSQLCipherProvider"], cSettings: engineSettings),
+        .target(
+            name: "SQLCipherKitVectors",
+            dependencies: ["CSQLCipherVectors", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch"]),
         .macro(
             name: "SQLCipherKitMacros",
             dependencies: [
@@ -232,7 +237,7 @@ if isDevelopment {
             dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitSync", "StoreSupport", "TestSupport"]),
         .testTarget(
             name: "SQLCipherKitVectorsTests",
-            dependencies: ["CSQLCipherVectors", "TestSupport"]),
+            dependencies: ["CSQLCipherVectors", "KitSupport", "SQLCipherKit", "SQLCipherKitVectors", "TestSupport"]),
         // What needs several modules together, and the articles.
         .testTarget(
             name: "SQLCipherKitTests",

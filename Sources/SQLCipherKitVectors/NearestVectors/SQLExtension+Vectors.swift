@@ -1,0 +1,93 @@
+import Foundation
+import SQLCipherKitCore
+
+extension SQLExtension {
+    /// Creates the SQL function `vector_distance(a, b)`, and `vector_distance(a, b, metric)` with a metric by its name: `cosine`,
+    /// the default, `dot` or `l2`. A vector is a blob of four-byte numbers, the lowest byte first, or a JSON array as text; NULL
+    /// gives NULL.
+    /// ```swift
+    /// try db.register(.vectorDistance)
+    /// let far = try db.fetchOne(Double.self, "SELECT vector_distance('[1, 0]', '[1, 1]', 'l2')")
+    /// ```
+    /// A statement fails for vectors of different lengths, and as ``VectorIndex/set(_:)`` does.
+    public static var vectorDistance: SQLExtension {
+        SQLExtension { connection in
+            for count in [2, 3] {
+                try connection.register(.function("vector_distance", arguments: count, [.deterministic, .innocuous]) { arguments in
+                    try distance(arguments)
+                })
+            }
+        }
+    }
+
+    /// Creates the SQL function `vector_nearest(table, vector, limit)`, which searches a table of vectors of the main database as
+    /// ``VectorIndex/search(_:limit:)`` does. It returns a JSON array of the hits, each an array of its row id and distance, which
+    /// `json_each` makes a table of:
+    /// ```swift
+    /// try db.register(.vectorNearest)
+    /// let titles = try db.fetchAll(String.self, """
+    ///     SELECT note.title FROM json_each(vector_nearest('note_vectors', \(question), 10)) AS hit
+    ///     JOIN note ON note.id = hit.value ->> 0 ORDER BY hit.key
+    ///     """)
+    /// ```
+    /// The vector is written as for ``vectorDistance``. No schema can call the function, only SQL that the application runs.
+    public static var vectorNearest: SQLExtension {
+        SQLExtension { connection in
+            try connection.register(.function("vector_nearest", arguments: 3, .directOnly) { [unowned connection] arguments in
+                let table: String = try arguments[0], limit: Int = try arguments[2]
+                guard let vector = try vector(arguments, 1) else {
+                    throw DatabaseError(code: .mismatch, reason: .unexpectedNull, message: "the vector to search for is NULL")
+                }
+                // The statement that calls the function has a transaction already.
+                let hits = try connection.vectors(table).found(VectorSearch(vector, limit: limit))
+                return "[" + hits.map { "[\($0.rowID),\($0.distance)]" }.joined(separator: ",") + "]"
+            })
+        }
+    }
+
+    private static func distance(_ arguments: borrowing FunctionArguments) throws -> Double? {
+        let name = try arguments.count < 3 ? "cosine" : arguments.get(2, as: String.self)
+        guard let metric = VectorTable.Metric(rawValue: name), metric != .hamming else {
+            throw DatabaseError.invalidArgument("vector_distance knows cosine, dot and l2")
+        }
+        guard let a = try vector(arguments, 0), let b = try vector(arguments, 1) else { return nil }
+        guard VectorFormat.dimensionRange.contains(a.count) else {
+            throw DatabaseError.invalidArgument("a vector has from 1 to 65,536 dimensions, not \(a.count)")
+        }
+        let format = VectorFormat(dimensions: a.count, element: .float32, metric: metric, keepsBits: false)
+        try format.check(a)
+        try format.check(b)
+        var (product, apart) = (0.0, 0.0)
+        for (x, y) in zip(a, b) {
+            product += Double(x) * Double(y)
+            apart += (Double(x) - Double(y)) * (Double(x) - Double(y))
+        }
+        return switch metric {
+        case .dot: -product
+        case .l2: apart.squareRoot()
+        default: max(0, 1 - product / (Double(VectorFormat.norm(a)) * Double(VectorFormat.norm(b))))
+        }
+    }
+
+    /// The vector that an argument is; nil for NULL.
+    private static func vector(_ arguments: borrowing FunctionArguments, _ place: Int) throws -> [Float]? {
+        switch try arguments.value(place) {
+        case .null: return nil
+        case .blob(let bytes):
+            guard bytes.count.isMultiple(of: 4) else {
+                throw DatabaseError.invalidArgument("argument \(place + 1) has \(bytes.count) bytes, not four for each number")
+            }
+            return bytes.withUnsafeBytes { bytes in
+                stride(from: 0, to: bytes.count, by: 4).map { start in
+                    Float(bitPattern: UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt32.self)))
+                }
+            }
+        case .text(let text):
+            guard let numbers = try? JSONDecoder().decode([Float].self, from: Data(text.utf8)) else {
+                throw DatabaseError.invalidArgument("argument \(place + 1) is text, but no JSON array of numbers")
+            }
+            return numbers
+        default: throw DatabaseError.invalidArgument("argument \(place + 1) is a number, and not a vector")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import SQLCipherKitCore
+
+/// A search for the rows whose vectors are nearest to one.
+///
+/// ```swift
+/// var search = VectorSearch(question, limit: 20)
+/// search.filter = "year > \(2010)"
+/// for hit in try vectors.search(search) { print(hit.rowID, hit.distance) }
+/// ```
+/// A search is a value that names no table. You can store it and pass it between threads.
+public struct VectorSearch: Sendable {
+    /// A row that a search found.
+    public struct Hit: Hashable, Sendable, Identifiable {
+        /// The row id. With external content it is the content's `INTEGER PRIMARY KEY`.
+        public let rowID: Int64
+        /// How far its vector is: see ``VectorTable/Metric``. It is computed as a four-byte number.
+        public let distance: Double
+
+        /// Creates a hit, to go on after it with ``VectorSearch/after``.
+        public init(rowID: Int64, distance: Double) {
+            self.rowID = rowID
+            self.distance = distance
+        }
+
+        public var id: Int64 { rowID }
+    }
+
+    /// A first look at the bits of all vectors, which is faster and may miss some of the nearest.
+    public struct Coarse: Hashable, Sendable {
+        package var oversampling: Int
+
+        /// Finds the rows that differ in the fewest bits, and of these the nearest by all their numbers. The table must be created
+        /// with `keepsBits`.
+        /// - Parameter oversampling: how many rows are compared exactly for each hit, from 1 to 1,000. More of them find more of
+        /// the nearest. Default: 16.
+        public static func bits(oversampling: Int = 16) -> Coarse { Coarse(oversampling: oversampling) }
+    }
+
+    /// What the vectors are compared with: as many numbers as the table has dimensions.
+    public var vector: [Float]
+    /// The maximum number of hits, from 1 to 10,000. Default: 10.
+    public var limit: Int
+    /// An SQL condition over the columns of the content, which is `t` there. Only rows that pass it are compared. Where the
+    /// application chooses the row ids, `id` is the only column. Default: none.
+    public var filter: SQL?
+    /// The last hit of the page before: only rows after it are found, by distance and then by row id. Default: none.
+    public var after: Hit?
+    /// A first look that may miss some of the nearest. Default: nil, all vectors are compared with all their numbers.
+    public var coarse: Coarse?
+    /// The maximum time of the search, which throws ``SQLCipherKitCore/DatabaseError/Reason/timeout`` after it. It is looked at
+    /// between chunks of some 64 KiB, and not while the filter runs. Default: nil, a search takes as long as all vectors need.
+    public var timeLimit: Duration?
+
+    /// Creates a search. Set other options on the value afterwards.
+    public init(_ vector: [Float], limit: Int = 10) {
+        self.vector = vector
+        self.limit = limit
+    }
+}

@@ -1,0 +1,131 @@
+import SQLCipherKitCore
+
+/// Writing vectors and reading them.
+extension VectorIndex {
+    /// Gives a row its vector, in place of the one that it has.
+    /// - Parameters:
+    ///   - vector: as many numbers as the table has dimensions.
+    ///   - id: the row's id. With external content there must be such a row.
+    /// - Throws: as ``set(_:)``.
+    public func set(_ vector: [Float], for id: Int64) throws { try set(CollectionOfOne((id: id, vector: vector))) }
+
+    /// Gives many rows their vectors, in one transaction, which writes each chunk of vectors once.
+    /// ```swift
+    /// try vectors.set(zip(ids, embeddings).map { (id: $0, vector: $1) })
+    /// ```
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a vector with another number of dimensions, with NaN or an infinite
+    ///   number, longer than 1e18, or, where the metric is cosine, zero; and for a row that the content does not have. Nothing has
+    ///   changed then.
+    public func set(_ vectors: some Sequence<(id: Int64, vector: [Float])>) throws {
+        try connection.transaction { _ in
+            var writer = try VectorWriter(self, format())
+            for (id, vector) in vectors { try writer.put(vector, for: id) }
+            try writer.flush()
+        }
+    }
+
+    // In a literal of an array, no number says what it is to a generic parameter.
+    @_documentation(visibility: private)
+    public func set(_ vectors: [(id: Int64, vector: [Float])]) throws { try set(AnySequence(vectors)) }
+
+    /// Returns the vector of a row, as it is stored: of ``VectorTable/Element/int8`` the rounded numbers, of
+    /// ``VectorTable/Element/bits`` 1 and -1.
+    /// - Returns: nil if the row has none.
+    public func vector(for id: Int64) throws -> [Float]? {
+        let format = try format()
+        guard let slot = try connection.fetchOne(Int.self, "SELECT slot FROM \(raw: qualifiedName) WHERE id = \(id)") else {
+            return nil
+        }
+        guard VectorWriter.slots.contains(slot) else { throw damage("a slot is \(slot)") }
+        let (number, place) = slot.quotientAndRemainder(dividingBy: format.capacity)
+        var stored: [Float]?
+        try connection.forEach("SELECT \(raw: chunkColumns) WHERE chunk = \(number)") { row in
+            try withChunk(row, format) { chunk in
+                guard place < chunk.count, chunk.id(place) == id else { return }
+                stored = format.decode(chunk.vector(place, format), scale: chunk.scale(place))
+            }
+        }
+        guard let vector = stored else { throw damage("the slot \(slot) is not that of its row") }
+        return vector
+    }
+
+    /// Removes the vectors of rows, whose bytes are overwritten. With external content the rows are missing a vector then. A row
+    /// that has none is ignored.
+    public func remove(_ ids: some Sequence<Int64>) throws {
+        let tables = VectorSchema(schema: schema, name: name, format: try format())
+        try connection.transaction { db in
+            let hasContent = try content() != nil
+            for id in ids {
+                let hasVector = try db.fetchOne(Int.self, "SELECT 1 FROM \(raw: qualifiedName) WHERE id = \(id)") != nil
+                guard hasVector else { continue }
+                for statement in tables.forget("?1", isQualified: true) { try db.execute(SQL(raw: statement), [id]) }
+                if hasContent { try db.execute(SQL(raw: tables.miss("?1", isQualified: true)), [id]) }
+            }
+        }
+    }
+
+    /// Removes all vectors, such as before those of another model. With external content all its rows are missing a vector then.
+    public func removeAll() throws {
+        _ = try format()
+        try connection.transaction { db in
+            let content = try content(), missing = companion(VectorNames.missing)
+            let keepsBits = try format().keepsBits
+            for suffix in ["", VectorNames.chunks, VectorNames.free, VectorNames.missing]
+                + (keepsBits ? [VectorNames.bits] : []) {
+                try db.execute("DELETE FROM \(raw: companion(suffix))")
+            }
+            if let content {
+                let rows = schema.qualified(content.table), key = content.key
+                try db.execute("INSERT INTO \(raw: missing)(id) SELECT \(identifier: key) FROM \(raw: rows)")
+            }
+        }
+    }
+
+    /// Returns whether the tables agree: each row of the table has its slot in a chunk, each slot is that of a row or free, and
+    /// with external content each row of the content either has a vector or is missing one. It reads all chunks.
+    /// - Throws: what SQLite reports, except that the table is damaged.
+    public func passesIntegrityCheck() throws -> Bool {
+        do {
+            return try connection.inSnapshot { try tablesAgree() }
+        } catch let error as DatabaseError where error.code.primary == .corrupt { return false }
+    }
+
+    private func tablesAgree() throws -> Bool {
+        let format = try format()
+        let free = Set(try connection.fetchAll(Int.self, "SELECT slot FROM \(raw: companion(VectorNames.free))"))
+        let rows: [(Int64, Int)] = try connection.fetchAll("SELECT id, slot FROM \(raw: qualifiedName)")
+        let ids = Dictionary(rows.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
+        var (slots, agrees, coarse) = (0, free.isDisjoint(with: ids.keys), 0)
+        try connection.forEach("SELECT \(raw: chunkColumns) ORDER BY chunk") { row in
+            let number: Int = try row[0]
+            try withChunk(row, format) { chunk in
+                // Only the last chunk may have less than its room.
+                if slots.quotientAndRemainder(dividingBy: format.capacity) != (number, 0) { agrees = false }
+                for place in 0..<chunk.count where !free.contains(slots + place) && ids[slots + place] != chunk.id(place) {
+                    agrees = false
+                }
+                slots += chunk.count
+            }
+        }
+        if format.keepsBits {
+            let table = companion(VectorNames.bits)
+            try connection.forEach("SELECT chunk, vectors FROM \(raw: table) ORDER BY chunk") { row in
+                let number: Int = try row[0], size = try row.withUnsafeBytes(at: 1) { $0.count }
+                if coarse.quotientAndRemainder(dividingBy: format.bitCapacity) != (number, 0) { agrees = false }
+                if !size.isMultiple(of: format.bitSize) { agrees = false }
+                coarse += size / format.bitSize
+            }
+        }
+        agrees = agrees && slots == free.count + rows.count && coarse == (format.keepsBits ? slots : 0)
+        guard agrees, let content = try content() else { return agrees }
+        let (all, id) = (schema.qualified(content.table), content.key.quotedSQLIdentifier)
+        let (has, lacks) = (qualifiedName, companion(VectorNames.missing))
+        return try connection.fetchOne(
+            Bool.self,
+            """
+            SELECT NOT EXISTS (SELECT 1 FROM \(raw: all) AS t
+            WHERE (SELECT count(*) FROM \(raw: has) AS v WHERE v.id = t.\(raw: id))
+            + (SELECT count(*) FROM \(raw: lacks) AS m WHERE m.id = t.\(raw: id)) <> 1)
+            """) ?? false
+    }
+}

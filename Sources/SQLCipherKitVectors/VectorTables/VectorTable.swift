@@ -1,0 +1,92 @@
+import SQLCipherKitCore
+
+/// The description of a table of vectors.
+///
+/// ```swift
+/// try db.create(VectorTable("note_vectors", dimensions: 384, of: .int8,
+///                           content: .external(table: "note", columns: ["title", "body"])))
+/// ```
+/// A description is only a value. To create the table, pass it to ``SQLCipherKitCore/Connection/create(_:ifNotExists:)``, for the
+/// main database, or to ``SQLCipherKitCore/Schema/create(_:ifNotExists:)``, for any database. The vectors are in plain tables,
+/// which every program with SQLite can copy, dump and read.
+public struct VectorTable: Hashable, Sendable {
+    /// How the numbers of a vector are stored.
+    public enum Element: String, Hashable, Sendable, CaseIterable {
+        /// Four bytes for each number: what the application gave.
+        case float32
+        /// One byte for each number, times a scale for each vector: a quarter of the space.
+        case int8
+        /// One bit for each number: whether it is above 0. A thirty-second of the space.
+        case bits
+    }
+
+    /// How far two vectors are from each other; the nearest have the smallest distance.
+    public enum Metric: String, Hashable, Sendable, CaseIterable {
+        /// 1 minus the cosine of the angle between them, from 0 to 2.
+        case cosine
+        /// The negative dot product, for vectors whose length means something.
+        case dot
+        /// The Euclidean distance (L2).
+        case l2
+        /// How many bits differ; for ``Element/bits`` alone.
+        case hamming
+    }
+
+    /// Which rows the vectors belong to.
+    public enum Content: Hashable, Sendable {
+        /// Row ids that the application chooses.
+        case own
+        /// The rows of an ordinary table in the same database, which has an `INTEGER PRIMARY KEY`. Triggers keep the vectors in
+        /// step with it, whatever program inserts, updates or deletes rows there: the vector of a deleted row is overwritten, and a
+        /// row that is new, or in which one of the columns has changed, is missing a vector until the application gives one.
+        /// - Parameters:
+        ///   - table: the table's name.
+        ///   - columns: the columns that the vector of a row is made of, 1 or more. For a model of texts, their values are joined
+        ///   by line ends.
+        case external(table: String, columns: [String])
+    }
+
+    /// The table's name.
+    public var name: String
+    package var dimensions: Int
+    package var element: Element
+    package var metric: Metric
+    package var content: Content
+    package var keepsBits: Bool
+
+    /// Creates a description.
+    /// - Parameters:
+    ///   - name: the table's name. The names of its other tables begin with it.
+    ///   - dimensions: the numbers of each vector, from 1 to 65,536.
+    ///   - element: how they are stored. Default: as four-byte numbers.
+    ///   - metric: how distances are measured. Default: nil, by cosine, or by the bits that differ if the elements are bits.
+    ///   - content: which rows the vectors belong to. Default: row ids that the application chooses.
+    ///   - keepsBits: whether each vector is also stored as bits, for ``VectorSearch/coarse``. Default: no.
+    public init(
+        _ name: String, dimensions: Int, of element: Element = .float32, metric: Metric? = nil, content: Content = .own,
+        keepsBits: Bool = false
+    ) {
+        self.name = name
+        self.dimensions = dimensions
+        self.element = element
+        self.metric = metric ?? (element == .bits ? .hamming : .cosine)
+        self.content = content
+        self.keepsBits = keepsBits
+    }
+
+    /// Rejects descriptions of tables that could not be used.
+    func validate() throws {
+        guard !name.isEmpty else { throw DatabaseError.invalidArgument("a table of vectors needs a name") }
+        guard VectorFormat.dimensionRange.contains(dimensions) else {
+            throw DatabaseError.invalidArgument("a vector has from 1 to 65,536 dimensions, not \(dimensions)")
+        }
+        guard (element == .bits) == (metric == .hamming) else {
+            throw DatabaseError.invalidArgument("bits, and nothing else, are compared by hamming: not \(element) by \(metric)")
+        }
+        if keepsBits, element == .bits { throw DatabaseError.invalidArgument("the table \(name) has nothing but bits already") }
+        guard case .external(_, let columns) = content else { return }
+        guard !columns.isEmpty else {
+            throw DatabaseError.invalidArgument("the vectors of \(name) are made of no column: name those that they depend on")
+        }
+    }
+}

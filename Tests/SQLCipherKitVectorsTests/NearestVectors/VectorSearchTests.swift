@@ -1,0 +1,229 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitVectors
+import Testing
+import TestSupport
+
+@Suite struct VectorSearchTests {
+    let db: Connection
+
+    init() throws { db = try Connection(.memory) }
+
+    /// The rows of a content table, each with a vector.
+    private func rows(
+        _ count: Int, _ dimensions: Int, _ element: VectorTable.Element = .float32, _ metric: VectorTable.Metric? = nil,
+        keepsBits: Bool = false, random: inout SeededGenerator
+    ) throws -> (VectorIndex, [Int64: [Float]]) {
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, year INTEGER, value TEXT)")
+        try db.create(VectorTable(
+            "v", dimensions: dimensions, of: element, metric: metric, content: .external(table: "note", columns: ["value"]),
+            keepsBits: keepsBits))
+        let vectors = try db.vectors("v")
+        var all: [Int64: [Float]] = [:]
+        try db.transaction { db in
+            for number in 0..<count {
+                try db.execute("INSERT INTO note(id, year, value) VALUES (\(3 * number), \(number % 100), 'x')")
+                all[Int64(3 * number)] = RandomVectors.one(dimensions, &random)
+            }
+            try vectors.set(all.shuffled(using: &random).map { (id: $0.key, vector: $0.value) })
+        }
+        return (vectors, all)
+    }
+
+    private static let kinds: [(VectorTable.Element, VectorTable.Metric)] = [
+        (.float32, .cosine), (.float32, .dot), (.float32, .l2), (.int8, .cosine), (.int8, .dot), (.int8, .l2), (.bits, .hamming),
+    ]
+
+    /// Beside the distances by their definition, of the vectors as they are stored.
+    @Test(arguments: kinds.indices) func nearestRowsAreThoseOfTheDefinition(_ kind: Int) throws {
+        let (element, metric) = Self.kinds[kind]
+        var random = SeededGenerator(kind)
+        let (vectors, all) = try rows(400, 48, element, metric, random: &random)
+        let stored = try all.keys.map { ($0, try #require(try vectors.vector(for: $0))) }
+        for limit in [1, 7, 1_000] {
+            let query = RandomVectors.one(48, &random)
+            typealias Row = (id: Int64, distance: Double)
+            let rows: [Row] = stored.map { id, vector in (id, RandomVectors.distance(query, vector, metric)) }
+            let expected = rows.sorted { (a: Row, b: Row) in a.distance == b.distance ? a.id < b.id : a.distance < b.distance }
+            let found = try vectors.search(query, limit: limit)
+            #expect(found.count == min(limit, 400))
+            // The last digits of sums may swap neighbors that are equally far.
+            let distances = Dictionary(uniqueKeysWithValues: expected.map { ($0.id, $0.distance) })
+            for (hit, other) in zip(found, expected) {
+                #expect(abs(hit.distance - other.distance) < 2e-3 && abs(hit.distance - (distances[hit.rowID] ?? -9)) < 2e-3)
+                if metric == .hamming { #expect(hit.rowID == other.id && hit.distance == other.distance) }
+            }
+            #expect(Set(found.map(\.rowID)).count == found.count)
+        }
+        let like = try vectors.search(like: 30, limit: 3)
+        #expect(like.count == 3 && !like.contains { $0.rowID == 30 })
+    }
+
+    @Test(arguments: [VectorTable.Element.float32, .bits]) func pagesFitTogether(_ element: VectorTable.Element) throws {
+        var random = SeededGenerator()
+        // Few dimensions, so that many rows are equally far.
+        let (vectors, _) = try rows(500, 6, element, random: &random)
+        let query = RandomVectors.one(6, &random)
+        let all = try vectors.search(query, limit: 1_000)
+        var search = VectorSearch(query, limit: 7), paged: [VectorSearch.Hit] = []
+        while true {
+            let page = try vectors.search(search)
+            paged += page
+            guard let last = page.last else { break }
+            search.after = last
+        }
+        #expect(paged == all && all.count == 500)
+    }
+
+    @Test(arguments: [false, true]) func filterComesBeforeTheComparison(keepsBits: Bool) throws {
+        var random = SeededGenerator(keepsBits ? 1 : 0)
+        let (vectors, all) = try rows(1_500, 24, keepsBits: keepsBits, random: &random)
+        let query = RandomVectors.one(24, &random)
+        var search = VectorSearch(query, limit: 10)
+        // The column is called as those of SQLite's own table of rows are.
+        search.filter = "year = \(42) AND value = \("x")"
+        if keepsBits { search.coarse = .bits(oversampling: 1_000) }
+        let expected = all.filter { $0.key / 3 % 100 == 42 }.map { (RandomVectors.distance(query, $0.value, .cosine), $0.key) }.sorted { $0 < $1 }
+        #expect(try vectors.search(search).map(\.rowID) == expected.prefix(10).map(\.1))
+        search.filter = "0"
+        #expect(try vectors.search(search).isEmpty)
+        search.filter = "missing = 1"
+        #expect(throws: DatabaseError.self) { try vectors.search(search) }
+        search.filter = SQL(raw: "year = :year", ["year": 1])
+        #expect(throws: DatabaseError.self) { try vectors.search(search) }
+    }
+
+    @Test func coarseSearchFindsTheNearestOfItsCandidates() throws {
+        var random = SeededGenerator()
+        let (vectors, _) = try rows(2_000, 64, keepsBits: true, random: &random)
+        var found = 0
+        for _ in 0..<10 {
+            let query = RandomVectors.one(64, &random)
+            let exact = try vectors.search(query, limit: 10)
+            var search = VectorSearch(query, limit: 10)
+            search.coarse = .bits(oversampling: 40)
+            let coarse = try vectors.search(search)
+            // The distances are the exact ones.
+            for hit in coarse { #expect(!exact.contains { $0.rowID == hit.rowID } || exact.contains(hit)) }
+            found += Set(coarse.map(\.rowID)).intersection(exact.map(\.rowID)).count
+            search.coarse = .bits(oversampling: 1_000)
+            #expect(try vectors.search(search) == exact)
+        }
+        #expect(found >= 90)
+        var search = VectorSearch(RandomVectors.one(64, &random))
+        search.coarse = .bits(oversampling: 0)
+        #expect(throws: DatabaseError.self) { try vectors.search(search) }
+        search.coarse = .bits()
+        search.after = .init(rowID: 1, distance: 0)
+        #expect(throws: DatabaseError.self) { try vectors.search(search) }
+        try db.create(VectorTable("w", dimensions: 64))
+        search.after = nil
+        #expect(throws: DatabaseError.self) { try db.vectors("w").search(search) }
+    }
+
+    @Test func numbersOutOfRangeAreRefused() throws {
+        var random = SeededGenerator()
+        let (vectors, _) = try rows(3, 4, random: &random)
+        for limit in [0, -1, 10_001, .min, .max] {
+            #expect(throws: DatabaseError.self) { try vectors.search([1, 1, 1, 1], limit: limit) }
+            #expect(throws: DatabaseError.self) { try vectors.search(like: 3, limit: limit) }
+        }
+        var search = VectorSearch([1, 1, 1, 1])
+        search.after = .init(rowID: 1, distance: .nan)
+        #expect(throws: DatabaseError.self) { try vectors.search(search) }
+        #expect(throws: DatabaseError.self) { try vectors.search(like: 1) }
+    }
+
+    @Test func searchesEndWithinTheirTimeLimit() throws {
+        var random = SeededGenerator()
+        let (vectors, _) = try rows(50, 8, keepsBits: true, random: &random)
+        var search = VectorSearch(RandomVectors.one(8, &random))
+        for (filter, coarse) in [(nil, nil), ("year < 9", nil), (nil, .bits())] as [(SQL?, VectorSearch.Coarse?)] {
+            (search.filter, search.coarse, search.timeLimit) = (filter, coarse, nil)
+            let found = try vectors.search(search)
+            for time in [Duration.zero, .seconds(-1)] {
+                search.timeLimit = time
+                #expect { try vectors.search(search) } throws: { error in
+                    (error as? DatabaseError)?.reason == .timeout && (error as? DatabaseError)?.code == .interrupted
+                }
+            }
+            for time in [Duration.seconds(3_600), .seconds(Int64.max)] {
+                search.timeLimit = time
+                #expect(try vectors.search(search) == found && !found.isEmpty)
+            }
+        }
+        #expect(!db.isInTransaction)
+    }
+
+    // MARK: Hostile files
+
+    /// What a file may say instead. Each is an error or an answer, never a read beyond a blob.
+    @Test(arguments: [
+        "UPDATE v_chunks SET vectors = substr(vectors, 1, length(vectors) - 1)", "UPDATE v_chunks SET vectors = x''",
+        "UPDATE v_chunks SET ids = x''", "UPDATE v_chunks SET ids = ids || x'00'", "UPDATE v_chunks SET ids = CAST(ids || ids AS BLOB)",
+        "UPDATE v_chunks SET factors = x'0000'", "UPDATE v_chunks SET factors = zeroblob(length(factors))",
+        "UPDATE v_chunks SET factors = CAST(replace(hex(factors), '3F', 'FF') AS BLOB)", "UPDATE v_chunks SET vectors = 'text'",
+        "UPDATE v_chunks SET vectors = 7", "UPDATE v_chunks SET vectors = NULL",
+        "UPDATE v_chunks SET vectors = CAST(unhex(replace(hex(zeroblob(length(vectors))), '00', 'FF')) AS BLOB)",
+        "UPDATE v_chunks SET chunk = -chunk - 5", "UPDATE v_chunks SET chunk = 9223372036854775807 - chunk", "DELETE FROM v_chunks",
+        "UPDATE v SET slot = -1 - slot", "UPDATE v SET slot = 9223372036854775807 - slot", "UPDATE v SET slot = slot + 1000",
+        "UPDATE v_bits SET vectors = x''", "UPDATE v_bits SET vectors = substr(vectors, 1, length(vectors) / 2)",
+        "UPDATE v_bits SET vectors = zeroblob(1000000)", "UPDATE v_bits SET chunk = -9223372036854775808 + chunk", "DELETE FROM v_bits",
+        "INSERT INTO v_free(slot) VALUES (-9223372036854775808), (9223372036854775807)", "DELETE FROM v_settings",
+        "UPDATE v_settings SET dimensions = 65536", "UPDATE v_settings SET dimensions = 9223372036854775807",
+        "UPDATE v_settings SET element = 'int8'", "UPDATE v_settings SET metric = 'hamming'", "UPDATE v_settings SET format = 2",
+        "UPDATE v_settings SET element = 'bits', metric = 'hamming', bits = 0",
+    ]) func damagedTablesAreErrors(_ damage: String) throws {
+        var random = SeededGenerator(of: damage)
+        let (vectors, _) = try rows(40, 12, keepsBits: true, random: &random)
+        try db.execute("PRAGMA ignore_check_constraints = ON")
+        do { try db.execute(SQL(raw: damage)) } catch let error as DatabaseError where error.code.primary == .constraint { return }
+        let passes = (try? vectors.passesIntegrityCheck()) == true
+        #expect(!passes || damage.contains("factors") || damage.contains("'FF'"))
+        let query = RandomVectors.one(12, &random)
+        var search = VectorSearch(query, limit: 5)
+        var attempts: [() throws -> Void] = [{ _ = try vectors.search(search) }]
+        search.filter = "year < 30"
+        let filtered = search
+        search.coarse = .bits(oversampling: 2)
+        let both = search
+        search.filter = nil
+        let coarse = search
+        attempts += [filtered, both, coarse].map { search in { _ = try vectors.search(search) } }
+        attempts += [
+            { _ = try vectors.vector(for: 3) }, { try vectors.set(query, for: 3) }, { try vectors.set(query, for: 0) },
+            { _ = try vectors.missing() }, { try vectors.remove([3, 6]) }, { try db.execute("DELETE FROM note WHERE id = 9") },
+            { try vectors.removeAll() },
+        ]
+        for attempt in attempts {
+            do { try attempt() } catch let error as DatabaseError { _ = error }
+        }
+        try? vectors.drop()
+    }
+
+    // MARK: SQL
+
+    @Test func functionsAnswerInSQL() throws {
+        var random = SeededGenerator()
+        let (vectors, _) = try rows(50, 4, random: &random)
+        try db.register(.vectorDistance)
+        try db.register(.vectorNearest)
+        #expect(try db.fetchOne(Double.self, "SELECT vector_distance('[1, 0]', '[0, 2]')") == 1)
+        #expect(try db.fetchOne(Double.self, "SELECT vector_distance('[3, 0]', '[0, 4]', 'l2')") == 5)
+        #expect(try db.fetchOne(Double.self, "SELECT vector_distance(x'0000803f00000040', '[3, 4]', 'dot')") == -11)
+        #expect(try db.fetchOne(Double?.self, "SELECT vector_distance(NULL, '[1]')") == .some(nil))
+        for bad in ["'[1]', '[1, 2]'", "'[0]', '[1]'", "'[1', '[1]'", "x'0000', '[1]'", "1, 2", "'[1]', '[1]', 'hamming'", "'[]', '[]'", "'[1e39]', '[1]'"] {
+            #expect(throws: DatabaseError.self, "\(bad)") { try db.fetchOne(Double.self, SQL(raw: "SELECT vector_distance(\(bad))")) }
+        }
+        let found: [(Int64, Double, Int)] = try db.fetchAll(
+            """
+            SELECT note.id, hit.value ->> 1, note.year FROM json_each(vector_nearest('v', '[1, 2, 3, 4]', 5)) AS hit
+            JOIN note ON note.id = hit.value ->> 0 ORDER BY hit.key
+            """)
+        let expected = try vectors.search([1, 2, 3, 4], limit: 5)
+        #expect(found.map(\.0) == expected.map(\.rowID) && zip(found, expected).allSatisfy { abs($0.1 - $1.distance) < 1e-9 })
+        for bad in ["'none', '[1, 2, 3, 4]', 5", "'v', '[1]', 5", "'v', NULL, 5", "'v', '[1, 2, 3, 4]', 0"] {
+            #expect(throws: DatabaseError.self) { try db.fetchOne(String.self, SQL(raw: "SELECT vector_nearest(\(bad))")) }
+        }
+    }
+}
