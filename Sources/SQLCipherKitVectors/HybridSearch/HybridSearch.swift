@@ -1,0 +1,146 @@
+import SQLCipherKitCore
+import SQLCipherKitSearch
+
+/// A search by words and by meaning: of a full-text index and a table of vectors over the same rows.
+///
+/// ```swift
+/// let found = try db.search(
+///     HybridSearch("quikc bro", vector: question), words: notes, vectors: noteVectors)
+/// for hit in found.hits { print(hit.rowID, hit.wordRank ?? 0, hit.vectorRank ?? 0) }
+/// ```
+/// Each side finds its best rows by itself. A row's score is the sum, over the sides that found it, of the side's weight ÷ (60 +
+/// the row's rank there): reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). Ranks are compared, not scores and
+/// distances, which have nothing in common.
+///
+/// A search is a value that names no table. You can store it and pass it between threads.
+public struct HybridSearch: Sendable {
+    /// A row that a search found.
+    public struct Hit: Hashable, Sendable, Identifiable {
+        /// The row id.
+        public let rowID: Int64
+        /// The sum of both sides; higher is better. It can be compared only among the hits of one search.
+        public let score: Double
+        /// The place of the row among those found by words, from 1 on; nil if it is not one of them.
+        public let wordRank: Int?
+        /// The place of the row among those whose vectors are nearest, from 1 on; nil if it is not one of them.
+        public let vectorRank: Int?
+        /// What was found by words, with the snippet and the highlights; nil without ``wordRank``.
+        public let wordHit: FullTextSearch.Hit?
+        /// How far the row's vector is; nil without ``vectorRank``.
+        public let distance: Double?
+
+        public var id: Int64 { rowID }
+    }
+
+    /// The result of a search.
+    public struct Results: Sendable {
+        /// The hits, best first; those with equal scores by row id.
+        public let hits: [Hit]
+        /// How many rows both sides found together.
+        public let total: Int
+        /// The result of the search by words alone: how each was understood, facets, and how many rows have them.
+        public let words: FullTextSearch.Results
+    }
+
+    /// The search by words: its text, snippet, highlights, facets and ranking. Its filter is that of both sides. Its limit and
+    /// offset have no effect, and its order must be the best.
+    public var words: FullTextSearch
+    /// The vector that the text has; nil to search by words alone.
+    public var vector: [Float]?
+    /// The maximum number of hits, 1 or more. Default: 20.
+    public var limit: Int
+    /// The number of hits to skip. Default: 0.
+    public var offset = 0
+    /// How many rows each side finds, from 1 to 10,000. Rows after these have no rank there. Default: 100.
+    public var depth = 100
+    /// The weight of ranks by words, 0 or more. Default: 1.
+    public var wordWeight = 1.0
+    /// The weight of ranks by vectors, 0 or more. Default: 1.
+    public var vectorWeight = 1.0
+    /// The first look of the search by vectors. Default: nil, all vectors are compared with all their numbers.
+    public var coarse: VectorSearch.Coarse?
+
+    /// Creates a search. Set other options on the value afterwards.
+    /// - Parameters:
+    ///   - text: the user's input. If it has no word, rows are found by the vector alone.
+    ///   - vector: the vector of the text, from the model that the table's vectors are from.
+    public init(_ text: String, vector: [Float]?, limit: Int = 20) {
+        self.init(FullTextSearch(text), vector: vector, limit: limit)
+    }
+
+    /// Creates a search with all options of the one by words.
+    public init(_ words: FullTextSearch, vector: [Float]?, limit: Int = 20) {
+        self.words = words
+        self.vector = vector
+        self.limit = limit
+    }
+}
+
+extension Connection {
+    /// Searches by words and by meaning.
+    /// - Parameters:
+    ///   - search: the search.
+    ///   - words: a full-text index with external content.
+    ///   - vectors: a table of vectors with the same content.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for two tables that do not have the same content, for numbers out of
+    /// range, and for an order other than the best; and the errors of both searches.
+    public func search(
+        _ search: HybridSearch, words: FullTextIndex, vectors: VectorIndex
+    ) throws -> HybridSearch.Results {
+        try search.validate(words, vectors, self)
+        var byWords = search.words
+        (byWords.limit, byWords.offset) = (search.depth, 0)
+        let (worded, near) = try inSnapshot {
+            let worded = try words.search(byWords)
+            guard let vector = search.vector else { return (worded, [VectorSearch.Hit]()) }
+            var byVector = VectorSearch(vector, limit: search.depth)
+            byVector.filter = search.words.filter
+            byVector.coarse = search.coarse
+            return (worded, try vectors.found(byVector))
+        }
+        let hits = search.fused(worded.hits, near)
+        return HybridSearch.Results(
+            hits: Array(hits.dropFirst(search.offset).prefix(search.limit)), total: hits.count, words: worded)
+    }
+}
+
+extension HybridSearch {
+    /// The constant of reciprocal rank fusion: the greater, the less the first ranks stand out.
+    private static let constant = 60.0
+
+    fileprivate func validate(_ words: FullTextIndex, _ vectors: VectorIndex, _ connection: Connection) throws {
+        guard words.connection === connection, vectors.connection === connection else {
+            throw DatabaseError.invalidArgument("\(words.name) or \(vectors.name) belongs to another connection")
+        }
+        guard limit > 0, offset >= 0, (1...10_000).contains(depth) else {
+            throw DatabaseError.invalidArgument("a search has 1 hit or more, skips 0 or more, and has a depth of 1 to 10,000")
+        }
+        guard wordWeight >= 0, wordWeight.isFinite, vectorWeight >= 0, vectorWeight.isFinite else {
+            throw DatabaseError.invalidArgument("a weight is a number of 0 or more")
+        }
+        guard case .best = self.words.order else {
+            throw DatabaseError.invalidArgument("a search by words and vectors has the best first")
+        }
+        let content = try vectors.requireContent()
+        guard let own = try words.content(), own.key.isEmpty,
+            own.rows.isSameName(as: vectors.schema.qualified(content.table))
+        else {
+            throw DatabaseError.invalidArgument("\(words.name) and \(vectors.name) do not have the same content by its row id")
+        }
+    }
+
+    /// Puts the ranks of both sides together.
+    fileprivate func fused(_ worded: [FullTextSearch.Hit], _ near: [VectorSearch.Hit]) -> [Hit] {
+        var places: [Int64: (word: Int?, vector: Int?)] = [:]
+        for (place, hit) in worded.enumerated() { places[hit.rowID] = (place, nil) }
+        for (place, hit) in near.enumerated() { places[hit.rowID, default: (nil, nil)].vector = place }
+        let hits = places.map { row, place in
+            let word = place.word.map { wordWeight / (Self.constant + Double($0 + 1)) } ?? 0
+            let vector = place.vector.map { vectorWeight / (Self.constant + Double($0 + 1)) } ?? 0
+            return Hit(
+                rowID: row, score: word + vector, wordRank: place.word.map { $0 + 1 }, vectorRank: place.vector.map { $0 + 1 },
+                wordHit: place.word.map { worded[$0] }, distance: place.vector.map { near[$0].distance })
+        }
+        return hits.sorted { $0.score == $1.score ? $0.rowID < $1.rowID : $0.score > $1.score }
+    }
+}
