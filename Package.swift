@@ -159,6 +159,7 @@ if isDevelopment {
                 "SQLCipherKit",
                 "SQLCipherKitReplication",
                 "SQLCipherKitSync",
+                "SQLCipherKitVectors",
                 "ToolStart",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
@@ -258,7 +259,8 @@ if isDevelopment {
             ],
             exclude: ["Findings", "Seeds"]),
         .testTarget(name: "CLITests", dependencies: [
-            "KitSupport", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "SQLCipherKitSync", "Tool", "TestSupport",
+            "KitSupport", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "SQLCipherKitSync", "SQLCipherKitVectors", "Tool",
+            "TestSupport",
         ]),
     ]
 }

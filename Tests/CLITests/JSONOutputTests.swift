@@ -27,6 +27,7 @@ import TestSupport
     private static let addSlot = ["key", "add", "DB", "--label", "desk", "--new-key", "env:TWO"] + slot + slotKey
     private static let setValue = ["kv", "set", "DB", "theme", "dark"] + raw
 
+    private static let makeVectors = ["vectors", "create", "DB", "v", "--dimensions", "2"] + raw
     private static let log = ["query", "DB", "PRAGMA journal_mode = WAL", "--write"] + raw
 
     static let cases: [String: Case] = [
@@ -40,6 +41,11 @@ import TestSupport
         "kv set": Case(arguments: ["kv", "set", "DB", "session", "x", "--expires", "2h"] + raw),
         "kv list": Case(arguments: ["kv", "list", "DB"] + raw, first: [setValue]),
         "kv remove": Case(arguments: ["kv", "remove", "DB", "theme"] + raw, first: [setValue]),
+        "vectors create": Case(arguments: makeVectors),
+        "vectors import": Case(arguments: ["vectors", "import", "DB", "v", "@vectors.csv"] + raw, first: [makeVectors]),
+        "vectors search": Case(
+            arguments: ["vectors", "search", "DB", "v", "--like", "1"] + raw,
+            first: [makeVectors, ["vectors", "import", "DB", "v", "@vectors.csv"] + raw]),
         "dump": Case(arguments: ["dump", "DB"] + raw),
         "key init": Case(arguments: makeSlots),
         "key list": Case(arguments: ["key", "list", "DB"], first: [makeSlots]),
@@ -93,6 +99,7 @@ import TestSupport
             try db.execute("INSERT INTO note(title, created) VALUES ('Bakery, bread', '2026-11-21 08:30:00')")
             try db.create(FTS5Table("note_fts", columns: ["title"], content: .external(table: "note")))
         }
+        try Data("1,1,0\n2,1,1\n".utf8).write(to: URL(fileURLWithPath: folder.path("vectors.csv")))
         try Data("name,zip\nMill,01067\n".utf8).write(to: URL(fileURLWithPath: folder.path("rows.csv")))
         try FileManager.default.createDirectory(atPath: folder.path("texts"), withIntermediateDirectories: true)
         for name in ["a.md", "b.md"] {

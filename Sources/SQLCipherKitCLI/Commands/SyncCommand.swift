@@ -3,6 +3,7 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
 import SQLCipherKitSync
+import SQLCipherKitVectors
 
 struct SyncCommand: FileCommand {
     static let configuration = CommandConfiguration(
@@ -95,7 +96,10 @@ struct SyncCommand: FileCommand {
         var tables = table.isEmpty ? known?.tables ?? [] : table
         if tables.isEmpty {
             tables = try queue.read { db in
-                try db.main.tables().filter { $0.kind == .table && !$0.name.hasPrefix("kv_") }.map(\.name)
+                // Each copy makes its own vectors: their tables follow from the rows.
+                let vectors = Set(try db.main.vectorIndexes().flatMap(\.tableNames))
+                return try db.main.tables().filter { $0.kind == .table && !$0.name.hasPrefix("kv_") && !vectors.contains($0.name) }
+                    .map(\.name)
             }
         }
         return try SharedChangeLog(
