@@ -110,7 +110,7 @@ import TestSupport
 
     /// The pages that must have examples, so that a change of how they are marked is noticed.
     @Test func expectedPagesHaveExamples() throws {
-        let catalogues = ["SQLCipherKit": "JSON", "SQLCipherKitReplication": "Replication", "SQLCipherKitSync": "Changesets"]
+        let catalogues = ["SQLCipherKit": "JSON", "SQLCipherKitReplication": "Replication", "SQLCipherKitSync": "Changesets", "SQLCipherKitVectors": "Vectors"]
         for page in ["README.md"] + catalogues.map({ "Sources/\($0)/Documentation.docc/\($1).md" }) {
             #expect(Self.pages.contains(page))
             let text = try String(contentsOf: Repository.file(page), encoding: .utf8)
