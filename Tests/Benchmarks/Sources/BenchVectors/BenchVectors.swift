@@ -1,0 +1,80 @@
+import Foundation
+import SQLCipherKitCore
+import SQLCipherKitVectors
+
+/// Tables of vectors, for scripts/bench vectors: builds one from a file of four-byte numbers and searches it, and prints figures
+/// and hits as JSON.
+///
+/// The arguments are a folder, a file of vectors and one of queries, the dimensions, how the numbers are stored, whether the
+/// database is encrypted, whether a search looks at bits first (`exact` or `coarse`), and how many rounds of searches there are.
+/// Times are processor times in seconds, and of the first search after opening also one by the clock.
+@main struct BenchVectors {
+    static func main() throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count == 8, let dimensions = Int(arguments[3]), let element = VectorTable.Element(rawValue: arguments[4]),
+            let rounds = Int(arguments[7])
+        else { return print("FOLDER VECTORS QUERIES DIMENSIONS ELEMENT encrypted|plain exact|coarse ROUNDS") }
+        let (vectors, queries) = (try read(arguments[1], dimensions), try read(arguments[2], dimensions))
+        let path = arguments[0] + "/vectors.db"
+        let key: DatabaseKey = arguments[5] == "plain" ? .plaintext : try .raw([UInt8](repeating: 7, count: 32))
+        let isCoarse = arguments[6] == "coarse"
+        var figures: [String: Double] = [:]
+        do {
+            let db = try Connection(.file(path), key: key)
+            try db.main.setJournalMode(.wal)
+            try db.create(VectorTable("v", dimensions: dimensions, of: element, keepsBits: isCoarse))
+            let table = try db.vectors("v")
+            figures["build"] = try time {
+                for start in stride(from: 0, to: vectors.count, by: 1_000) {
+                    try table.set((start..<min(start + 1_000, vectors.count)).map { (id: Int64($0), vector: vectors[$0]) })
+                }
+            }
+        }
+        let db = try Connection(.file(path), key: key)
+        // Room for the table: what is measured first is a cold cache, and then a warm one.
+        try db.execute("PRAGMA cache_size = -4000000")
+        let table = try db.vectors("v")
+        func search(_ query: [Float], _ filter: SQL? = nil) throws -> [VectorSearch.Hit] {
+            var search = VectorSearch(query, limit: 10)
+            search.coarse = isCoarse ? .bits() : nil
+            search.filter = filter
+            return try table.search(search)
+        }
+        figures["cold clock"] = try time(CLOCK_MONOTONIC) { figures["cold"] = try time { _ = try search(queries[0]) } }
+        var hits: [[Int64]] = []
+        figures["top 10"] = try median((0..<rounds).map { round in
+            try time {
+                let found = try queries.map { try search($0) }
+                if round == 0 { hits = found.map { $0.map(\.rowID) } }
+            } / Double(queries.count)
+        })
+        figures["filter"] = try median((0..<rounds).map { _ in
+            try time { for query in queries { _ = try search(query, "id % 100 = 7") } } / Double(queries.count)
+        })
+        figures["bytes"] = Double(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0)
+        let output = try JSONEncoder().encode(figures), found = try JSONEncoder().encode(hits)
+        print("{\"figures\": \(String(decoding: output, as: UTF8.self)), \"hits\": \(String(decoding: found, as: UTF8.self))}")
+    }
+
+    private static func read(_ path: String, _ dimensions: Int) throws -> [[Float]] {
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        return data.withUnsafeBytes { bytes in
+            stride(from: 0, to: bytes.count - 4 * dimensions + 1, by: 4 * dimensions).map { start in
+                (0..<dimensions).map { bytes.loadUnaligned(fromByteOffset: start + 4 * $0, as: Float.self) }
+            }
+        }
+    }
+
+    private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
+    private static func time(_ clock: clockid_t = CLOCK_PROCESS_CPUTIME_ID, _ body: () throws -> Void) rethrows -> Double {
+        func now() -> Double {
+            var time = timespec()
+            clock_gettime(clock, &time)
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+        let start = now()
+        try body()
+        return now() - start
+    }
+}
