@@ -238,7 +238,9 @@ if isDevelopment {
             dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitSync", "StoreSupport", "TestSupport"]),
         .testTarget(
             name: "SQLCipherKitVectorsTests",
-            dependencies: ["CSQLCipherVectors", "KitSupport", "SQLCipherKit", "SQLCipherKitVectors", "TestSupport"]),
+            dependencies: [
+                "CSQLCipherVectors", "KitSupport", "SQLCipherKit", "SQLCipherKitSync", "SQLCipherKitVectors", "TestSupport",
+            ]),
         // What needs several modules together, and the articles.
         .testTarget(
             name: "SQLCipherKitTests",

@@ -630,7 +630,7 @@ extension ChangeLog {
         if connection.isInTransaction { throw DatabaseError.misuse("a message cannot be received inside a transaction") }
         let enforces = try connection.settings.isEnabled(.foreignKeys)
         func run() throws -> R {
-            try connection.withTriggers(triggers) {
+            try connection.withTriggers(triggers, changing: []) {
                 try connection.transaction { _ in
                     try lookOutside()
                     return TransactionEnd.commit(try store.logging(tables()) { try body(enforces) })

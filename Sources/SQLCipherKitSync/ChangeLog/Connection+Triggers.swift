@@ -4,14 +4,15 @@ import SQLCipherKitSearch
 
 extension Connection {
     /// Runs `body` with some triggers disabled, or with all that are not this package's own.
-    func withTriggers<R>(_ triggers: Changeset.Triggers, _ body: () throws -> R) throws -> R {
+    /// - Parameter tables: those that `body` changes.
+    func withTriggers<R>(_ triggers: Changeset.Triggers, changing tables: [String], _ body: () throws -> R) throws -> R {
         switch triggers {
         case .all: return try body()
         case .essentialOnly:
-            let others = try main.triggersOfOthers()
+            let others = try main.triggersOfOthers(tables.nameSet)
             // With nothing of others, all run. With nothing of this package, a switch is enough.
             if others.users.isEmpty { return try body() }
-            if others.hasOwn { return try withTriggers(.except(others.users), body) }
+            if others.hasOwn { return try withTriggers(.except(others.users), changing: tables, body) }
             let handle = try liveForUse()
             var areOn: Int32 = 0
             try check(sqlcipherkit_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &areOn))
@@ -39,8 +40,9 @@ extension Connection {
 }
 
 extension Schema {
-    /// The triggers that programs have made, and whether there are others, which keep full-text indexes in step with their content.
-    fileprivate func triggersOfOthers() throws -> (users: [String], hasOwn: Bool) {
+    /// The triggers that are not to run, and whether there are others, which keep full-text indexes and tables of vectors in step
+    /// with their content. What the latter do is among the changes if these have the vectors.
+    fileprivate func triggersOfOthers(_ changed: Set<SQLName>) throws -> (users: [String], hasOwn: Bool) {
         let entries = try entries(where: "type = 'trigger'").filter { !$0.name.hasNamePrefix(ChangeLogStore.outside) }
         if entries.isEmpty { return ([], false) }
         let tables = try objects("m.type IN ('table', 'virtual', 'shadow')").nameSet
@@ -51,7 +53,11 @@ extension Schema {
                 return ["", "_config", ContentSync.Suffix.replaced].allSatisfy { tables.contains(SQLName(index + $0)) }
             }
         }
-        let users = entries.map(\.name).filter { !isOwn($0) }
+        func keepsVectors(_ name: String) -> Bool {
+            guard let index = VectorNames.index(of: name, endingIn: VectorNames.triggers, among: tables) else { return false }
+            return !([""] + VectorNames.tables).contains { changed.contains(SQLName(index + $0)) }
+        }
+        let users = entries.map(\.name).filter { !isOwn($0) && !keepsVectors($0) }
         return (users, users.count < entries.count)
     }
 }

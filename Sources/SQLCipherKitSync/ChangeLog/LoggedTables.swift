@@ -63,10 +63,15 @@ struct LoggedTables {
     subscript(name: String) -> LoggedTable? { places[SQLName(name)].map { all[$0] } }
 
     init(_ schema: Schema, _ names: [String], _ rules: [SQLName: ChangeLog.MergePolicy]) throws {
+        let others = try schema.objects("m.type = 'table'").nameSet
         for name in names {
             guard let form = try schema.form(of: name), form.kind == .table, !form.name.isKeptFromSQL,
                 !form.name.hasNamePrefix("sqlite_"), !form.name.hasNamePrefix(ChangeLogStore.prefix)
             else { throw DatabaseError.invalidArgument("there is no table \(name) that a log can have") }
+            // Merged row by row, the chunks of two copies would fit neither.
+            if let index = VectorNames.index(of: form.name, endingIn: [""] + VectorNames.tables, among: others) {
+                throw DatabaseError.invalidArgument("the vectors of \(index) cannot be logged: each copy makes its own")
+            }
             guard let identity = try RowKey(of: form.name, in: schema) else {
                 throw DatabaseError.invalidArgument("the table \(name) has no primary key, without which its rows cannot be logged")
             }

@@ -484,7 +484,8 @@ extension Changeset {
         }
         let application = ChangesetApplication(db, outcome, onConflict)
         application.spelling = try otherSpelling(in: db.main, outcome)
-        return try db.withTriggers(options.triggers) { try run(application, db, options) }
+        let changed = forms.forms.map(\.name).filter { wanted?.contains(SQLName($0)) ?? true }
+        return try db.withTriggers(options.triggers, changing: changed) { try run(application, db, options) }
     }
 
     /// Applies the changes like ``apply(to:tables:options:onConflict:)``, with a rule for each table instead of a closure.

@@ -6,8 +6,9 @@ extension Changeset {
         /// They run. What a trigger did where the changes were recorded is also among the changes. So a trigger that writes to
         /// a recorded table does it twice, or causes a conflict.
         case all
-        /// Only temporary triggers run, and those that keep this package's full-text indexes in step with their content. The
-        /// changes contain what the others did.
+        /// Only temporary triggers run, and those that keep this package's full-text indexes and tables of vectors in step with
+        /// their content; those of a table of vectors only if the changes have none of its own rows. The changes contain what the
+        /// others did.
         case essentialOnly
         /// The triggers with these names, for example one that writes a log, do not run; others do. They are dropped and
         /// created again in the same transaction.
