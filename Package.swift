@@ -199,7 +199,7 @@ if isDevelopment {
             name: "Contract",
             dependencies: [
                 "FaultMemory", "Faults", "KillPoints", "KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync",
-                "TestSupport",
+                "SQLCipherKitVectors", "TestSupport",
             ],
             path: "Tests/Contract", exclude: ["Tables"]),
         .testTarget(name: "ContractTests", dependencies: ["Contract", "TestSupport"]),

@@ -37,5 +37,5 @@ struct Contract {
 }
 
 extension Cases {
-    static var all: [ContractCase] { core + concurrency + maintenance + records + search + replication }
+    static var all: [ContractCase] { core + concurrency + maintenance + records + search + replication + vectors }
 }

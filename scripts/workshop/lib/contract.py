@@ -28,7 +28,7 @@ CALLS = {"func", "func.op", "init", "method", "subscript", "type.method", "type.
 # Structs that stand for a connection, a file or a store: what they compute may ask it.
 HANDLES = {"Changeset", "Connection.Settings", "Connection.Settings.StatementCache", "DatabaseConverter", "DatabaseDiff",
            "FullTextIndex", "KernelKeyring", "KeySlots", "KeyValueStore", "Row", "Schema", "SharedChangeLog", "SharedKeyValueStore",
-           "SharedSchema", "SQLCipherEngine"}
+           "SharedSchema", "SQLCipherEngine", "VectorIndex"}
 
 
 def is_call(symbol, handles):
