@@ -257,7 +257,7 @@ if isDevelopment {
             name: "FuzzTests",
             dependencies: [
                 "LibFuzzer", "SQLCipherKit", "SQLCipherKitCLI", "SQLCipherKitReplication", "SQLCipherKitStores", "SQLCipherKitSync",
-                "TestSupport",
+                "SQLCipherKitVectors", "TestSupport",
             ],
             exclude: ["Findings", "Seeds"]),
         .testTarget(name: "CLITests", dependencies: [
