@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 ENGINE = ROOT / "Sources" / "CSQLCipher"
+VECTORS = ROOT / "Sources" / "CSQLCipherVectors"
 PROBE = ROOT / "Tests" / "ProviderProbe"
 WORK = ROOT / ".build" / "platforms"
 
@@ -110,7 +111,7 @@ class Compiler:
 
 
 def sources(platform):
-    found = sorted([*ENGINE.glob("Provider/*/*.c"), *ENGINE.glob("System/*.c")])
+    found = sorted([*ENGINE.glob("Provider/*/*.c"), *ENGINE.glob("System/*.c"), *VECTORS.glob("*.c")])
     if platform.has_engine:
         return [ENGINE / "Engine" / "engine.c", *found, *sorted(PROBE.glob("*.c"))]
     return [*found, *(PROBE / f"{name}.c" for name in BARE_PROBE)]
@@ -125,7 +126,7 @@ def compile_all(compiler, platform, pool):
         flags += ["-DPROBE_WITHOUT_ENGINE", "-DPROBE_WITHOUT_SYSTEM"]
     if platform.links:
         # The probe's own sources call fork() and more that these systems' headers deny a program.
-        chosen = [source for source in sources(platform) if source.is_relative_to(ENGINE)]
+        chosen = [source for source in sources(platform) if source.is_relative_to(ROOT / "Sources")]
     else:
         chosen = sources(platform)
 
