@@ -75,11 +75,12 @@ public struct JSONBDecoder: Sendable {
     }
 
     /// A decoder that keeps the document, of the content of a column.
-    func decoder(stored bytes: UnsafeRawBufferPointer, isText: Bool) throws -> any Decoder {
-        func kept(_ bytes: UnsafeRawBufferPointer) throws(JSONBError) -> any Decoder {
+    /// - Parameter types: the type that is decoded, and those that it decodes in its own place.
+    func decoder(stored bytes: UnsafeRawBufferPointer, isText: Bool, as types: [any Any.Type]) throws -> JSONBDecoding {
+        func kept(_ bytes: UnsafeRawBufferPointer) throws(JSONBError) -> JSONBDecoding {
             let context = try self.context(bytes)
             context.keepBytes()
-            return JSONBDecoding(context, 0, 0, 0)
+            return JSONBDecoding(context, 0, 0, context.scopes.scope(of: types))
         }
         do throws(JSONBError) {
             if !isText {
@@ -87,6 +88,18 @@ public struct JSONBDecoder: Sendable {
             }
             return try parsed(bytes).withBytes(kept)
         } catch { throw error.decodingError }
+    }
+
+    /// A decoder of the document in a stored value, for a value of a type.
+    package static func decoder(of stored: SQLValue, as type: any Any.Type) throws -> any Decoder {
+        let decoder = JSONBDecoder(options: .of(type))
+        switch stored {
+        case .text(var text):
+            return try text.withUTF8 { try decoder.decoder(stored: UnsafeRawBufferPointer($0), isText: true, as: [type]) }
+        case .blob(let data): return try data.withUnsafeBytes { try decoder.decoder(stored: $0, isText: false, as: [type]) }
+        case .null, .integer, .real:
+            throw DecodingError.typeMismatch(type, .own([], "expected JSON, found \(stored.storageClass.rawValue)"))
+        }
     }
 
     /// Returns the minified text of a document in a column, in either form; nil if it is none.

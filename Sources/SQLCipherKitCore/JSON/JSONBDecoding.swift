@@ -31,6 +31,8 @@ struct JSONBDecoding: Decoder, SingleValueDecodingContainer {
 
     var codingPath: [any CodingKey] { context.path(to: element.offset) }
     var userInfo: [CodingUserInfoKey: Any] { context.scopes.userInfo(Int(scope)) }
+    /// An error of a call that cannot throw.
+    var failure: DecodingError? { context.failure }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         let element = element

@@ -266,6 +266,12 @@ extension JSONBDecodingContext {
     private static let integers = ObjectIdentifier([Int].self)
     private static let doubles = ObjectIdentifier([Double].self)
 
+    /// Whether `decode` reads the type without a container.
+    static func isList(_ type: any Any.Type) -> Bool {
+        let type = ObjectIdentifier(type)
+        return type == strings || type == integers || type == doubles
+    }
+
     /// Reads arrays of the most common types without a container.
     @inline(__always)
     private func list<T>(_ type: T.Type, _ element: JSONB.Element, _ scope: Int) throws -> T? {

@@ -53,6 +53,9 @@ struct JSONScopes {
 
     init(_ coder: JSONCodingOptions) { self.coder = coder }
 
+    /// The scope of a value that others, the outermost first, code in their own place.
+    mutating func scope(of types: [any Any.Type]) -> Int { types.reduce(0) { scope(of: $1, in: $0) } }
+
     /// Returns the scope of a value of a type that appears in another scope.
     @inline(__always)
     mutating func scope(of type: any Any.Type, in scope: Int) -> Int {

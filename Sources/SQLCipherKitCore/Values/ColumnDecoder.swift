@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// Decodes one column: a simple value, a type that codes itself as one, or JSON.
+/// Decodes one column: a simple value, a type that codes itself as one, or the JSON that the column holds.
 package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     package let state: RowDecodingState
     package let index: Int32
@@ -11,18 +11,24 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
         (self.state, self.index, self.codingPath) = (state, index, codingPath)
     }
 
-    /// Thrown when a type asks for more than a single value.
-    struct WantsJSON: Error {}
+    package var userInfo: [CodingUserInfoKey: Any] {
+        guard let document = state.document, document.index == index else { return [:] }
+        return document.options.userInfo
+    }
 
-    package var userInfo: [CodingUserInfoKey: Any] { [:] }
-
-    package func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw wantsJSON() }
-    package func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw wantsJSON() }
+    package func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try json().container(keyedBy: type)
+    }
+    package func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try json().unkeyedContainer() }
     package func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
-    private func wantsJSON() -> WantsJSON {
-        state.wantsJSON = true
-        return WantsJSON()
+    private func json() throws -> JSONBDecoding {
+        let column = try state.column(index)
+        // A column that a record reads by itself, with `superDecoder(forKey:)` or a nested container, is of no type.
+        guard let document = state.document, document.index == index else { return try ColumnDocument(index: index).json(column) }
+        let json = try document.json(column)
+        state.document?.context = json
+        return json
     }
 
     package func decodeNil() -> Bool { state.row.pointee.map { sqlite3_column_type($0, index) == SQLITE_NULL } ?? true }
@@ -36,31 +42,43 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
     package func any<T: Decodable>(_ type: T.Type) throws -> T {
         // Comparing two types is faster than checking a conformance.
         if type == Data.self, let data = try Data._readSQL(from: state.column(index)) as? T { return data }
+        if JSONBDecodingContext.isList(type) { return try list(type) }
         if let convertible = type as? any SQLValueConvertible.Type,
             let value = try convertible._readSQL(from: state.column(index)) as? T
         {
             return value
         }
-        state.wantsJSON = false
-        // What the type asked for counts, not how it handled the error.
-        defer { state.wantsJSON = false }
-        let value: T
-        do { value = try T(from: self) } catch where state.wantsJSON { return try json(type) }
-        if state.wantsJSON, (try state.column(index)).looksLikeJSON, let other = try? json(type) { return other }
-        return value
+        let outer = state.document
+        let isInPlace = outer?.index == index
+        if isInPlace { state.document?.types.append(type) } else { state.document = ColumnDocument(index: index, types: [type]) }
+        defer { state.document = outer }
+        do {
+            let value = try T(from: self)
+            if let failure = state.document?.context?.failure { throw failure }
+            return value
+        } catch let error as DecodingError where state.document?.context != nil {
+            throw try state.column(index).undecodable(type, error)
+        }
     }
 
-    private func json<T: Decodable>(_ type: T.Type) throws -> T {
-        let column = (try state.column(index))
+    private func list<T: Decodable>(_ type: T.Type) throws -> T {
+        let column = try state.column(index)
         do { return try column.json(as: type).value } catch let error as DecodingError { throw column.undecodable(type, error) }
     }
 }
 
-extension Row._Column {
-    /// Whether it may hold a JSON array or object, as text or JSONB.
-    fileprivate var looksLikeJSON: Bool {
-        guard let bytes = fastBytes(text: true, blob: true), let first = bytes.first(where: { $0 > 0x20 }) else { return false }
-        if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return true }
-        return storageClass == .blob && JSONB.Kind(rawValue: first & 15)?.isContainer == true
+/// The JSON of a column whose type may ask for a container.
+struct ColumnDocument {
+    let index: Int32
+    /// The type that is decoded, and those that it decodes in its own place.
+    var types: [any Any.Type] = []
+    /// The document, once it has been asked for.
+    var context: JSONBDecoding?
+
+    var options: JSONCodingOptions { types.first.map(JSONCodingOptions.of) ?? JSONCodingOptions() }
+
+    func json(_ column: borrowing Row._Column) throws -> JSONBDecoding {
+        let bytes = try column.rawBytes(text: true, blob: true, as: "JSON")
+        return try JSONBDecoder(options: options).decoder(stored: bytes, isText: column.storageClass == .text, as: types)
     }
 }

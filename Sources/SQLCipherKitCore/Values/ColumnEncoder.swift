@@ -1,66 +1,105 @@
 import Foundation
 
-/// Encodes the value of one column: a value that codes itself as a single simple one, or else JSON.
+/// Encodes the value of one column: a value that codes itself as a single simple one, or else JSON. A column that a record writes
+/// by itself, with `superEncoder(forKey:)` or a nested container, has its value once the record is encoded.
 package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
-    /// Thrown when a type asks for more than a single value.
-    private struct NeedsJSON: Error {}
-
     package let codingPath: [any CodingKey]
-    private var value: (any SQLValueConvertible)?
-    private var hasValue = false
-    private var needsJSON = false
+    /// The type that is encoded, and those that it encodes in its own place; none for a column that a record writes by itself.
+    private var types: [any Any.Type]
+    private var single: (any SQLValueConvertible)?
+    private var hasSingle = false
+    /// The encoder of the JSON, once a container has been asked for.
+    private var json: JSONBValueEncoder?
+    /// Whether the value has been taken.
+    private var isOver = false
 
-    private init(_ codingPath: [any CodingKey]) { self.codingPath = codingPath }
+    init(_ codingPath: [any CodingKey], _ types: [any Any.Type] = []) { (self.codingPath, self.types) = (codingPath, types) }
 
     /// The value for the column; nil for NULL.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and any error that its own encoding
     ///   throws.
     package static func encode<T: Encodable>(_ value: T, _ codingPath: [any CodingKey]) throws -> (any SQLValueConvertible)? {
-        let encoder = ColumnEncoder(codingPath)
-        do { try value.encode(to: encoder) } catch where encoder.needsJSON {}
-        if encoder.hasValue, !encoder.needsJSON { return encoder.value }
-        let options = JSONCodingOptions.of(T.self)
+        let encoder = ColumnEncoder(codingPath, [T.self])
         do {
-            // A value that encodes nothing is an object without members, as it would be inside another object.
-            guard encoder.needsJSON else { return SQLValue.text("{}") }
-            let writer = try JSONBEncoder(options: options).writer(value)
-            return writer.withBytes { options.columnFormat == .jsonb ? SQLValue.blob(Data($0)) : .text(JSONB.text($0)) }
+            do { try value.encode(to: encoder) } catch {
+                encoder.drop()
+                throw error
+            }
+            return try encoder.value()
         } catch let error as EncodingError {
             throw DatabaseError.invalidArgument(
                 "the value for column \(codingPath.first?.stringValue ?? "") cannot be written as JSON: \(error.jsonDescription)")
         }
     }
 
-    package var userInfo: [CodingUserInfoKey: Any] { [:] }
+    private var options: JSONCodingOptions { types.first.map(JSONCodingOptions.of) ?? JSONCodingOptions() }
+
+    package var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
 
     package func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        needsJSON = true
-        return KeyedEncodingContainer(RefusingContainer<Key>(NeedsJSON()))
+        document.container(keyedBy: type)
     }
-
-    package func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        needsJSON = true
-        return RefusingContainer<NoKey>(NeedsJSON())
-    }
-
+    package func unkeyedContainer() -> any UnkeyedEncodingContainer { document.unkeyedContainer() }
     package func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    private func set(_ value: (any SQLValueConvertible)?) {
-        self.value = value
-        hasValue = true
+    private var document: JSONBValueEncoder {
+        if let json { return json }
+        let context = JSONBEncodingContext(options)
+        let scope = context.scopes.scope(of: types)
+        let made = JSONBValueEncoder(JSONBSink(context), depth: 0, scope: scope, parent: nil, key: nil)
+        if hasSingle { made.fail("a second value or a container of another kind was asked for") }
+        if isOver { context.isOver = true }
+        json = made
+        return made
     }
 
-    package func encodeNil() throws { set(nil) }
-    package func encode(_ value: Int128) throws { set(value) }
-    package func encode(_ value: UInt128) throws { set(value) }
-    package func encode<T: SQLValueConvertible & Encodable>(_ value: T) throws { set(value) }
+    private func set(_ value: (any SQLValueConvertible)?) throws {
+        if hasSingle || isOver || json != nil {
+            throw EncodingError.invalidValue(value as Any, .own(codingPath, "the value has already been written"))
+        }
+        (single, hasSingle) = (value, true)
+    }
+
+    package func encodeNil() throws { try set(nil) }
+    package func encode(_ value: Int128) throws { try set(value) }
+    package func encode(_ value: UInt128) throws { try set(value) }
+    package func encode<T: SQLValueConvertible & Encodable>(_ value: T) throws { try set(value) }
 
     package func encode<T: Encodable>(_ value: T) throws {
-        if let convertible = value as? any SQLValueConvertible {
-            set(convertible)
-        } else {
-            try value.encode(to: self)
+        if let convertible = value as? any SQLValueConvertible { return try set(convertible) }
+        let outer = types
+        types.append(T.self)
+        do { try value.encode(to: self) } catch {
+            // The outer type may write something else.
+            drop()
+            types = outer
+            throw error
         }
+    }
+
+    /// Forgets what has been written.
+    private func drop() {
+        (single, hasSingle) = (nil, false)
+        json?.sink.context.isOver = true
+        json?.sink.end()
+        json = nil
+    }
+
+    /// The value for the column; nil for NULL. Nothing more is accepted.
+    func value() throws -> (any SQLValueConvertible)? {
+        isOver = true
+        guard let json else {
+            // A value that encodes nothing is an object without members, as it would be inside another object.
+            return hasSingle ? single : SQLValue.text("{}")
+        }
+        defer {
+            json.sink.context.isOver = true
+            json.sink.end()
+        }
+        json.finish()
+        if let failure = json.sink.context.failure { throw failure }
+        let format = options.columnFormat
+        return json.sink.writer.withBytes { format == .jsonb ? SQLValue.blob(Data($0)) : .text(JSONB.text($0)) }
     }
 }
 

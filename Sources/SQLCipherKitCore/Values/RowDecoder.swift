@@ -11,8 +11,8 @@ package final class RowDecodingState {
     /// that reading it costs no retain.
     @usableFromInline package let row: UnsafeMutablePointer<OpaquePointer?>
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
-    /// Whether the type that is read from a column asked for more than a single value.
-    @exclusivity(unchecked) var wantsJSON = false
+    /// The column that is decoded, while it is one of a type that codes itself.
+    @exclusivity(unchecked) var document: ColumnDocument?
     /// The profiles of the columns, while a record that gives them is decoded.
     @usableFromInline @exclusivity(unchecked) package var own: UnsafePointer<UnsafePointer<ValueProfile>?>?
 
@@ -46,9 +46,6 @@ package final class RowDecodingState {
     @usableFromInline
     @inline(never)
     package func error(_ error: any Error, _ type: Any.Type) -> any Error {
-        if error is ColumnDecoder.WantsJSON {
-            return DatabaseError.misuse("a \(type) asks a column for a container: decode the column as a separate type")
-        }
         guard let error = error as? DecodingError else { return error }
         let path = error.context?.codingPath ?? []
         let index = path.first.map { names.index(of: name($0)) } ?? -1
@@ -290,7 +287,31 @@ private struct RowDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProto
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
         let column = try column(key)
-        return LateColumnDecoder(column: ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key]))
+        return ColumnDecoder(state: state(column.handle), index: column.index, codingPath: [key])
+    }
+}
+
+/// The row as a single value: a type that has columns is decoded from them, any other from the first column.
+private struct RowSingleDecoding: Decoder, SingleValueDecodingContainer {
+    private let state: RowDecodingState
+
+    init(_ state: RowDecodingState) { self.state = state }
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    private var first: ColumnDecoder { ColumnDecoder(state: state, index: 0, codingPath: []) }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try RowDecoder(state).container(keyedBy: type)
+    }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try first.unkeyedContainer() }
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+
+    func decodeNil() -> Bool { first.decodeNil() }
+    func decode(_ type: Int128.Type) throws -> Int128 { try first.any(type) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try first.any(type) }
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        type is any SQLValueConvertible.Type ? try first.any(type) : try T(from: self)
     }
 }
 

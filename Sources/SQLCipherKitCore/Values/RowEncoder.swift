@@ -248,7 +248,7 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
     func superEncoder(forKey key: Key) -> any Encoder {
         guard slot.pointee.number == number else { return RowEncoder(state: .unused) }
-        let column = LateColumn(key)
+        let column = ColumnEncoder([key])
         state.late.append { [self] in
             if let value = try column.value() { try put(value, key) } else { try encodeNil(forKey: key) }
         }

@@ -8,10 +8,10 @@ final class StoredForm: Decoder, SingleValueDecodingContainer {
     private(set) var isDocument = false
     /// The type that the value was read as.
     private(set) var single: (any SQLValueConvertible.Type)?
-    private struct NeedsJSON: Error {}
+    private let type: any Any.Type
 
     init<T: Decodable>(of value: SQLValue, as type: T.Type, _ profile: ValueProfile) {
-        (self.value, self.profile) = (value, profile)
+        (self.value, self.type, self.profile) = (value, type, profile)
         // An error says no more of the form than was learnt before it.
         _ = try? T(from: self)
     }
@@ -19,24 +19,26 @@ final class StoredForm: Decoder, SingleValueDecodingContainer {
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw document() }
-    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw document() }
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try document().container(keyedBy: type)
+    }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try document().unkeyedContainer() }
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
     func decodeNil() -> Bool { false }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         guard let stored = type as? any SQLValueConvertible.Type else { return try T(from: self) }
-        if stored._isJSONDocument { throw document() }
+        if stored._isJSONDocument { isDocument = true }
         guard let read = stored.init(sqlValue: value, in: profile) as? T else {
             throw DecodingError.typeMismatch(type, .init(codingPath: [], debugDescription: "\(value.storageClass.rawValue)"))
         }
-        single = stored
+        if !isDocument { single = stored }
         return read
     }
 
-    private func document() -> NeedsJSON {
+    private func document() throws -> any Decoder {
         isDocument = true
-        return NeedsJSON()
+        return try JSONBDecoder.decoder(of: value, as: type)
     }
 }
 

@@ -57,7 +57,7 @@ import TestSupport
         var city: String
         init(_ city: String) { self.city = city }
         init(from decoder: any Decoder) throws {
-            city = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .city)
+            city = try! decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .city)
             precondition(!city.isEmpty)
         }
     }
