@@ -22,25 +22,87 @@ static int fts5IntegrityMethod(sqlite3_vtab *table, const char *schema, const ch
     return rc;
 }
 
-/* Triggers, tables and a view keep an index in step with its content (ContentSync.swift). Without the index, the triggers would
- * make each write to the content fail, so they are dropped with it, whatever statement drops it. */
+/* --- Triggers -----------------------------------------------------------------------------------------------------------
+ *
+ * Triggers, tables and a view keep an index in step with its content: ours (ContentSync.swift), or those that another library or a
+ * program has made. Without the index, triggers that write to it would make each write to the content fail, so they are dropped
+ * with it, whatever statement drops it. One that also does other work is not dropped: then the index is not either. */
+
+static const char *const sqlcipherkit_companions[] = {
+    "TRIGGER", "before_insert", "TRIGGER", "after_insert", "TRIGGER", "before_update", "TRIGGER", "after_update",
+    "TRIGGER", "before_delete", "TRIGGER", "after_delete", "VIEW", "source", "TABLE", "keys", "TABLE", "replaced",
+};
+
+/* Whether a trigger is one of ours for a table. */
+static int sqlcipherkit_is_companion(const char *trigger, const char *table) {
+    const int length = sqlite3Strlen30(table);
+    if (sqlite3StrNICmp(trigger, table, length) != 0 || trigger[length] != '_') return 0;
+    for (size_t i = 0; i < sizeof sqlcipherkit_companions / sizeof *sqlcipherkit_companions; i += 2) {
+        if (sqlite3StrICmp(&trigger[length + 1], sqlcipherkit_companions[i + 1]) == 0) return 1;
+    }
+    return 0;
+}
+
+/* Returns a trigger of a database that writes to a table and is not one of ours; NULL if there are no more than `number`. Sets
+ * whether it does anything else. */
+static const Trigger *sqlcipherkit_writing_trigger(sqlite3 *db, const char *schema, const char *table, int number, int *other) {
+    const int place = sqlite3FindDbName(db, schema);
+    if (place < 0 || db->aDb[place].pSchema == NULL) return NULL;
+    for (HashElem *item = sqliteHashFirst(&db->aDb[place].pSchema->trigHash); item != NULL; item = sqliteHashNext(item)) {
+        const Trigger *trigger = sqliteHashData(item);
+        int writes = 0;
+        *other = 0;
+        for (const TriggerStep *step = trigger->step_list; step != NULL; step = step->pNext) {
+            const char *target = step->pSrc != NULL ? step->pSrc->a[0].zName : NULL;
+            if (target != NULL && sqlite3StrICmp(target, table) == 0) writes = 1;
+            else *other = 1;
+        }
+        if (writes && !sqlcipherkit_is_companion(trigger->zName, table) && number-- == 0) return trigger;
+    }
+    return NULL;
+}
+
+/* Gives the statement that drops a table an error. FTS5 cannot. */
+static int sqlcipherkit_refuse_drop(sqlite3 *db, const char *table, const char *trigger) {
+    for (Vdbe *v = db->pVdbe; v != NULL; v = v->pVNext) {
+        for (int i = 0; v->eVdbeState == VDBE_RUN_STATE && i < v->nOp; i++) {
+            if (v->aOp[i].opcode != OP_VDestroy || strcmp(v->aOp[i].p4.z, table) != 0) continue;
+            sqlite3VdbeError(v, "the trigger %s writes to %s and does other work too: drop it first", trigger, table);
+        }
+    }
+    return SQLITE_ERROR;
+}
+
 static int fts5DestroyMethod(sqlite3_vtab *table) {
-    static const char *const companions[] = {
-        "TRIGGER", "before_insert", "TRIGGER", "after_insert", "TRIGGER", "before_update", "TRIGGER", "after_update",
-        "TRIGGER", "before_delete", "TRIGGER", "after_delete", "VIEW", "source", "TABLE", "keys", "TABLE", "replaced",
-    };
     const Fts5Config *config = ((Fts5Table *)table)->pConfig;
+    sqlite3 *db = config->db;
+    const Trigger *trigger;
+    int other = 0, rc = SQLITE_OK;
+    for (int i = 0; (trigger = sqlcipherkit_writing_trigger(db, config->zDb, config->zName, i, &other)) != NULL; i++) {
+        if (other) return sqlcipherkit_refuse_drop(db, config->zName, trigger->zName);
+    }
     char *replaced = sqlite3_mprintf("%s_replaced", config->zName);
     if (replaced == NULL) return SQLITE_NOMEM;
-    const int is_synchronized = sqlite3_table_column_metadata(config->db, config->zDb, replaced, "seq", 0, 0, 0, 0, 0) == SQLITE_OK;
+    const int is_synchronized = sqlite3_table_column_metadata(db, config->zDb, replaced, "seq", 0, 0, 0, 0, 0) == SQLITE_OK;
     sqlite3_free(replaced);
-    int rc = SQLITE_OK;
-    for (size_t i = 0; is_synchronized && rc == SQLITE_OK && i < sizeof companions / sizeof *companions; i += 2) {
-        rc = fts5ExecPrintf(config->db, NULL, "DROP %s IF EXISTS \"%w\".\"%w_%s\"", companions[i], config->zDb, config->zName,
-                            companions[i + 1]);
+    for (size_t i = 0; is_synchronized && rc == SQLITE_OK && i < sizeof sqlcipherkit_companions / sizeof *sqlcipherkit_companions;
+         i += 2) {
+        rc = fts5ExecPrintf(db, NULL, "DROP %s IF EXISTS \"%w\".\"%w_%s\"", sqlcipherkit_companions[i], config->zDb, config->zName,
+                            sqlcipherkit_companions[i + 1]);
+    }
+    while (rc == SQLITE_OK && (trigger = sqlcipherkit_writing_trigger(db, config->zDb, config->zName, 0, &other)) != NULL) {
+        rc = fts5ExecPrintf(db, NULL, "DROP TRIGGER \"%w\".\"%w\"", config->zDb, trigger->zName);
     }
     return rc != SQLITE_OK ? rc : upstream_fts5DestroyMethod(table);
 }
+
+#ifndef SQLCIPHERKIT_PLAIN_SYMBOLS
+const char *sqlcipherkit_trigger_writing(sqlite3 *db, const char *schema, const char *table) {
+    int other;
+    const Trigger *trigger = sqlcipherkit_writing_trigger(db, schema, table, 0, &other);
+    return trigger != NULL ? trigger->zName : NULL;
+}
+#endif
 
 /* --- Merging ------------------------------------------------------------------------------------------------------------
  *

@@ -18,6 +18,10 @@ void sqlcipherkit_words_close(sqlcipherkit_words *words);
  * SQLITE_CORRUPT_VTAB for an index that is damaged or differs, or SQLite's error. */
 int sqlcipherkit_words_check(sqlcipherkit_words *words, int external);
 
+/* Returns the name of a trigger of a database that writes to a full-text table and was not created with it; NULL if there is none.
+ * The schema must have been read. The name lives as long as the schema does. */
+const char *sqlcipherkit_trigger_writing(sqlite3 *db, const char *schema, const char *table);
+
 /* Returns 1 if the index still has the content that `*content` identifies. Otherwise returns 0 and sets `*content` to identify the
  * present content. `*content` must be NULL at first; it is a number, not an address. */
 int sqlcipherkit_words_is_same(sqlcipherkit_words *words, void **content);

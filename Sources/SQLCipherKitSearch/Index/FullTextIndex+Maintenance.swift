@@ -16,9 +16,11 @@ extension FullTextIndex {
     }
 
     /// Rebuilds the index from its content: necessary after a change to a tokenizer, or if content changed without its triggers.
-    /// - Throws: what SQLite reports, for example for a contentless table. The index is then as before.
+    /// - Throws: what SQLite reports, for example for a contentless table, and ``DatabaseError/Reason/invalidArgument`` if another
+    ///   library's triggers write to an index whose content is synchronized. The index is then as before.
     public func rebuild() throws {
         try connection.transaction { _ in
+            if try hasCompanion(ContentSync.Suffix.replaced) { try schema.refuseForeignTriggers(of: name) }
             try forgetReplaced()
             try registerMissingKeys()
             try command("rebuild")

@@ -1,3 +1,4 @@
+import CSQLCipher
 import SQLCipherKitCore
 
 extension Schema {
@@ -8,7 +9,8 @@ extension Schema {
     ///   - populate: whether to index the rows that the content table already has. Default: yes.
     ///   - progress: called after each thousand rows and at the end. It must not use the connection. If it throws, everything is
     ///     undone. Default: none.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid description; what SQLite reports, for example for a name
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid description, and if another library's triggers write to a
+    ///   table of that name whose content is to be synchronized; what SQLite reports, for example for a name
     ///   in use or an unknown tokenizer; and what `progress` throws. Nothing has changed then.
     public func create(
         _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
@@ -26,6 +28,7 @@ extension Schema {
                 if populate { try self.populate(table, from: source, progress) }
             case .external(let name, let rowID, isSynchronized: true):
                 let sync = ContentSync(schema: self, table: table, content: try contentTable(name))
+                try refuseForeignTriggers(of: table.name)
                 try sync.check(rowID: rowID)
                 for statement in sync.companions() { try db.execute(SQL(raw: statement)) }
                 try db.execute(SQL(raw: table.creationSQL(in: self, source: sync.source)))
@@ -33,6 +36,17 @@ extension Schema {
                 for statement in sync.triggers() { try db.execute(SQL(raw: statement)) }
             }
         }
+    }
+
+    /// Throws if a trigger of another library or a program writes to a full-text table. Beside ours, each row would be indexed
+    /// twice.
+    func refuseForeignTriggers(of table: String) throws {
+        // Which reads the schema.
+        guard try connection.fetchOne(Int.self, "SELECT 1 FROM \(raw: qualified("sqlite_schema")) WHERE type = 'trigger'") != nil,
+            let trigger = sqlcipherkit_trigger_writing(try connection.liveForUse(), name, table)
+        else { return }
+        throw DatabaseError.invalidArgument(
+            "the trigger \(String(cString: trigger)) writes to \(table), as the triggers of synchronized content do: drop it first")
     }
 
     /// Indexes the rows of the content, in portions if progress is to be reported.
@@ -91,9 +105,10 @@ extension Connection {
 }
 
 extension FullTextIndex {
-    /// Drops the full-text table with its triggers and the tables and views that belong to it, as ``Schema/dropTable(_:ifExists:)``
-    /// and the statement `DROP TABLE` do. External content stays.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
+    /// Drops the full-text table with the triggers that write to it, also those of other libraries, and the tables and views that
+    /// belong to it, as ``Schema/dropTable(_:ifExists:)`` and the statement `DROP TABLE` do. External content stays.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and an error that names the trigger if one of them
+    ///   also does other work. Nothing has changed then.
     public func drop() throws {
         guard try schema.hasFullText(name) else { throw schema.noFullText(name) }
         try schema.dropTable(name)

@@ -70,4 +70,116 @@ import Testing
         try db.execute("DELETE FROM \(identifier: table) WHERE k = 'a'")
         #expect(try index.passesIntegrityCheck() == (missing == 0))
     }
+
+    // MARK: Triggers of others
+
+    /// The triggers of GRDB's `synchronize(withTable:)`, of SQLite's manual, and of Android's Room, as they are written.
+    static let foreign: [(String, [String])] = [
+        ("GRDB", [
+            """
+            CREATE TRIGGER "__doc_fts_ai" AFTER INSERT ON "doc" BEGIN
+                INSERT INTO "doc_fts"("rowid", "body") VALUES (new."id", new."body");
+            END
+            """,
+            """
+            CREATE TRIGGER "__doc_fts_ad" AFTER DELETE ON "doc" BEGIN
+                INSERT INTO "doc_fts"("doc_fts", "rowid", "body") VALUES('delete', old."id", old."body");
+            END
+            """,
+            """
+            CREATE TRIGGER "__doc_fts_au" AFTER UPDATE ON "doc" BEGIN
+                INSERT INTO "doc_fts"("doc_fts", "rowid", "body") VALUES('delete', old."id", old."body");
+                INSERT INTO "doc_fts"("rowid", "body") VALUES (new."id", new."body");
+            END
+            """,
+        ]),
+        ("manual", [
+            "CREATE TRIGGER tbl_ai AFTER INSERT ON doc BEGIN INSERT INTO DOC_FTS(rowid, body) VALUES (new.id, new.body); END",
+            "CREATE TRIGGER tbl_ad AFTER DELETE ON doc BEGIN INSERT INTO doc_fts(doc_fts, rowid, body) VALUES('delete', old.id, old.body); END",
+            """
+            CREATE TRIGGER tbl_au AFTER UPDATE ON doc BEGIN
+              INSERT INTO doc_fts(doc_fts, rowid, body) VALUES('delete', old.id, old.body);
+              INSERT INTO doc_fts(rowid, body) VALUES (new.id, new.body);
+            END
+            """,
+        ]),
+        ("Room", [
+            "CREATE TRIGGER IF NOT EXISTS room_fts_content_sync_doc_fts_BEFORE_UPDATE BEFORE UPDATE ON `doc` BEGIN DELETE FROM `doc_fts` WHERE `rowid`=OLD.`rowid`; END",
+            "CREATE TRIGGER IF NOT EXISTS room_fts_content_sync_doc_fts_BEFORE_DELETE BEFORE DELETE ON `doc` BEGIN DELETE FROM `doc_fts` WHERE `rowid`=OLD.`rowid`; END",
+            "CREATE TRIGGER IF NOT EXISTS room_fts_content_sync_doc_fts_AFTER_UPDATE AFTER UPDATE ON `doc` BEGIN INSERT INTO `doc_fts`(`rowid`, `body`) VALUES (NEW.`rowid`, NEW.`body`); END",
+            "CREATE TRIGGER IF NOT EXISTS room_fts_content_sync_doc_fts_AFTER_INSERT AFTER INSERT ON `doc` BEGIN INSERT INTO `doc_fts`(`rowid`, `body`) VALUES (NEW.`rowid`, NEW.`body`); END",
+        ]),
+    ]
+
+    private func madeByOthers(_ number: Int) throws -> Connection {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, body TEXT)")
+        try db.execute("CREATE VIRTUAL TABLE doc_fts USING fts5(body, content='doc', content_rowid='id')")
+        for trigger in Self.foreign[number].1 { try db.execute(SQL(raw: trigger)) }
+        try db.execute("INSERT INTO doc VALUES (1, 'one'), (2, 'two')")
+        return db
+    }
+
+    private func names(_ db: Connection) throws -> [String] {
+        try db.fetchAll("SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name")
+    }
+
+    /// A change of the tokenizer: the old index goes in any way, with the triggers that another library made, and a new one comes.
+    @Test(arguments: foreign.indices, ways) func indexOfAnotherLibraryIsReplaced(_ number: Int, _ way: String) throws {
+        let db = try madeByOthers(number)
+        try db.execute("CREATE TABLE log(id)")
+        try db.execute("CREATE TRIGGER reading AFTER INSERT ON doc BEGIN INSERT INTO log SELECT new.id; END")
+        switch way {
+        case "drop()": try db.fullText("doc_fts").drop()
+        case "dropTable": try db.main.dropTable("doc_FTS")
+        default: try db.execute(SQL(raw: way))
+        }
+        #expect(try names(db) == ["reading"])
+        try db.create(
+            FTS5Table("doc_fts", columns: ["body"], content: .external(table: "doc"), tokenizer: .porter(.unicode61())))
+        try db.execute("INSERT INTO doc VALUES (3, 'three')")
+        try db.execute("UPDATE doc SET body = 'four' WHERE id = 1")
+        try db.execute("DELETE FROM doc WHERE id = 2")
+        let index = try db.fullText("doc_fts")
+        #expect(try index.passesIntegrityCheck() && index.search("four").hits.map(\.rowID) == [1])
+    }
+
+    @Test(arguments: ways) func droppingRefusesTriggerWithOtherWork(_ way: String) throws {
+        let db = try madeByOthers(0)
+        try db.execute("CREATE TABLE log(id)")
+        try db.execute(
+            "CREATE TRIGGER both AFTER INSERT ON doc BEGIN INSERT INTO log VALUES (1); DELETE FROM doc_fts WHERE rowid = -1; END")
+        let before = try names(db)
+        let error = #expect(throws: DatabaseError.self) {
+            switch way {
+            case "drop()": try db.fullText("doc_fts").drop()
+            case "dropTable": try db.main.dropTable("doc_FTS")
+            default: try db.execute(SQL(raw: way))
+            }
+        }
+        #expect(error?.message.contains("the trigger both writes to doc_fts") == true, "\(error?.message ?? "")")
+        #expect(try names(db) == before && db.fullText("doc_fts").search("one").hits.count == 1)
+        try db.main.dropTrigger("both")
+        try db.fullText("doc_fts").drop()
+        #expect(try names(db) == [])
+    }
+
+    /// An older program dropped the table alone, or made its triggers beside ours.
+    @Test(arguments: foreign.indices) func createAndRebuildRefuseForeignTriggers(_ number: Int) throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE doc(id INTEGER PRIMARY KEY, body TEXT)")
+        let table = FTS5Table("doc_fts", columns: ["body"], content: .external(table: "doc"))
+        try db.execute(SQL(raw: Self.foreign[number].1[0]))
+        let first = try #require(try names(db).first)
+        let error = #expect(throws: DatabaseError.self) { try db.create(table) }
+        #expect(error?.reason == .invalidArgument && error?.message.contains(first) == true, "\(error?.message ?? "")")
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM sqlite_schema") == 2)
+        try db.main.dropTrigger(first)
+        try db.create(table)
+        try db.execute(SQL(raw: Self.foreign[number].1[0]))
+        let refused = #expect(throws: DatabaseError.self) { try db.fullText("doc_fts").rebuild() }
+        #expect(refused?.message.contains(first) == true)
+        try db.fullText("doc_fts").drop()
+        #expect(try names(db) == [])
+    }
 }
