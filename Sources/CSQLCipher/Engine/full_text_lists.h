@@ -5,7 +5,7 @@
  *
  * They are walked from the highest row id downwards. All code here compares keys instead of row ids, which ascend on the way. */
 
-enum { sqlcipherkit_max_places = 64, sqlcipherkit_far = 2, sqlcipherkit_beside = 3, sqlcipherkit_batch = 256 };
+enum { sqlcipherkit_batch = 256, sqlcipherkit_nowhere = 255, sqlcipherkit_missing_exactness = 5 };
 
 /* The list of rows of a word: one that was read, or FTS5's iterator. */
 typedef struct {
@@ -42,6 +42,33 @@ typedef struct {
     sqlite3_int64 documents;
 } sqlcipherkit_lists;
 
+/* Where a row has a word, of how many words of the index, and how exact these are. */
+typedef struct {
+    i64 place;
+    int length;
+    int exactness;
+} sqlcipherkit_place;
+
+/* What the current row has for a slot: the fewest typing errors, the best exactness anywhere and in the heaviest column, how rare
+ * the rarest of its words is, and their places, in ascending order. */
+typedef struct {
+    int typos;
+    int exactness;
+    int heaviest;
+    double weight;
+    sqlcipherkit_place *places;
+    int count;
+    int capacity;
+} sqlcipherkit_had;
+
+/* Words side by side: the place after the last one, and the sum of their exactness; the same if the first of them begins the
+ * column. */
+typedef struct {
+    i64 end;
+    int exactness;
+    int from_start;
+} sqlcipherkit_adjacent;
+
 typedef struct {
     sqlcipherkit_words *words;
     const sqlcipherkit_question *question;
@@ -54,35 +81,32 @@ typedef struct {
     int order[sqlcipherkit_max_slots];
     int slot_count;
     int wanted_slots;
-    /* Whether the index has the word of a slot as it was typed. */
-    u8 has_typed[sqlcipherkit_max_slots];
-    /* Whether the current row has it in the first column, of several. */
-    u8 is_first[sqlcipherkit_max_slots];
-    /* Whether the rule of columns comes before that of exactness: then words in a later column do not count. */
-    int is_column_first;
+    int has_places;
+    int has_relevance;
+    /* The column with the highest weight; the first of several. */
+    int heaviest;
+    /* Whether the index has a slot's word without a typing error. */
+    u8 is_known[sqlcipherkit_max_slots];
     i64 rows;
-    double average;
+    /* The average number of words in each column. */
+    double *averages;
     sqlite3_int64 steps;
     int judged;
-    int *sizes;
     int rc;
     /* A row's id and its key are each other's, changed by this. */
     i64 flip;
     /* The next of the only rows. */
     int only;
-    /* The number of rows rated with the length of their texts, by words, what they pay for others, and typing errors. */
-    u16 measured[13][128][16];
+    /* What is known of the current row: what it has for each slot, where words are side by side, and, if they were asked for, the
+     * numbers of words in its columns. */
+    sqlcipherkit_had had[sqlcipherkit_max_slots];
+    sqlcipherkit_adjacent *runs, *next_runs;
+    int run_capacity, next_capacity;
+    int *sizes;
+    int is_measured;
     /* Rows that are to be judged. */
     int pending;
     sqlcipherkit_match batch[sqlcipherkit_batch];
-    /* The frequency and the weight of each slot's words in the current row. */
-    double frequency[sqlcipherkit_max_slots];
-    double weight[sqlcipherkit_max_slots];
-    /* The positions of each slot's words in the current row, the number of words there, and how they match. */
-    i64 places[sqlcipherkit_max_slots][sqlcipherkit_max_places];
-    u8 lengths[sqlcipherkit_max_slots][sqlcipherkit_max_places];
-    u8 exactness[sqlcipherkit_max_slots][sqlcipherkit_max_places];
-    int place_count[sqlcipherkit_max_slots];
 } sqlcipherkit_matching;
 
 static i64 sqlcipherkit_row_key(const sqlcipherkit_matching *m, i64 row) { return row ^ m->flip; }
@@ -134,7 +158,6 @@ static void sqlcipherkit_open_list(sqlcipherkit_matching *m, sqlcipherkit_word *
 
 /* Goes on to the first row from the key `from` on. */
 static void sqlcipherkit_advance(sqlcipherkit_matching *m, sqlcipherkit_word *word, i64 from) {
-    m->steps++;
     if (word->list != NULL) {
         const sqlcipherkit_entry *entries = word->list->entries;
         const i64 row = sqlcipherkit_row_key(m, from);
@@ -194,10 +217,12 @@ end:
     return s->phrase.n > 0;
 }
 
-/* Goes to the first row from the key `from` on. */
+/* Goes to the first row from the key `from` on. That is a step, of however many words: trigrams are no more work to look for than
+ * the word that they are. */
 static void sqlcipherkit_go(sqlcipherkit_matching *m, sqlcipherkit_source *s, i64 from) {
     while (m->rc == SQLITE_OK) {
         int together = 1;
+        m->steps++;
         for (int i = 0; i < s->count; i++) {
             sqlcipherkit_word *word = &s->words[i];
             if (!word->is_done && word->row < from) {

@@ -42,7 +42,7 @@ static int sqlcipherkit_is_excluded(sqlcipherkit_matching *m, i64 row) {
 
 /* Returns the least that a row pays which lacks these words at least, so many of them. */
 static int sqlcipherkit_least(const sqlcipherkit_matching *m, int cost, int missing) {
-    return sqlcipherkit_is_discounted(missing, m->wanted_slots - missing) ? (cost + 4) / 5 : cost;
+    return sqlcipherkit_may_be_too_many(missing, m->wanted_slots) ? 0 : cost;
 }
 
 /* Returns how many of the first slots lead: a row without all of these lacks more than `missing` words or pays more than `most`. */
@@ -89,7 +89,11 @@ static void sqlcipherkit_walk(sqlcipherkit_matching *m) {
                 else next = MAX(next, slot->heap[0]->row - 1);
             }
         }
-        if (lacking <= missing && !sqlcipherkit_is_excluded(m, row) && m->rc == SQLITE_OK) sqlcipherkit_rate(m, row, present);
+        if (lacking <= missing && !sqlcipherkit_is_excluded(m, row) && m->rc == SQLITE_OK) {
+            /* A list that was given up on the way does not tell what the row has. */
+            if (sqlcipherkit_is_spent(m)) break;
+            sqlcipherkit_rate(m, row, present);
+        }
         if (is_over) break;
         row = next;
     }
@@ -125,7 +129,7 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
             if (a->slot != slot || a->count < 1 || a->count > sqlcipherkit_max_slots) continue;
             sqlcipherkit_source *s = &m->sources[source];
             s->alternative = a;
-            if (a->exactness == 0) m->has_typed[slot] = 1;
+            if (a->typos == 0) m->is_known[slot] = 1;
             s->words = &m->list_words[word];
             s->count = a->count;
             const double rows = (double)MAX(MAX(m->rows, q->rows), a->documents);
@@ -161,12 +165,20 @@ static void sqlcipherkit_begin(sqlcipherkit_matching *m) {
     }
 }
 
+static int sqlcipherkit_heaviest(const Fts5Config *config, const double *weights) {
+    int heaviest = -1;
+    for (int c = 0; c < config->nCol; c++) {
+        if (!config->abUnindexed[c] && (heaviest < 0 || weights[c] > weights[heaviest])) heaviest = c;
+    }
+    return MAX(0, heaviest);
+}
+
 int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_question *question, sqlcipherkit_answer *answer) {
     memset(answer, 0, sizeof *answer);
     if (question->slot_count > sqlcipherkit_max_slots || question->slot_count < 1) return SQLITE_MISUSE;
     sqlcipherkit_matching *m = sqlite3_malloc64(sizeof *m);
     if (m == NULL) return SQLITE_NOMEM;
-    memset(m, 0, offsetof(sqlcipherkit_matching, places));
+    memset(m, 0, offsetof(sqlcipherkit_matching, batch));
     m->words = words;
     m->question = question;
     m->answer = answer;
@@ -175,19 +187,21 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
     m->flip = words->config->bTokendata ? 0 : -1;
     answer->is_ascending = m->flip == 0;
     answer->is_complete = 1;
-    for (int i = 0; i < question->rule_count && question->rules[i] != sqlcipherkit_rule_exactness; i++) {
-        if (question->rules[i] == sqlcipherkit_rule_column) m->is_column_first = 1;
+    m->has_places = words->config->eDetail == FTS5_DETAIL_FULL;
+    for (int i = 0; i < question->rule_count; i++) {
+        if (question->rules[i] == sqlcipherkit_rule_relevance) m->has_relevance = 1;
     }
     for (int i = 0; i < question->slot_count; i++) m->wanted_slots += question->slots[i].excluded == 0;
     answer->matches = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *answer->matches * (question->wanted + 1));
     i64 *totals = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *totals * (words->config->nCol + 1));
+    m->averages = sqlite3Fts5MallocZero(&m->rc, (i64)sizeof *m->averages * (words->config->nCol + 1));
     if (m->rc == SQLITE_OK) m->rc = sqlite3Fts5IndexGetAverages(words->index, &m->rows, totals);
-    if (m->rc == SQLITE_OK) {
-        double total = 0;
-        for (int c = 0; c < words->config->nCol; c++) total += (double)totals[c];
-        m->average = MAX(1, m->rows > 0 ? total / (double)m->rows : 1);
-        sqlcipherkit_begin(m);
+    for (int c = 0; c < words->config->nCol && m->rc == SQLITE_OK; c++) {
+        m->averages[c] = MAX(1, m->rows > 0 ? (double)totals[c] / (double)m->rows : 1);
     }
+    m->heaviest = sqlcipherkit_heaviest(words->config, question->weights);
+    answer->heaviest = m->heaviest;
+    if (m->rc == SQLITE_OK) sqlcipherkit_begin(m);
     if (m->rc == SQLITE_OK && m->wanted_slots > 0) sqlcipherkit_walk(m);
     if (m->rc == SQLITE_OK && answer->count > 0) {
         qsort(answer->matches, (size_t)answer->count, sizeof *answer->matches, sqlcipherkit_compare_matches);
@@ -204,6 +218,10 @@ int sqlcipherkit_words_match(sqlcipherkit_words *words, const sqlcipherkit_quest
     sqlite3_free(m->list_words);
     sqlite3_free(m->columns);
     sqlite3_free(m->sizes);
+    sqlite3_free(m->averages);
+    for (int i = 0; i < question->slot_count; i++) sqlite3_free(m->had[i].places);
+    sqlite3_free(m->runs);
+    sqlite3_free(m->next_runs);
     int rc = m->rc;
     sqlite3_free(m);
     return rc;

@@ -1,35 +1,7 @@
-/* Judges a row that user input may mean, and keeps the best. engine.c includes this after the amalgamation; nothing else does. */
-
-/* What a row has for a slot: the fewest typing errors, the best exactness anywhere, the first column, and the best exactness in
- * it. */
-typedef struct {
-    int typos;
-    int exactness;
-    int column;
-    int there;
-    double frequency;
-    double weight;
-} sqlcipherkit_found;
-
-static void sqlcipherkit_insert_place(sqlcipherkit_matching *m, int slot, i64 place, const sqlcipherkit_alternative *a) {
-    int n = m->place_count[slot];
-    i64 *places = m->places[slot];
-    if (n == sqlcipherkit_max_places) {
-        if (places[n - 1] <= place) return;
-        n--;
-    }
-    int i = n;
-    while (i > 0 && places[i - 1] > place) {
-        places[i] = places[i - 1];
-        m->lengths[slot][i] = m->lengths[slot][i - 1];
-        m->exactness[slot][i] = m->exactness[slot][i - 1];
-        i--;
-    }
-    places[i] = place;
-    m->lengths[slot][i] = (u8)a->count;
-    m->exactness[slot][i] = (u8)a->exactness;
-    m->place_count[slot] = n + 1;
-}
+/* Judges a row that user input may mean, and keeps the best. engine.c includes this after the amalgamation; nothing else does.
+ *
+ * What is computed of a row follows from the index, the question's words and the row alone: it is the same however many rows are
+ * wanted, and whichever were looked at before. */
 
 /* Returns the fewest typing errors among the lists of a slot that are at the row, in the heap from `i` on. */
 static int sqlcipherkit_fewest(const sqlcipherkit_lists *lists, int i, i64 row) {
@@ -39,132 +11,230 @@ static int sqlcipherkit_fewest(const sqlcipherkit_lists *lists, int i, i64 row) 
     return MIN(fewest, sqlcipherkit_fewest(lists, 2 * i + 2, row));
 }
 
-/* Rates the same lists. Only words with the fewest errors count, so that a row's rating does not depend on which other words were
- * looked for. */
-static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, int i, i64 row, sqlcipherkit_found *found) {
-    sqlcipherkit_lists *lists = &m->slots[slot];
-    if (i >= lists->count || lists->heap[i]->row != row) return;
+/* Makes room for `count` elements, of which there are `capacity`. */
+static void *sqlcipherkit_room(sqlcipherkit_matching *m, void *elements, int count, int *capacity, size_t size) {
+    if (count <= *capacity) return elements;
+    const int wanted = MAX(64, count < LARGEST_INT32 / 2 ? 2 * count : count);
+    void *grown = sqlite3_realloc64(elements, (u64)wanted * size);
+    if (grown == NULL) m->rc = SQLITE_NOMEM;
+    else *capacity = wanted;
+    return grown != NULL ? grown : elements;
+}
+
+static void sqlcipherkit_add_place(sqlcipherkit_matching *m, sqlcipherkit_had *had, i64 place, const sqlcipherkit_alternative *a) {
+    had->places = sqlcipherkit_room(m, had->places, had->count + 1, &had->capacity, sizeof *had->places);
+    if (m->rc == SQLITE_OK) had->places[had->count++] = (sqlcipherkit_place){place, a->count, a->exactness};
+}
+
+/* Collects what the lists of a slot have at the row. Only words with the fewest errors count, so that a row's place does not depend
+ * on which other words were looked for. */
+static void sqlcipherkit_collect(sqlcipherkit_matching *m, sqlcipherkit_lists *lists, int i, i64 row, sqlcipherkit_had *had) {
+    if (i >= lists->count || lists->heap[i]->row != row || m->rc != SQLITE_OK) return;
     const sqlcipherkit_source *s = lists->heap[i];
     const sqlcipherkit_alternative *a = s->alternative;
-    int column = 255;
-    double frequency = 0;
-    if (a->typos != found->typos) goto others;
-    if (m->words->config->eDetail != FTS5_DETAIL_NONE) {
-        const int has_places = m->words->config->eDetail == FTS5_DETAIL_FULL;
-        sqlcipherkit_reader r = {s->places, 0, s->size};
+    if (a->typos == had->typos) {
+        sqlcipherkit_reader r = {s->places, 0, m->words->config->eDetail == FTS5_DETAIL_NONE ? 0 : s->size};
         i64 place = 0;
-        for (int taken = 0; (taken < sqlcipherkit_max_places || !has_places) && sqlcipherkit_read_place(&r, &place); taken++) {
-            const i64 c = has_places ? FTS5_POS2COLUMN(place) : place;
-            if (c >= m->words->config->nCol) {
-                sqlcipherkit_damaged(&r);
-                break;
-            }
-            frequency += m->question->weights[c];
-            column = MIN(column, m->question->places[c]);
-            if (has_places) sqlcipherkit_insert_place(m, slot, place, a);
+        while (sqlcipherkit_read_place(&r, &place) && m->rc == SQLITE_OK) {
+            /* Without positions, a list has columns. */
+            const i64 full = m->has_places ? place : (i64)((u64)place << 32);
+            if (FTS5_POS2COLUMN(full) >= m->words->config->nCol) sqlcipherkit_damaged(&r);
+            else sqlcipherkit_add_place(m, had, full, a);
         }
         if (sqlcipherkit_is_damaged(&r)) m->rc = FTS5_CORRUPT;
-    } else {
-        frequency = 1;
-        column = 0;
+        m->steps += s->size / 64;
+        had->exactness = MIN(had->exactness, a->exactness);
+        had->weight = MAX(had->weight, s->weight);
     }
-    found->exactness = MIN(found->exactness, a->exactness);
-    if (column < found->column || (column == found->column && a->exactness < found->there)) {
-        found->column = column;
-        found->there = a->exactness;
-    }
-    found->frequency += frequency;
-    found->weight = MAX(found->weight, s->weight);
-others:
-    sqlcipherkit_look(m, slot, 2 * i + 1, row, found);
-    sqlcipherkit_look(m, slot, 2 * i + 2, row, found);
+    sqlcipherkit_collect(m, lists, 2 * i + 1, row, had);
+    sqlcipherkit_collect(m, lists, 2 * i + 2, row, had);
 }
 
-/* Returns the distance between two slots: 0 if the second directly follows the first, 1 if one word is between them or they are
- * swapped, and so on; `farthest` if they are further apart or in different columns. */
-static int sqlcipherkit_distance(const sqlcipherkit_matching *m, int a, int b, int farthest) {
-    int nearest = farthest, i = 0, j = 0;
-    while (i < m->place_count[a] && j < m->place_count[b]) {
-        const i64 first = m->places[a][i], second = m->places[b][j];
-        /* A distance backwards counts one more. */
-        i64 distance = second > first ? second - first - m->lengths[a][i] : first - second - m->lengths[b][j] + 1;
-        distance = MAX(0, distance);
-        if (distance < nearest && FTS5_POS2COLUMN(first) == FTS5_POS2COLUMN(second)) nearest = (int)distance;
-        if (second > first) i++;
-        else j++;
-    }
-    return nearest;
+static int sqlcipherkit_compare_places(const void *a, const void *b) {
+    const sqlcipherkit_place *x = a, *y = b;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return x->exactness - y->exactness;
 }
 
-/* Returns the position of the first column, in the order of columns, in which the row has all words side by side, as they were
- * typed, with typing errors, or in other forms; with `best`, each as near to what was typed as the row has it anywhere. -1 if there
- * is none. A word that is still being typed may go on. */
-static int sqlcipherkit_side_by_side(const sqlcipherkit_matching *m, unsigned int present, const int *best) {
-    const sqlcipherkit_question *q = m->question;
-    i64 ends[sqlcipherkit_max_places];
+/* Writes what the row has for a slot. */
+static void sqlcipherkit_look(sqlcipherkit_matching *m, int slot, i64 row) {
+    sqlcipherkit_had *had = &m->had[slot];
+    had->typos = sqlcipherkit_fewest(&m->slots[slot], 0, row);
+    had->exactness = had->heaviest = sqlcipherkit_nowhere;
+    had->weight = 0;
+    had->count = 0;
+    sqlcipherkit_collect(m, &m->slots[slot], 0, row, had);
+    for (int i = 1; i < had->count; i++) {
+        if (had->places[i - 1].place <= had->places[i].place) continue;
+        qsort(had->places, (size_t)had->count, sizeof *had->places, sqlcipherkit_compare_places);
+        break;
+    }
+    for (int i = 0; i < had->count; i++) {
+        if (FTS5_POS2COLUMN(had->places[i].place) != m->heaviest) continue;
+        had->heaviest = MIN(had->heaviest, had->places[i].exactness);
+    }
+}
+
+/* Reads how many words each column of the row has. */
+static void sqlcipherkit_read_sizes(sqlcipherkit_matching *m, i64 row) {
+    if (m->is_measured) return;
+    m->rc = sqlite3Fts5StorageDocsize(m->words->table->pStorage, row, m->sizes);
+    m->is_measured = 1;
+}
+
+/* --- Field and place -------------------------------------------------------------------------------------------------- */
+
+static int sqlcipherkit_compare_runs(const void *a, const void *b) {
+    const sqlcipherkit_adjacent *x = a, *y = b;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* Finds where the row has the words of `present` side by side, in the order in which they were typed: writes the runs, each with
+ * the sum of its words' exactness, and returns their number. */
+static int sqlcipherkit_side_by_side(sqlcipherkit_matching *m, unsigned int present) {
     int count = -1;
-    for (int slot = 0; slot < m->slot_count; slot++) {
-        if (q->slots[slot].excluded) continue;
-        if ((present >> slot & 1) == 0) return -1;
-        i64 next[sqlcipherkit_max_places];
-        int found = 0;
-        for (int i = 0; i < m->place_count[slot]; i++) {
-            const int exactness = m->exactness[slot][i];
-            if (best != NULL ? exactness > best[slot] : exactness == 2 && !q->slots[slot].is_open) continue;
-            int follows = count < 0;
-            for (int j = 0; j < count && !follows; j++) follows = ends[j] == m->places[slot][i];
-            if (follows) next[found++] = m->places[slot][i] + m->lengths[slot][i];
+    for (int slot = 0; slot < m->slot_count && count != 0; slot++) {
+        if ((present >> slot & 1) == 0) continue;
+        const sqlcipherkit_had *had = &m->had[slot];
+        int found = 0, is_sorted = 1;
+        for (int i = 0, j = 0; i < had->count; i++) {
+            const sqlcipherkit_place *p = &had->places[i];
+            sqlcipherkit_adjacent run = {p->place + p->length, p->exactness, sqlcipherkit_nowhere};
+            if (count < 0) {
+                if ((p->place & LARGEST_INT32) == 0) run.from_start = run.exactness;
+            } else {
+                int best = sqlcipherkit_nowhere, from_start = sqlcipherkit_nowhere;
+                while (j < count && m->runs[j].end < p->place) j++;
+                for (int k = j; k < count && m->runs[k].end == p->place; k++) {
+                    best = MIN(best, m->runs[k].exactness);
+                    from_start = MIN(from_start, m->runs[k].from_start);
+                }
+                if (best == sqlcipherkit_nowhere) continue;
+                if (from_start != sqlcipherkit_nowhere) run.from_start = from_start + run.exactness;
+                run.exactness += best;
+            }
+            m->next_runs = sqlcipherkit_room(m, m->next_runs, found + 1, &m->next_capacity, sizeof *m->next_runs);
+            if (m->rc != SQLITE_OK) return 0;
+            if (found > 0 && m->next_runs[found - 1].end > run.end) is_sorted = 0;
+            m->next_runs[found++] = run;
         }
-        if (found == 0) return -1;
-        memcpy(ends, next, (size_t)found * sizeof *next);
+        /* Words of several words end later. */
+        if (!is_sorted) qsort(m->next_runs, (size_t)found, sizeof *m->next_runs, sqlcipherkit_compare_runs);
+        sqlcipherkit_adjacent *other = m->runs;
+        const int capacity = m->run_capacity;
+        m->runs = m->next_runs;
+        m->run_capacity = m->next_capacity;
+        m->next_runs = other;
+        m->next_capacity = capacity;
         count = found;
     }
-    int first = -1;
-    for (int j = 0; j < count; j++) {
-        const int place = q->places[FTS5_POS2COLUMN(ends[j])];
-        if (first < 0 || place < first) first = place;
-    }
-    return first;
+    return MAX(0, count);
 }
 
-/* Whether a row pays less for the words that it lacks if the others stand together. */
-static int sqlcipherkit_is_discounted(int missing, int words) { return missing > 0 && words > 1 && 2 * missing <= words; }
-
-/* Whether each of the words that the row has is beside another one of them, in any order. */
-static int sqlcipherkit_is_together(const sqlcipherkit_matching *m, unsigned int present) {
-    for (int i = 0; i < m->slot_count; i++) {
-        int is_beside = (present >> i & 1) == 0;
-        for (int j = 0; j < m->slot_count && !is_beside; j++) {
-            is_beside = j != i && (present >> j & 1)
-                && (sqlcipherkit_distance(m, i, j, 1) == 0 || sqlcipherkit_distance(m, j, i, 1) == 0);
+/* Ranks the field of a row that has all words: a column that is the query, the heaviest one if it begins with it, or neither. */
+static int sqlcipherkit_field(sqlcipherkit_matching *m, i64 row, int runs) {
+    int field = sqlcipherkit_field_other;
+    for (int i = 0; i < runs && m->rc == SQLITE_OK; i++) {
+        const sqlcipherkit_adjacent *run = &m->runs[i];
+        if (run->from_start == sqlcipherkit_nowhere) continue;
+        const int column = FTS5_POS2COLUMN(run->end);
+        if (column == m->heaviest) field = MIN(field, sqlcipherkit_field_begins);
+        if (m->words->config->bColumnsize) {
+            sqlcipherkit_read_sizes(m, row);
+            if (m->rc == SQLITE_OK && m->sizes[column] == (run->end & LARGEST_INT32)) return sqlcipherkit_field_whole;
         }
-        if (!is_beside) return 0;
     }
-    return 1;
+    return field;
 }
 
-/* Other forms side by side in a later column are no better than all words as typed. */
-enum { sqlcipherkit_phrase_of_forms = 3 };
+/* Writes where the row has its words, and how exact these are there. */
+static void sqlcipherkit_locate(sqlcipherkit_matching *m, unsigned int present, int missing, int runs, sqlcipherkit_match *match) {
+    int heaviest = sqlcipherkit_nowhere, elsewhere = sqlcipherkit_nowhere, inside = 0, anywhere = 0;
+    for (int i = 0; i < runs; i++) {
+        const int is_heaviest = FTS5_POS2COLUMN(m->runs[i].end) == m->heaviest;
+        int *best = is_heaviest ? &heaviest : &elsewhere;
+        *best = MIN(*best, m->runs[i].exactness);
+    }
+    for (int i = 0; i < m->slot_count; i++) {
+        if ((present >> i & 1) == 0) continue;
+        inside = MIN(inside + m->had[i].heaviest, sqlcipherkit_nowhere);
+        anywhere += m->had[i].exactness;
+    }
+    if (missing > 0) {
+        const int is_one_too_many = match->cost == 0;
+        match->place = is_one_too_many ? sqlcipherkit_place_but_one : sqlcipherkit_place_other;
+        match->exactness = (u8)((is_one_too_many ? heaviest : anywhere) + missing * sqlcipherkit_missing_exactness);
+    } else if (heaviest != sqlcipherkit_nowhere) {
+        match->place = sqlcipherkit_place_together;
+        match->exactness = (u8)heaviest;
+    } else if (inside < sqlcipherkit_nowhere) {
+        match->place = sqlcipherkit_place_heaviest;
+        match->exactness = (u8)inside;
+    } else if (elsewhere != sqlcipherkit_nowhere) {
+        match->place = sqlcipherkit_place_elsewhere;
+        match->exactness = (u8)elsewhere;
+    } else {
+        match->place = sqlcipherkit_place_other;
+        match->exactness = (u8)anywhere;
+    }
+}
 
+/* Whether the words that the row has stand side by side in the heaviest column. */
+static int sqlcipherkit_is_in_heaviest(const sqlcipherkit_matching *m, int runs) {
+    for (int i = 0; i < runs; i++) {
+        if (FTS5_POS2COLUMN(m->runs[i].end) == m->heaviest) return 1;
+    }
+    return 0;
+}
+
+/* --- Relevance -------------------------------------------------------------------------------------------------------- */
+
+/* Returns what a column with a word `count` times adds, with a text of `length` times the average: bm25 for that column. */
+static double sqlcipherkit_bm25(double weight, double count, double length) {
+    const double k1 = 1.2, b = 0.75;
+    return weight * (count * (k1 + 1)) / (count + k1 * (1 - b + b * length));
+}
+
+/* Returns bm25, summed over the columns; with `is_bound`, the highest that it can be, since a column is at least as long as where
+ * the last of the words is in it. */
+static double sqlcipherkit_relevance(const sqlcipherkit_matching *m, unsigned int present, int is_bound) {
+    double sum = 0;
+    for (int i = 0; i < m->slot_count; i++) {
+        if ((present >> i & 1) == 0) continue;
+        const sqlcipherkit_had *had = &m->had[i];
+        if (had->count == 0) sum += had->weight;
+        for (int at = 0, count; at < had->count; at += count) {
+            const int column = FTS5_POS2COLUMN(had->places[at].place);
+            count = 1;
+            while (at + count < had->count && FTS5_POS2COLUMN(had->places[at + count].place) == column) count++;
+            const double weight = m->question->weights[column];
+            if (is_bound && weight < 0) continue;
+            double length = 1;
+            if (is_bound) length = (double)((had->places[at + count - 1].place & LARGEST_INT32) + 1) / m->averages[column];
+            else if (m->is_measured) length = m->sizes[column] / m->averages[column];
+            if (is_bound && !m->words->config->bColumnsize) length = 1;
+            sum += had->weight * sqlcipherkit_bm25(weight, count, length);
+        }
+    }
+    return sum;
+}
+
+/* --- The best rows ---------------------------------------------------------------------------------------------------- */
+
+/* Returns the values of the rules before the relevance, or of those after it. */
 static sqlite3_uint64 sqlcipherkit_rule_key(const sqlcipherkit_question *q, const sqlcipherkit_match *match, int after) {
     sqlite3_uint64 key = 0;
-    int is_after = 0, bits = 0;
+    int is_after = 0;
     for (int i = 0; i < q->rule_count; i++) {
         int value = 0;
         switch (q->rules[i]) {
             case sqlcipherkit_rule_words: value = match->cost; break;
-            case sqlcipherkit_rule_typos: value = match->typos; break;
-            case sqlcipherkit_rule_proximity: value = match->proximity; break;
-            case sqlcipherkit_rule_column: value = match->column; break;
+            case sqlcipherkit_rule_field: value = match->field; break;
+            case sqlcipherkit_rule_place: value = match->place; break;
             case sqlcipherkit_rule_exactness: value = match->exactness; break;
-            case sqlcipherkit_rule_phrase: value = match->phrase == sqlcipherkit_phrase_of_forms ? 1 : match->phrase; break;
-            case sqlcipherkit_rule_relevance: is_after = 1; continue;
-            default: continue;
+            default: is_after = 1; continue;
         }
-        if (is_after == after && bits < 8) {
-            key = key << 8 | (sqlite3_uint64)value;
-            bits++;
-        }
+        if (is_after == after) key = key << 8 | (sqlite3_uint64)value;
     }
     return key;
 }
@@ -198,40 +268,6 @@ static void sqlcipherkit_keep(sqlcipherkit_answer *answer, int wanted, const sql
         }
     }
     heap[i] = *match;
-}
-
-/* Returns bm25, for a text of `length` times the average. */
-static double sqlcipherkit_relevance(const sqlcipherkit_matching *m, unsigned int present, double length) {
-    const double k1 = 1.2, b = 0.75;
-    double sum = 0;
-    for (int i = 0; i < m->slot_count; i++) {
-        if ((present >> i & 1) == 0) continue;
-        const double f = m->frequency[i];
-        sum += m->weight[i] * (f * (k1 + 1)) / (f + k1 * (1 - b + b * length));
-    }
-    return sum;
-}
-
-/* Returns the highest relevance that the row can have, however short its text is. */
-static double sqlcipherkit_highest(const sqlcipherkit_matching *m, unsigned int present) {
-    for (int i = 0; i < m->slot_count; i++) {
-        /* Columns can have weights below 0. */
-        if ((present >> i & 1) && m->frequency[i] < 0) return 1e300;
-    }
-    return sqlcipherkit_relevance(m, present, 0);
-}
-
-/* The number of rows whose length is looked up, among those with as many words, of the same cost, and as many typing errors. These
- * are the first on the way, however many rows are asked for and whatever else is looked for, so that a row's relevance is always
- * the same. */
-enum { sqlcipherkit_measured_rows = 2000 };
-
-/* Returns the length of the row's text, as a multiple of the average. */
-static double sqlcipherkit_length(sqlcipherkit_matching *m, i64 row) {
-    m->rc = sqlite3Fts5StorageDocsize(m->words->table->pStorage, row, m->sizes);
-    double length = 0;
-    for (int c = 0; c < m->words->config->nCol; c++) length += m->sizes[c];
-    return length / m->average;
 }
 
 static void sqlcipherkit_count(sqlcipherkit_matching *m, const sqlcipherkit_match *match) {
@@ -277,102 +313,58 @@ static void sqlcipherkit_judge_pending(sqlcipherkit_matching *m) {
     for (int i = 0; i < count && m->rc == SQLITE_OK; i++) {
         if (factors[i] < 0) continue;
         m->batch[i].relevance *= factors[i];
+        m->batch[i].score *= factors[i];
         sqlcipherkit_accept(m, &m->batch[i]);
     }
 }
 
-/* Returns what a row pays for a word that it has only as another one: longer, mistyped, or in another form. Far from the others,
- * that is as much as it would pay without it, had it the others together in the first column. Another form in the first of several
- * columns is not there by chance. A mistyped word costs more where the index has what was typed, and less where it does not: the
- * nearest words are then what was meant, if the row has all others. */
-static int sqlcipherkit_other_cost(const sqlcipherkit_matching *m, int slot, int exactness, int is_beside, int missing) {
-    const int cost = m->question->slots[slot].cost, is_form = exactness == 1, is_known = m->has_typed[slot];
-    if (exactness > 2 && is_known) return is_beside ? (cost + 4) / 5 : (cost + 1) / 2;
-    const int is_nearest = exactness == 3 && missing == 0;
-    if (is_beside || (is_form && m->is_first[slot]) || is_nearest) return missing > 0 ? (cost + 9) / 10 : 0;
-    return is_form || is_known ? (cost + 4) / 5 : (cost + 5) / 6;
-}
+/* Whether a row that lacks so many of the words lacks no more than one in three: with the others side by side in the heaviest
+ * column, there was a word too many. */
+static int sqlcipherkit_may_be_too_many(int missing, int words) { return missing > 0 && words >= 3 * missing; }
 
-static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 row, unsigned int present) {
+static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int present) {
     const sqlcipherkit_question *q = m->question;
     sqlcipherkit_answer *answer = m->answer;
-    const int has_places = m->words->config->eDetail == FTS5_DETAIL_FULL;
-    sqlcipherkit_match match = {.row = sqlcipherkit_row_key(m, row), .present = present};
-    int typos = 0, column = 0, exactness = 0, proximity = 0, words = 0, missing = 0, cost = 0, before = -1, is_typed = 1,
-        is_meant = 1;
-    unsigned int other = 0;
-    int exact[sqlcipherkit_max_slots];
-    for (int i = 0; i < m->slot_count; i++) {
-        m->place_count[i] = 0;
+    sqlcipherkit_match match = {.row = sqlcipherkit_row_key(m, key), .field = sqlcipherkit_field_other};
+    int typos = 0, missing = 0, cost = 0, halves = 0;
+    m->is_measured = 0;
+    for (int i = 0; i < m->slot_count && m->rc == SQLITE_OK; i++) {
         if (q->slots[i].excluded) continue;
         if ((present >> i & 1) == 0) {
             cost += q->slots[i].cost;
             missing++;
             continue;
         }
-        sqlcipherkit_found found = {sqlcipherkit_fewest(&m->slots[i], 0, row), 255, 255, 255, 0, 0};
-        sqlcipherkit_look(m, i, 0, row, &found);
-        if (m->rc != SQLITE_OK) return;
-        words++;
-        typos += found.typos;
-        column += MIN(found.column, 15);
-        exactness += m->is_column_first ? found.there : found.exactness;
-        /* What the index lacks was mistyped, and its nearest words are meant. */
-        const int is_nearest = found.exactness == 0 || (found.exactness == 3 && !m->has_typed[i]);
-        const int is_open = found.typos == 0 && found.exactness == 2 && q->slots[i].is_open;
-        is_typed = is_typed && is_nearest;
-        is_meant = is_meant && (is_nearest || is_open);
-        m->frequency[i] = found.frequency;
-        m->weight[i] = found.weight;
-        exact[i] = found.exactness;
-        m->is_first[i] = found.column == 0 && m->words->config->nCol > 1;
-        /* A word that is still being typed may be any longer one. */
-        if (found.exactness > 0 && !is_open) other |= 1u << i;
-        if (before >= 0) proximity += sqlcipherkit_distance(m, before, i, sqlcipherkit_far);
-        before = i;
+        sqlcipherkit_look(m, i, key);
+        match.words++;
+        typos += m->had[i].typos;
+        /* Where the index has a word, one like it is half of it. */
+        if (m->had[i].typos > 0 && m->is_known[i]) halves += (q->slots[i].cost + 1) / 2;
     }
-    /* A word too many costs little if all others stand together: less still in the first column. */
-    if (sqlcipherkit_is_discounted(missing, words) && has_places && sqlcipherkit_is_together(m, present)) {
-        cost = column == 0 ? (cost + 4) / 5 : (cost + 1) / 2;
-    }
-    /* A word that only resembles a typed one, or is another form of it, counts in full beside another of the words. */
-    for (int i = 0; i < m->slot_count && other != 0 && words > 1 && has_places; i++) {
-        if ((other >> i & 1) == 0) continue;
-        int is_beside = 0;
-        for (int j = 0; j < m->slot_count && !is_beside; j++) {
-            is_beside = j != i && (present >> j & 1) && sqlcipherkit_distance(m, i, j, sqlcipherkit_beside) < sqlcipherkit_beside;
-        }
-        cost += sqlcipherkit_other_cost(m, i, exact[i], is_beside, missing);
-    }
-    match.phrase = m->wanted_slots > 1 ? is_typed ? 1 : 2 : 0;
-    const int beside = m->wanted_slots > 1 && has_places ? sqlcipherkit_side_by_side(m, present, NULL) : -1;
-    if (beside >= 0) {
-        const int typed = sqlcipherkit_side_by_side(m, present, exact);
-        match.phrase = beside == 0 || m->words->config->nCol == 1 || (is_meant && typed >= 0) ? 0 : sqlcipherkit_phrase_of_forms;
-        column = words * MIN(beside, 15);
-        exactness = 0;
-        for (int i = 0; i < m->slot_count; i++) exactness += (present >> i & 1) ? exact[i] : 0;
-        /* Better words elsewhere do not make these better. */
-        exactness += typed != beside;
-    }
-    match.words = (u8)words;
-    match.cost = (u8)MIN(cost, 255);
+    if (m->rc != SQLITE_OK) return;
+    const int may_be_too_many = sqlcipherkit_may_be_too_many(missing, m->wanted_slots);
+    const int runs = m->has_places && (missing == 0 || may_be_too_many) ? sqlcipherkit_side_by_side(m, present) : 0;
+    if (may_be_too_many && sqlcipherkit_is_in_heaviest(m, runs)) cost = 0;
+    match.cost = (u8)MIN(cost + halves, 255);
     match.typos = (u8)MIN(typos, 255);
-    match.column = (u8)MIN(column, 255);
-    match.exactness = (u8)MIN(exactness, 255);
-    match.proximity = (u8)MIN(proximity, 255);
+    if (m->rc != SQLITE_OK || match.cost > q->most) return;
+    if (missing == 0) match.field = (u8)sqlcipherkit_field(m, match.row, runs);
+    sqlcipherkit_locate(m, present, missing, runs, &match);
+    if (m->rc != SQLITE_OK) return;
     match.before = sqlcipherkit_rule_key(q, &match, 0);
     match.after = sqlcipherkit_rule_key(q, &match, 1);
-    u16 *measured = &m->measured[MIN(words, 12)][MIN(cost, 127)][MIN(typos, 15)];
-    const int is_measured = m->words->config->bColumnsize && *measured < sqlcipherkit_measured_rows && (*measured += 1);
     const int is_full = answer->count == q->wanted;
     int may_enter = q->wanted > 0 && (!is_full || match.before <= answer->matches[0].before);
-    /* The shorter the text, the higher the relevance: a row that cannot be among the best at any length is not measured. */
-    if (may_enter && is_full && match.before == answer->matches[0].before) {
-        may_enter = sqlcipherkit_highest(m, present) * MAX(1, q->highest_factor) >= answer->matches[0].relevance;
+    /* A row that cannot be among the best whatever its length is not measured. */
+    if (may_enter && is_full && match.before == answer->matches[0].before && m->has_relevance) {
+        may_enter = sqlcipherkit_relevance(m, present, 1) * MAX(1, q->highest_factor) >= answer->matches[0].relevance;
     }
-    if (may_enter) match.relevance = sqlcipherkit_relevance(m, present, is_measured ? sqlcipherkit_length(m, match.row) : 1);
-    if (m->rc != SQLITE_OK) return;
+    if (may_enter) {
+        if (m->words->config->bColumnsize) sqlcipherkit_read_sizes(m, match.row);
+        if (m->rc != SQLITE_OK) return;
+        match.score = sqlcipherkit_relevance(m, present, 0);
+        match.relevance = m->has_relevance ? match.score : 0;
+    }
     if (q->judge == NULL) return sqlcipherkit_accept(m, &match);
     if (may_enter && is_full) {
         sqlcipherkit_match best = match;

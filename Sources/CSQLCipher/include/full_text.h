@@ -78,12 +78,23 @@ void sqlcipherkit_terms_free(sqlcipherkit_terms *terms);
 enum {
     sqlcipherkit_max_slots = 32,
     sqlcipherkit_rule_words = 1,
-    sqlcipherkit_rule_typos = 2,
-    sqlcipherkit_rule_proximity = 3,
-    sqlcipherkit_rule_column = 4,
-    sqlcipherkit_rule_exactness = 5,
-    sqlcipherkit_rule_relevance = 6,
-    sqlcipherkit_rule_phrase = 7,
+    sqlcipherkit_rule_field = 2,
+    sqlcipherkit_rule_place = 3,
+    sqlcipherkit_rule_exactness = 4,
+    sqlcipherkit_rule_relevance = 5,
+};
+
+/* The field of a row: a column is the query, the heaviest one begins with it, or neither. */
+enum { sqlcipherkit_field_whole, sqlcipherkit_field_begins, sqlcipherkit_field_other };
+
+/* Where a row has the words: side by side in the heaviest column, all in it, side by side in another; all but a word too many side
+ * by side in the heaviest column; anywhere. */
+enum {
+    sqlcipherkit_place_together,
+    sqlcipherkit_place_heaviest,
+    sqlcipherkit_place_elsewhere,
+    sqlcipherkit_place_but_one,
+    sqlcipherkit_place_other,
 };
 
 /* A word or phrase that a typed word may mean: `count` of the question's tokens from `first` on, one after the other. `documents`
@@ -103,14 +114,12 @@ typedef struct {
 } sqlcipherkit_index_token;
 
 /* A typed word. `excluded` is 0 for a word that is searched for; otherwise it is the number of a group of words, from 1 to 31, and
- * rows with all words of a group are excluded. `cost` is what a row pays for not having it, a fifth or half of that if the
- * other words are together, and a part for having it only as another word, far from all others. `is_open` is whether the word is
- * still being typed: longer words then continue a phrase. `documents` is the approximate number of rows that have it: the rarest
- * word is looked for first. `columns` restricts it to these columns, in ascending order; if `column_count` is 0, it may be in
- * any. */
+ * rows with all words of a group are excluded. `cost` is what a row pays for not having it, and half of that for having it with
+ * typing errors if there is an alternative without. A row that lacks at most one word in three pays nothing for these if the others
+ * stand side by side in the heaviest column. `documents` is the approximate number of rows that have it: the rarest word is looked
+ * for first. `columns` restricts it to these columns, in ascending order; if `column_count` is 0, it may be in any. */
 typedef struct {
     int excluded;
-    int is_open;
     int cost;
     sqlite3_int64 documents;
     const int *columns;
@@ -128,9 +137,8 @@ typedef struct {
     /* The ranking rules, in order. */
     const int *rules;
     int rule_count;
-    /* For each column, its weight in the relevance, and its position in the column rule. */
+    /* The weight of each column. */
     const double *weights;
-    const int *places;
     /* The number of rows that the alternatives' `documents` refer to. If the index has more rows, its own number is used. */
     sqlite3_int64 rows;
     /* The search ends after about `budget` steps through lists of rows if it has accepted `enough` rows by then, and after `limit`
@@ -140,9 +148,8 @@ typedef struct {
     int enough;
     /* The maximum number of matches to return. */
     int wanted;
-    /* Rows that pay more than `most` for missing words need not be found. With `prunes`, neither need those that pay more than the
-     * last of the `wanted` rows found: sqlcipherkit_rule_words must be the first rule, and `is_complete` is 0 if rows were left
-     * out. */
+    /* Rows that pay more than `most` are not found. With `prunes`, neither need those be that pay more than the last of the
+     * `wanted` rows found: sqlcipherkit_rule_words must be the first rule, and `is_complete` is 0 if rows were left out. */
     int most;
     int prunes;
     /* If not NULL, the only rows that are looked at, in ascending order. */
@@ -161,24 +168,25 @@ typedef struct {
     int listed;
 } sqlcipherkit_question;
 
-/* `cost` is the sum of the missing words' costs. */
+/* `cost` is what the row pays for words. `before` and `after` are the values of the rules before and after the relevance: lower is
+ * better. `relevance` is 0 unless it is a rule; `score` is always bm25, changed by the judge's factor. */
 typedef struct {
     sqlite3_int64 row;
     double relevance;
+    double score;
     sqlite3_uint64 before;
     sqlite3_uint64 after;
-    unsigned int present;
     unsigned char words;
     unsigned char cost;
     unsigned char typos;
-    unsigned char proximity;
-    unsigned char column;
+    unsigned char field;
+    unsigned char place;
     unsigned char exactness;
-    unsigned char phrase;
 } sqlcipherkit_match;
 
 /* `rows` has the ids of accepted rows in the order in which they were found: descending, or ascending if `is_ascending`. `total`
- * counts all accepted rows, and `unjudged` those that match but were not judged. */
+ * counts all accepted rows, and `unjudged` those that match but were not judged. `heaviest` is the indexed column with the highest
+ * weight, the first of several. */
 typedef struct {
     sqlcipherkit_match *matches;
     int count;
@@ -190,6 +198,7 @@ typedef struct {
     sqlite3_int64 unjudged;
     sqlite3_int64 steps;
     int is_complete;
+    int heaviest;
 } sqlcipherkit_answer;
 
 /* Finds the best rows, best first; of equal rows the one with the higher id. Rows are looked at from the highest id downwards, so

@@ -50,33 +50,47 @@ final class SearchIndex {
 
     deinit { sqlcipherkit_words_close(handle) }
 
-    /// Calls `body` with the table's index. Meanwhile a statement stays on its row, which keeps the read transaction open.
-    /// Like ``with(_:_:)``, for what throws nothing of the caller's.
-    static func using<R>(_ table: FullTextIndex, _ body: (SearchIndex) throws -> R) throws -> R {
-        do { return try with(table, body) } catch { throw DatabaseError(thrownBy: "a search", error) }
-    }
-
+    /// Calls `body` with the table's index.
     static func with<R>(_ table: FullTextIndex, _ body: (SearchIndex) throws -> R) throws -> R {
-        let connection = table.connection
-        let name = table.name
-        let columns = try table.columns()
-        var result: R?
-        let column = "f.\(name.quotedSQLIdentifier)"
-        try connection.forEach(SQL(raw: "SELECT \(column) FROM \(table.qualifiedName) AS f WHERE \(column) MATCH '*id'")) { row in
-            let cursor: Int64 = try row[0]
-            var handle: OpaquePointer?
-            try connection.check(sqlcipherkit_words_open(connection.fts5Interface(), cursor, &handle))
-            guard let handle else { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
-            result = try body(SearchIndex(table, handle, columns))
-        }
-        guard let result else { throw table.schema.noFullText(name) }
-        return result
+        try with([table]) { try body($0[0]) }
     }
 
+    /// Calls `body` with the indexes of tables. Meanwhile a statement for each stays on its row, which keeps the read transaction
+    /// open.
+    static func with<R>(_ tables: [FullTextIndex], _ body: ([SearchIndex]) throws -> R) throws -> R {
+        var uses: [(Statement, OpaquePointer)] = []
+        defer { for (statement, use) in uses.reversed() { statement.endUse(use) } }
+        var opened: [SearchIndex] = []
+        do {
+            for table in tables {
+                let columns = try table.columns(), connection = table.connection
+                let column = "f.\(table.name.quotedSQLIdentifier)"
+                let statement = try connection.cached(
+                    SQL(raw: "SELECT \(column) FROM \(table.qualifiedName) AS f WHERE \(column) MATCH '*id'"))
+                let use = try statement.beginUse()
+                uses.append((statement, use))
+                guard try statement.advance(use) else { throw table.schema.noFullText(table.name) }
+                let cursor = try Row._Column(use, 0).read(as: Int64.self)
+                var handle: OpaquePointer?
+                try connection.check(sqlcipherkit_words_open(connection.fts5Interface(), cursor, &handle))
+                guard let handle else { throw DatabaseError(code: .outOfMemory, message: "out of memory") }
+                opened.append(try SearchIndex(table, handle, columns))
+            }
+            defer { opened = [] }
+            return try body(opened)
+        } catch {
+            opened = []
+            throw DatabaseError(thrownBy: "a search", error)
+        }
+    }
+
+    /// Throws the error of a call of the index. One of a tokenizer that is not registered has its name.
     func check(_ rc: Int32) throws {
         if rc == SQLITE_OK { return }
-        throw table.connection.takeCallbackError(rc)
-            ?? DatabaseError(code: ResultCode(rawValue: rc), message: "full-text search: \(String(cString: sqlite3_errstr(rc)))")
+        let connection = table.connection
+        if let error = connection.takeCallbackError(rc) { throw error }
+        if rc == SQLITE_ERROR { _ = try EngineTokenizer(connection.fts5Interface(), table.tokenizerArguments()) }
+        throw DatabaseError(code: ResultCode(rawValue: rc), message: "full-text search: \(String(cString: sqlite3_errstr(rc)))")
     }
 
     /// Calls `body` with the beginning of each column of a row, until it returns false.

@@ -5,12 +5,12 @@ extension Connection {
     /// Searches several full-text tables for user input, complete or still being typed, with one ranking.
     /// ```swift
     /// let found = try db.search("quikc bro", in: [notes, mails])
-    /// for hit in found.hits { print(hit.table, hit.rowID, hit.snippet ?? "") }
+    /// for hit in found.hits { print(hit.schema, hit.table, hit.rowID, hit.snippet ?? "") }
     /// ```
     /// See ``search(_:in:adapting:)`` for how the tables are ranked together.
     /// - Parameters:
     ///   - text: the user's input. Any text is accepted.
-    ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
+    ///   - indexes: the tables, one or more, none of them twice. They may be in several databases of this connection.
     ///   - limit: the maximum number of hits. Default: 20.
     public func search(
         _ text: String, in indexes: [FullTextIndex], limit: Int = 20
@@ -24,12 +24,11 @@ extension Connection {
     ///     if index.name == "mail_fts" { search.filter = "folder <> 'trash'" }
     /// }
     /// ```
-    /// ``FullTextSearch/Hit/table`` and ``FullTextSearch/Hit/indexPosition`` tell which table a hit is from. The rules compare rows
-    /// across all tables:
+    /// ``FullTextSearch/Hit/schema``, ``FullTextSearch/Hit/table`` and ``FullTextSearch/Hit/indexPosition`` tell which table a hit
+    /// is from. The rules compare rows across all tables:
     /// - words: by the missing words. If a table's tokenizer finds fewer words in the text, the difference does not count
     ///   as missing;
-    /// - typos, exactness and proximity: as in a single table;
-    /// - column: by the positions of the columns, each in its own table;
+    /// - field, place and exactness: as in a single table, each with its own heaviest column;
     /// - relevance: by bm25, where the rows of all tables together determine how rare a word is. The length of a text is compared
     ///   with the average of its own table, so that short mails and long articles are treated alike.
     ///
@@ -37,10 +36,10 @@ extension Connection {
     /// single one, and all tables are read in one transaction.
     /// - Parameters:
     ///   - search: the search, for user input and in the best order.
-    ///   - indexes: the tables, from 1 to 16, none of them twice. They may be in several databases of this connection.
+    ///   - indexes: the tables, one or more, none of them twice. They may be in several databases of this connection.
     ///   - adapt: changes the search for one table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms or
     ///     stop words. Facets with the same name are counted together. Default: no change.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables or too many, if a table is listed twice or belongs
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables, if a table is listed twice or belongs
     ///   to another connection, and if `adapt` changes the text, the limit, the offset, the rules or `dropTokensThreshold`, or
     ///   groups facets of the same name in different ways; the errors of ``FullTextIndex/search(_:)``; and what `adapt`
     ///   throws.
@@ -48,14 +47,13 @@ extension Connection {
         _ search: FullTextSearch, in indexes: [FullTextIndex],
         adapting adapt: (inout FullTextSearch, FullTextIndex) throws -> Void = { _, _ in }
     ) throws -> FullTextSearch.Results {
-        guard (1...16).contains(indexes.count) else {
-            throw DatabaseError.invalidArgument("a search reads from 1 to 16 full-text tables, not \(indexes.count)")
-        }
-        for (place, index) in indexes.enumerated() {
+        guard !indexes.isEmpty else { throw DatabaseError.invalidArgument("a search needs a full-text table") }
+        var names: Set<SQLName> = []
+        for index in indexes {
             guard index.connection === self else {
                 throw DatabaseError.invalidArgument("\(index.name) belongs to another connection")
             }
-            guard !indexes[..<place].contains(where: { $0.qualifiedName.isSameName(as: index.qualifiedName) }) else {
+            guard names.insert(SQLName(index.qualifiedName)).inserted else {
                 throw DatabaseError.invalidArgument("\(index.name) is listed twice")
             }
         }
@@ -83,8 +81,46 @@ extension Connection {
         if searches.contains(where: \.isCounting) {
             for place in searches.indices { searches[place].countsAll = true }
         }
-        return try SearchIndex.with(indexes[...], []) { opened in
+        return try SearchIndex.with(indexes) { opened in
             try SearchRun.found(search, try zip(searches, opened).map { try SearchPart($0, $1) })
+        }
+    }
+}
+
+extension Connection {
+    /// Returns the hits of a search of several tables with their records, each read from the content table of its index, in the
+    /// order of the hits. Hits whose rows have been deleted are left out.
+    /// ```swift
+    /// for match in try db.records(Note.self, of: found.hits) {
+    ///     print(match.hit.schema, match.record.title)
+    /// }
+    /// ```
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table or one that is gone, and what reading a record
+    ///   throws.
+    public func records<Record: SQLRowConvertible>(
+        _ type: Record.Type, of hits: [FullTextSearch.Hit]
+    ) throws -> [FullTextSearch.RecordHit<Record>] {
+        try read(hits) { try $0.records(type, of: [$1]) }
+    }
+
+    /// Returns the hits with their records, read as a `Decodable` type whose coding keys are the columns' names; see
+    /// ``Row/decode(_:)``.
+    @_disfavoredOverload
+    public func records<Record: Decodable>(
+        _ type: Record.Type, of hits: [FullTextSearch.Hit]
+    ) throws -> [FullTextSearch.RecordHit<Record>] {
+        try read(hits) { try $0.records(type, of: [$1]) }
+    }
+
+    private func read<R>(
+        _ hits: [FullTextSearch.Hit], _ records: (FullTextIndex, FullTextSearch.Hit) throws -> [R]
+    ) throws -> [R] {
+        var indexes: [ExactText: FullTextIndex] = [:]
+        return try hits.flatMap { hit in
+            let schema = try schema(hit.schema), name = ExactText(schema.qualified(hit.table))
+            let index = try indexes[name] ?? schema.fullText(hit.table)
+            indexes[name] = index
+            return try records(index, hit)
         }
     }
 }
@@ -94,15 +130,5 @@ extension FullTextSearch {
     fileprivate func hasSameHits(as other: FullTextSearch) -> Bool {
         text.isSameText(as: other.text) && limit == other.limit && offset == other.offset && rankingRules == other.rankingRules
             && dropTokensThreshold == other.dropTokensThreshold && query == nil && !isSorted
-    }
-}
-
-extension SearchIndex {
-    /// Calls `body` with the indexes of several tables.
-    fileprivate static func with<R>(
-        _ tables: ArraySlice<FullTextIndex>, _ opened: [SearchIndex], _ body: ([SearchIndex]) throws -> R
-    ) throws -> R {
-        guard let first = tables.first else { return try body(opened) }
-        return try with(first) { index in try with(tables.dropFirst(), opened + [index], body) }
     }
 }

@@ -46,7 +46,7 @@ extension FullTextIndex {
     ///   - text: what the user has typed so far.
     ///   - limit: the maximum number of words. Default: 8.
     public func suggestions(for text: String, limit: Int = 8) throws -> [Term] {
-        try SearchIndex.using(self) { index in try SearchCorrection(index).suggestions(for: text, limit: max(0, limit)) }
+        try SearchIndex.with(self) { index in try SearchCorrection(index).suggestions(for: text, limit: max(0, limit)) }
     }
 
     /// Returns words of the index that differ from a word by a few typing errors: a letter too many, missing, wrong, or swapped
@@ -60,7 +60,7 @@ extension FullTextIndex {
     ///     has more than four letters, two errors.
     ///   - limit: the maximum number of words. Default: 5.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [Term] {
-        try SearchIndex.using(self) { index in
+        try SearchIndex.with(self) { index in
             try SearchCorrection(index).corrections(of: word, distance: distance, limit: max(0, limit))
         }
     }
@@ -72,7 +72,7 @@ extension FullTextIndex {
     /// word. Words in quotes, excluded words and numbers stay unchanged.
     /// - Parameter text: what the user has typed.
     public func correctedText(_ text: String) throws -> String? {
-        try SearchIndex.using(self) { index in try SearchCorrection(index).correctedText(text) }
+        try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text) }
     }
 
     /// Returns the tokens that the table's tokenizer finds in a text.

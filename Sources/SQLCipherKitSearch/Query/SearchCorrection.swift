@@ -30,7 +30,7 @@ struct SearchCorrection {
         guard let last = slots.slots.last, last.isPrefix, last.tokens.count == 1, !last.isLeftOut else { return [] }
         slots.slots = [last]
         if !index.hasTrigrams { try slots.findWords() }
-        var terms = slots.slots[0].alternatives.map { term($0.tokens[0], $0.documents) }
+        var terms = slots.slots[0].alternatives.filter { $0.typos == 0 }.map { term($0.tokens[0], $0.documents) }
         if index.hasTrigrams {
             terms = try index.terms(beginning: last.tokens[0], pages: 0).terms.map { term($0.bytes, $0.documents) }
         }
@@ -113,7 +113,7 @@ struct SearchCorrection {
         }
         let places = corrections.keys.sorted()
         guard !places.isEmpty else { return nil }
-        let isUnknown = slots.wanted.contains { slots.slots[$0].alternatives.isEmpty }
+        let isUnknown = slots.wanted.contains { !slots.slots[$0].isKnown }
         let before = isUnknown ? 0 : try count(slots)
         // First the likeliest candidate for every word, then for one word at a time each of its other candidates.
         var trials = [Dictionary(uniqueKeysWithValues: places.map { ($0, 0) })]
@@ -124,6 +124,8 @@ struct SearchCorrection {
                 trials.append(trial)
             }
         }
+        // A word that the index does not have is corrected even if no row has all words then.
+        var best: (trial: [Int: Int], count: Int)? = isUnknown ? (trials[0], 0) : nil
         for trial in trials.prefix(Bound.trials) {
             var corrected = slots
             for (place, choice) in trial {
@@ -132,28 +134,32 @@ struct SearchCorrection {
                     SearchSlots.Alternative(tokens: [word], kind: .exact, typos: 0, documents: 1)
                 ]
             }
-            for place in corrected.wanted where corrected.slots[place].alternatives.isEmpty {
+            for place in corrected.wanted where !corrected.slots[place].isKnown {
                 corrected.slots[place].isLeftOut = true
             }
-            guard try count(corrected) > before else { continue }
-            var words: [(range: Range<Int>, word: [UInt8])] = []
-            for place in places {
-                guard let found = corrections[place], let choice = trial[place] else { continue }
-                words.append((found.range, try surface(of: found.words[choice]) ?? found.words[choice]))
+            let found = try count(corrected)
+            if found > max(before, best?.count ?? 0) {
+                best = (trial, found)
+                break
             }
-            return replaced(text, words)
         }
-        return nil
+        guard let best else { return nil }
+        var words: [(range: Range<Int>, word: [UInt8])] = []
+        for place in places {
+            guard let found = corrections[place], let choice = best.trial[place] else { continue }
+            words.append((found.range, try surface(of: found.words[choice]) ?? found.words[choice]))
+        }
+        return replaced(text, words)
     }
 
     /// The words that may have been meant; nil if the typed word is probably right.
     private func candidates(_ slot: SearchSlots.Slot) throws -> Candidates? {
         let typed = slot.tokens[0]
-        let documents = slot.alternatives.reduce(0) { $0 + $1.documents }
+        let documents = slot.alternatives.reduce(0) { $0 + ($1.typos == 0 ? $1.documents : 0) }
         guard slot.letters >= 3, documents <= max(1, index.rows / Bound.rareness) else { return nil }
         let edits = slot.letters >= 5 ? 2 : 1
         var found = try near(typed, edits).filter { term in
-            if slot.alternatives.contains(where: { $0.tokens == [term.bytes] }) { return false }
+            if slot.alternatives.contains(where: { $0.typos == 0 && $0.tokens == [term.bytes] }) { return false }
             // In a word of three letters, only swapped letters count as an error.
             if slot.letters == 3, term.bytes.sorted() != typed.sorted() { return false }
             return documents == 0 || term.documents / documents >= Bound.ratios[term.distance, default: .max]

@@ -74,16 +74,15 @@ struct SearchHits {
             let match = row.match
             let columns = OwnedRow(columnNames: search.retrievedColumns, values: values, profile: index.table.connection.profile)
             return FullTextSearch.Hit(
-                indexPosition: source, table: index.table.name, rowID: row.row, score: row.score,
+                indexPosition: source, schema: index.table.schema.name, table: index.table.name, rowID: row.row, score: row.score,
                 matchedWordCount: Int(match?.words ?? 0), typoCount: Int(match?.typos ?? 0),
-                proximityDistance: Int(match?.proximity ?? 0), columnPositionSum: Int(match?.column ?? 0),
-                inexactness: Int(match?.exactness ?? 0),
-                isPhrase: match.map { [0, 3].contains($0.phrase) && $0.words > 1 } ?? false,
-                snippet: snippet, highlights: highlights, columnValues: columns)
+                field: match.flatMap { FullTextSearch.Field(rawValue: Int($0.field)) } ?? .other,
+                place: match?.wordPlace ?? .anywhere, inexactness: Int(match?.exactness ?? 0), snippet: snippet,
+                highlights: highlights, columnValues: columns)
         }
     }
 }
 
 extension SearchHits.Row {
-    init(_ match: sqlcipherkit_match) { self.init(row: match.row, score: match.relevance, match: match) }
+    init(_ match: sqlcipherkit_match) { self.init(row: match.row, score: match.score, match: match) }
 }

@@ -16,10 +16,10 @@ final class SearchRows {
     private let signals: SearchSignals?
     private let connection: Connection
     private let isCounting: Bool
-    /// The factors of rows: each row is asked about only once, in however many rounds it is found.
+    /// The factors of rows: each row is asked about only once, however often it is found.
     private var known: [Int64: Double] = [:]
     private var error: (any Error)?
-    /// The rows found in all rounds, if rows are counted, in ascending order.
+    /// The rows found, if rows are counted, in ascending order.
     private(set) var found: [Int64] = []
     /// The rows that pass the filter, in ascending order; nil if the filter is asked about each row.
     let only: [Int64]?
@@ -88,7 +88,8 @@ final class SearchRows {
         if let error { throw error }
         guard isCounting, answer.row_count > 0 else { return }
         let rows = UnsafeBufferPointer(start: answer.rows, count: Int(answer.row_count))
-        let ascending = answer.is_ascending != 0 ? Array(rows) : rows.reversed()
+        // Rows that were judged come in portions, after others that were not.
+        let ascending = judges ? rows.sorted() : answer.is_ascending != 0 ? Array(rows) : rows.reversed()
         found = Array(Self.union(found, ascending).prefix(Self.counted))
     }
 

@@ -21,6 +21,8 @@ struct SearchRun {
     private var parts: [SearchPart]
     /// The number of words that are searched for, as the tokenizer that finds the most words splits the text.
     private let words: Int
+    /// Whether so few rows have all words that rows without some are shown too.
+    private var isShort = false
 
     /// - Parameter parts: the indexes, each with its own search. All have the text and the rules of `search`, and either all count
     ///   rows or none does.
@@ -51,51 +53,58 @@ struct SearchRun {
         let needed = search.offset + search.limit
         let kept = max(needed, Self.fewest)
         var ranking: [Ranked] = []
-        var (missing, edits, complete) = (0, 0, 0)
         if words > 0 {
             for place in parts.indices {
                 try parts[place].slots.findWords()
-                try parts[place].slots.findFollowing(only: parts[place].options.rows.only)
+                try parts[place].slots.findFollowing()
             }
             share()
             ranking = try match(missing: 0, wanted: kept)
-            while edits < 2, isShort(ranking) || !isSettled(ranking, needed, edits: edits + 1) {
-                var isAny = false
-                // Far from a page, words with two errors will be needed too.
-                repeat {
-                    edits += 1
-                    isAny = try findTypos(edits) || isAny
-                } while edits < 2 && ranking.count < needed / 2
-                if isAny { ranking = try match(missing: 0, wanted: kept) }
+            // So few rows have all words that others are shown too.
+            isShort = parts.reduce(0) { $0 + $1.total } < search.dropTokensThreshold
+            var hasMore = words > 1
+            if isShort {
+                for place in parts.indices where try parts[place].slots.findTypos(isKnown: true) { hasMore = true }
+                share()
+            } else if isSettled(ranking, needed) {
+                if mayHaveWordTooMany { for place in parts.indices { parts[place].isWalkComplete = false } }
+                hasMore = false
             }
-            complete = parts.reduce(0) { $0 + $1.total }
-            while isShort(ranking), missing + 1 < words, !isSettled(ranking, needed, missing: missing + 1) {
-                // A walk leaves out rows that lack too much to be among the best; without that, rows with more words come first.
-                missing = search.rankingRules.first == .words ? words - 1 : missing + 1
-                ranking = try match(missing: missing, wanted: kept)
-            }
+            let prunes = search.rankingRules.first == .words
+            if hasMore { ranking = try matchFewer(wanted: kept, prunes: prunes) }
         }
-        let isEverything = words == 0 || (edits == 2 && (missing + 1 == words || !isShort(ranking)))
-        // Rows that have a word only in another one, far from the others, let rows with fewer words follow, but have all.
-        let hasFewerWords = missing > 0 && complete < search.dropTokensThreshold
         let understood = understoodWords
+        let hasDropped = isShort && words > 1
         guard isCounting else {
             return FullTextSearch.Results(
                 hits: try hits(Self.page(of: ranking, search)), words: understood,
                 total: FullTextSearch.Total(
-                    count: parts.reduce(0) { $0 + $1.total }, isExact: isEverything && parts.allSatisfy(\.isComplete)),
-                facets: [:], hasDroppedTokens: hasFewerWords)
+                    count: parts.reduce(0) { $0 + $1.total }, isExact: parts.allSatisfy(\.isComplete)),
+                facets: [:], hasDroppedTokens: hasDropped)
         }
         // Counting works on copies, so that it changes neither the hits nor their marks.
         var counting = self
-        let total = try counting.count(missing: isShort(ranking) ? words - 1 : 0, edits: edits)
+        for place in parts.indices { counting.parts[place].isWalkComplete = true }
+        if words > 0 {
+            _ = try counting.match(missing: 0, wanted: 0)
+            _ = try counting.matchFewer(wanted: 0, prunes: false)
+        }
         var isComplete = counting.parts.allSatisfy(\.isComplete)
         let facets = try counting.facets(&isComplete)
         let hits = search.isSorted ? try counting.sortedHits() : try hits(Self.page(of: ranking, search))
+        let total = counting.parts.reduce(0) { $0 + $1.counted }
         return FullTextSearch.Results(
             hits: hits, words: understood, total: FullTextSearch.Total(count: total, isExact: isComplete), facets: facets,
-            hasDroppedTokens: hasFewerWords)
+            hasDroppedTokens: hasDropped)
     }
+
+    /// Looks for rows that lack words: any of them if too few rows have all, or else one in three, as if these were too many.
+    private mutating func matchFewer(wanted count: Int, prunes: Bool) throws -> [Ranked] {
+        if isShort { return try match(missing: words - 1, wanted: count, prunes: prunes) }
+        return mayHaveWordTooMany ? try match(missing: words / 3, most: 0, wanted: count) : ranked()
+    }
+
+    private var mayHaveWordTooMany: Bool { search.dropTokensThreshold > 0 && words >= 3 }
 
     private static func page<Row>(of rows: [Row], _ search: FullTextSearch) -> [Row] {
         Array(rows.dropFirst(search.offset).prefix(search.limit))
@@ -113,38 +122,24 @@ struct SearchRun {
         return try part.hits(part.matches(of: Self.page(of: sorted, search)), place: 0)
     }
 
-    /// Whether rows with more typing errors can no longer be among the requested hits.
-    private func isSettled(_ ranking: [Ranked], _ needed: Int, edits: Int) -> Bool {
-        guard ranking.count >= needed, needed > 0 else { return needed == 0 }
-        // A row with a typing error may cost less than one in which a word is typed otherwise.
-        let last = ranking[needed - 1].match
-        return search.rankingRules.prefix(2) != [.words, .typos] || (last.cost == 0 && last.typos < edits)
+    /// Whether rows with a word too many can no longer be among the requested hits.
+    private func isSettled(_ ranking: [Ranked], _ needed: Int) -> Bool {
+        guard mayHaveWordTooMany, needed > 0 else { return true }
+        guard ranking.count >= needed, search.rankingRules.prefix(3) == [.words, .field, .place] else { return false }
+        return ranking[needed - 1].match.wordPlace.rawValue < FullTextSearch.Place.oneWordTooMany.rawValue
     }
 
-    /// Whether rows that lack at least `missing` of the words can no longer be among the requested hits.
-    private func isSettled(_ ranking: [Ranked], _ needed: Int, missing: Int) -> Bool {
-        guard ranking.count >= needed, needed > 0 else { return false }
-        let cost = Int(ranking[needed - 1].match.cost)
-        return search.rankingRules.first == .words && parts.allSatisfy { $0.slots.leastCost(missing: missing) > cost }
-    }
+    // MARK: Walks
 
-    /// Whether so few rows have all words, near one another or as typed, that others are shown too.
-    private func isShort(_ ranking: [Ranked]) -> Bool {
-        ranking.count { $0.match.cost == 0 } < search.dropTokensThreshold
-    }
-
-    // MARK: Rounds
-
-    private mutating func match(missing: Int, wanted count: Int) throws -> [Ranked] {
-        for place in parts.indices { try parts[place].match(missing: missing, wanted: count) }
+    private mutating func match(
+        missing: Int, most: Int = .max, wanted count: Int, prunes: Bool = false
+    ) throws -> [Ranked] {
+        for place in parts.indices {
+            // An index whose tokenizer finds fewer words in the text lacks none for that.
+            let missing = min(missing, max(0, parts[place].wanted.count - 1))
+            try parts[place].match(missing: missing, most: most, wanted: count, prunes: prunes)
+        }
         return ranked()
-    }
-
-    private mutating func findTypos(_ edits: Int) throws -> Bool {
-        var isAny = false
-        for place in parts.indices where try parts[place].slots.findTypos(edits) { isAny = true }
-        if isAny { share() }
-        return isAny
     }
 
     /// Returns the rows of all indexes, best first.
@@ -169,11 +164,7 @@ struct SearchRun {
         for place in parts.indices {
             parts[place].slots.rows = rows
             for slot in parts[place].slots.slots.indices {
-                parts[place].slots.slots[slot].shared = typed[parts[place].slots.slots[slot].tokens]
-                for number in parts[place].slots.slots[slot].alternatives.indices {
-                    let tokens = parts[place].slots.slots[slot].alternatives[number].tokens
-                    parts[place].slots.slots[slot].alternatives[number].shared = documents[tokens]
-                }
+                parts[place].slots.slots[slot].share(typed, documents)
             }
         }
     }
@@ -202,17 +193,6 @@ struct SearchRun {
             }
         }
         return merged.sorted { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
-    }
-
-    /// Looks for all rows that any page may have, and returns their number.
-    /// - Parameter missing: how many words a row may lack.
-    private mutating func count(missing: Int, edits: Int) throws -> Int {
-        guard words > 0 else { return 0 }
-        // The hits may have been found without all rows that lack words.
-        var isAny = missing > 0
-        for edits in (edits + 1)..<3 where try findTypos(edits) { isAny = true }
-        if isAny { _ = try match(missing: missing, wanted: 0) }
-        return parts.reduce(0) { $0 + $1.counted }
     }
 
     private func facets(_ isComplete: inout Bool) throws -> [String: [FullTextSearch.FacetCount]] {

@@ -9,8 +9,7 @@ extension SearchSlots {
 
     /// Adds words that follow the word before in the best rows for the other words, where these stand together in the heaviest
     /// column.
-    /// - Parameter only: the only rows that are looked at, in ascending order; nil for all.
-    mutating func findFollowing(only: [Int64]?) throws {
+    mutating func findFollowing() throws {
         let places = wanted
         guard let last = places.last, places.count > 1, isBegun(last), slots[last].letters == 1, slots[last].isCut,
             !index.hasTrigrams
@@ -18,14 +17,14 @@ extension SearchSlots {
         var others = self
         others.slots[last].isLeftOut = true
         let before = slots[places[places.count - 2]].alternatives.compactMap { $0.tokens.last }
-        guard !before.isEmpty, let column = columnWeights().places.firstIndex(of: 0) else { return }
+        guard !before.isEmpty else { return }
         let budget = Budget(steps: 5_000, limit: 100_000)
-        let answer = try others.match(minimum: places.count - 1, wanted: Bound.rows, budget, nil, only: only)
+        let answer = try others.match(minimum: places.count - 1, wanted: Bound.rows, budget, nil)
         let begun = slots[last].tokens[0]
         var known = Set(slots[last].alternatives.filter { $0.tokens.count == 1 }.map { $0.tokens[0] })
         let most = known.count + Bound.words
-        for match in answer.matches where match.column == 0 && match.phrase == 0 && known.count < most {
-            let words = try index.tokens(of: index.text(of: match.row, column: column, bytes: Bound.bytes), .document)
+        for match in answer.matches where match.isSideBySideInHeaviestColumn && known.count < most {
+            let words = try index.tokens(of: index.text(of: match.row, column: answer.heaviest, bytes: Bound.bytes), .document)
             for (word, next) in zip(words, words.dropFirst()) {
                 guard next.bytes.starts(with: begun), before.contains(word.bytes), known.insert(next.bytes).inserted,
                     let term = try index.term(next.bytes)

@@ -8,16 +8,8 @@ extension SearchSlots {
         var matches: [sqlcipherkit_match] = []
         var total = 0
         var isComplete = true
-        var steps = 0
-    }
-
-    /// The weights of the columns, and their positions for the column rule: the heaviest column first.
-    func columnWeights() -> (weights: [Double], places: [Int32]) {
-        let weights = index.columns.indices.map { $0 < search.weights.count ? search.weights[$0] : 1 }
-        var places = [Int32](repeating: 0, count: weights.count)
-        let order = weights.indices.sorted { (weights[$1], $0) < (weights[$0], $1) }
-        for (place, column) in order.enumerated() { places[column] = Int32(place) }
-        return (weights, places)
+        /// The column with the highest weight.
+        var heaviest = 0
     }
 
     /// Whether a word, beside others, has only just been begun: one or two letters are not a word yet.
@@ -26,8 +18,7 @@ extension SearchSlots {
         return slot.isPrefix && !slot.isPhrase && slot.letters <= 2 && wanted.count > 1
     }
 
-    /// What a row pays for not having a slot's word: its share of all words' rarities, in percent. It does not depend on what the
-    /// word is found to mean in later rounds.
+    /// What a row pays for not having a slot's word: its share of all words' rarities, in percent.
     private var costs: [Int: Int32] {
         let rarities = wanted.map { place in
             let documents = Double(min(slots[place].shared ?? slots[place].documents, rows))
@@ -37,42 +28,17 @@ extension SearchSlots {
         return Dictionary(uniqueKeysWithValues: zip(wanted, rarities.map { max(2, Int32(100 * $0 / all)) }))
     }
 
-    /// Returns the least that a row pays for lacking at least `missing` of the words.
-    func leastCost(missing: Int) -> Int {
-        let sorted = costs.values.sorted().map(Int.init)
-        let sums = (missing..<max(missing + 1, sorted.count)).map { count in
-            let sum = sorted.prefix(count).reduce(0, +)
-            let rest = sorted.count - count
-            // A fifth, if the others may be together in the first column.
-            return rest > 1 && 2 * count <= rest ? (sum + 4) / 5 : sum
-        }
-        return sums.min() ?? 0
-    }
-
-    /// Whether words are in many more rows as what they may also stand for than as typed.
-    var hasForms: Bool {
-        wanted.contains { place in
-            let typed = slots[place].alternatives.filter { isTyped($0, place) }.reduce(0) { $0 + $1.documents }
-            let all = slots[place].alternatives.reduce(0) { $0 + $1.documents }
-            return (all - typed) * 8 > all
-        }
-    }
-
-    /// Whether an alternative is the word as typed, or continues the word that is being typed.
-    private func isTyped(_ alternative: Alternative, _ place: Int) -> Bool {
-        alternative.kind == .exact || (alternative.kind == .prefix && alternative.typos == 0 && slots[place].isPrefix)
-    }
-
     /// How much work a search may do, in steps through lists of rows.
     struct Budget {
         /// The steps after which a search ends if it has found enough rows, and those after which it always ends.
         var steps: Int
         var limit: Int
 
-        /// The budget of a round, for the words that were typed.
-        static func round(missing: Int, of slots: SearchSlots) -> Budget {
+        /// The budget of a walk to rows that lack at most `missing` words. Where rows are left out that cannot be on the page, it
+        /// is so large that it ends no walk through 100,000 rows: how far a walk goes must not depend on the page.
+        static func walk(missing: Int, prunes: Bool, of slots: SearchSlots) -> Budget {
             let isBegun = slots.wanted.allSatisfy { !slots.slots[$0].isPhrase && slots.slots[$0].letters <= 2 }
-            return Budget(steps: isBegun ? 20_000 : missing == 0 ? 150_000 : missing == 1 ? 60_000 : 120_000, limit: 2_000_000)
+            return Budget(steps: prunes ? 1_000_000 : isBegun ? 20_000 : missing == 0 ? 150_000 : 120_000, limit: 2_000_000)
         }
     }
 
@@ -82,13 +48,13 @@ extension SearchSlots {
     ///   - count: the maximum number of rows.
     ///   - budget: the maximum work.
     ///   - judging: decides which rows are accepted; nil accepts every row.
-    ///   - isTyped: whether to look for the words as typed only.
-    ///   - most: rows that pay more than this for missing words, or than the last of the rows that are returned, may be left out;
-    ///     nil if all rows are looked for.
+    ///   - most: rows that pay more than this for missing words are not found.
+    ///   - prunes: whether rows may be left out that pay more than the last of the rows that are returned.
+    ///   - isFirst: whether any row will do, the first one found.
     ///   - only: the only rows that are looked at, in ascending order; nil for those of `judging`.
     func match(
-        minimum: Int, wanted count: Int, _ budget: Budget, _ judging: SearchRows?, isTyped: Bool = false, most: Int? = nil,
-        only: [Int64]? = nil
+        minimum: Int, wanted count: Int, _ budget: Budget, _ judging: SearchRows?, most: Int = .max, prunes: Bool = false,
+        isFirst: Bool = false, only: [Int64]? = nil
     ) throws -> Answer {
         let costs = costs
         var question = SearchQuestion()
@@ -97,7 +63,7 @@ extension SearchSlots {
             let slot = slots[place]
             let isBegun = isBegun(place)
             question.add(slot, cost: costs[place] ?? 0, documents: min(rows, slot.documents))
-            for alternative in slot.alternatives where !isTyped || self.isTyped(alternative, place) {
+            for alternative in slot.alternatives {
                 let isTypedPart = isBegun && alternative.kind == .prefix && alternative.typos == 0
                 question.add(
                     alternative, of: try alternative.tokens.flatMap(index.entries),
@@ -105,7 +71,7 @@ extension SearchSlots {
                     documents: min(rows, alternative.shared ?? alternative.documents))
             }
         }
-        let (weights, places) = columnWeights()
+        let weights = index.columns.indices.map { $0 < search.weights.count ? search.weights[$0] : 1 }
         var answer = sqlcipherkit_answer()
         defer { sqlcipherkit_answer_free(&answer) }
         // With an element more, an array has an address even if there are no rows.
@@ -113,27 +79,24 @@ extension SearchSlots {
         let (only, rules) = ((led ?? []) + [0], search.rankingRules.map(\.rawValue))
         let rc = question.with { question in
             weights.withUnsafeBufferPointer { weights in
-                places.withUnsafeBufferPointer { places in
-                    rules.withUnsafeBufferPointer { rules in
-                        only.withUnsafeBufferPointer { only in
-                            question.minimum = Int32(minimum)
-                            question.rules = rules.baseAddress
-                            question.rule_count = Int32(rules.count)
-                            question.weights = weights.baseAddress
-                            question.places = places.baseAddress
-                            question.rows = Int64(rows)
-                            question.budget = Int64(budget.steps)
-                            question.limit = Int64(budget.limit)
-                            question.enough = 20
-                            question.wanted = Int32(count)
-                            question.most = Int32(clamping: most ?? .max)
-                            question.prunes = most == nil ? 0 : 1
-                            question.highest_factor = 1
-                            if led != nil { question.only = only.baseAddress }
-                            question.only_count = Int32(only.count - 1)
-                            judging?.set(&question)
-                            return withExtendedLifetime(judging) { sqlcipherkit_words_match(index.handle, &question, &answer) }
-                        }
+                rules.withUnsafeBufferPointer { rules in
+                    only.withUnsafeBufferPointer { only in
+                        question.minimum = Int32(minimum)
+                        question.rules = rules.baseAddress
+                        question.rule_count = Int32(rules.count)
+                        question.weights = weights.baseAddress
+                        question.rows = Int64(rows)
+                        question.budget = Int64(budget.steps)
+                        question.limit = Int64(budget.limit)
+                        question.enough = isFirst ? 1 : 20
+                        question.wanted = Int32(count)
+                        question.most = Int32(clamping: most)
+                        question.prunes = prunes ? 1 : 0
+                        question.highest_factor = 1
+                        if led != nil { question.only = only.baseAddress }
+                        question.only_count = Int32(only.count - 1)
+                        judging?.set(&question)
+                        return withExtendedLifetime(judging) { sqlcipherkit_words_match(index.handle, &question, &answer) }
                     }
                 }
             }
@@ -142,6 +105,6 @@ extension SearchSlots {
         try index.check(rc)
         return Answer(
             matches: Array(UnsafeBufferPointer(start: answer.matches, count: Int(answer.count))), total: Int(answer.total),
-            isComplete: answer.is_complete != 0 && answer.unjudged == 0, steps: Int(answer.steps))
+            isComplete: answer.is_complete != 0 && answer.unjudged == 0, heaviest: Int(answer.heaviest))
     }
 }

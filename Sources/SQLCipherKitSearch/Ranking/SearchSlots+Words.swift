@@ -10,6 +10,8 @@ extension SearchSlots {
         static let splits = 4
         /// The maximum number of rows with the rarer part of a known word that is taken apart.
         static let splitRows = 2_000
+        /// The maximum number of steps to find out whether the letters of a word stand side by side anywhere.
+        static let letterSteps = 30_000
         /// The maximum number of rows that the completions have together: of the word being typed, and of each other word.
         static let completedRows = 30_000
         static let otherCompletedRows = 2_000
@@ -21,11 +23,12 @@ extension SearchSlots {
         static let typoPages = 300
     }
 
-    /// Finds the words themselves, their other forms and synonyms, and the words that begin with the last one.
+    /// Finds the words themselves, their other forms and synonyms, the words that begin with the last one, and, of words that the
+    /// index does not have, those with typing errors. What a word stands for follows from the text and the index alone.
     mutating func findWords() throws {
         for place in active {
             var slot = slots[place]
-            try findWords(&slot)
+            if slot.parts.isEmpty { try findWords(&slot) }
             for part in slot.parts.indices {
                 try findWords(&slot.parts[part])
                 slot.alternatives += slot.parts[part].alternatives
@@ -34,6 +37,7 @@ extension SearchSlots {
         }
         try findJoined()
         for place in active { slots[place].settle() }
+        _ = try findTypos(isKnown: false)
     }
 
     private mutating func findWords(_ slot: inout Slot) throws {
@@ -48,11 +52,11 @@ extension SearchSlots {
                 try add(word, .exact, to: &slot)
                 if search.usesStemming, !slot.isQuoted, !slot.isExcluded, let stem { try findForms(word, stem, &slot) }
             }
-            for other in slot.others { try add(other, .synonym, to: &slot) }
-            if slot.isPrefix { try findCompletions(word, typos: 0, &slot) }
-            if slot.isPrefix, index.isStemmed {
+            for other in slot.others { try add(other.token, .synonym, to: &slot) }
+            if slot.isOpen { try findCompletions(word, typos: 0, &slot) }
+            if slot.isOpen, index.isStemmed {
                 for stem in EnglishEndings.stems(beginning: word) { try add(stem, .form, to: &slot) }
-            } else if slot.isPrefix, search.usesStemming, slot.alternatives.isEmpty, !index.hasTrigrams {
+            } else if slot.isOpen, search.usesStemming, slot.alternatives.isEmpty, !index.hasTrigrams {
                 // A form that the index lacks, half typed: `bakin`.
                 for form in try forms(of: Set(EnglishEndings.stems(beginning: word))) {
                     slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
@@ -126,24 +130,26 @@ extension SearchSlots {
         var found: [Alternative] = []
         for tokens in OtherSpellings.splits(of: word).flatMap(index.sequences) {
             // Frequent words that rarely follow each other would take up the search.
-            guard let rarest = try documents(ofAll: tokens), rarest <= (isKnown ? Bound.splitRows : Bound.completedRows) else {
-                continue
-            }
+            guard let rarest = try documents(ofAll: tokens), rarest <= (isKnown ? Bound.splitRows : Bound.completedRows),
+                try tokens.count == 2 || isSideBySide(tokens)
+            else { continue }
             found.append(Alternative(tokens: tokens, kind: .form, typos: 0, documents: rarest))
         }
         slot.alternatives += found.sorted { $0.documents > $1.documents }.prefix(Bound.splits)
     }
 
+    /// Whether a row has the words side by side. Single letters are words of any large index.
+    private func isSideBySide(_ tokens: [[UInt8]]) throws -> Bool {
+        var only = self
+        var slot = Slot(range: 0..<0, tokens: tokens)
+        slot.alternatives = [Alternative(tokens: tokens, kind: .form, typos: 0, documents: 1)]
+        only.slots = [slot]
+        return try only.match(minimum: 1, wanted: 1, Budget(steps: 0, limit: Bound.letterSteps), nil, isFirst: true).total > 0
+    }
+
     /// Finds neighbouring words that the texts write as one: `wi fi`, `node.js`, `U.S.A.`. Such a word stands for each of them.
-    /// Also finds hours in time stamps.
     private mutating func findJoined() throws {
         let places = wanted.filter { !slots[$0].isQuoted && !slots[$0].isPhrase && slots[$0].parts.isEmpty }
-        for (place, next) in zip(places, places.dropFirst()) {
-            var slot = slots[place]
-            guard slots[next].range.lowerBound == slot.range.upperBound + 1 else { continue }
-            for word in OtherSpellings.hours(slot.tokens[0], before: slots[next].tokens[0]) { try add(word, .form, to: &slot) }
-            slots[place] = slot
-        }
         for (number, first) in places.enumerated() {
             var joined = slots[first].tokens[0]
             for (other, length) in zip(places[(number + 1)...], 2...) where length <= 6 && other == first + length - 1 {
@@ -172,25 +178,47 @@ extension SearchSlots {
     }
 
     private mutating func findPhrase(_ slot: inout Slot) throws {
-        let stemmed = slot.tokens.map(index.stored)
-        if let rarest = try documents(ofAll: stemmed) {
-            slot.alternatives.append(Alternative(tokens: stemmed, kind: .exact, typos: 0, documents: rarest))
+        let stored = slot.tokens.map(index.stored)
+        func add(_ tokens: [[UInt8]], _ kind: FullTextSearch.Word.Kind) throws {
+            guard let rarest = try documents(ofAll: tokens) else { return }
+            slot.alternatives.append(Alternative(tokens: tokens, kind: kind, typos: 0, documents: rarest))
         }
-        guard slot.isPrefix, let rarest = try documents(ofAll: stemmed.dropLast()) else { return }
-        let found = try index.terms(beginning: slot.tokens[slot.tokens.count - 1], pages: Bound.formPages)
-        let others = found.terms.filter { $0.bytes != stemmed.last }.sorted { $0.documents > $1.documents }
+        try add(stored, .exact)
+        // Each way to have the tokenizer's synonyms in place of words.
+        var ways = [stored]
+        for other in slot.others where ways.count < Bound.forms {
+            ways += ways.map { way in way.enumerated().map { $0.offset == other.place ? other.token : $0.element } }
+        }
+        for way in ways.dropFirst() { try add(way, .synonym) }
+        if slot.isWhole {
+            // The same number with a `v`, in a time stamp, or without punctuation.
+            let first = slot.tokens[0]
+            for other in OtherSpellings.words(for: first) + OtherSpellings.hours(first, before: slot.tokens[1]) {
+                try add([other] + stored.dropFirst(), .form)
+            }
+            try add([Array(slot.tokens.joined())], .form)
+        }
+        if slot.isOpen { try findPhraseCompletions(typos: 0, &slot) }
+    }
+
+    /// Finds phrases whose last word is longer.
+    private mutating func findPhraseCompletions(typos: Int, _ slot: inout Slot) throws {
+        let stored = slot.tokens.map(index.stored)
+        guard let last = slot.tokens.last, let rarest = try documents(ofAll: stored.dropLast()) else { return }
+        let found = try index.terms(beginning: last, pages: Bound.formPages)
+        let others = found.terms.filter { $0.bytes != stored.last }.sorted { $0.documents > $1.documents }
         if !found.isComplete || others.count > Bound.forms { isComplete = false }
         for term in others.prefix(Bound.forms) {
             slot.alternatives.append(
                 Alternative(
-                    tokens: stemmed.dropLast() + [term.bytes], kind: .prefix, typos: 0, documents: min(rarest, term.documents)))
+                    tokens: stored.dropLast() + [term.bytes], kind: .prefix, typos: typos, documents: min(rarest, term.documents)))
         }
     }
 
     private mutating func findSynonyms(_ slot: inout Slot) throws {
         guard !search.synonyms.isEmpty else { return }
         for synonym in search.synonyms {
-            let typed = try index.tokens(typed: synonym.typed, isPrefix: false).map(\.bytes)
+            let typed = try index.tokens(typed: synonym.typed, isPrefix: false).filter { !$0.isColocated }.map(\.bytes)
             guard typed == slot.tokens else { continue }
             for found in synonym.found {
                 let typed = try index.tokens(typed: found, isPrefix: false).filter { !$0.isColocated }
@@ -205,16 +233,21 @@ extension SearchSlots {
 
     // MARK: Typing errors
 
-    /// Adds the words with up to `edits` typing errors. Returns whether any were added.
-    mutating func findTypos(_ edits: Int) throws -> Bool {
+    /// Adds what the words may be with typing errors. Returns whether any were added.
+    /// - Parameter isKnown: for the words that the index has, or for those that it does not have.
+    mutating func findTypos(isKnown: Bool) throws -> Bool {
         var isAny = false
         for place in wanted {
             var slot = slots[place]
-            isAny = try findTypos(edits, &slot) || isAny
-            for part in slot.parts.indices {
-                let known = slot.parts[part].alternatives.count
-                isAny = try findTypos(edits, &slot.parts[part]) || isAny
-                slot.alternatives += slot.parts[part].alternatives.dropFirst(known)
+            if slot.parts.isEmpty {
+                if slot.isKnown == isKnown { isAny = try findTypos(&slot) || isAny }
+            } else {
+                // Each alternative of an `OR` is a word of its own.
+                for part in slot.parts.indices where slot.parts[part].isKnown == isKnown {
+                    let known = slot.parts[part].alternatives.count
+                    isAny = try findTypos(&slot.parts[part]) || isAny
+                    slot.alternatives += slot.parts[part].alternatives.dropFirst(known)
+                }
             }
             slot.settle()
             slots[place] = slot
@@ -222,11 +255,20 @@ extension SearchSlots {
         return isAny
     }
 
-    private mutating func findTypos(_ edits: Int, _ slot: inout Slot) throws -> Bool {
+    /// Adds longer words, and those with typing errors.
+    private mutating func findTypos(_ slot: inout Slot) throws -> Bool {
         let before = slot.alternatives.count
-        guard !slot.isQuoted, slot.tokens.count == 1 else { return false }
+        if slot.isPhrase, slot.isPrefix, !slot.isOpen { try findPhraseCompletions(typos: 1, &slot) }
+        guard !slot.isQuoted, slot.tokens.count == 1 else { return slot.alternatives.count > before }
+        if !slot.isOpen, slot.isPrefix || search.prefixMatching == .everyWord {
+            try findCompletions(slot.tokens[0], typos: 1, &slot)
+        }
+        for edits in 1...2 { try findTypos(edits, &slot) }
+        return slot.alternatives.count > before
+    }
+
+    private mutating func findTypos(_ edits: Int, _ slot: inout Slot) throws {
         let word = slot.tokens[0]
-        if edits == 1, !slot.isPrefix, search.prefixMatching == .everyWord { try findCompletions(word, typos: 1, &slot) }
         let allowed = slot.letters >= search.typoTolerance.twoFrom ? 2 : slot.letters >= search.typoTolerance.oneFrom ? 1 : 0
         if slot.mayHaveTypos, edits <= allowed {
             let first = slot.letters >= 5 && edits == 1 ? 1 : -1
@@ -256,7 +298,6 @@ extension SearchSlots {
                 try findForms(mistyped: word, near: found, &slot)
             }
         }
-        return slot.alternatives.count > before
     }
 
     /// Finds other forms of what a mistyped word may be: `bakign` finds `bake`, whether or not the index has `baking`.

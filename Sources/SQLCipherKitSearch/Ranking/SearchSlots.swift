@@ -18,7 +18,7 @@ struct SearchSlots {
             case .exact: 0
             case .form, .synonym: 1
             case .prefix: 2
-            case .typo: isOther ? 4 : 3
+            case .typo: isOther || typos > 1 ? 4 : 3
             }
         }
     }
@@ -29,10 +29,14 @@ struct SearchSlots {
         var range: Range<Int>
         /// Its tokens: more than one form a phrase.
         var tokens: [[UInt8]]
-        /// Further tokens that the tokenizer produced at the same position.
-        var others: [[UInt8]] = []
+        /// Further tokens that the tokenizer produced, each at the position of one of `tokens`.
+        var others: [(place: Int, token: [UInt8])] = []
         var isQuoted = false
+        /// Whether it is a version, a date, an address or the like, which is found as a whole.
+        var isWhole = false
+        /// Whether longer words may be meant, and whether a `*` says so.
         var isPrefix = false
+        var isBeginning = false
         /// The number of the group of excluded words that it is in, from 1 on: rows with all words of a group are excluded. 0 for a
         /// word that is searched for.
         var excluded = 0
@@ -45,9 +49,13 @@ struct SearchSlots {
         var documents = 0
         /// About how many rows of all searched indexes have it; nil for a single index.
         var shared: Int?
-        /// The slots of the other alternatives of an `OR`.
+        /// The slots of the alternatives of an `OR`.
         var parts: [Slot] = []
 
+        /// Whether the index has the word without a typing error.
+        var isKnown: Bool { alternatives.contains { $0.typos == 0 } }
+        /// Whether longer words are what is being typed. A number is whole: longer ones are no more than like it.
+        var isOpen: Bool { isPrefix && (isBeginning || !(tokens.last.map(SearchText.hasDigit) ?? false)) }
         var isExcluded: Bool { excluded > 0 }
         var isPhrase: Bool { tokens.count > 1 }
         var letters: Int { tokens.count == 1 ? String(decoding: tokens[0], as: UTF8.self).unicodeScalars.count : 0 }
@@ -91,13 +99,15 @@ struct SearchSlots {
             return try read(part, isPrefix: part.isPrefix || isLast)
         }
         for clause in typed.clauses {
-            let found = clause.flatMap { words[$0] }
-            if clause.count > 1, clause.allSatisfy({ words[$0].count == 1 }), var slot = found.first {
-                slot.parts = Array(found.dropFirst())
-                slots.append(slot)
+            // The tokenizer may have dropped all words of an alternative.
+            let known = clause.map { words[$0] }.filter { !$0.isEmpty }
+            if known.count > 1 {
+                // The words of an alternative without spaces stand side by side.
+                let parts = known.map { Slot(joining: $0) }
+                slots.append(parts[0])
+                slots[slots.count - 1].parts = parts
             } else {
-                // Text of several words cannot be an alternative: all of its words are wanted.
-                slots += found
+                slots += known.joined()
             }
         }
         var groups = 0
@@ -124,31 +134,42 @@ struct SearchSlots {
     private func read(_ part: SearchText.Part, isPrefix: Bool) throws -> [Slot] {
         let start = search.text.utf8.distance(from: search.text.utf8.startIndex, to: part.range.lowerBound)
         let tokens = try index.tokens(typed: String(search.text[part.range]), isPrefix: isPrefix)
-        var found = runs(tokens, isQuoted: part.isQuoted).map { run in
-            var slot = Slot(
-                range: (start + run.range.lowerBound)..<(start + run.range.upperBound), tokens: run.tokens, others: run.others)
-            slot.isQuoted = part.isQuoted
+        let isWhole = !part.isQuoted && SearchText.isWhole(search.text[part.range])
+        var found = runs(tokens, isPhrase: part.isQuoted || isWhole).map { run in
+            var slot = run
+            slot.range = (start + run.range.lowerBound)..<(start + run.range.upperBound)
+            (slot.isQuoted, slot.isWhole, slot.isBeginning) = (part.isQuoted, isWhole && run.tokens.count > 1, part.isPrefix)
             if let column = part.column, let place = index.columns.firstIndex(named: column) { slot.columns = [Int32(place)] }
             return slot
         }
-        if isPrefix, !found.isEmpty { found[found.count - 1].isPrefix = true }
+        guard isPrefix, !found.isEmpty else { return found }
+        found[found.count - 1].isPrefix = true
+        // A tokenizer has no synonyms for a beginning. What is being typed may be a whole word.
+        if !part.isPrefix, let whole = try read(part, isPrefix: false).last, whole.tokens == found[found.count - 1].tokens {
+            found[found.count - 1].others = whole.others
+        }
         return found
     }
 
-    /// Groups the tokens into phrases. Tokens that touch, as in text without spaces, are a phrase; so are those of quoted text.
+    /// Groups the tokens into phrases. Tokens that touch, as in text without spaces, are a phrase; so are those of quoted text, of
+    /// numbers and of addresses.
     private func runs(
-        _ tokens: [SearchIndex.Token], isQuoted: Bool
-    ) -> [(tokens: [[UInt8]], others: [[UInt8]], range: Range<Int>)] {
-        var runs: [(tokens: [[UInt8]], others: [[UInt8]], range: Range<Int>)] = []
+        _ tokens: [SearchIndex.Token], isPhrase: Bool
+    ) -> [Slot] {
+        var runs: [Slot] = []
         for token in tokens {
-            if token.isColocated, !runs.isEmpty {
-                if runs[runs.count - 1].tokens.count == 1 { runs[runs.count - 1].others.append(token.bytes) }
-            } else if let last = runs.last, isQuoted || token.range.lowerBound <= last.range.upperBound, last.tokens.count < 32 {
-                runs[runs.count - 1].tokens.append(token.bytes)
-                runs[runs.count - 1].others = []
-                runs[runs.count - 1].range = last.range.lowerBound..<max(last.range.upperBound, token.range.upperBound)
+            guard let last = runs.last else {
+                runs.append(Slot(range: token.range, tokens: [token.bytes]))
+                continue
+            }
+            let run = runs.count - 1
+            if token.isColocated {
+                runs[run].others.append((last.tokens.count - 1, token.bytes))
+            } else if isPhrase || token.range.lowerBound <= last.range.upperBound, last.tokens.count < 32 {
+                runs[run].tokens.append(token.bytes)
+                runs[run].range = last.range.lowerBound..<max(last.range.upperBound, token.range.upperBound)
             } else {
-                runs.append(([token.bytes], [], token.range))
+                runs.append(Slot(range: token.range, tokens: [token.bytes]))
             }
         }
         return runs
@@ -181,4 +202,25 @@ struct SearchSlots {
     /// The slots that are not left out: words that are searched for, and excluded ones.
     var active: [Int] { slots.indices.filter { !slots[$0].isLeftOut } }
     var wanted: [Int] { active.filter { !slots[$0].isExcluded } }
+}
+
+extension SearchSlots.Slot {
+    /// Takes over in how many rows of all indexes the words are. What is known of the words that were found first stays.
+    mutating func share(_ typed: [[[UInt8]]: Int], _ documents: [[[UInt8]]: Int]) {
+        shared = shared ?? typed[tokens]
+        for number in alternatives.indices {
+            alternatives[number].shared = alternatives[number].shared ?? documents[alternatives[number].tokens]
+        }
+    }
+
+    /// Several words side by side as one.
+    fileprivate init(joining slots: [Self]) {
+        self = slots[0]
+        for slot in slots.dropFirst() {
+            range = range.lowerBound..<slot.range.upperBound
+            others += slot.others.map { (tokens.count + $0.place, $0.token) }
+            tokens += slot.tokens
+            (isPrefix, isBeginning) = (slot.isPrefix, slot.isBeginning)
+        }
+    }
 }

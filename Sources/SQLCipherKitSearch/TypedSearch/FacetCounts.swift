@@ -12,6 +12,8 @@ struct FacetCounts {
     private static let elements = 100
 
     private struct Entry {
+        /// As the first table has it.
+        var value: SQLValue
         var count = 0
         var order = 0.0
     }
@@ -61,7 +63,7 @@ struct FacetCounts {
             let value: SQLValue = try row[0]
             let order: Double = try row[1]
             let count: Int = try row[2]
-            entries[value.asGroup, default: Entry(order: order)].count += count
+            entries[value.asGroup, default: Entry(value: value, order: order)].count += count
         }
     }
 
@@ -94,7 +96,7 @@ struct FacetCounts {
     /// Returns the counts with those of another table added.
     func merged(with other: FacetCounts) -> FacetCounts {
         var result = self
-        result.entries.merge(other.entries) { Entry(count: $0.count + $1.count, order: $0.order) }
+        result.entries.merge(other.entries) { Entry(value: $0.value, count: $0.count + $1.count, order: $0.order) }
         if ranges.count == other.ranges.count { result.ranges = zip(ranges, other.ranges).map(+) }
         result.isComplete = isComplete && other.isComplete
         return result
@@ -123,7 +125,9 @@ struct FacetCounts {
             if case .dates = grouping.kind { return a.value.order > b.value.order }
             return a.value.count == b.value.count ? a.key.isSorted(before: b.key) : a.value.count > b.value.count
         }
-        return sorted.prefix(grouping.limit).map { FullTextSearch.FacetCount(value: $0.key, count: $0.value.count, range: nil) }
+        return sorted.prefix(grouping.limit).map(\.value).map { entry in
+            FullTextSearch.FacetCount(value: entry.value, count: entry.count, range: nil)
+        }
     }
 }
 

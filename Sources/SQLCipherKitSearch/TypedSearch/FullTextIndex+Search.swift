@@ -13,7 +13,7 @@ extension FullTextIndex {
     /// ``FullTextSearch/Results/words`` tells how each was understood. Rows are ranked by ``FullTextSearch/RankingRule``. If few or
     /// no rows have all words, rows without one or more of them follow. A text without any word finds nothing.
     ///
-    /// The work of a search is limited, whatever the text: see <doc:Search>.
+    /// The work of a search is limited, whatever the text: see <doc:SearchRanking>.
     /// - Parameters:
     ///   - text: the user's input. Any text is accepted.
     ///   - limit: the maximum number of hits. Default: 20.
@@ -32,7 +32,7 @@ extension FullTextIndex {
 
     /// Searches with all options of a ``FullTextSearch``.
     public func search(_ search: FullTextSearch) throws -> FullTextSearch.Results {
-        try SearchIndex.using(self) { index in
+        try SearchIndex.with(self) { index in
             if search.query != nil { return try QuerySearch(search, index).found() }
             return try SearchRun.found(search, [try SearchPart(search, index)])
         }

@@ -22,36 +22,48 @@ import SQLCipherKitCore
 /// A search is a value that names no table. You can store it and pass it between threads.
 public struct FullTextSearch: Sendable {
     /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
-    /// sorted by row id, the newest first, so that pages fit together.
+    /// sorted by row id, the newest first. A row's place follows from the index, the text and the row alone.
     public enum RankingRule: Int32, Hashable, Sendable {
-        /// Rows that lack fewer of the words come first, each counted by its rarity. If all others stand side by side, in any
-        /// order, and are at least twice as many, a missing word counts a fifth in the first column and half in any other. A word
-        /// that the row has only as another one, with three or more words between it and the others, counts a fifth of a missing
-        /// one; a mistyped one half if the index has what was typed, and a sixth if not, or nothing for the words nearest to it in
-        /// a row that lacks none. Nearer, a mistyped one counts a fifth if the index has what was typed, and any other a tenth if
-        /// the row lacks words. Another form in the first of several columns is near.
+        /// Rows that lack fewer of the words come first, a rare word counting for more than a frequent one. A word with typing
+        /// errors counts half if the index has what was typed. A row that has all but one in three of the words side by side in the
+        /// heaviest column lacks none: there was a word too many.
         case words = 1
-        /// Rows with fewer typing errors come first.
-        case typos = 2
-        /// Rows whose words are nearer to one another, in the order in which they were typed, come first. Each pair of neighbouring
-        /// words counts 0 if the second directly follows the first, 1 if one word is between them or they are swapped, and 2
-        /// otherwise.
-        case proximity = 3
-        /// Rows with the words in earlier columns come first. The columns are ordered by weight, the heaviest first; without
-        /// weights, in the table's order. If all words stand side by side, only the column in which they do counts.
-        case column = 4
-        /// Rows with words as typed come first, then rows with synonyms and other forms, then rows with longer words that begin
-        /// with a typed one. After ``column``, only the words in that column count. One or two letters at the end of a text of
-        /// several words are taken as the beginning of a word: longer words then count as typed.
-        case exactness = 5
-        /// bm25 with the columns' weights, ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer word or another
-        /// form is weighted by its own rarity.
-        case relevance = 6
-        /// Rows with all words side by side in one column, in the order in which they were typed, come first: as typed or, in the
-        /// first column by weight, in other forms. If the last word is still being typed, a longer word continues it. Then come
-        /// rows with all words as typed, where the nearest words count for one that the index lacks, and rows with other forms side
-        /// by side in another column, then all others. Makes no difference to a single word.
-        case phrase = 7
+        /// Rows with a column that is the text come first, then rows whose heaviest column begins with it: see ``Field``.
+        case field = 2
+        /// Rows with all words side by side in the heaviest column come first, then rows with all words in it, then rows with all
+        /// words side by side in another column, then rows for which there was a word too many, then all others: see ``Place``.
+        case place = 3
+        /// Rows with words as typed come first, then those with other forms, spellings and synonyms, then with longer words, then
+        /// with typing errors: see ``Hit/inexactness``.
+        case exactness = 4
+        /// bm25 of each column with its weight, changed by ``FullTextSearch/decay`` and ``FullTextSearch/popularity``. A longer
+        /// word or another form is weighted by its own rarity. Without this rule, equal rows come newest first.
+        case relevance = 5
+    }
+
+    /// Whether a column of a row is the text that was typed, whatever form its words have.
+    public enum Field: Int, Hashable, Sendable {
+        /// A column is the text, and no more.
+        case whole
+        /// The heaviest column begins with the text. An index that does not store the sizes of columns cannot tell this from
+        /// ``whole``.
+        case beginning
+        /// Neither.
+        case other
+    }
+
+    /// Where a row has the words. The heaviest column is the one with the highest weight; without weights, the first.
+    public enum Place: Int, Hashable, Sendable {
+        /// All side by side in the heaviest column, in the order in which they were typed.
+        case sideBySideInHeaviestColumn
+        /// All in the heaviest column.
+        case inHeaviestColumn
+        /// All side by side in another column.
+        case sideBySideElsewhere
+        /// All but one in three of the words, side by side in the heaviest column.
+        case oneWordTooMany
+        /// Anywhere, or not all.
+        case anywhere
     }
 
     /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbour.
@@ -80,7 +92,8 @@ public struct FullTextSearch: Sendable {
         case none
         /// The last one, unless a space follows it: the word that is being typed.
         case lastWord
-        /// The last one; if too few rows are found, every other word too, which then counts as a typing error.
+        /// The last one; every other word too if the index does not have it or if too few rows have all words. It then counts as a
+        /// typing error.
         case everyWord
     }
 
@@ -162,8 +175,8 @@ public struct FullTextSearch: Sendable {
     public var retrievedColumns: [String] = []
     /// The weight of each column, in the columns' order, from -1e15 to 1e15; missing weights are 1. Default: all 1.
     public var weights: [Double] = []
-    /// The ranking rules, in order. Default: words, typos, phrase, column, exactness, proximity, relevance.
-    public var rankingRules: [RankingRule] = [.words, .typos, .phrase, .column, .exactness, .proximity, .relevance]
+    /// The ranking rules, in order. Default: words, field, place, exactness, relevance.
+    public var rankingRules: [RankingRule] = [.words, .field, .place, .exactness, .relevance]
     /// How many typing errors a word may have. Default: one from 4 letters, two from 8 letters.
     public var typoTolerance = TypoTolerance()
     /// Which words are treated as prefixes. Default: every word.
@@ -175,8 +188,8 @@ public struct FullTextSearch: Sendable {
     public var synonyms: [Synonym] = []
     /// Words that a row need not have if other words are typed as well. Default: none.
     public var stopWords: Set<String> = []
-    /// If fewer rows than this have all words, rows without one or more of them are shown too. 0 never shows them. A row that has a
-    /// word only in another form or with a typing error, far from the others, does not count. Default: 5.
+    /// If fewer rows than this have all words, rows without one or more of them are shown too, and rows with something like a word
+    /// that the index has: a typing error or, with ``PrefixMatching/everyWord``, a longer word. 0 never shows them. Default: 5.
     public var dropTokensThreshold = 5
     /// How relevance is reduced according to a value of the row, such as its age. Default: not at all.
     public var decay: Decay?
@@ -185,8 +198,8 @@ public struct FullTextSearch: Sendable {
     /// The groups in which the rows found are counted, each facet under a name of your choice, such as
     /// `["tag": .elements("tags")]`: see ``Results/facets``. At most 16 facets. Default: none.
     public var facets: [String: Grouping] = [:]
-    /// Whether all rows are counted, including those with typing errors even if there are enough hits without, so that
-    /// ``Results/total`` is the same on each page. A search with ``facets`` always counts all rows. Default: no.
+    /// Whether all rows are counted, including those that lack too many words to be on a page, so that ``Results/total`` is the
+    /// same on each page. A search with ``facets`` always counts all rows. Default: no.
     public var countsAll = false
     /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It
     /// receives the weights as its arguments. Default: `bm25`.
@@ -219,8 +232,7 @@ extension FullTextSearch {
         public let hits: [Hit]
         /// How each word was understood, in the order of the text; empty for an ``FTS5Query``.
         public let words: [Word]
-        /// How many rows were found. Rows with typing errors count only if the search looked for them, as it always does with
-        /// ``FullTextSearch/countsAll`` or facets.
+        /// How many rows were found: all that any page has, with ``FullTextSearch/countsAll`` or facets.
         public let total: Total
         /// How many of these rows are in each group, by the names in ``FullTextSearch/facets``.
         public let facets: [String: [FacetCount]]
@@ -234,8 +246,8 @@ extension FullTextSearch {
         /// The number of rows that were counted, at most 200,000 of each index.
         public let count: Int
         /// Whether these are all, and counted in each facet: whether the search looked at all rows and words of the index that
-        /// could have led to a hit. It is false for one or two letters in a large index, and if there were enough hits before
-        /// typing errors, or rows with fewer words, were looked for.
+        /// could have led to a hit. It is false for one or two letters in a large index, and without ``FullTextSearch/countsAll``
+        /// if rows that lack words were left out.
         public let isExact: Bool
 
         public var description: String { isExact ? "\(count)" : "\(count)+" }
@@ -243,13 +255,15 @@ extension FullTextSearch {
 
     /// A row that a search found.
     public struct Hit: Hashable, Sendable, Identifiable {
-        private struct Place: Hashable, Sendable {
+        private struct Identity: Hashable, Sendable {
             let source: Int
             let rowID: Int64
         }
 
         /// The position of the row's index in the list of indexes searched, starting at 0; always 0 in a search of one index.
         public let indexPosition: Int
+        /// The name of the database with the full-text table: `main`, or that of an attached one.
+        public let schema: String
         /// The name of the full-text table.
         public let table: String
         /// The row id. With synchronised external content and an `INTEGER PRIMARY KEY`, it is that key.
@@ -257,22 +271,22 @@ extension FullTextSearch {
         /// The relevance; higher is better. For user input it is only one of the ranking rules. It can be compared only among the
         /// hits of one search.
         public let score: Double
-        /// How many of the typed words the row has. This and what follows of the rules is 0 for an ``FTS5Query``.
+        /// How many of the typed words the row has. This and the other numbers are 0 for an ``FTS5Query``.
         public let matchedWordCount: Int
         /// The total number of typing errors in its words.
         public let typoCount: Int
-        /// The sum of the distances between neighbouring words, each from 0 to 2.
-        public let proximityDistance: Int
-        /// The sum, over all words, of the position of the column with the word. The first column in the order of
-        /// ``FullTextSearch/RankingRule/column`` counts 0. If all words stand side by side, their column counts.
-        public let columnPositionSum: Int
+        /// Whether a column is the text that was typed.
+        public let field: Field
+        /// Where the row has the words.
+        public let place: Place
         /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
-        /// begins with it, 3 for a word with a typing error, and 4 for a longer word or another form of that. Where the rules look
-        /// at the column first, only what is in that column counts. 1 more if all stand side by side, and the row has better ones
-        /// only elsewhere.
+        /// begins with it, 3 for a word with a typing error, 4 for a longer word or another form of that or a word with two errors,
+        /// and 5 for a word too many. Where ``place`` is in one column, only what is there counts.
         public let inexactness: Int
-        /// Whether the row has all of several words side by side, as they were typed or in other forms.
-        public let isPhrase: Bool
+        /// Whether the row has all of several words side by side, in whatever form.
+        public var isPhrase: Bool {
+            matchedWordCount > 1 && (place == .sideBySideInHeaviestColumn || place == .sideBySideElsewhere)
+        }
         /// The passage with the most of the words, marked; nil if no snippet was requested or the table has no text.
         public let snippet: HighlightedText?
         /// Whole columns with the words marked, by the names in ``FullTextSearch/highlightedColumns``.
@@ -281,7 +295,7 @@ extension FullTextSearch {
         public let columnValues: OwnedRow
 
         /// Identifies the hit among the hits of one search.
-        public var id: some Hashable & Sendable { Place(source: indexPosition, rowID: rowID) }
+        public var id: some Hashable & Sendable { Identity(source: indexPosition, rowID: rowID) }
 
         /// The value of one of ``FullTextSearch/retrievedColumns``.
         /// - Throws: ``DatabaseError/Reason/noSuchColumn``, ``DatabaseError/Reason/unexpectedNull`` or

@@ -8,10 +8,11 @@ struct SearchPart {
     /// The indices of the slots that are searched for.
     let wanted: [Int]
     var slots: SearchSlots
-    /// The best rows of all rounds, best first.
+    /// The best rows, best first.
     private(set) var matches: [sqlcipherkit_match] = []
     private(set) var total = 0
-    private var isWalkComplete = true
+    /// Whether nothing was left out on the way.
+    var isWalkComplete = true
     let options: SearchOptions
 
     init(_ search: FullTextSearch, _ index: SearchIndex) throws {
@@ -28,41 +29,23 @@ struct SearchPart {
     /// The number of words that have at least one match in the index.
     private var known: Int { wanted.filter { !slots.slots[$0].alternatives.isEmpty }.count }
 
-    /// Looks for the rows that lack at most `missing` of the words, and adds them to those of the rounds before.
-    ///
-    /// What an earlier round has found stays: a later one, which looks for more words, may end before it has seen as many rows.
-    mutating func match(missing: Int, wanted count: Int) throws {
+    /// Looks for the rows that lack at most `missing` of the words and pay at most `most` for them, and adds them to those that
+    /// were found before.
+    mutating func match(missing: Int, most: Int = .max, wanted count: Int, prunes: Bool = false) throws {
         let minimum = wanted.count - missing
-        guard minimum >= 1 else { return }
         // If more words are required than the index has, no row can match.
-        guard minimum <= known else {
-            isWalkComplete = true
-            return
-        }
-        let budget = SearchSlots.Budget.round(missing: missing, of: slots)
-        let last = count > 0 && matches.count >= count ? Int(matches[count - 1].cost) : .max
-        let most = search.rankingRules.first == .words && count > 0 ? last : nil
-        let answer = try slots.match(minimum: minimum, wanted: count, budget, options.rows, most: most)
-        add(answer, count)
-        isWalkComplete = answer.isComplete
-        guard !answer.isComplete, missing == 0, slots.hasForms else { return }
-        // Other forms of the words have taken up the search: now the words alone.
-        add(try slots.match(minimum: minimum, wanted: count, budget, options.rows, isTyped: true), count)
-    }
-
-    private mutating func add(_ answer: SearchSlots.Answer, _ count: Int) {
+        guard minimum >= 1, minimum <= known else { return }
+        let budget = SearchSlots.Budget.walk(missing: missing, prunes: prunes, of: slots)
+        let answer = try slots.match(minimum: minimum, wanted: count, budget, options.rows, most: most, prunes: prunes)
         total = max(total, answer.total)
-        if matches.isEmpty {
-            matches = answer.matches
-            return
-        }
+        if !answer.isComplete { isWalkComplete = false }
         let before = Set(matches.map(\.row))
         matches += answer.matches.filter { !before.contains($0.row) }
         matches.sort { sqlcipherkit_match.isBetter($0, $1) }
-        matches = Array(matches.prefix(max(count, 0)))
+        matches = Array(matches.prefix(count))
     }
 
-    /// The number of rows found in all rounds.
+    /// The number of rows found.
     var counted: Int { options.rows.found.count }
 
     /// Whether all words and rows were looked at and, if the search counts rows, all were counted.
@@ -97,6 +80,9 @@ extension FullTextSearch {
 }
 
 extension sqlcipherkit_match {
+    var wordPlace: FullTextSearch.Place { FullTextSearch.Place(rawValue: Int(place)) ?? .anywhere }
+    var isSideBySideInHeaviestColumn: Bool { wordPlace == .sideBySideInHeaviestColumn }
+
     /// Whether a row comes before another one by the rules.
     static func isBetter(_ a: Self, _ b: Self) -> Bool {
         (a.before, -a.relevance, a.after, b.row) < (b.before, -b.relevance, b.after, a.row)

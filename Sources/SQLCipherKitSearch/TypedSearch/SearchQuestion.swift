@@ -14,7 +14,7 @@ struct SearchQuestion {
         columns += slot.columns
         slots.append(
             sqlcipherkit_slot(
-                excluded: Int32(slot.excluded), is_open: slot.isPrefix ? 1 : 0, cost: cost, documents: Int64(documents),
+                excluded: Int32(slot.excluded), cost: cost, documents: Int64(documents),
                 columns: nil, column_count: Int32(slot.columns.count)))
     }
 

@@ -124,6 +124,16 @@ struct SearchText {
         }
     }
 
+    /// Whether a text without spaces is a version, a date, an address, or another whole: one with a digit, an `@` or a `://`.
+    static func isWhole(_ part: Substring) -> Bool {
+        part.unicodeScalars.contains { $0.properties.generalCategory == .decimalNumber || $0 == "@" } || part.contains("://")
+    }
+
+    /// Whether a word has a digit.
+    static func hasDigit(_ word: [UInt8]) -> Bool {
+        String(decoding: word, as: UTF8.self).unicodeScalars.contains { $0.properties.generalCategory == .decimalNumber }
+    }
+
     // MARK: Writing out
 
     /// Lists of which all must be met, each by one of its parts. With too many, brackets are ignored.

@@ -139,4 +139,127 @@ import TestSupport
             }
         }
     }
+
+    // MARK: A list and its pages
+
+    /// Words that begin with one another, have other forms, and are near one another by typing errors.
+    private static let words = """
+        note notes noted notebook plan plans planned planner plane planet work works worked workshop cluster clusters clutter table \
+        tables tablet stable setting settings set site v2 2.10.3 802 wifi
+        """.split(separator: " ").map(String.init)
+
+    private static let tokenizers: [(String, FTS5Tokenizer)] = [
+        ("plain", .unicode61()), ("stems", .porter(.unicode61())), ("any", .multilingual()), ("trigrams", .trigram()),
+    ]
+
+    private static func text(_ count: ClosedRange<Int>, _ random: inout SeededGenerator) -> String {
+        (0..<Int.random(in: count, using: &random)).map { _ in
+            words[min(Int.random(in: words.indices, using: &random), Int.random(in: words.indices, using: &random))]
+        }.joined(separator: " ")
+    }
+
+    /// What is typed: words, with errors or cut short, phrases, excluded words.
+    private static func typed(_ random: inout SeededGenerator) -> String {
+        let words = (0..<Int.random(in: 1...4, using: &random)).map { number in
+            var word = text(1...1, &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: word = String(word.dropLast(2)) + String(word.suffix(2).reversed())
+            case 1: word = String(word.prefix(3))
+            case 2: word = "\"\(text(2...2, &random))\""
+            case 3 where number > 0: word = "-" + word
+            case 4: word = "unheard"
+            default: break
+            }
+            return word
+        }
+        return words.joined(separator: " ") + (Bool.random(using: &random) ? " " : "")
+    }
+
+    private static func search(_ random: inout SeededGenerator) -> FullTextSearch {
+        var search = FullTextSearch(typed(&random), limit: 2_000)
+        search.snippet = nil
+        let orders: [FullTextSearch.Order] = [.best, .best, .best, .rowID, .rowIDDescending, .sql("year DESC, id")]
+        let filters: [SQL?] = [nil, "year % 2 = 0", "id > 350", "kind = 3", "kind IN (2, 5)", "likes + 0 < 300"]
+        let rules: [FullTextSearch.RankingRule] = [.words, .field, .place, .exactness, .relevance]
+        search.order = orders.randomElement(using: &random) ?? .best
+        search.filter = filters.randomElement(using: &random) ?? nil
+        search.dropTokensThreshold = [0, 5, 5, 1_000].randomElement(using: &random) ?? 5
+        search.prefixMatching = [.none, .lastWord, .everyWord, .everyWord].randomElement(using: &random) ?? .none
+        search.countsAll = Bool.random(using: &random)
+        if Bool.random(using: &random) { search.weights = [1, 5] }
+        if Bool.random(using: &random) {
+            search.rankingRules = Array(rules.shuffled(using: &random).prefix(Int.random(in: 0...5, using: &random)))
+        }
+        if Int.random(in: 0...2, using: &random) == 0 { search.decay = FullTextSearch.Decay("700 - id", halfLife: 100) }
+        if Int.random(in: 0...2, using: &random) == 0 { search.popularity = FullTextSearch.Popularity("likes", pivot: 100) }
+        return search
+    }
+
+    /// Whatever is searched for in whichever way, its pages are its list, its total is the same on each of them, and a filter, an
+    /// order or a count changes no row's place. Another connection deletes rows meanwhile.
+    @Test(arguments: tokenizers.map(\.0)) func pagesOfAnySearchAreItsList(_ name: String) throws {
+        let folder = try TemporaryFolder(), file = folder.path("pages.db")
+        var configuration = DatabaseConfiguration()
+        configuration.journalMode = .wal
+        let writer = try Connection(.file(file), key: .raw(Array(repeating: 1, count: 32)), configuration: configuration)
+        try writer.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body TEXT, year INTEGER, kind INTEGER, likes INTEGER)")
+        var random = SeededGenerator()
+        try writer.transaction { db in
+            for id in 1...700 {
+                let (title, body) = (Self.text(1...4, &random), Self.text(2...25, &random))
+                try db.execute("INSERT INTO note VALUES (\(id), \(title), \(body), \(id * 7 % 31), \(id % 11), \(id * 7_919 % 1_000))")
+            }
+            try db.execute("CREATE INDEX note_kind ON note(kind)")
+        }
+        let tokenizer = try #require(Self.tokenizers.first { $0.0 == name }?.1)
+        try writer.create(FTS5Table("fts", columns: ["title", "body"], content: .external(table: "note"), tokenizer: tokenizer))
+        let reader = try Connection(.file(file), key: .raw(Array(repeating: 1, count: 32)), configuration: configuration)
+        for round in 0..<(LongTests.areOn ? 400 : 20) {
+            var search = Self.search(&random)
+            let said = "\(name) \(round): \(search.text)"
+            try reader.execute("BEGIN")
+            let index = try reader.fullText("fts")
+            let whole = try index.search(search)
+            #expect(Set(whole.hits.map(\.rowID)).count == whole.hits.count, "\(said)")
+            try writer.execute("DELETE FROM note WHERE id = \(Int.random(in: 1...700, using: &random))")
+            search.limit = Int.random(in: 1...60, using: &random)
+            var paged: [FullTextSearch.Hit] = []
+            while search.offset <= whole.hits.count {
+                let page = try index.search(search)
+                paged += page.hits
+                #expect(page.words == whole.words && page.hasDroppedTokens == whole.hasDroppedTokens, "\(said)")
+                if search.countsAll { #expect(page.total == whole.total, "\(said)") }
+                search.offset += search.limit
+            }
+            #expect(paged == whole.hits, "\(said) \(search.rankingRules)")
+            // An index of trigrams reads a part of the texts to find words.
+            if search.countsAll {
+                #expect(whole.total.count == whole.hits.count, "\(said) \(whole.total)")
+                #expect(whole.total.isExact || name == "trigrams", "\(said) \(whole.total)")
+            }
+            // Without the filter, the same rows in the same order, with others between them.
+            (search.offset, search.limit) = (0, 2_000)
+            search.countsAll.toggle()
+            #expect(try index.search(search).hits == whole.hits, "\(said)")
+            search.filter = nil
+            let places = Dictionary(uniqueKeysWithValues: try index.search(search).hits.enumerated().map { ($1.rowID, $0) })
+            let kept = whole.hits.compactMap { places[$0.rowID] }
+            #expect(kept == kept.sorted(), "\(said) \(search.rankingRules)")
+            try reader.execute("COMMIT")
+        }
+    }
+
+    /// A trigram of each of a word's letters takes no more of a search than a word.
+    @Test func filteredTrigramSearchFindsEveryRow() throws {
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT, kind INTEGER)")
+        try db.transaction { db in
+            for id in 1...9_000 { try db.execute("INSERT INTO note VALUES (\(id), 'incomprehensibilities of it', \(id % 3))") }
+        }
+        try db.create(FTS5Table("fts", columns: ["body"], content: .external(table: "note"), tokenizer: .trigram()))
+        var search = FullTextSearch("incomprehensibilities ", limit: 1)
+        (search.filter, search.snippet, search.countsAll) = ("kind = 1", nil, true)
+        let found = try db.fullText("fts").search(search)
+        #expect(found.total.count == 3_000 && found.total.isExact)
+    }
 }

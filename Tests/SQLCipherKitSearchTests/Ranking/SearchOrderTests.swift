@@ -25,19 +25,22 @@ import Testing
         // The same of a single word, and of one word too many.
         Case(typed: "plugins ", rows: [("Plugins", "text"), ("Plugin", "plugins, plugins and plugins")]),
         Case(typed: "settings zebra plugins ", rows: [("Settings plugins", "text"), ("Setting plugin", "settings, plugins")]),
-        // Another form in the title is not there by chance.
         Case(typed: "plugins settings zebra ", rows: [
-            ("A plugin of many words and", "other words with settings and then a long text and much later in it a zebra"),
             ("Plugins settings", "text"),
+            ("A plugin of many words and", "other words with settings and then a long text and much later in it a zebra"),
         ]),
-        // Neither is side by side: the words as typed come before other forms in the title.
-        Case(typed: "settings plugins ", rows: [("Page", "its settings, and then plugins"), ("Setting for every plugin", "text")]),
-        // Other forms side by side in a text are not better than all words as typed; in a title they are.
-        Case(typed: "settings plugins ", rows: [("Page", "settings of some kind, and then plugins"), ("Diary", "a setting plugin")]),
+        // Neither is side by side: all words in the title, in whatever form, come before the same in the text.
+        Case(typed: "settings plugins ", rows: [("Setting for every plugin", "text"), ("Page", "its settings, and then plugins")]),
+        Case(typed: "plugins settings ", rows: [("Settings plugins", "text"), ("Page", "all plugins settings")]),
+        // Side by side in a text is better than all words far apart in it.
+        Case(typed: "settings plugins ", rows: [("Diary", "a setting plugin"), ("Page", "settings of some kind, and then plugins")]),
         Case(typed: "settings plugins ", rows: [("Setting plugin", "text"), ("Page", "settings of some kind, and then plugins")]),
         // A mistyped word that the index lacks: its nearest word, and the others as typed.
-        Case(typed: "setings plugins ", rows: [("Page", "its settings and plugins"), ("Settings for plugin", "text")]),
-        Case(typed: "setings plugins ", rows: [("Page", "settings of some kind and, later in it, plugins"), ("Diary", "its setting plugins")]),
+        Case(typed: "setings plugins ", rows: [("Settings for plugin", "text"), ("Page", "its settings and plugins")]),
+        Case(typed: "setings plugins ", rows: [("Diary", "its settings plugins"), ("Page", "settings of some kind and, later in it, plugins")]),
+        // A title that is the text, then one that begins with it.
+        Case(typed: "plugins ", rows: [("Plugins", "text"), ("Plugins for all", "plugins"), ("All plugins", "plugins, plugins")]),
+        Case(typed: "plugins ", rows: [("Plugins for all kinds of things", "text"), ("All plugins", "plugins, plugins")]),
         // A single word: the title.
         Case(typed: "plugins ", rows: [("Plugin", "text"), ("Diary", "a day with plugins")]),
         // A word too many, wherever it is typed.
@@ -54,8 +57,9 @@ import Testing
         Case(typed: "plugin settings zebras ", rows: [
             ("Plugin settings", "text"), ("Page", "the plugin of a kind and then a long text on settings and much later in it a zebra"),
         ]),
-        // All words are better than all but one, if each is a word and not only like one, far from the others.
-        Case(typed: "plugin settings zebra ", rows: [("Page", "plugin of zebra and settings"), ("Plugin settings", "text")]),
+        // Nothing is better than all words side by side, or in the title.
+        Case(typed: "plugin settings zebra ", rows: [("Page", "the plugin settings zebra"), ("Plugin settings", "text")]),
+        Case(typed: "plugin settings zebra ", rows: [("Zebra: settings and plugin", "text"), ("Plugin settings", "text")]),
     ]
 
     /// A letter begins so many words that only the most frequent of them are looked for, and those that follow the word before.

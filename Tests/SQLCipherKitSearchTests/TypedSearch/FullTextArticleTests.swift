@@ -91,7 +91,7 @@ import TestSupport
         var chosen = FullTextSearch("brown fox")
         chosen.filter = "created >= \("2010-01-01")"
         chosen.weights = [1, 5]
-        chosen.rankingRules = [.words, .typos, .relevance]
+        chosen.rankingRules = [.words, .exactness, .relevance]
         chosen.synonyms = [FullTextSearch.Synonym("reynard", finds: ["fox"])]
         chosen.stopWords = FullTextSearch.englishStopWords
         chosen.highlightedColumns = ["title"]
@@ -127,7 +127,8 @@ import TestSupport
 
         let both = try db.search("fox", in: [notes, mails])
         for hit in both.hits {
-            print(hit.table, hit.rowID)         // mail_fts 1, note_fts 1
+            // main note_fts 1, main mail_fts 1
+            print(hit.schema, hit.table, hit.rowID)
         }
         let sorted = try db.search(
             lively, in: [notes, mails]
@@ -137,7 +138,7 @@ import TestSupport
             search.decay = nil
             search.popularity = nil
         }
-        #expect(both.hits.map(\.table) == ["mail_fts", "note_fts"] && sorted.hits.count == 2)
+        #expect(both.hits.map(\.table) == ["note_fts", "mail_fts"] && sorted.hits.count == 2)
 
         let query = FTS5Query.phrase("fox")
             .excluding(.phrase("lazy cat"))

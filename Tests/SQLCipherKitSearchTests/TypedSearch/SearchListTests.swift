@@ -23,9 +23,9 @@ import TestSupport
     /// its list is on, and these change with the index.
     private func found(_ db: Connection, _ typed: String) throws -> [String] {
         var search = FullTextSearch(typed, limit: 600)
-        (search.snippet, search.rankingRules) = (nil, [.words, .typos, .phrase, .column, .exactness, .proximity])
+        (search.snippet, search.rankingRules) = (nil, [.words, .field, .place, .exactness])
         return try db.fullText("t").search(search).hits.map {
-            "\($0.rowID) w\($0.matchedWordCount) t\($0.typoCount) \($0.isPhrase) c\($0.columnPositionSum) e\($0.inexactness) p\($0.proximityDistance)"
+            "\($0.rowID) w\($0.matchedWordCount) t\($0.typoCount) \($0.field) \($0.place) e\($0.inexactness)"
         }.sorted()
     }
 

@@ -38,10 +38,10 @@ import Testing
 
     @Test func exactWordsRankBeforeWordForms() throws {
         var first = FullTextSearch("run")
-        first.rankingRules = [.words, .typos, .exactness, .column]
+        first.rankingRules = [.words, .exactness, .place]
         #expect(try notes.search(first).hits.map(\.rowID) == [3, 2])
-        // The title counts more if the rule of columns comes first.
-        first.rankingRules = [.words, .typos, .column, .exactness]
+        // The title counts more if the rule of places comes first.
+        first.rankingRules = [.words, .place, .exactness]
         #expect(try notes.search(first).hits.map(\.rowID) == [2, 3])
         #expect(try rows("run") == [2, 3])
         #expect(try Set(rows("run ")) == [2, 3])
