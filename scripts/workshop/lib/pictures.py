@@ -127,8 +127,9 @@ def ranking(colours):
     p.arrow([(290, 37), (320, 37)])
     p.box(320, 10, 110, 54, ["Index's rows", "that have them"], "cipher")
     p.arrow([(375, 64), (375, 92)])
-    rules = [("1. Words", "all before all but one"), ("2. Field", "a title that is the text"), ("3. Place", "side by side in the title"),
-             ("4. Exactness", "as typed, forms, longer"), ("5. Relevance", "rare words, short texts"), ("Equal rows", "the newest first")]
+    rules = [("1. Words", "all before all but one"), ("2. Field", "a title that is the text"),
+             ("3. Place", "side by side in the title"), ("4. Exactness", "as typed, forms, longer"),
+             ("5. Relevance", "rare words, short texts"), ("Equal rows", "the newest first")]
     for index, rule in enumerate(rules):
         column, row = index % 2, index // 2
         p.box(10 + column * 220, 92 + row * 78, 200, 54, list(rule), "good")
