@@ -148,7 +148,8 @@ static int sqlcipherkit_field(sqlcipherkit_matching *m, i64 row, int runs) {
 }
 
 /* Writes where the row has its words, and how exact these are there. */
-static void sqlcipherkit_locate(sqlcipherkit_matching *m, unsigned int present, int missing, int runs, sqlcipherkit_match *match) {
+static void sqlcipherkit_locate(
+    sqlcipherkit_matching *m, unsigned int present, int missing, int runs, int is_too_many, sqlcipherkit_match *match) {
     int heaviest = sqlcipherkit_nowhere, elsewhere = sqlcipherkit_nowhere, inside = 0, anywhere = 0;
     for (int i = 0; i < runs; i++) {
         const int is_heaviest = FTS5_POS2COLUMN(m->runs[i].end) == m->heaviest;
@@ -161,9 +162,8 @@ static void sqlcipherkit_locate(sqlcipherkit_matching *m, unsigned int present, 
         anywhere += m->had[i].exactness;
     }
     if (missing > 0) {
-        const int is_one_too_many = match->cost == 0;
-        match->place = is_one_too_many ? sqlcipherkit_place_but_one : sqlcipherkit_place_other;
-        match->exactness = (u8)((is_one_too_many ? heaviest : anywhere) + missing * sqlcipherkit_missing_exactness);
+        match->place = is_too_many ? sqlcipherkit_place_but_one : sqlcipherkit_place_other;
+        match->exactness = (u8)((is_too_many ? heaviest : anywhere) + missing * sqlcipherkit_missing_exactness);
     } else if (heaviest != sqlcipherkit_nowhere) {
         match->place = sqlcipherkit_place_together;
         match->exactness = (u8)heaviest;
@@ -326,30 +326,42 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int pr
     const sqlcipherkit_question *q = m->question;
     sqlcipherkit_answer *answer = m->answer;
     sqlcipherkit_match match = {.row = sqlcipherkit_row_key(m, key), .field = sqlcipherkit_field_other};
-    int typos = 0, missing = 0, cost = 0, halves = 0;
+    /* Words with typing errors where the index has what was typed: they may be looked for or not, which must not change what a row
+     * without them is. */
+    unsigned int alike = 0;
     m->is_measured = 0;
     for (int i = 0; i < m->slot_count && m->rc == SQLITE_OK; i++) {
-        if (q->slots[i].excluded) continue;
-        if ((present >> i & 1) == 0) {
-            cost += q->slots[i].cost;
-            missing++;
-            continue;
-        }
+        if ((present >> i & 1) == 0) continue;
         sqlcipherkit_look(m, i, key);
-        match.words++;
-        typos += m->had[i].typos;
-        /* Where the index has a word, one like it is half of it. */
-        if (m->had[i].typos > 0 && m->is_known[i]) halves += (q->slots[i].cost + 1) / 2;
+        if (m->had[i].typos > 0 && m->is_known[i]) alike |= 1u << i;
     }
     if (m->rc != SQLITE_OK) return;
-    const int may_be_too_many = sqlcipherkit_may_be_too_many(missing, m->wanted_slots);
-    const int runs = m->has_places && (missing == 0 || may_be_too_many) ? sqlcipherkit_side_by_side(m, present) : 0;
-    if (may_be_too_many && sqlcipherkit_is_in_heaviest(m, runs)) cost = 0;
-    match.cost = (u8)MIN(cost + halves, 255);
+    unsigned int shown = present & ~alike;
+    int missing, runs, is_too_many;
+    for (;; shown = present) {
+        missing = m->wanted_slots - __builtin_popcount(shown);
+        runs = m->has_places && (missing == 0 || sqlcipherkit_may_be_too_many(missing, m->wanted_slots))
+            ? sqlcipherkit_side_by_side(m, shown) : 0;
+        is_too_many = missing > 0 && sqlcipherkit_is_in_heaviest(m, runs);
+        if (is_too_many || shown == present) break;
+    }
+    int typos = 0, cost = 0;
+    for (int i = 0; i < m->slot_count; i++) {
+        if (q->slots[i].excluded) continue;
+        if (shown >> i & 1) {
+            typos += m->had[i].typos;
+            /* Where the index has a word, one like it is half of it. */
+            if (alike >> i & 1) cost += (q->slots[i].cost + 1) / 2;
+        } else if (!is_too_many) {
+            cost += q->slots[i].cost;
+        }
+    }
+    match.words = (u8)(m->wanted_slots - missing);
+    match.cost = (u8)MIN(cost, 255);
     match.typos = (u8)MIN(typos, 255);
     if (m->rc != SQLITE_OK || match.cost > q->most) return;
     if (missing == 0) match.field = (u8)sqlcipherkit_field(m, match.row, runs);
-    sqlcipherkit_locate(m, present, missing, runs, &match);
+    sqlcipherkit_locate(m, shown, missing, runs, is_too_many, &match);
     if (m->rc != SQLITE_OK) return;
     match.before = sqlcipherkit_rule_key(q, &match, 0);
     match.after = sqlcipherkit_rule_key(q, &match, 1);
@@ -357,12 +369,12 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int pr
     int may_enter = q->wanted > 0 && (!is_full || match.before <= answer->matches[0].before);
     /* A row that cannot be among the best whatever its length is not measured. */
     if (may_enter && is_full && match.before == answer->matches[0].before && m->has_relevance) {
-        may_enter = sqlcipherkit_relevance(m, present, 1) * MAX(1, q->highest_factor) >= answer->matches[0].relevance;
+        may_enter = sqlcipherkit_relevance(m, shown, 1) * MAX(1, q->highest_factor) >= answer->matches[0].relevance;
     }
     if (may_enter) {
         if (m->words->config->bColumnsize) sqlcipherkit_read_sizes(m, match.row);
         if (m->rc != SQLITE_OK) return;
-        match.score = sqlcipherkit_relevance(m, present, 0);
+        match.score = sqlcipherkit_relevance(m, shown, 0);
         match.relevance = m->has_relevance ? match.score : 0;
     }
     if (q->judge == NULL) return sqlcipherkit_accept(m, &match);

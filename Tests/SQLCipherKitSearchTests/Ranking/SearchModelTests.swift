@@ -82,8 +82,15 @@ import TestSupport
         }.flatMap { adjacent(words.dropFirst(), after: last + [$0]) }
     }
 
+    /// All words are in the index, so that one with an error may be one too many.
     private func key(_ typed: [String], _ row: [[String]]) -> Key {
-        let present = typed.map { matches($0, row) }.filter { !$0.isEmpty }
+        let found = typed.map { matches($0, row) }
+        let key = key(typed, row, found.map { $0.first?.typos == 0 ? $0 : [] })
+        return key.place == .oneWordTooMany ? key : self.key(typed, row, found)
+    }
+
+    private func key(_ typed: [String], _ row: [[String]], _ found: [[Match]]) -> Key {
+        let present = found.filter { !$0.isEmpty }
         let missing = typed.count - present.count
         var key = Key(words: present.count, typos: present.reduce(0) { $0 + $1[0].typos })
         guard !present.isEmpty else { return key }

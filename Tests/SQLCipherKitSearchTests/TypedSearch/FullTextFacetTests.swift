@@ -105,12 +105,14 @@ import TestSupport
             var search = FullTextSearch(words.joined(separator: " "), limit: [0, 1, 20].randomElement(using: &random) ?? 0)
             search.prefixMatching = .none
             search.usesStemming = false
-            search.dropTokensThreshold = 0
+            // Words with errors are looked for if too few rows have what was typed.
+            let isShort = words.count == 1 && Bool.random(using: &random)
+            search.dropTokensThreshold = isShort ? 1_000 : 0
             search.filter = condition
             search.facets = Self.groupings
             let expected = rows.values.filter { row in
                 isLetIn(row) && words.allSatisfy { word in
-                    row.words.contains { FullTextVocabularyTests.distance(Array(word), Array($0)) <= 1 }
+                    row.words.contains { isShort ? FullTextVocabularyTests.distance(Array(word), Array($0)) <= 1 : $0 == word }
                 }
             }
             let found = try notes.search(search)
@@ -134,9 +136,7 @@ import TestSupport
         let notes = try db.fullText("note_fts")
         var search = FullTextSearch("alpha sigma ")
         search.countsAll = true
-        let all = rows.values.filter { row in
-            row.words.contains("sigma") && row.words.contains { ["alpha", "alpho", "blpha"].contains($0) }
-        }
+        let all = rows.values.filter { $0.words.contains("sigma") && $0.words.contains("alpha") }
         for (limit, offset) in [(0, 0), (1, 0), (5, 3), (100, 0), (20, 200)] {
             (search.limit, search.offset) = (limit, offset)
             let found = try notes.search(search)
@@ -194,13 +194,13 @@ import TestSupport
         #expect(found.facets["'); --"]?.reduce(0) { $0 + $1.count } == found.total.count && found.total.count <= rows.count)
     }
 
-    /// Enough hits end the search before typing errors are looked for, and the total says that it is a lower bound.
+    /// Enough hits end the search before rows without a word are looked for, and the total says that it is a lower bound.
     @Test func earlyEndedSearchReportsInexactTotal() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("t", columns: ["a"]))
-        for number in 0..<31 { try db.execute("INSERT INTO t VALUES (\(number == 7 ? "commom" : "common"))") }
+        for number in 0..<31 { try db.execute("INSERT INTO t VALUES (\(number == 7 ? "red green" : "red green blue"))") }
         let index = try db.fullText("t")
-        var search = FullTextSearch("common ", limit: 10)
+        var search = FullTextSearch("red green blue ", limit: 10)
         var found = try index.search(search)
         #expect(found.total.count == 30 && !found.total.isExact && found.total.description == "30+")
         // Rows that are equal by all rules come newest first.
