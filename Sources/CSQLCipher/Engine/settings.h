@@ -7,6 +7,8 @@ typedef struct {
     i64 journal_limit;
     Pgno most_pages;
     int cache_size;
+    /* What the pager has: a temporary database that no pragma has set is not what the number above says. */
+    int cache_pages;
     int spill_size;
     u8 synchronous;
     u8 is_synchronous_set;
@@ -48,13 +50,14 @@ static void sqlcipherkit_read_database(const Db *database, sqlcipherkit_database
         /* Those that the temporary database will have when it is opened. */
         *settings = (sqlcipherkit_database_settings){
             .journal_limit = SQLITE_DEFAULT_JOURNAL_SIZE_LIMIT, .most_pages = SQLITE_MAX_PAGE_COUNT,
-            .cache_size = SQLITE_DEFAULT_CACHE_SIZE, .spill_size = 1};
+            .cache_size = database->pSchema->cache_size, .cache_pages = 100, .spill_size = 1};
         return;
     }
     const Pager *pager = sqlite3BtreePager(btree);
     settings->journal_limit = pager->journalSizeLimit;
     settings->most_pages = pager->mxPgno;
     settings->cache_size = database->pSchema->cache_size;
+    settings->cache_pages = pager->pPCache->szCache;
     settings->spill_size = pager->pPCache->szSpill;
     settings->synchronous = database->safety_level;
     settings->is_synchronous_set = database->bSyncSet;
@@ -97,7 +100,7 @@ static void sqlcipherkit_restore_sizes(Db *database, const sqlcipherkit_database
     if (pager->mxPgno != settings->most_pages) sqlite3BtreeMaxPageCount(btree, settings->most_pages);
     if (database->pSchema->cache_size != settings->cache_size) {
         database->pSchema->cache_size = settings->cache_size;
-        sqlite3BtreeSetCacheSize(btree, settings->cache_size);
+        sqlite3BtreeSetCacheSize(btree, settings->cache_pages);
     }
     if (pager->pPCache->szSpill != settings->spill_size) sqlite3BtreeSetSpillSize(btree, settings->spill_size);
 }

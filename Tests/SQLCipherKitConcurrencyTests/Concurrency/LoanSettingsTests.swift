@@ -62,7 +62,7 @@ import TestSupport
             try? db.fetchOne(SQLValue.self, SQL(raw: "PRAGMA \(schema).\(name)"))
         }
         var found: Set<String> = [], unchanged: Set<String> = []
-        for schema in ["main", "other"] {
+        for schema in ["main", "other", "temp"] {
             for name in names.subtracting(Self.notOfTheConnection.keys).sorted() {
                 guard let before = try database.writeWithoutTransaction({ db in value(db, name, schema) }) else { continue }
                 var isChanged = false
@@ -107,7 +107,7 @@ import TestSupport
 
     /// The first statement that needs it opens the temporary database.
     @Test(arguments: [false, true]) func settingsOfNewTemporaryDatabaseAreRestored(isPool: Bool) throws {
-        for (name, value) in [("cache_spill", "123"), ("max_page_count", "5000"), ("journal_size_limit", "4096")] {
+        for (name, value) in [("cache_size", "123"), ("cache_spill", "123"), ("max_page_count", "5000"), ("journal_size_limit", "4096")] {
             let database = try isPool ? DatabasePool(.file(path)) : DatabaseQueue(.file(path))
             let other = try DatabaseQueue(.file(path))
             let ask = SQL(raw: "PRAGMA temp.\(name)"), set = SQL(raw: "PRAGMA temp.\(name) = \(value)")
