@@ -82,13 +82,14 @@ final class CallExecutor: TaskExecutor, @unchecked Sendable {
 extension DatabaseWriter {
     /// Waits for a slot, or for all of them, and runs `work` in the calling task, on a thread that may block.
     ///
-    /// A cancelled task gives up what it waits for, but not closing: a key must not stay in memory because a task ended early.
+    /// A cancelled task gives up what it waits for, but nothing that cleans up: neither a key nor pages must stay in memory because
+    /// a task ended early.
     func withSlot<R>(
-        of pool: ConnectionPool, _ wish: Waiter.Wish = .one, timeout: Duration?,
+        of pool: ConnectionPool, _ wish: Waiter.Wish = .one, timeout: Duration?, cleansUp: Bool = false,
         _ work: sending @escaping (ConnectionSlot, CallLimits, CallExecutor) throws -> sending R
     ) async throws -> sending R {
         try checkCall()
-        let isGivenUp = wish != .closing
+        let isGivenUp = !cleansUp
         if isGivenUp { try Task.checkCancellation() }
         let cancellation = Cancellation(), limits = CallLimits(timeout, cancellation)
         let alarm = try limits.deadline.map { deadline in

@@ -36,7 +36,7 @@ extension DatabaseWriter {
     public final func close(timeout: Duration? = nil) async throws {
         guard forks == sqlcipherkit_forks(), !writer.isClosed else { return }
         do {
-            try await withSlot(of: writer, .closing, timeout: timeout) { [self] _, limits, _ in
+            try await withSlot(of: writer, .closing, timeout: timeout, cleansUp: true) { [self] _, limits, _ in
                 try closeConnections(for: .closedDatabase, limits)
             }
         } catch {
@@ -196,14 +196,16 @@ extension DatabaseWriter {
         try make(releasing)
     }
 
-    /// The asynchronous form.
+    /// The asynchronous form. It frees the memory in a cancelled task too.
     public final func releaseMemory() async throws {
         closeFreeReaders()
         try await make(releasing)
     }
 
     private var releasing: SharedCall<Void> {
-        SharedCall(.writer) { slot, limits in try slot.run(.unrestricted, limits) { db in try db.releaseMemory() } }
+        SharedCall(.writer, cleansUp: true) { slot, limits in
+            try slot.run(.unrestricted, limits) { db in try db.releaseMemory() }
+        }
     }
 
     private func closeFreeReaders() {

@@ -285,9 +285,10 @@ extension DatabaseWriter {
 
     /// The asynchronous form.
     package func claim<R>(
-        _ claim: Claim, timeout: Duration?, _ body: sending @escaping (ConnectionSlot, CallLimits) throws -> sending R
+        _ claim: Claim, timeout: Duration?, cleansUp: Bool = false,
+        _ body: sending @escaping (ConnectionSlot, CallLimits) throws -> sending R
     ) async throws -> sending R {
-        try await withSlot(of: writer, timeout: timeout) { [self] slot, limits, _ in
+        try await withSlot(of: writer, timeout: timeout, cleansUp: cleansUp) { [self] slot, limits, _ in
             try withoutReaders(claim, slot, limits, body)
         }
     }
@@ -325,7 +326,7 @@ extension DatabaseWriter {
 
     /// Makes a call in the calling task.
     func make<R>(_ call: SharedCall<R>, timeout: Duration? = nil) async throws -> R {
-        try await claim(call.claim, timeout: timeout) { slot, limits in try call.step(slot, limits) }
+        try await claim(call.claim, timeout: timeout, cleansUp: call.cleansUp) { slot, limits in try call.step(slot, limits) }
     }
 
     /// The key or the attached databases may have changed, even in a call that was cancelled.
@@ -340,9 +341,13 @@ extension DatabaseWriter {
 /// A call of a queue or a pool that runs no closure of the caller, for both of its forms.
 struct SharedCall<R: Sendable>: Sendable {
     let claim: DatabaseWriter.Claim
+    /// Whether a cancelled task makes it all the same.
+    let cleansUp: Bool
     let step: @Sendable (ConnectionSlot, CallLimits) throws -> R
 
-    init(_ claim: DatabaseWriter.Claim, _ step: @escaping @Sendable (ConnectionSlot, CallLimits) throws -> R) {
-        (self.claim, self.step) = (claim, step)
+    init(
+        _ claim: DatabaseWriter.Claim, cleansUp: Bool = false, _ step: @escaping @Sendable (ConnectionSlot, CallLimits) throws -> R
+    ) {
+        (self.claim, self.cleansUp, self.step) = (claim, cleansUp, step)
     }
 }

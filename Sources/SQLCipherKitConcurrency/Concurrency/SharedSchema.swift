@@ -87,12 +87,14 @@ extension SharedSchema {
         try database.make(detaching, timeout: timeout)
     }
 
-    /// The asynchronous form.
-    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    /// The asynchronous form. It detaches the database in a cancelled task too.
+    /// - Throws: as the synchronous form.
     public func detach(timeout: Duration? = nil) async throws { try await database.make(detaching, timeout: timeout) }
 
     private var detaching: SharedCall<Void> {
-        SharedCall(.closedReaders) { slot, limits in try slot.run(.alone, limits) { db in try db.schema(name).detach() } }
+        SharedCall(.closedReaders, cleansUp: true) { slot, limits in
+            try slot.run(.alone, limits) { db in try db.schema(name).detach() }
+        }
     }
 
     /// Moves the write-ahead log into the database. Except for a passive checkpoint, it waits until no reader of the pool is

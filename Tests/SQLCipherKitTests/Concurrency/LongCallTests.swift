@@ -159,13 +159,18 @@ import TestSupport
             #expect(count == Self.rows)
         }
         task.cancel()
-        if call.description == "close" {
-            // A cancelled task closes too, once the call before it has ended.
+        if ["close", "detach"].contains(call.description) {
+            // A cancelled task cleans up too, once the call before it has ended.
             leave.open()
             try await holder.ended()
             try await task.value
-            let closed = #expect(throws: DatabaseError.self) { try database.read { _ in } }
-            #expect(closed?.reason == .closed)
+            if call.description == "close" {
+                let closed = #expect(throws: DatabaseError.self) { try database.read { _ in } }
+                #expect(closed?.reason == .closed)
+            } else {
+                let names = try await database.read { db in try db.schemas().map(\.name) }
+                #expect(!names.contains("kept"))
+            }
             return
         }
         await #expect(throws: CancellationError.self) { try await task.value }
