@@ -64,6 +64,40 @@ extension SweepScenario {
             })
     }
 
+    /// The mark is in the folder of the database, since only changes there are recorded; `EncryptionMark.file` refuses that place.
+    static func encryptingOnce(_ action: String, _ mode: String) throws -> SweepScenario? {
+        guard action == "encrypt-once" else { return nil }
+        let key = try one()
+        @Sendable func encrypt(_ folder: String) throws {
+            let file = folder + "/mark"
+            let mark = EncryptionMark(
+                isSet: { try OwnFile.contents(of: file, isOwn: true) != nil }, set: { try OwnFile.replace(file, with: [1]) })
+            try DatabaseConverter.encryptOnce(fileAt: folder + "/a.db", key: key, mark: mark)
+        }
+        return SweepScenario(
+            prepare: { try make($0 + "/a.db", .plaintext, mode, rows: count) },
+            act: { folder in
+                try encrypt(folder)
+                returned()
+            },
+            check: { folder in
+                // The next call goes on from whatever there is, and from then on plaintext is refused.
+                try encrypt(folder)
+                try expect(folder + "/a.db", [key], rows: count)
+                try expect(folder, files: ["a.db", "mark"])
+                try FileManager.default.removeItem(atPath: folder + "/a.db")
+                try make(folder + "/a.db", .plaintext, "delete", rows: 1)
+                do { try encrypt(folder) } catch let error as DatabaseError where error.reason == .notEncrypted { return }
+                throw Wrong(description: "plaintext was taken once more")
+            },
+            hasPlaintext: true,
+            checkReturned: { folder, calls in
+                guard calls > 0 else { return }
+                try expect(folder + "/a.db", [key], rows: count)
+                guard names(in: folder).contains("mark") else { throw Wrong(description: "there is no mark") }
+            })
+    }
+
     static func copying(_ action: String, _ mode: String) throws -> SweepScenario? {
         var options = Schema.BackupOptions(), key = try two(), refused: Int32 = 0
         var previous = 0

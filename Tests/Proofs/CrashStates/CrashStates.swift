@@ -12,7 +12,7 @@ struct CrashStates {
     static let scenarios = [
         "commits", "create", "attached", "moves", "moves-whole", "migrations",
         "key-in-place", "key-in-place-without-sync", "key-by-file",
-        "key-by-file-after-a-commit", "convert", "encrypt", "decrypt", "erase", "vacuum", "backup", "backup-over-another",
+        "key-by-file-after-a-commit", "convert", "encrypt", "encrypt-once", "decrypt", "erase", "vacuum", "backup", "backup-over-another",
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows",
         "restore-pages", "restore-pages-on", "restore-pages-instead",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",

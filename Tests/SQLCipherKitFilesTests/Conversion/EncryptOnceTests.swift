@@ -70,7 +70,7 @@ import TestSupport
     private struct Stop: Error {}
 
     /// A process that ends at any point leaves the plaintext file without a mark, the encrypted one without a mark, or both; the
-    /// next call goes on from each. Where the file is rewritten, KillSweepTests has every instant.
+    /// next call goes on from each. KillSweepTests has every instant.
     @Test func encryptOnceGoesOnAfterAnyFailure() throws {
         try make(.plaintext)
         #expect(throws: Stop.self) { try encryptOnce { _ in throw Stop() } }

@@ -7,7 +7,7 @@ import TestSupport
 /// whole database, the old or the new one, and leaves no other file.
 @Suite struct KillSweepTests {
     private static let actions = [
-        "key-in-place", "key-by-file", "convert", "encrypt", "decrypt", "erase", "backup", "backup-over-another",
+        "key-in-place", "key-by-file", "convert", "encrypt", "encrypt-once", "decrypt", "erase", "backup", "backup-over-another",
         "backup-by-rows", "backup-by-link", "backup-without-links", "export", "restore", "restore-by-rows", "open-salvaging",
         "restore-pages", "restore-pages-on", "restore-pages-instead",
         "slots-for-a-passphrase", "slots-for-a-raw-key", "slots-add", "slots-remove", "slots-change", "slots-upgrade",
@@ -25,7 +25,7 @@ import TestSupport
     /// and no other file after the next opening.
     @Test(
         arguments: LongTests.sample(1, of: [
-            "key-by-file", "encrypt", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
+            "key-by-file", "encrypt", "encrypt-once", "decrypt", "erase", "backup", "restore-by-rows", "slots-for-a-raw-key", "slots-add",
             "slots-remove", "slots-rotate-in-place", "slots-rotate-by-file", "slots-upgrade", "restore-pages-on",
         ]))
     func failedFileCallLeavesOneDatabase(action: String) throws {
