@@ -290,4 +290,34 @@ import TestSupport
         let widest = try file("widest.csv", (1...2000).map { "c\($0)" }.joined(separator: ",") + "\n" + (1...2000).map(String.init).joined(separator: ",") + "\n")
         try load(widest).expectSuccess()
     }
+
+    /// What a short compressed file unpacks to: the most memory that the tool has taken, beside what it takes for one row.
+    @Test func importOfHostileFileTakesBoundedMemory() throws {
+        let program = """
+            import gzip, os, resource, subprocess, sys
+            tool, folder = sys.argv[1:]
+            def peak(name, *pieces):
+                with gzip.open(folder + "/" + name + ".gz", "wb", 1) as file:
+                    for piece, count in pieces:
+                        for _ in range(count): file.write(piece)
+                # Each in a process of its own, as the most of all children is what the system tells.
+                if (child := os.fork()) == 0:
+                    subprocess.run([tool, "import", folder + "/" + name + ".db", folder + "/" + name + ".gz", "--no-key"],
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    with open(folder + "/peak", "w") as file:
+                        file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024))
+                    os._exit(0)
+                os.waitpid(child, 0)
+                return int(open(folder + "/peak").read())
+            usual = peak("a.csv", (b"a,b\\n1,2\\n", 1))
+            wide = (b"1," * 100_000, 100)
+            print(usual, peak("fields.csv", wide) - usual, peak("late.csv", (b"a,b\\n", 1), wide) - usual)
+            print(peak("nested.json", (b'{"a":[', 1), (b"[]," * 1000, 700), (b"0]}", 1)) - usual)
+            """
+        let numbers = try Python.run(program, Tool.path, folder.url.path).split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        try #require(numbers.count == 4)
+        // A sample of the file, and a piece of it at a time; or up to thirty times the bytes of the element.
+        #expect(numbers[1] < 32_000_000 && numbers[2] < 32_000_000, "\(numbers)")
+        #expect(numbers[3] < 30 * 2_100_000, "\(numbers)")
+    }
 }

@@ -38,4 +38,22 @@ import TestSupport
         }
         Issue.record("the command was never interrupted")
     }
+
+    /// Also while the source is silent: a pipe that its writer keeps open.
+    @Test func terminatedImportOfSilentPipeEnds() throws {
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
+        let rows = "a,b\n" + String(repeating: "1,2\n", count: 250_000)
+        try Data(rows.utf8).write(to: URL(fileURLWithPath: folder.path("rows")))
+        let process = try Tool.start(["import", folder.path("a.db"), folder.path("pipe"), "--as", "csv", "--table", "t"] + Tool.key)
+        let writer = try Command(
+            "sh", ["-c", "exec 3> \"$1\"; cat \"$2\" >&3; echo written; exec sleep 600", "sh", folder.path("pipe"), folder.path("rows")])
+        defer { writer.process.terminate() }
+        // The command has read all of it but what the pipe holds, and so more than its first look at the columns takes.
+        try writer.waitForOutput("written")
+        process.process.terminate()
+        try waitUntil("the command has ended") { !process.process.isRunning }
+        try process.end().expectFailure(130, "interrupted: nothing was imported")
+        #expect(try folder.names() == ["pipe", "rows"])
+    }
 }

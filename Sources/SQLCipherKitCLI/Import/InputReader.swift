@@ -139,7 +139,8 @@ final class InputReader {
     }
 
     /// The bytes up to the next line feed, without the line feed; nil at the end.
-    func line() throws -> [UInt8]? {
+    /// - Parameter check: throws for too many bytes.
+    func line(_ check: (_ count: Int) throws -> Void = InputReader.requireFitting) throws -> [UInt8]? {
         var line: [UInt8] = []
         var isEmpty = true
         while try position < buffer.count || fill() {
@@ -148,7 +149,7 @@ final class InputReader {
             line += buffer[position..<(feed ?? buffer.count)]
             position = feed.map { $0 + 1 } ?? buffer.count
             if feed != nil { break }
-            try Self.requireFitting(line.count)
+            try check(line.count)
         }
         return isEmpty ? nil : line
     }
@@ -229,7 +230,7 @@ final class InputReader {
         while true {
             let count = try raw.withUnsafeMutableBytes { bytes in
                 let bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[..<limit])
-                return try stream?.read(bytes) ?? read(descriptor, bytes.baseAddress, limit)
+                return try stream?.read(bytes) ?? InterruptibleRead.next(descriptor, bytes)
             }
             if count < 0 && errno == EINTR {
                 try Interruption.check()

@@ -5,8 +5,12 @@ import SQLCipherKit
 final class JSONReader: RecordReader {
     private enum Form { case lines, array, objects }
 
-    /// The most bytes of an element.
+    /// The most bytes of an element: in memory, its values take up to thirty times the bytes of their text.
     private static let mostBytes = 64_000_000
+
+    private static func requireFitting(_ count: Int) throws {
+        guard count <= mostBytes else { throw Failure("it has more than \(mostBytes.grouped) bytes") }
+    }
 
     private let bytes: InputReader
     private let form: Form
@@ -63,8 +67,7 @@ final class JSONReader: RecordReader {
 
     func next() throws -> ImportRecord? {
         guard let text = try form == .lines ? nextLine() : nextElement() else { return nil }
-        // In memory, values take up to thirty times the bytes of their text.
-        guard text.count <= Self.mostBytes else { throw Failure("it has more than \(Self.mostBytes.grouped) bytes") }
+        try Self.requireFitting(text.count)
         let value: JSONValue
         do { value = try JSONValue(text: try bytes.text(text)) } catch let error as DatabaseError {
             throw Failure("it is not JSON: \(error.message)")
@@ -84,7 +87,7 @@ final class JSONReader: RecordReader {
     }
 
     private func nextLine() throws -> [UInt8]? {
-        while let text = try bytes.line() {
+        while let text = try bytes.line(Self.requireFitting) {
             line += 1
             if !text.allSatisfy(Self.isBlank) { return text }
         }
@@ -144,7 +147,7 @@ final class JSONReader: RecordReader {
         while depth > 0 {
             guard let byte = try bytes.next() else { throw Failure("the object is not closed") }
             element.append(byte)
-            if element.count & 0xffff == 0 { try InputReader.requireFitting(element.count) }
+            if element.count & 0xffff == 0 { try Self.requireFitting(element.count) }
             switch byte {
             case UInt8(ascii: "\\") where isInString: if let next = try bytes.next() { element.append(next) }
             case UInt8(ascii: "\""): isInString.toggle()

@@ -40,7 +40,7 @@ final class StreamSpool {
             next = part.endIndex == current.count ? (next.piece + 1, 0) : (next.piece, part.endIndex)
             return part.count
         }
-        let found = systemRead(descriptor, bytes)
+        let found = try InterruptibleRead.next(descriptor, bytes)
         guard found > 0, keeps else { return found }
         try keep(Array(bytes[..<found]))
         next = (count, 0)
@@ -75,6 +75,16 @@ final class StreamSpool {
     }
 }
 
-private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
-    read(descriptor, bytes.baseAddress, bytes.count)
+enum InterruptibleRead {
+    /// Reads as read(2) does, and throws once a signal wants the command to end. While a pipe has nothing, read(2) alone would wait
+    /// on after the signal's handler.
+    static func next(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) throws -> Int {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            try Interruption.check()
+            // The signal may come just before the wait.
+            let ready = poll(&entry, 1, 500)
+            if ready > 0 || ready < 0 && errno != EINTR { return read(descriptor, bytes.baseAddress, bytes.count) }
+        }
+    }
 }
