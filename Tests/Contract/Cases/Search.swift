@@ -22,7 +22,11 @@ extension Cases {
             call("several indexes") { t in try several(t) },
             call("records") { t in
                 let search = FullTextSearch(t.text("text", "note")), index = try notes(t)
-                return try (index.records(Note.self, search).map { $0.record.title ?? "" }, index.records(Paper.self, of: index.search(search).hits).count)
+                let hits = try index.search(search).hits
+                return try (
+                    index.records(Note.self, search).map { $0.record.title ?? "" }, index.records(Paper.self, of: hits).count,
+                    t.db.records(Note.self, of: hits).map { $0.record.title ?? "" }
+                )
             },
             call("marks") { t in
                 let text = t.text("text", Secrets.value), shown = HighlightedText(text, ranges: [text.startIndex..<text.endIndex])
