@@ -12,9 +12,9 @@ struct VectorsCommand: ParsableCommand {
             in step: a changed row is missing its vector until it is imported again.
 
             EXAMPLES
-              sqlcipherkit vectors create notes.db note_vectors --dimensions 384 --of int8 --table note --column title --column body
-              sqlcipherkit vectors import notes.db note_vectors vectors.npy --ids ids.npy
-              sqlcipherkit vectors search notes.db note_vectors --like 42
+              sqlcipherkit vectors create n.db v --dimensions 384 --table note --column body
+              sqlcipherkit vectors import n.db v vectors.npy --ids ids.npy
+              sqlcipherkit vectors search n.db v --like 42
             """,
         subcommands: [VectorsCreate.self, VectorsImport.self, VectorsSearch.self])
 }
