@@ -12,7 +12,7 @@ struct VectorsCommand: ParsableCommand {
             in step: a changed row is missing its vector until it is imported again.
 
             EXAMPLES
-              sqlcipherkit vectors create n.db v --dimensions 384 --table note --column body
+              sqlcipherkit vectors create n.db v --dimensions 384 --table t --column text
               sqlcipherkit vectors import n.db v vectors.npy --ids ids.npy
               sqlcipherkit vectors search n.db v --like 42
             """,

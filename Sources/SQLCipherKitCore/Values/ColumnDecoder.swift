@@ -26,6 +26,7 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
         let column = try state.column(index)
         // A column that a record reads by itself, with `superDecoder(forKey:)` or a nested container, is of no type.
         guard let document = state.document, document.index == index else { return try ColumnDocument(index: index).json(column) }
+        state.document?.isAsked = true
         let json = try document.json(column)
         state.document?.context = json
         return json
@@ -56,7 +57,7 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
             let value = try T(from: self)
             if let failure = state.document?.context?.failure { throw failure }
             return value
-        } catch let error as DecodingError where state.document?.context != nil {
+        } catch let error as DecodingError where state.document?.isAsked == true {
             throw try state.column(index).undecodable(type, error)
         }
     }
@@ -72,7 +73,8 @@ struct ColumnDocument {
     let index: Int32
     /// The type that is decoded, and those that it decodes in its own place.
     var types: [any Any.Type] = []
-    /// The document, once it has been asked for.
+    /// Whether the document has been asked for.
+    var isAsked = false
     var context: JSONBDecoding?
 
     var options: JSONCodingOptions { types.first.map(JSONCodingOptions.of) ?? JSONCodingOptions() }

@@ -25,6 +25,7 @@ import TestSupport
         import SQLCipherKit
         import SQLCipherKitReplication
         import SQLCipherKitSync
+        import SQLCipherKitVectors
         struct Meta: Codable, Hashable, Sendable { var city: String; var seen = Date() }
         struct Frame: Codable, Sendable { var x = 0, y = 0, width = 0, height = 0 }
         struct Person: SQLRecord { var id: Int64?; var name: String }
@@ -64,6 +65,9 @@ import TestSupport
             ) {}
         }
         nonisolated(unsafe) var badge = 0
+        struct Service: Sendable { func embed(_ texts: [String]) async throws -> [[Float]] { [] } }
+        let service = Service()
+        struct Model: TextVectorizer { func vectors(for texts: [String]) async throws -> [[Float]] { [] } }
         struct Line { func send(_ bytes: some Sequence) async throws {} }
         struct Log { func warning(_ text: String) {} }
         struct Images { func save(_ data: Data, for id: Int64) throws {} }
@@ -93,7 +97,8 @@ import TestSupport
         _ positionOfPhone: ChangeLog.Position, _ changes: Changeset, _ size: Int, _ file: FileHandle, _ email: String,
         _ configuration: inout DatabaseConfiguration, _ search: inout FullTextSearch, _ query: String, _ stored: Data, _ data: Data,
         _ images: Images, _ limit: Int, _ keyPath: String, _ passphrase: String, _ chunks: [[String]], _ store: FolderStore,
-        _ titles: DatabaseRegion
+        _ titles: DatabaseRegion, _ vectors: VectorIndex, _ noteVectors: VectorIndex, _ question: [Float], _ embeddings: [[Float]],
+        _ model: Model
         """
 
     /// What a name means in the examples of one file.
@@ -109,6 +114,7 @@ import TestSupport
         "/KeyValueStore.swift": "var frames: [String: Frame] = [:]; let frame = Frame()",
         "/SharedKeyValueStore.swift": "let settings: SharedKeyValueStore",
         "SharedChangeLog+Synchronize.swift": "let log: SharedChangeLog",
+        "/Connection+Search.swift": "let found: FullTextSearch.Results",
         "/FullTextIndex.swift": "struct Field { var text = \"\" }; let field = Field()",
     ]
 
