@@ -266,7 +266,7 @@ extension JSONBDecodingContext {
     private static let integers = ObjectIdentifier([Int].self)
     private static let doubles = ObjectIdentifier([Double].self)
 
-    /// Whether `decode` reads the type without a container.
+    /// True for the lists that `decode` reads without a container.
     static func isList(_ type: any Any.Type) -> Bool {
         let type = ObjectIdentifier(type)
         return type == strings || type == integers || type == doubles

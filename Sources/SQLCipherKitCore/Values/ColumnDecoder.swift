@@ -73,7 +73,7 @@ struct ColumnDocument {
     let index: Int32
     /// The type that is decoded, and those that it decodes in its own place.
     var types: [any Any.Type] = []
-    /// Whether the document has been asked for.
+    /// True once the document has been asked for.
     var isAsked = false
     var context: JSONBDecoding?
 

@@ -10,7 +10,7 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     private var hasSingle = false
     /// The encoder of the JSON, once a container has been asked for.
     private var json: JSONBValueEncoder?
-    /// Whether the value has been taken.
+    /// True once the value has been taken.
     private var isOver = false
 
     init(_ codingPath: [any CodingKey], _ types: [any Any.Type] = []) { (self.codingPath, self.types) = (codingPath, types) }
