@@ -244,7 +244,9 @@ if isDevelopment {
         // What needs several modules together, and the articles.
         .testTarget(
             name: "SQLCipherKitTests",
-            dependencies: ["KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync", "TestSupport"]),
+            dependencies: [
+                "KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync", "SQLCipherKitVectors", "TestSupport",
+            ]),
         .executableTarget(
             name: "ReplicaProof", dependencies: ["SQLCipherKit", "SQLCipherKitReplication"], path: "Tests/Proofs/ReplicaProof"),
         .testTarget(
