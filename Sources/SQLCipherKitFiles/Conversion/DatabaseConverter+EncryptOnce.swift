@@ -60,16 +60,6 @@ public struct EncryptionMark: Sendable {
     }
 }
 
-#if canImport(Security)
-    extension EncryptionMark {
-        /// An item of the Keychain beside the key's own: the same service, with `.encrypted` after the account.
-        /// - Parameter item: the item with the database's key.
-        public static func keychain(_ item: KeychainItem) -> EncryptionMark {
-            EncryptionMark(isSet: { try item.isMarked() }, set: { try item.setMark() })
-        }
-    }
-#endif
-
 extension DatabaseConverter {
     /// Encrypts a plaintext file once, and refuses plaintext from then on.
     ///

@@ -111,6 +111,14 @@
             KeySource("the Keychain's item \(item.service)") { try item.key() }
         }
     }
+
+    extension EncryptionMark {
+        /// An item of the Keychain beside the key's own: the same service, with `.encrypted` after the account.
+        /// - Parameter item: the item with the database's key.
+        public static func keychain(_ item: KeychainItem) -> EncryptionMark {
+            EncryptionMark(isSet: { try item.isMarked() }, set: { try item.setMark() })
+        }
+    }
 #endif
 
 #if canImport(Security)

@@ -57,8 +57,10 @@ def build_and_run(folder):
     objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))
                if any((ROOT / "Sources" / target).rglob(path.stem)) or not path.stem.endswith(".swift")]
     chosen = sources()
-    # The files use the package's internal names, which -testable-import-module gives them.
-    swiftc("-module-name", "AppleSecurity", "-Xfrontend", "-testable-import-module", "-Xfrontend", "SQLCipherKitCore",
+    # The files use the internal names of their modules, and those of the package.
+    swiftc("-module-name", "AppleSecurity", "-package-name", "sqlcipherkit",
+           *[word for name in ("SQLCipherKitCore", "SQLCipherKitFiles")
+             for word in ("-Xfrontend", "-testable-import-module", "-Xfrontend", name)],
            "-I", folder, "-I", BUILD / "Modules",
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipher.build/module.modulemap",
            "-Xcc", f"-fmodule-map-file={ROOT}/Sources/CLibTomCrypt/module.modulemap",
