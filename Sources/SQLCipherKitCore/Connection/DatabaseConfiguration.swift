@@ -52,7 +52,8 @@ public struct DatabaseConfiguration: Sendable {
     /// What a power cut or a crash of the system leaves. A crash of the program, or a kill, loses no commit with any of these.
     /// <doc:WhatSurvives> compares them.
     public enum Durability: Hashable, Sendable, CaseIterable {
-        /// Every commit that has returned: each waits for the disk (`PRAGMA synchronous = EXTRA`).
+        /// Every commit that has returned: each waits for the disk (`PRAGMA synchronous = EXTRA`), on Apple's platforms until the
+        /// drive has emptied its cache (`PRAGMA fullfsync = ON`).
         case everyCommit
         /// A file that is whole, without the last commits perhaps: with a write-ahead log, only a checkpoint waits for the disk
         /// (`NORMAL`). With a rollback journal, which needs more to keep the file whole, each commit still waits (`FULL`).

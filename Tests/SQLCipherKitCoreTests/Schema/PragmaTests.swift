@@ -71,6 +71,15 @@ import TestSupport
         #expect(try db.main.freePageCount == 1)
     }
 
+    /// DO5: Apple's fsync alone promises nothing about a power cut.
+    @Test(arguments: DatabaseConfiguration.Durability.allCases)
+    func durabilityAsksTheDriveToEmptyItsCache(durability: DatabaseConfiguration.Durability) throws {
+        var configuration = DatabaseConfiguration()
+        configuration.durability = durability
+        let db = try Connection(.inMemory, configuration: configuration)
+        #expect(try db.fetchOne(Int.self, "PRAGMA fullfsync") == (durability == .off ? 0 : 1))
+    }
+
     @Test func pragmasAreReadAndSetByName() throws {
         #expect(try db.main.pragma("cache_size", as: Int.self) != nil)
         #expect(try db.main.setPragma("cache_size", to: 123) == 123)

@@ -36,13 +36,14 @@ import TestSupport
             .file(path), key: key, configuration: configuration)
         #expect(try await pool.writeWithoutTransaction { db in try db.main.synchronous } == .wholeFile)
         #expect(try await pool.read { db in try db.main.synchronous } == .wholeFile)
+        #expect(try await pool.writeWithoutTransaction { db in try db.fetchOne(Int.self, "PRAGMA fullfsync") } == 1)
         try await pool.close()
 
         configuration.prepareDatabase = { db in
-            try db.execute("PRAGMA fullfsync = 1")
+            try db.execute("PRAGMA fullfsync = OFF")
         }
         let onAMac = try DatabasePool(.file(path), key: key, configuration: configuration)
-        #expect(try await onAMac.writeWithoutTransaction { db in try db.fetchOne(Int.self, "PRAGMA fullfsync") } == 1)
+        #expect(try await onAMac.writeWithoutTransaction { db in try db.fetchOne(Int.self, "PRAGMA fullfsync") } == 0)
     }
 
     /// The files of a process that is gone without closing: what was committed is there, and nothing else.
