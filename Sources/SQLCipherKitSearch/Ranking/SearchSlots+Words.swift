@@ -10,8 +10,8 @@ extension SearchSlots {
         static let splits = 4
         /// The maximum number of rows with the rarer part of a known word that is taken apart.
         static let splitRows = 2_000
-        /// The maximum number of steps to find out whether the letters of a word stand side by side anywhere.
-        static let letterSteps = 30_000
+        /// The maximum number of steps to find out whether the parts of a word stand side by side anywhere.
+        static let splitSteps = 30_000
         /// The maximum number of rows that the completions have together: of the word being typed, and of each other word.
         static let completedRows = 30_000
         static let otherCompletedRows = 2_000
@@ -130,21 +130,22 @@ extension SearchSlots {
         var found: [Alternative] = []
         for tokens in OtherSpellings.splits(of: word).flatMap(index.sequences) {
             // Frequent words that rarely follow each other would take up the search.
+            // Parts that are nowhere side by side are no reading of an unknown word, which is a typing error then.
             guard let rarest = try documents(ofAll: tokens), rarest <= (isKnown ? Bound.splitRows : Bound.completedRows),
-                try tokens.count == 2 || isSideBySide(tokens)
+                try (isKnown && tokens.count == 2) || isSideBySide(tokens)
             else { continue }
             found.append(Alternative(tokens: tokens, kind: .form, typos: 0, documents: rarest))
         }
         slot.alternatives += found.sorted { $0.documents > $1.documents }.prefix(Bound.splits)
     }
 
-    /// Whether a row has the words side by side. Single letters are words of any large index.
+    /// Whether a row has the words side by side.
     private func isSideBySide(_ tokens: [[UInt8]]) throws -> Bool {
         var only = self
         var slot = Slot(range: 0..<0, tokens: tokens)
         slot.alternatives = [Alternative(tokens: tokens, kind: .form, typos: 0, documents: 1)]
         only.slots = [slot]
-        return try only.match(minimum: 1, wanted: 1, Budget(steps: 0, limit: Bound.letterSteps), nil, isFirst: true).total > 0
+        return try only.match(minimum: 1, wanted: 1, Budget(steps: 0, limit: Bound.splitSteps), nil, isFirst: true).total > 0
     }
 
     /// Finds neighbouring words that the texts write as one: `wi fi`, `node.js`, `U.S.A.`. Such a word stands for each of them.

@@ -25,6 +25,14 @@ import Testing
         #expect(try index.correctedText(typed) != nil, "\(typed)")
     }
 
+    /// Nor is it two words of the index that are nowhere side by side, where one too many would be held against no row.
+    @Test func mistypedWordIsNotTwoWordsThatStandApart() throws {
+        let index = try made(["Cloud shell", "Google cloud shell", "el goog"])
+        let found = try index.search("googel cloud shell ")
+        #expect(found.hits.first?.rowID == 2 && found.words.first?.kind == .typo, "\(found.words)")
+        #expect(try index.correctedText("googel cloud shell") == "google cloud shell")
+    }
+
     @Test func initialsThatStandTogetherAreAWord() throws {
         let index = try made(["made in the U.S.A. again", "u of s and a"])
         #expect(try index.search("usa ").hits.map(\.rowID) == [1])
