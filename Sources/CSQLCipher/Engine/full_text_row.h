@@ -345,16 +345,12 @@ static void sqlcipherkit_rate(sqlcipherkit_matching *m, i64 key, unsigned int pr
         is_too_many = missing > 0 && sqlcipherkit_is_in_heaviest(m, runs);
         if (is_too_many || shown == present) break;
     }
-    int typos = 0, cost = 0;
+    /* A word like one that the index has costs less than any word that is lacked. */
+    int typos = 0, cost = (shown & alike) != 0;
     for (int i = 0; i < m->slot_count; i++) {
         if (q->slots[i].excluded) continue;
-        if (shown >> i & 1) {
-            typos += m->had[i].typos;
-            /* Where the index has a word, one like it is half of it. */
-            if (alike >> i & 1) cost += (q->slots[i].cost + 1) / 2;
-        } else if (!is_too_many) {
-            cost += q->slots[i].cost;
-        }
+        if (shown >> i & 1) typos += m->had[i].typos;
+        else if (!is_too_many) cost += q->slots[i].cost;
     }
     match.words = (u8)(m->wanted_slots - missing);
     match.cost = (u8)MIN(cost, 255);

@@ -114,10 +114,11 @@ typedef struct {
 } sqlcipherkit_index_token;
 
 /* A typed word. `excluded` is 0 for a word that is searched for; otherwise it is the number of a group of words, from 1 to 31, and
- * rows with all words of a group are excluded. `cost` is what a row pays for not having it, and half of that for having it with
- * typing errors if there is an alternative without. A row that lacks at most one word in three pays nothing for these if the others
- * stand side by side in the heaviest column. `documents` is the approximate number of rows that have it: the rarest word is looked
- * for first. `columns` restricts it to these columns, in ascending order; if `column_count` is 0, it may be in any. */
+ * rows with all words of a group are excluded. `cost`, at least 2, is what a row pays for not having it; a row pays 1 if it has any
+ * word with typing errors only and there is an alternative without. A row that lacks at most one word in three pays nothing for
+ * these if the others stand side by side in the heaviest column. `documents` is the approximate number of rows that have it: the
+ * rarest word is looked for first. `columns` restricts it to these columns, in ascending order; if `column_count` is 0, it may be
+ * in any. */
 typedef struct {
     int excluded;
     int cost;

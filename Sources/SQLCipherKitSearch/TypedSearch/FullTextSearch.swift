@@ -24,9 +24,9 @@ public struct FullTextSearch: Sendable {
     /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
     /// sorted by row id, the newest first. A row's place follows from the index, the text and the row alone.
     public enum RankingRule: Int32, Hashable, Sendable {
-        /// Rows that lack fewer of the words come first, a rare word counting for more than a frequent one. A word with typing
-        /// errors counts half if the index has what was typed. A row that has all but one in three of the words side by side in the
-        /// heaviest column lacks none: there was a word too many.
+        /// Rows that lack fewer of the words come first, a rare word counting for more than a frequent one. If the index has
+        /// what was typed, rows with a word like it come after those that have every word, and before those that lack one. A row
+        /// that has all but one in three of the words side by side in the heaviest column lacks none: there was a word too many.
         case words = 1
         /// Rows with a column that is the text come first, then rows whose heaviest column begins with it: see ``Field``.
         case field = 2

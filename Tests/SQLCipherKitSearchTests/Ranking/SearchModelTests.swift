@@ -146,12 +146,14 @@ import TestSupport
                 let own = Key(
                     words: hit.matchedWordCount, typos: hit.typoCount, field: hit.field, place: hit.place, exactness: hit.inexactness)
                 #expect(own == expected[hit.rowID], "\(typed) \(rows[hit.rowID] ?? [])")
-                // All words are in the index, so that one with an error counts half. The rarities decide which costs more.
-                let isWhole = (own.words == typed.count || own.place == .oneWordTooMany) && own.typos == 0
+                // All words are in the index, so that rows with one like it come between the others. Where words are lacked, the
+                // rarities decide.
+                let isLacking = own.words < typed.count && own.place != .oneWordTooMany
+                let lack = isLacking ? 2.0 : own.typos == 0 ? 0 : 1
                 if own.place == .oneWordTooMany { tooMany += 1 }
-                let rules = [isWhole ? 0 : 1, own.field.rawValue, own.place.rawValue, own.exactness].map(Double.init)
-                let place = rules + [-hit.score, -Double(hit.rowID)]
-                if isWhole || last.first == 0 { #expect(last.lexicographicallyPrecedes(place), "\(typed)") }
+                let rules = [own.field.rawValue, own.place.rawValue, own.exactness].map(Double.init)
+                let place = [lack] + rules + [-hit.score, -Double(hit.rowID)]
+                if !isLacking || last.first ?? 2 < 2 { #expect(last.lexicographicallyPrecedes(place), "\(typed)") }
                 last = place
             }
             // The first page alone has the same first hits.

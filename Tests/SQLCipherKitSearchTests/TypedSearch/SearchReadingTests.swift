@@ -33,6 +33,12 @@ import Testing
         #expect(try index.correctedText("googel cloud shell") == "google cloud shell")
     }
 
+    /// A row with all words, one of them mistyped, lacks less than a row with the mistyped word itself, however rare that is.
+    @Test func rareMistypedWordIsNotWorthAFrequentWord() throws {
+        let index = try made(["entr", "a file entry"] + (0..<30).map { "file \($0)" })
+        #expect(try index.search("file entr ").hits.prefix(2).map(\.rowID) == [2, 1])
+    }
+
     @Test func initialsThatStandTogetherAreAWord() throws {
         let index = try made(["made in the U.S.A. again", "u of s and a"])
         #expect(try index.search("usa ").hits.map(\.rowID) == [1])
