@@ -77,7 +77,7 @@ extension DatabaseWriter {
     ///     try db.execute("VACUUM")
     /// }
     /// ```
-    /// Other writes wait until it has ended. To block reads as well, use `barrier(timeout:_:)`.
+    /// Other writes wait until it has ended. To block reads as well, use `barrierWriteWithoutTransaction(timeout:_:)`.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - body: reads and writes. What it does outside a transaction stays, even if it throws.
@@ -95,6 +95,52 @@ extension DatabaseWriter {
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
         try await run(.withoutTransaction, timeout: timeout, body)
+    }
+}
+
+/// Writing in a transaction of another kind.
+extension DatabaseWriter {
+    /// Runs `body` in a transaction of the given kind: commits and returns its result, or rolls back if it throws.
+    ///
+    /// ```swift
+    /// try queue.transaction(.exclusive) { db in try db.execute("UPDATE note SET title = upper(title)") }
+    /// ```
+    /// `write(timeout:_:)` is the immediate one.
+    /// - Parameters:
+    ///   - kind: how the transaction begins (<https://sqlite.org/lang_transaction.html>).
+    ///   - timeout: how long the call may take. Default: nil, no limit. A commit that has begun is finished.
+    ///   - body: reads and writes.
+    /// - Throws: as `write(timeout:_:)`. With `deferred`, ``DatabaseError/Reason/busy`` also at the first write of `body`.
+    @discardableResult
+    public func transaction<R: Sendable>(
+        _ kind: TransactionKind, timeout: Duration? = nil, _ body: (Connection) throws -> R
+    ) throws -> R {
+        try writeWithoutTransaction(timeout: timeout) { db in try db.transaction(kind) { db in try body(db) } }
+    }
+
+    /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
+    @discardableResult
+    public func transaction<R: Sendable>(
+        _ kind: TransactionKind, timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R
+    ) async throws -> R {
+        try await writeWithoutTransaction(timeout: timeout) { db in try db.transaction(kind) { db in try body(db) } }
+    }
+
+    /// Writes in a transaction of the given kind, and commits or rolls back according to the result of `body`.
+    @discardableResult
+    public func transaction<R: Sendable>(
+        _ kind: TransactionKind, timeout: Duration? = nil, _ body: (Connection) throws -> TransactionEnd<R>
+    ) throws -> R {
+        try writeWithoutTransaction(timeout: timeout) { db in try db.transaction(kind, body) }
+    }
+
+    /// The asynchronous form.
+    @discardableResult
+    public func transaction<R: Sendable>(
+        _ kind: TransactionKind, timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> TransactionEnd<R>
+    ) async throws -> R {
+        try await writeWithoutTransaction(timeout: timeout) { db in try db.transaction(kind, body) }
     }
 }
 

@@ -185,8 +185,8 @@ public actor Replicator {
     /// What the replica is doing.
     public var currentStatus: Status { status }
 
-    /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot, and
-    /// again after the store has gone back: the call asks the store whether it still has what the commits need.
+    /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot,
+    /// and again after the store has gone back: the call asks the store whether it still has what the commits need.
     /// - Parameter timeout: how long to wait. Default: nil, no limit.
     /// - Returns: the state that is in the store.
     /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying one;

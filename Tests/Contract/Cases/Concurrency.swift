@@ -53,6 +53,10 @@ extension Cases {
             },
             call("barrier", .writes, on: .shared) { t in try t.shared.barrierWriteWithoutTransaction { db in try db.execute("UPDATE note SET body = 'x'"); return db.changes } },
             call("withWriter", .writes, on: .shared) { t in try t.shared.writeWithoutTransaction { db in try db.execute("UPDATE note SET body = 'x'"); return db.changes } },
+            call("transaction", .writes, on: .shared) { t in
+                let count: Int = try t.shared.transaction(.exclusive) { db in try db.execute("UPDATE note SET body = 'x'"); return db.changes }
+                return count
+            },
             call("write and then read", .writes, on: .shared, isStepwise: true) { t in
                 try t.shared.write({ db in try db.execute("UPDATE note SET body = 'x'"); return 1 }, then: { db, one in
                     try one + (db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0)

@@ -35,12 +35,34 @@ import TestSupport
         #expect(try count() == 1)
     }
 
+    @Test func queueWritesInATransactionOfTheGivenKind() throws {
+        struct Stop: Error {}
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("one").quick)
+        func isReadable() -> Bool { (try? other.fetchOne(Int.self, "SELECT count(*) FROM t")) != nil }
+        for (kind, isShared) in [(TransactionKind.exclusive, false), (.immediate, true), (.deferred, true)] {
+            #expect(throws: Stop.self) {
+                try queue.transaction(kind) { db in
+                    #expect(isReadable() == isShared, "\(kind)")
+                    try db.execute("INSERT INTO t VALUES (1)")
+                    throw Stop()
+                }
+            }
+            let seen = try queue.transaction(kind) { db in
+                try db.execute("INSERT INTO t VALUES (2)")
+                return .rollback(db.changes)
+            }
+            #expect(try seen == 1 && count() == 0, "\(kind)")
+        }
+        #expect(#expect(throws: DatabaseError.self) { try queue.write { _ in try queue.transaction(.exclusive) { _ in } } }?.reason == .misuse)
+    }
+
     @Test func queueReadsAndWritesInTasks() async throws {
         let value = try await queue.write { db in
             try db.execute("INSERT INTO t VALUES ('a')")
             return try db.fetchOne(String.self, "SELECT x FROM t")
         }
         #expect(value == "a")
+        try await queue.transaction(.exclusive) { db in try db.execute("DELETE FROM t WHERE x IS NULL") }
         #expect(try await queue.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") } == 1)
     }
 
