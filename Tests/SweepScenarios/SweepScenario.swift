@@ -19,7 +19,7 @@ package struct SweepScenario {
     package var checkReturned: (_ folder: String, _ calls: Int) throws -> Void = { _, _ in }
 
     package static func named(_ action: String, mode: String) throws -> SweepScenario {
-        let scenarios = [rewriting, encryptingOnce, copying, salvaging, replicated, slotted, committing, importing]
+        let scenarios = [rewriting, encryptingOnce, copying, salvaging, replicated, exchanged, slotted, committing, importing]
         for scenario in scenarios { if let scenario = try scenario(action, mode) { return scenario } }
         throw DatabaseError(message: "no action \(action)")
     }

@@ -9,7 +9,8 @@ import TestSupport
     static let scenarios = [
         "commits", "create,attached", "moves,moves-whole", "migrations,vacuum", "key-in-place,key-in-place-without-sync",
         "key-by-file,key-by-file-after-a-commit,convert,encrypt,encrypt-once,decrypt", "erase,restore,restore-by-rows",
-        "backup,backup-over-another,export", "restore-pages,restore-pages-on,restore-pages-instead",
+        "backup,backup-over-another,export", "restore-pages,restore-pages-on,restore-pages-instead", "follow,follow-whole",
+        "messages,messages-whole",
         "slots-for-a-raw-key,slots-add,slots-rotate-by-file",
         "slots-rotate-in-place", "import,import-new,import-mirror",
     ]

@@ -1,0 +1,146 @@
+import Foundation
+import SQLCipherKit
+import SQLCipherKitReplication
+import SQLCipherKitSync
+
+/// What is said of a database elsewhere: a follower's position beside its copy, and the messages between two copies.
+extension SweepScenario {
+    private static let steps = 3
+
+    static func exchanged(_ action: String, _ mode: String) throws -> SweepScenario? {
+        switch action {
+        case "follow": return try following(.everyCommit)
+        case "follow-whole": return try following(.wholeFile)
+        case "messages": return try messages(mode, .everyCommit)
+        case "messages-whole": return try messages(mode, .wholeFile)
+        default: return nil
+        }
+    }
+
+    private static func configuration(
+        _ mode: String, _ durability: DatabaseConfiguration.Durability
+    ) -> DatabaseConfiguration {
+        var configuration = DatabaseConfiguration()
+        configuration.durability = durability
+        configuration.journalMode = DatabaseConfiguration.JournalMode(rawValue: mode)
+        return configuration
+    }
+
+    private static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
+        let end = DispatchSemaphore(value: 0)
+        nonisolated(unsafe) var outcome: Result<Void, any Error> = .success(())
+        Task.detached {
+            do { try await body() } catch { outcome = .failure(error) }
+            end.signal()
+        }
+        if end.wait(timeout: .now() + .seconds(60)) == .timedOut { throw Wrong(description: "it hangs") }
+        try outcome.get()
+    }
+
+    /// The numbers of the steps, each of which has written one large row.
+    private static func numbers(_ path: String) throws -> [Int] {
+        try intact(path, one()) { db in try db.fetchAll(Int.self, "SELECT id FROM t ORDER BY id") }
+    }
+
+    private static func write(_ number: Int, _ db: Connection) throws {
+        try db.execute("INSERT INTO t VALUES (\(number), \(marker + String(repeating: "x", count: 5000)))")
+        try db.execute("UPDATE t SET x = x || \(String(number))")
+    }
+
+    // MARK: - Following
+
+    /// A follower's copy, whose store and original are outside of what the power cut takes.
+    private static func following(_ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
+        // Beside the folder that is recorded.
+        let original = { (folder: String) in folder + "/../original.db" }, store = { (folder: String) in folder + "/../store" }
+        /// Runs with a follower of the copy, after its store was brought up to date.
+        @Sendable func follow(_ folder: String, writing steps: ClosedRange<Int>?) throws {
+            let pool = try DatabasePool(.file(folder + "/../original.db"), key: one())
+            let store = try FolderStore(folder + "/../store")
+            try waiting {
+                let replicator = try await Replicator(of: pool, in: store)
+                if steps?.lowerBound == 1 { try await pool.write { db in try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)") } }
+                try await replicator.waitUntilStored()
+                let follower = try await ReplicaFollower(
+                    at: folder + "/copy.db", following: store, key: one(), every: .seconds(3600),
+                    configuration: configuration("wal", durability))
+                for number in steps.map(Array.init) ?? [] {
+                    try await pool.write { db in try write(number, db) }
+                    try await replicator.waitUntilStored()
+                    _ = try await follower.catchUp()
+                    returned()
+                }
+                _ = try await follower.catchUp()
+                await follower.stop()
+                try await follower.database.close()
+                await replicator.stop()
+                try await pool.close()
+            }
+        }
+        return SweepScenario(
+            prepare: { folder in
+                for path in [original(folder), store(folder)] { try? FileManager.default.removeItem(atPath: path) }
+                try follow(folder, writing: 1...1)
+            },
+            act: { folder in try follow(folder, writing: 2...1 + steps) },
+            check: { folder in
+                // The copy is a state that the original had, whatever the position beside it says.
+                let before = try numbers(folder + "/copy.db")
+                guard before == Array(1...max(before.count, 1)) else { throw Wrong(description: "the copy has the rows \(before)") }
+                try follow(folder, writing: nil)
+                let after = try numbers(folder + "/copy.db"), all = try numbers(original(folder))
+                guard after == all else { throw Wrong(description: "the copy has the rows \(after) of \(all)") }
+                let others = names(in: folder).filter { !$0.hasPrefix("copy.db") }
+                guard others.isEmpty else { throw Wrong(description: "there are \(others)") }
+            })
+    }
+
+    // MARK: - Messages
+
+    /// A copy that writes and sends, and one that receives.
+    private static func messages(_ mode: String, _ durability: DatabaseConfiguration.Durability) throws -> SweepScenario {
+        let names = ["a.db", "b.db"]
+        let open = { (folder: String, name: String, durability: DatabaseConfiguration.Durability) in
+            try ChangeLog(
+                Connection(.file(folder + "/" + name), key: one(), configuration: configuration(mode, durability)), tables: ["t"],
+                localPeer: name)
+        }
+        let found = { (folder: String) in try names.map { try numbers(folder + "/" + $0) } }
+        return SweepScenario(
+            prepare: { folder in
+                for name in names {
+                    let db = try Connection(.file(folder + "/" + name), key: one(), configuration: configuration(mode, .everyCommit))
+                    try db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, x)")
+                    _ = try open(folder, name, .everyCommit)
+                }
+            },
+            act: { folder in
+                let a = try open(folder, "a.db", durability), b = try open(folder, "b.db", .everyCommit)
+                for number in 1...steps {
+                    try a.write { db in try write(number, db) }
+                    let message = try a.changes(since: b.position)
+                    // From here on what it says may be elsewhere.
+                    returned()
+                    _ = try b.receive(message)
+                }
+            },
+            check: { folder in
+                let a = try open(folder, "a.db", durability), b = try open(folder, "b.db", .everyCommit)
+                try a.write { db in try write(100, db) }
+                for _ in 0..<2 {
+                    _ = try b.receive(a.changes(since: b.position))
+                    _ = try a.receive(b.changes(since: a.position))
+                }
+                for log in [a, b] { log.connection.close() }
+                let found = try found(folder)
+                guard found[0] == found[1] else { throw Wrong(description: "the copies have the rows \(found)") }
+                try expect(folder, files: names)
+            },
+            checkReturned: { folder, calls in
+                let found = try found(folder)
+                guard found[0].starts(with: Array(1...max(calls, 1)).prefix(calls)) else {
+                    throw Wrong(description: "\(calls) messages had gone out, and the rows are \(found)")
+                }
+            })
+    }
+}
