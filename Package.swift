@@ -40,6 +40,8 @@ let package = Package(
         .library(name: "SQLCipherKitReplication", targets: ["SQLCipherKitReplication"]),
         // Vectors beside full text: the nearest rows, and search by words and meaning together.
         .library(name: "SQLCipherKitVectors", targets: ["SQLCipherKitVectors"]),
+        // The engine's headers for the C sources of an SQLite extension that is compiled into a program.
+        .library(name: "SQLiteExtensionHeaders", targets: ["SQLiteExtensionHeaders"]),
         // The engine alone, under SQLite's own names, for GRDB, SQLite.swift and C.
         .library(name: "SQLCipher", targets: ["SQLCipher"]),
     ],
@@ -98,6 +100,7 @@ let package = Package(
             dependencies: engineDependencies,
             cSettings: engineSettings + [.define("SQLCIPHERKIT_PLAIN_SYMBOLS")],
             linkerSettings: engineLinking),
+        .target(name: "SQLiteExtensionHeaders", dependencies: ["CSQLCipher"]),
         .target(name: "SQLCipherKitCore", dependencies: ["CSQLCipher"]),
         .target(name: "SQLCipherKitConcurrency", dependencies: ["CSQLCipher", "SQLCipherKitCore"]),
         .target(
@@ -179,6 +182,7 @@ if isDevelopment {
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .target(name: "StoreSupport", dependencies: ["SQLCipherKitStores", "TestSupport"], path: "Tests/StoreSupport"),
         .target(name: "KillPoints", path: "Tests/KillPoints", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "ExtensionSample", dependencies: ["SQLiteExtensionHeaders"], path: "Tests/ExtensionSample"),
         .target(name: "FaultMemory", dependencies: ["CSQLCipher"], path: "Tests/FaultMemory"),
         .target(name: "Faults", dependencies: ["FaultMemory"], path: "Tests/Faults", exclude: ["shim.c"]),
         .target(
@@ -218,7 +222,7 @@ if isDevelopment {
             dependencies: ["CSQLCipher", "KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "TestSupport"]),
         .testTarget(
             name: "SQLCipherKitConcurrencyTests",
-            dependencies: ["KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "TestSupport"]),
+            dependencies: ["ExtensionSample", "KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "TestSupport"]),
         .testTarget(
             name: "SQLCipherKitRecordsTests",
             dependencies: ["KitSupport", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitRecords", "TestSupport"]),
@@ -245,7 +249,8 @@ if isDevelopment {
         .testTarget(
             name: "SQLCipherKitTests",
             dependencies: [
-                "KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync", "SQLCipherKitVectors", "TestSupport",
+                "ExtensionSample", "KitSupport", "SQLCipherKit", "SQLCipherKitReplication", "SQLCipherKitSync", "SQLCipherKitVectors",
+                "TestSupport",
             ]),
         .executableTarget(
             name: "ReplicaProof", dependencies: ["SQLCipherKit", "SQLCipherKitReplication"], path: "Tests/Proofs/ReplicaProof"),

@@ -34,7 +34,9 @@ import Testing
     @Test func linkedProgramHasNoUnprefixedSQLiteSymbols() throws {
         let symbols = try BuildObjects.definedGlobals(try BuildObjects.program)
         #expect(symbols.contains("sqlcipherkit_sqlite3_open_v2"))
-        #expect(symbols.filter { $0.hasPrefix("sqlite3") || $0.hasPrefix("sqlcipher_") } == [])
+        // The extension of the tests has the names that extensions have.
+        let unprefixed = symbols.filter { $0.hasPrefix("sqlite3") || $0.hasPrefix("sqlcipher_") }
+        #expect(Set(unprefixed).subtracting(["sqlite3_sample_init", "sqlite3_failing_init"]) == [])
     }
 
     /// The generated list holds every name that the source marks as interface, also those of options that are off.

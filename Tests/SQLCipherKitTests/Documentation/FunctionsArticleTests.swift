@@ -1,3 +1,4 @@
+import ExtensionSample
 import Foundation
 import KitSupport
 import SQLCipherKit
@@ -62,6 +63,10 @@ import TestSupport
         let versions = try db.fetchAll(
             String.self, "SELECT title FROM note WHERE title REGEXP \("^B")")
         #expect(versions == ["Bakery"])
+        try db.register(.entryPoint(sqlite3_sample_init))
+        let even = try db.fetchAll(
+            Int.self, "SELECT sample_twice(value) FROM sample_countdown(3)")
+        #expect(even == [6, 4, 2])
         try db.unregister(.function("shout", arguments: 1))
         try db.unregister(.function("longest", arguments: nil))
         try db.unregister(.collation("BY_LENGTH"))

@@ -1,0 +1,2 @@
+/* A target needs a source; this one has headers alone. */
+#include "sqlite3ext.h"
