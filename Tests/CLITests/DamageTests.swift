@@ -92,6 +92,12 @@ import TestSupport
             """)
         try Tool.run(["identify", database, "--key-env", "OTHER"], environment: ["OTHER": "wrong"]).expectFailure(3, "a.db")
         try Tool.run(["identify", database, "--no-key"]).expectFailure(3, "a.db")
+        // What a file of another format looks like.
+        let foreign = folder.path("foreign.db")
+        var random = SeededGenerator(state: 5)
+        try Data((0..<16_384).map { _ in UInt8.random(in: 0...255, using: &random) }).write(to: URL(fileURLWithPath: foreign))
+        try Tool.run(["identify", foreign] + Tool.key).expectFailure(3, "SQLCipher 1 to 4", "SQLCipher 5")
+        try Tool.run(["query", foreign, "SELECT 1"] + Tool.key).expectFailure(3, "SQLCipher 1 to 4")
         let plain = folder.path("plain.db")
         try Connection(.file(plain), key: .plaintext).execute("CREATE TABLE t(x)")
         #expect(try Tool.run(["identify", plain] + Tool.key).output == "plaintext SQLite database\n")

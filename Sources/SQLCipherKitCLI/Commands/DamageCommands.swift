@@ -154,8 +154,8 @@ struct IdentifyCommand: FileCommand {
                 status: .key)
         case .unknown:
             throw Failure(
-                "\(file.path) is not a plaintext database, and the key opens it with no settings of SQLCipher: "
-                    + "the key is wrong, or the file is not a database",
+                "\(file.path) is not a plaintext database, and the key opens it with no settings of SQLCipher "
+                    + "1 to 4: the key is wrong, or the file is not a database, or one of another format, such as SQLCipher 5",
                 status: .key)
         }
     }

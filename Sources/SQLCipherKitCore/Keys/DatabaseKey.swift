@@ -307,7 +307,7 @@ extension DatabaseKey {
                 "\(path) was not made with this raw key and salt: its own salt is another one; if it only shares a passphrase "
                 + "with the database that the key is from, give the passphrase"
         } else {
-            message = "the key or the cipher settings are wrong for \(path), or it is not a database"
+            message = "the key or the cipher settings are wrong for \(path), or it is not a database of SQLCipher 1 to 4"
         }
         return DatabaseError(code: code, reason: .wrongKeyOrNotADatabase, message: message, path: path)
     }
