@@ -8,7 +8,7 @@ extension Connection {
     /// ```
     /// They are recorded by SQLite's authorizer while the statements are compiled (<https://sqlite.org/c3ref/set_authorizer.html>),
     /// and so include the columns of conditions, views and a full-text table's content. Statements that were prepared earlier are
-    /// compiled again.
+    /// compiled again. A ``Blob`` that is opened is a read of its column.
     /// - Throws: any error that `body` throws, ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func recordingReads<R>(_ body: (Connection) throws -> R) throws -> (R, DatabaseRegion) {
         let (result, region, _) = try recordingReadsAndExpiry(body)

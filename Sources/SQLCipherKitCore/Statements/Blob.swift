@@ -49,6 +49,8 @@ public final class Blob: ConnectionDependent {
             throw db.failure(rc)
         }
         count = Int(sqlite3_blob_bytes(handle))
+        // SQLite's authorizer, by which reads are recorded, is not asked here.
+        db.hooks?.recorder?.record(database, SQLITE_READ, table, column, schema.name)
         db.register(self)
     }
 

@@ -21,6 +21,13 @@ import TestSupport
         }
     }
 
+    /// What an observation of a closure that reads a blob waits for.
+    @Test func openedBlobIsARecordedRead() throws {
+        let db = try make()
+        let (_, region) = try db.recordingReads { try $0.main.openBlob(table: "t", column: "data", rowID: 1).close() }
+        #expect(region.description == "t(data)")
+    }
+
     @Test func blobIsReadInChunks() throws {
         let db = try make()
         let blob = try db.main.openBlob(table: "t", column: "data", rowID: 1)
