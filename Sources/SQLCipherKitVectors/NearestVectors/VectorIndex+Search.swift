@@ -60,14 +60,15 @@ extension VectorIndex {
                 throw DatabaseError.invalidArgument("a coarse search has no page after the first: raise its limit")
             }
             try format.check(search.vector)
-            let scan = try VectorScan(self, format.bits, search.vector, limit)
-            wanted = try scan.bits(among: wanted, limit: search.limit * coarse.oversampling)
+            let scan = try VectorScan(self, format, search.vector, isCoarse: true, limit)
+            let found = try scan.nearest(among: wanted, limit: search.limit * coarse.oversampling)
+            let rows = Dictionary((wanted ?? []).map { ($0.slot, $0.id) }, uniquingKeysWith: { first, _ in first })
+            wanted = found.map { .init(slot: Int($0.id), id: rows[Int($0.id)] ?? nil) }.sorted { $0.slot < $1.slot }
         }
-        let scan = try VectorScan(self, format, search.vector, limit)
+        let scan = try VectorScan(self, format, search.vector, isCoarse: false, limit)
         var excluded: Set<Int64> = []
         while true {
-            let nearest = try wanted.map { try scan.some($0, limit: search.limit, after: after, without: excluded) }
-                ?? scan.all(limit: search.limit, after: after, without: excluded)
+            let nearest = try scan.nearest(among: wanted, limit: search.limit, after: after, without: excluded)
             // A program with another engine may have replaced a row without the trigger. What a filter found is there.
             let gone = try search.filter == nil ? content.map { try lost(nearest.map(\.id), $0) } ?? [] : []
             guard !gone.isEmpty else { return nearest.map { .init(rowID: $0.id, distance: Double($0.distance)) } }

@@ -1,8 +1,11 @@
 import CSQLCipherVectors
 import SQLCipherKitCore
 
-/// Compares the vectors of a table with one, a chunk at a time.
+/// Compares the vectors of a table with one, a chunk at a time; or only their bits, in the table of bits.
 struct VectorScan {
+    /// Up to so many vectors of a chunk are read by themselves, which takes less than reading all of it.
+    private static let few = 8
+
     /// A slot to look at; with a row id if the table of rows has been asked for it.
     struct Wanted {
         var slot: Int
@@ -17,6 +20,8 @@ struct VectorScan {
 
     private let index: VectorIndex
     private let format: VectorFormat
+    private let isCoarse: Bool
+    private let columns: String
     private let query: VectorQuery
     private let limit: TimeLimit?
     /// The free slots, in ascending order.
@@ -41,8 +46,12 @@ struct VectorScan {
 
     private var connection: Connection { index.connection }
 
-    init(_ index: VectorIndex, _ format: VectorFormat, _ vector: [Float], _ limit: TimeLimit?) throws {
+    /// - Parameter isCoarse: whether the table of bits is read.
+    init(_ index: VectorIndex, _ format: VectorFormat, _ vector: [Float], isCoarse: Bool, _ limit: TimeLimit?) throws {
         self.index = index
+        self.isCoarse = isCoarse
+        columns = isCoarse ? index.bitColumns : index.chunkColumns
+        let format = isCoarse ? format.bits : format
         self.format = format
         self.limit = limit
         query = try VectorQuery(vector, format)
@@ -51,110 +60,73 @@ struct VectorScan {
         room = Room(count: format.capacity)
     }
 
-    // MARK: Vectors
-
-    /// Returns the nearest of all vectors.
-    func all(limit: Int, after: Nearest.Entry?, without excluded: Set<Int64>) throws -> [Nearest.Entry] {
-        var nearest = Nearest(limit: limit)
-        try connection.forEach("SELECT \(raw: index.chunkColumns) ORDER BY chunk") { row in
-            let number: Int = try row[0]
-            try index.withChunk(row, format) { chunk in
-                try compare(chunk.vectors, chunk.factors, chunk.count, nearest.bound) { place, distance in
-                    let entry = Nearest.Entry(distance: distance, id: chunk.id(place))
-                    guard nearest.wants(entry), after.map({ $0 < entry }) ?? true else { return }
-                    guard !isFree(number, place), !excluded.contains(entry.id) else { return }
-                    nearest.take(entry)
-                }
-            }
-        }
-        return nearest.sorted
-    }
-
-    /// Returns the nearest of the vectors in some slots, which are in ascending order.
-    func some(
-        _ wanted: [Wanted], limit: Int, after: Nearest.Entry?, without excluded: Set<Int64>
+    /// Returns the nearest of all vectors, or of those in some slots.
+    /// - Parameters:
+    ///   - wanted: the slots to look at, in ascending order; nil for all.
+    ///   - after: only what comes after it is found.
+    ///   - excluded: row ids that are left out.
+    /// - Returns: the nearest first; of the table of bits, with slots in place of row ids.
+    func nearest(
+        among wanted: [Wanted]?, limit: Int, after: Nearest.Entry? = nil, without excluded: Set<Int64> = []
     ) throws -> [Nearest.Entry] {
         var nearest = Nearest(limit: limit)
-        let sql = SQL(raw: "SELECT \(index.chunkColumns) WHERE chunk = ?")
+        // `start` is the slot of the first vector.
+        func offer(_ vectors: VectorChunk, _ start: Int) throws {
+            try compare(vectors, nearest.bound) { place, distance in
+                let entry = Nearest.Entry(distance: distance, id: isCoarse ? Int64(start + place) : vectors.id(place))
+                guard nearest.wants(entry), after.map({ $0 < entry }) ?? true else { return }
+                if !isFree(start + place), !excluded.contains(entry.id) { nearest.take(entry) }
+            }
+        }
+        guard let wanted else {
+            try connection.forEach("SELECT \(raw: columns) ORDER BY chunk") { row in
+                let number: Int = try row[0]
+                guard VectorWriter.slots.contains(number) else { throw index.damage("the number of a chunk is \(number)") }
+                try index.withChunk(row, format, hasRows: !isCoarse) { chunk in try offer(chunk, number * format.capacity) }
+            }
+            return nearest.sorted
+        }
+        let sql = SQL(raw: "SELECT \(columns) WHERE chunk = ?")
+        var parts: VectorParts?
         for (number, slots) in try chunks(wanted) {
+            func take(_ slot: Wanted, _ vector: VectorChunk) throws {
+                guard isCoarse || slot.id.map({ $0 == vector.id(0) }) ?? true else {
+                    throw index.damage("the slot \(slot.slot) is not that of its row")
+                }
+                try offer(vector, slot.slot)
+            }
+            if slots.count <= Self.few {
+                let open = try parts ?? VectorParts(index, format, hasRows: !isCoarse, of: number)
+                parts = open
+                try open.move(to: number)
+                for slot in slots { try open.withVector(slot.slot % format.capacity) { try take(slot, $0) } }
+                continue
+            }
             var isThere = false
             try connection.forEach(sql, [number]) { row in
                 isThere = true
-                try index.withChunk(row, format) { chunk in
+                try index.withChunk(row, format, hasRows: !isCoarse) { chunk in
                     for slot in slots {
-                        let place = slot.slot % format.capacity
-                        guard place < chunk.count, slot.id.map({ $0 == chunk.id(place) }) ?? true else {
-                            throw index.damage("the slot \(slot.slot) is not that of its row")
-                        }
-                        let factors = chunk.factors.isEmpty ? chunk.factors : .init(rebasing: chunk.factors[(8 * place)...])
-                        try compare(chunk.vector(place, format), factors, 1, nearest.bound) { _, distance in
-                            let entry = Nearest.Entry(distance: distance, id: chunk.id(place))
-                            guard nearest.wants(entry), after.map({ $0 < entry }) ?? true else { return }
-                            if !excluded.contains(entry.id) { nearest.take(entry) }
-                        }
+                        guard let vector = chunk.one(slot.slot % format.capacity, format) else { throw index.noVector(slot.slot) }
+                        try take(slot, vector)
                     }
                 }
             }
-            if !isThere { throw index.damage("there is no chunk \(number)") }
+            if !isThere { throw index.noChunk(number) }
         }
         return nearest.sorted
     }
 
-    // MARK: Bits
-
-    /// Returns the slots whose bits differ least, in ascending order. The scan must be made with the format of the bits.
-    /// - Parameter wanted: the slots to look at; nil for all.
-    func bits(among wanted: [Wanted]?, limit: Int) throws -> [Wanted] {
-        var nearest = Nearest(limit: limit)
-        let table = index.companion(VectorNames.bits)
-        func take(_ bytes: UnsafeRawBufferPointer, _ number: Int, _ places: [Int]?) throws {
-            let count = bytes.count / format.size
-            guard bytes.count == count * format.size, (1...format.capacity).contains(count) else {
-                throw index.damage("a chunk of bits has \(bytes.count) bytes")
-            }
-            if let last = places?.last, last >= count { throw index.damage("the bits of the chunk \(number) end before a row's") }
-            for (start, run) in places.map({ $0.map { ($0, 1) } }) ?? [(0, count)] {
-                let some = UnsafeRawBufferPointer(rebasing: bytes[start * format.size..<(start + run) * format.size])
-                try compare(some, .init(start: nil, count: 0), run, nearest.bound) { place, distance in
-                    let slot = number * format.capacity + start + place
-                    let entry = Nearest.Entry(distance: distance, id: Int64(slot))
-                    if nearest.wants(entry), !isFree(number, start + place) { nearest.take(entry) }
-                }
-            }
-        }
-        if let wanted {
-            let sql = SQL(raw: "SELECT vectors FROM \(table) WHERE chunk = ?")
-            for (number, slots) in try chunks(wanted) {
-                var isThere = false
-                try connection.forEach(sql, [number]) { row in
-                    isThere = true
-                    try row.withUnsafeBytes(at: 0) { bytes in try take(bytes, number, slots.map { $0.slot % format.capacity }) }
-                }
-                if !isThere { throw index.damage("there are no bits of the chunk \(number)") }
-            }
-        } else {
-            try connection.forEach("SELECT chunk, vectors FROM \(raw: table) ORDER BY chunk") { row in
-                let number: Int = try row[0]
-                guard VectorWriter.slots.contains(number) else { throw index.damage("the number of a chunk is \(number)") }
-                try row.withUnsafeBytes(at: 1) { bytes in try take(bytes, number, nil) }
-            }
-        }
-        return nearest.sorted.map { Wanted(slot: Int($0.id), id: nil) }.sorted { $0.slot < $1.slot }
-    }
-
-    // MARK: Both
-
     /// Compares vectors that follow each other, and calls `body` with those within a distance.
     private func compare(
-        _ vectors: UnsafeRawBufferPointer, _ factors: UnsafeRawBufferPointer, _ count: Int, _ bound: Float,
-        _ body: (_ place: Int, _ distance: Float) throws -> Void
+        _ vectors: VectorChunk, _ bound: Float, _ body: (_ place: Int, _ distance: Float) throws -> Void
     ) throws {
         if let limit, limit.end.hasPassed {
             throw DatabaseError(code: .interrupted, reason: .timeout, message: "the search took longer than \(limit.time)")
         }
         let found = try query.withC { query in
             sqlcipherkit_vector_compare(
-                query, vectors.baseAddress, factors.baseAddress, count, bound, room.distances, room.places)
+                query, vectors.vectors.baseAddress, vectors.factors.baseAddress, vectors.count, bound, room.distances, room.places)
         }
         guard found >= 0 else { throw index.damage("a vector has no distance") }
         for number in 0..<found {
@@ -163,10 +135,9 @@ struct VectorScan {
         }
     }
 
-    /// Whether a place of a chunk is that of no row.
-    private func isFree(_ chunk: Int, _ place: Int) -> Bool {
-        guard !free.isEmpty, VectorWriter.slots.contains(chunk) else { return false }
-        let slot = chunk * format.capacity + place
+    /// Whether a slot is that of no row.
+    private func isFree(_ slot: Int) -> Bool {
+        if free.isEmpty { return false }
         var (low, high) = (0, free.count)
         while low < high {
             let middle = (low + high) / 2

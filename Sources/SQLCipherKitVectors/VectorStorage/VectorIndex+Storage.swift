@@ -38,15 +38,10 @@ extension VectorIndex {
         }
         guard VectorWriter.slots.contains(slot) else { throw damage("a slot is \(slot)") }
         let (number, place) = slot.quotientAndRemainder(dividingBy: format.capacity)
-        var stored: [Float]?
-        try connection.forEach("SELECT \(raw: chunkColumns) WHERE chunk = \(number)") { row in
-            try withChunk(row, format) { chunk in
-                guard place < chunk.count, chunk.id(place) == id else { return }
-                stored = format.decode(chunk.vector(place, format), scale: chunk.scale(place))
-            }
+        return try VectorParts(self, format, hasRows: true, of: number).withVector(place) { stored in
+            guard stored.id(0) == id else { throw damage("the slot \(slot) is not that of its row") }
+            return format.decode(stored.vectors, scale: stored.scale(0))
         }
-        guard let vector = stored else { throw damage("the slot \(slot) is not that of its row") }
-        return vector
     }
 
     /// Removes the vectors of rows, whose bytes are overwritten. With external content the rows are missing a vector then. A row

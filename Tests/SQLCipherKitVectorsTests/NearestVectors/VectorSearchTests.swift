@@ -155,6 +155,53 @@ import TestSupport
         #expect(!db.isInTransaction)
     }
 
+    /// What is observed is what a search reads, in each way that it reads.
+    @Test func searchesAreObservedByTheirChunks() throws {
+        var random = SeededGenerator()
+        let (vectors, _) = try rows(60, 8, keepsBits: true, random: &random)
+        let query = RandomVectors.one(8, &random)
+        for (filter, oversampling) in [(nil, nil), ("year < 3", nil), ("year < 50", nil), (nil, 1), (nil, 10), ("year < 3", 1)] as [(SQL?, Int?)] {
+            var search = VectorSearch(query, limit: 2)
+            (search.filter, search.coarse) = (filter, oversampling.map { .bits(oversampling: $0) })
+            let (_, region) = try db.recordingReads { _ in try vectors.search(search) }
+            let text = "\(region)"
+            #expect(text.contains("factors,ids,vectors)"), "\(text)")
+            #expect(text.contains("v_bits") == (oversampling != nil), "\(text)")
+        }
+    }
+
+    /// Rows by the filter, few and many of each chunk, of several chunks: beside those of a search of all.
+    @Test(arguments: VectorTable.Element.allCases) func filteredRowsAreThoseOfAWholeSearch(_ element: VectorTable.Element) throws {
+        var random = SeededGenerator(of: element.rawValue)
+        // Chunks of 32, 128 and 1,024 vectors.
+        let (vectors, _) = try rows(300, 512, element, keepsBits: element != .bits, random: &random)
+        try db.execute("DELETE FROM note WHERE year % 9 = 5")
+        let query = RandomVectors.one(512, &random)
+        let all = try vectors.search(query, limit: 1_000)
+        let years = Dictionary(
+            uniqueKeysWithValues: try db.fetchAll("SELECT id, year FROM note") as [(Int64, Int)])
+        for step in [1, 2, 5, 40, 90] {
+            let expected = all.filter { (years[$0.rowID] ?? 1) % step == 0 }
+            var search = VectorSearch(query, limit: 1_000)
+            search.filter = "year % \(step) = 0"
+            #expect(try vectors.search(search) == expected && !expected.isEmpty)
+            if element != .bits {
+                search.coarse = .bits(oversampling: 1)
+                #expect(try vectors.search(search) == expected)
+                search.coarse = nil
+            }
+            search.limit = 7
+            var paged: [VectorSearch.Hit] = []
+            repeat {
+                let page = try vectors.search(search)
+                paged += page
+                search.after = page.last
+                if page.isEmpty { break }
+            } while true
+            #expect(paged == expected)
+        }
+    }
+
     // MARK: Hostile files
 
     /// What a file may say instead. Each is an error or an answer, never a read beyond a blob.
