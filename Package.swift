@@ -139,7 +139,9 @@ let package = Package(
         .target(name: "CSQLCipherVectors", dependencies: ["CSQLCipherProvider"], cSettings: engineSettings),
         .target(
             name: "SQLCipherKitVectors",
-            dependencies: ["CSQLCipherVectors", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch"]),
+            dependencies: [
+                "CSQLCipher", "CSQLCipherVectors", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch",
+            ]),
         .macro(
             name: "SQLCipherKitMacros",
             dependencies: [

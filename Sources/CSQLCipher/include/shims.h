@@ -20,6 +20,12 @@ static inline int sqlcipherkit_db_config(sqlite3 *db, int op, int value, int *re
     return sqlite3_db_config(db, op, value, result);
 }
 
+/* For xConnect of a virtual table: no view and no trigger of a schema may read it. Returns SQLite's result code.
+ * https://sqlite.org/c3ref/vtab_config.html */
+static inline int sqlcipherkit_direct_only(sqlite3 *db) {
+    return sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+}
+
 /* Reads `count` bytes of a schema's database file, from an offset on, through SQLite's own descriptor: opening and closing the file
  * separately would drop the locks of every connection of this process (https://sqlite.org/howtocorrupt.html, 2.2).
  * Returns SQLITE_OK, SQLITE_IOERR_SHORT_READ if the file ends earlier (missing bytes are zeros), SQLITE_CANTOPEN if there is no

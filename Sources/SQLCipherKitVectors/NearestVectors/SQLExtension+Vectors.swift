@@ -20,37 +20,26 @@ extension SQLExtension {
         }
     }
 
-    /// Creates the SQL function `vector_nearest(table, vector, limit)`, which searches a table of vectors of the main database as
-    /// ``VectorIndex/search(_:limit:)`` does. It returns a JSON array of the hits, each an array of its row id and distance, which
-    /// `json_each` makes a table of:
+    /// Creates the table-valued function `vector_nearest(table, vector, limit)`, which searches a table of vectors of the main
+    /// database as ``VectorIndex/search(_:limit:)`` does. Its rows have an `id` and a `distance`, the nearest first:
     /// ```swift
     /// try db.register(.vectorNearest)
     /// let titles = try db.fetchAll(String.self, """
-    ///     SELECT note.title FROM json_each(vector_nearest('note_vectors', \(question), 10)) AS hit
-    ///     JOIN note ON note.id = hit.value ->> 0 ORDER BY hit.key
+    ///     SELECT note.title FROM vector_nearest('note_vectors', \(question), 10) AS hit
+    ///     JOIN note ON note.id = hit.id ORDER BY hit.distance
     ///     """)
     /// ```
-    /// The vector is written as for ``vectorDistance``. No schema can call the function, only SQL that the application runs.
-    public static var vectorNearest: SQLExtension {
-        SQLExtension { connection in
-            try connection.register(.function("vector_nearest", arguments: 3, .directOnly) { [unowned connection] arguments in
-                let table: String = try arguments[0], limit: Int = try arguments[2]
-                guard let vector = try vector(arguments, 1) else {
-                    throw DatabaseError(code: .mismatch, reason: .unexpectedNull, message: "the vector to search for is NULL")
-                }
-                // The statement that calls the function has a transaction already.
-                let hits = try connection.vectors(table).found(VectorSearch(vector, limit: limit))
-                return "[" + hits.map { "[\($0.rowID),\($0.distance)]" }.joined(separator: ",") + "]"
-            })
-        }
-    }
+    /// The vector is written as for ``vectorDistance``. A condition of the statement is applied to the rows that were found: for
+    /// one that comes first there is ``VectorSearch/filter``. No schema can use the function, only SQL that the application runs.
+    public static var vectorNearest: SQLExtension { SQLExtension { connection in try NearestTable.install(connection) } }
 
     private static func distance(_ arguments: borrowing FunctionArguments) throws -> Double? {
         let name = try arguments.count < 3 ? "cosine" : arguments.get(2, as: String.self)
         guard let metric = VectorTable.Metric(rawValue: name), metric != .hamming else {
             throw DatabaseError.invalidArgument("vector_distance knows cosine, dot and l2")
         }
-        guard let a = try vector(arguments, 0), let b = try vector(arguments, 1) else { return nil }
+        func vector(_ place: Int) throws -> [Float]? { try VectorArgument.numbers(arguments.value(place), place) }
+        guard let a = try vector(0), let b = try vector(1) else { return nil }
         guard VectorFormat.dimensionRange.contains(a.count) else {
             throw DatabaseError.invalidArgument("a vector has from 1 to 65,536 dimensions, not \(a.count)")
         }
@@ -68,10 +57,13 @@ extension SQLExtension {
         default: max(0, 1 - product / (Double(VectorFormat.norm(a)) * Double(VectorFormat.norm(b))))
         }
     }
+}
 
-    /// The vector that an argument is; nil for NULL.
-    private static func vector(_ arguments: borrowing FunctionArguments, _ place: Int) throws -> [Float]? {
-        switch try arguments.value(place) {
+/// Vectors as arguments of SQL functions.
+enum VectorArgument {
+    /// The numbers of an argument; nil for NULL.
+    static func numbers(_ value: SQLValue, _ place: Int) throws -> [Float]? {
+        switch value {
         case .null: return nil
         case .blob(let bytes):
             guard bytes.count.isMultiple(of: 4) else {

@@ -113,7 +113,8 @@ extension Cases {
             },
             call("the nearest in SQL", .settles, refusing: [.attached], prepare: fill) { t in
                 try t.db.register(.vectorNearest)
-                return try t.db.fetchOne(String.self, "SELECT vector_nearest(\(t.text("table", "v")), \(t.text("vector", "[1, 0, 0]")), 2)") ?? ""
+                return try t.db.fetchAll(
+                    Int64.self, "SELECT id FROM vector_nearest(\(t.text("table", "v")), \(t.text("vector", "[1, 0, 0]")), 2)")
             })
         + family("vectors-hybrid",
             call("by words and vectors", prepare: fill) { t in

@@ -251,10 +251,7 @@ import TestSupport
     // MARK: SQL
 
     @Test func functionsAnswerInSQL() throws {
-        var random = SeededGenerator()
-        let (vectors, _) = try rows(50, 4, random: &random)
         try db.register(.vectorDistance)
-        try db.register(.vectorNearest)
         #expect(try db.fetchOne(Double.self, "SELECT vector_distance('[1, 0]', '[0, 2]')") == 1)
         #expect(try db.fetchOne(Double.self, "SELECT vector_distance('[3, 0]', '[0, 4]', 'l2')") == 5)
         #expect(try db.fetchOne(Double.self, "SELECT vector_distance(x'0000803f00000040', '[3, 4]', 'dot')") == -11)
@@ -262,15 +259,64 @@ import TestSupport
         for bad in ["'[1]', '[1, 2]'", "'[0]', '[1]'", "'[1', '[1]'", "x'0000', '[1]'", "1, 2", "'[1]', '[1]', 'hamming'", "'[]', '[]'", "'[1e39]', '[1]'"] {
             #expect(throws: DatabaseError.self, "\(bad)") { try db.fetchOne(Double.self, SQL(raw: "SELECT vector_distance(\(bad))")) }
         }
-        let found: [(Int64, Double, Int)] = try db.fetchAll(
-            """
-            SELECT note.id, hit.value ->> 1, note.year FROM json_each(vector_nearest('v', '[1, 2, 3, 4]', 5)) AS hit
-            JOIN note ON note.id = hit.value ->> 0 ORDER BY hit.key
-            """)
+    }
+
+    /// The table-valued function beside the search in Swift, in each form of a statement that reads it.
+    @Test func tableOfTheNearestIsThatOfTheSearch() throws {
+        var random = SeededGenerator()
+        let (vectors, all) = try rows(50, 4, random: &random)
+        try db.register(.vectorNearest)
         let expected = try vectors.search([1, 2, 3, 4], limit: 5)
-        #expect(found.map(\.0) == expected.map(\.rowID) && zip(found, expected).allSatisfy { abs($0.1 - $1.distance) < 1e-9 })
-        for bad in ["'none', '[1, 2, 3, 4]', 5", "'v', '[1]', 5", "'v', NULL, 5", "'v', '[1, 2, 3, 4]', 0"] {
-            #expect(throws: DatabaseError.self) { try db.fetchOne(String.self, SQL(raw: "SELECT vector_nearest(\(bad))")) }
+        let call = "vector_nearest('v', '[1, 2, 3, 4]', 5)"
+        let found: [(Int64, Double, Int)] = try db.fetchAll(
+            SQL(raw: "SELECT note.id, hit.distance, note.year FROM \(call) AS hit JOIN note ON note.id = hit.id ORDER BY hit.distance"))
+        #expect(found.map(\.0) == expected.map(\.rowID) && found.map(\.1) == expected.map(\.distance))
+        for sql in [
+            "SELECT id FROM \(call)", "SELECT id FROM \(call) ORDER BY distance, id", "SELECT rowid FROM \(call)",
+            "SELECT hit.id FROM note AS t CROSS JOIN \(call) AS hit WHERE t.id = 0",
+            "SELECT id FROM vector_nearest WHERE \"limit\" = 5 AND vector = '[1, 2, 3, 4]' AND \"table\" = 'v'",
+            "SELECT hit.id FROM json_each('[\"[1, 2, 3, 4]\"]') AS n, vector_nearest('v', n.value, 5) AS hit",
+            "SELECT id FROM \(call) WHERE \"limit\" = 5 AND \"table\" = 'v' AND vector > '' AND \"limit\" < 6",
+        ] {
+            #expect(try db.fetchAll(Int64.self, SQL(raw: "SELECT value FROM json_each('[]') UNION ALL SELECT * FROM (\(sql))")) == expected.map(\.rowID), "\(sql)")
         }
+        #expect(try db.fetchAll(Int64.self, SQL(raw: "SELECT id FROM \(call) ORDER BY distance DESC")) == expected.map(\.rowID).reversed())
+        // Arguments that come from another table, in any order of the join.
+        let pairs: [(Int64, Int64)] = try db.fetchAll(
+            """
+            SELECT q.key, hit.id FROM json_each('["[1, 0, 0, 0]", "[0, 0, 0, -1]"]') AS q, vector_nearest('v', q.value, 2) AS hit
+            ORDER BY q.key, hit.distance
+            """)
+        let both = try [[1, 0, 0, 0], [0, 0, 0, -1]].flatMap { try vectors.search($0, limit: 2).map(\.rowID) }
+        #expect(pairs.map(\.1) == both && pairs.map(\.0) == [0, 0, 1, 1])
+        let blob = try #require(all[expected[0].rowID]).withUnsafeBytes { Data($0) }
+        #expect(try db.fetchOne(Int64.self, "SELECT id FROM vector_nearest('v', \(blob), 1)") == expected[0].rowID)
+        #expect(try db.fetchAll(Int64.self, SQL(raw: "SELECT id FROM \(call) WHERE \"limit\" = 6")).isEmpty)
+        let arguments: [(String, String, Int)] = try db.fetchAll(
+            SQL(raw: "SELECT \"table\", vector, \"limit\" FROM \(call) WHERE \"limit\" IN (4, 5) AND distance >= 0"))
+        #expect(arguments.count == 5 && arguments.allSatisfy { $0 == ("v", "[1, 2, 3, 4]", 5) })
+        let (_, region) = try db.recordingReads { db in try db.fetchAll(Int64.self, SQL(raw: "SELECT id FROM \(call)")) }
+        #expect("\(region)".contains("v_chunks"), "\(region)")
+    }
+
+    @Test func wrongArgumentsOfTheTableOfTheNearestAreErrors() throws {
+        var random = SeededGenerator()
+        _ = try rows(50, 4, random: &random)
+        try db.register(.vectorNearest)
+        for (arguments, message) in [
+            ("'none', '[1, 2, 3, 4]', 5", "no table of vectors"), ("'v', '[1]', 5", "1 dimensions"), ("'v', NULL, 5", "takes"),
+            ("'v', '[1, 2, 3, 4]', 0", "not 0"), ("'v', '[1, 2, 3, 4]', 'x'", "takes"), ("'v', '[1, 2, 3, 4]'", "takes"),
+            ("'v', x'00', 5", "1 bytes"), ("", "takes"), ("7, '[1, 2, 3, 4]', 5", "takes"), ("'v', '[1, 2, 3, 4]', 9223372036854775807", "10,000"),
+        ] {
+            #expect { try db.fetchAll(Int64.self, SQL(raw: "SELECT id FROM vector_nearest(\(arguments))")) } throws: { error in
+                (error as? DatabaseError)?.message.contains(message) == true
+            }
+        }
+        #expect(throws: DatabaseError.self) { try db.execute("INSERT INTO vector_nearest(id) VALUES (1)") }
+        // A file cannot use it.
+        try db.execute("CREATE VIEW near AS SELECT id FROM vector_nearest('v', '[1, 2, 3, 4]', 5)")
+        #expect(throws: DatabaseError.self) { try db.fetchAll(Int64.self, "SELECT id FROM near") }
+        try db.register(.vectorNearest)
+        #expect(try db.fetchAll(Int64.self, "SELECT id FROM vector_nearest('v', '[1, 2, 3, 4]', 5)").count == 5)
     }
 }

@@ -80,9 +80,8 @@ struct MyModel: TextVectorizer {
         try db.register(.vectorNearest)
         let titles = try db.fetchAll(String.self, """
             SELECT note.title
-            FROM json_each(
-                vector_nearest('note_vectors', '[0, 0, 1, 1]', 5)) AS hit
-            JOIN note ON note.id = hit.value ->> 0 ORDER BY hit.key
+            FROM vector_nearest('note_vectors', '[0, 0, 1, 1]', 5) AS hit
+            JOIN note ON note.id = hit.id ORDER BY hit.distance
             """)
         #expect(titles == ["Bread from the oven", "A car on the road"])
     }
