@@ -247,6 +247,8 @@ if isDevelopment {
             dependencies: [
                 "CSQLCipherVectors", "KitSupport", "SQLCipherKit", "SQLCipherKitSync", "SQLCipherKitVectors", "TestSupport",
             ]),
+        .executableTarget(
+            name: "VectorsExample", dependencies: ["SQLCipherKit", "SQLCipherKitVectors"], path: "Tests/VectorsExample"),
         // What needs several modules together, and the articles.
         .testTarget(
             name: "SQLCipherKitTests",
