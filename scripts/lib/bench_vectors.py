@@ -18,7 +18,8 @@ REQUIREMENTS = ROOT / "scripts" / "lib" / "vectors-requirements.txt"
 DIMENSIONS = 384
 VARIANTS = {
     "float32": ("float32", "encrypted", "exact"), "float32-plain": ("float32", "plain", "exact"),
-    "int8": ("int8", "encrypted", "exact"), "int8-coarse": ("int8", "encrypted", "coarse"), "bits": ("bits", "encrypted", "exact"),
+    "float32-coarse": ("float32", "encrypted", "coarse"), "int8": ("int8", "encrypted", "exact"),
+    "int8-coarse": ("int8", "encrypted", "coarse"), "bits": ("bits", "encrypted", "exact"),
 }
 PEERS = ["sqlite-vec", "sqlite-vec-int8", "usearch"]
 FIGURES = ["build", "cold", "cold clock", "top 10", "filter", "bytes"]
@@ -44,7 +45,7 @@ open(queries, "wb").write(some(50).tobytes())
 # One peer in a process of its own, on one thread. The vectors have the length 1, so that L2, which is sqlite-vec's default, and
 # cosine give the same order. The hits of numpy are the truth that recall is counted by.
 PEER = """
-import json, os, sqlite3, sys, time
+import json, os, sys, time
 name, folder, path, queries, dimensions, rounds = *sys.argv[1:5], int(sys.argv[5]), int(sys.argv[6])
 import numpy
 vectors = numpy.fromfile(path, dtype=numpy.float32).reshape(-1, dimensions)
@@ -65,11 +66,11 @@ elif name == "usearch":
     figures["top 10"] = sorted(times)[len(times) // 2]
     index.save(os.path.join(folder, "usearch")); figures["bytes"] = os.path.getsize(os.path.join(folder, "usearch"))
 else:
-    import sqlite_vec
-    file = os.path.join(folder, "vec.db"); db = sqlite3.connect(file)
+    import apsw, sqlite_vec
+    file = os.path.join(folder, "vec.db"); db = apsw.Connection(file)
     db.enable_load_extension(True)
-    sqlite_vec.load(db)
-    db.executescript("PRAGMA journal_mode = WAL; PRAGMA cache_size = -4000000")
+    db.load_extension(sqlite_vec.loadable_path())
+    db.execute("PRAGMA journal_mode = WAL; PRAGMA cache_size = -4000000")
     kind, wrap = ("int8", "vec_quantize_int8(?, 'unit')") if name.endswith("int8") else ("float", "?")
     db.execute(f"CREATE VIRTUAL TABLE v USING vec0(v {kind}[{dimensions}], part INTEGER)")
     def build():
