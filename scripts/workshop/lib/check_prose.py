@@ -100,7 +100,7 @@ def commands():
 
 def articles():
     """The articles, without the pages that only order a type's symbols."""
-    return [path for path in sorted(ARTICLES.glob("*.md")) if not path.read_text().startswith("# ``")]
+    return [path for path in sorted(ARTICLES.glob("*.md")) if not path.read_text().startswith("# `")]
 
 
 def claims():
