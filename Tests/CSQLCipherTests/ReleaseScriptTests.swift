@@ -216,6 +216,23 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
         expectOneLine(try checkout.run(releaseVersion, "--tag"), saying: "README.md is changed and not committed")
         try text.write(to: readme)
 
+        // A release's pages say that it is one. A pre-release, as above and below, may come from any commit.
+        let changelog = checkout.root.appendingPathComponent("CHANGELOG.md")
+        let changes = try String(contentsOf: changelog, encoding: .utf8)
+        func commit(_ heading: String, _ security: String) throws {
+            try changes.replacing(#/(?m)^## .+$/#, with: heading, maxReplacements: 1)
+                .write(to: changelog, atomically: true, encoding: .utf8)
+            let page = checkout.root.appendingPathComponent("SECURITY.md")
+            try "\(security)\n".write(to: page, atomically: true, encoding: .utf8)
+            _ = try checkout.git("commit", "--quiet", "--all", "--message", heading)
+        }
+        try commit("## 9.9.9 - unreleased", "Every release gets fixes.")
+        expectOneLine(try checkout.run("9.9.9"), saying: "CHANGELOG.md", "'9.9.9 - unreleased'")
+        try commit("## 9.9.8 - 2026-01-31", "Every release gets fixes.")
+        expectOneLine(try checkout.run("9.9.9", "--tag"), saying: "CHANGELOG.md", "'9.9.8 - 2026-01-31'")
+        try commit("## 9.9.9 - 2026-01-31", "Version 9.9.9 is not released yet.")
+        expectOneLine(try checkout.run("9.9.9"), saying: "SECURITY.md:1 says 'not released'")
+
         // The archive does not fit under the limit: write(2) fails half-way.
         let arguments = [checkout.root.appendingPathComponent("scripts/release").path, releaseVersion, "--output", checkout.output.path]
         let full = try Command.run("bash", ["-c", "ulimit -f 500; exec \"$@\"", "bash"] + arguments, environment: Checkout.environment)

@@ -121,10 +121,12 @@ class Page:
 def absolute(text, module, modules):
     """A comment with absolute links to what its own module lacks."""
     def symbol(match):
-        if match[1] in module.symbols:
+        other = module if match[1] in module.symbols else next((other for other in modules if match[1] in other.symbols), None)
+        if not other:
             return match[0]
-        other = next((other for other in modules if match[1] in other.symbols), None)
-        return f"``/{other.name}/{match[1]}{match[2]}``" if other else match[0]
+        # A link without a hash leads to the first of several overloads.
+        link = (other.links(f"{match[1]}{match[2]}".replace("/", ".")) or [match[1] + match[2]])[0]
+        return f"``{link if other is module else f'/{other.name}/{link}'}``"
 
     def article(match):
         name = f"{match[1]}.md"

@@ -26,6 +26,9 @@ from vendor import ROOT, Stop, shown
 NAME = "SQLCipherKit"
 # Only for the project itself.
 LEFT_OUT = (".ci/",)
+# The pages that say which version they are of, and the words for one that is still to come.
+PAGES = re.compile(r"(README|CHANGELOG|SECURITY)\.md|Sources/.*\.md|Examples/.*\.md")
+PENDING = re.compile(r"\bunreleased\b|\bnot (yet )?released\b", re.I)
 # https://semver.org; SwiftPM takes no other tags for versions.
 VERSION = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
@@ -33,6 +36,9 @@ VERSION = re.compile(
 
 HELP = """\
 Makes a release of the commit that is checked out. The working tree must be clean, and Vendor/sqlcipher verified.
+
+The first version in CHANGELOG.md must be VERSION with the date of its release, and no page may call it unreleased. A version with
+a pre-release part, such as 1.2.0-beta.1, may be made from any commit.
 
 Without an option, it writes NAME-VERSION.tar.bz2, a complete source archive that includes the engine's source and the licences,
 the archive's bill of materials (SPDX 2.3, JSON), and SHA256SUMS of both. The same commit gives the same bytes on every machine, at
@@ -102,6 +108,19 @@ class Commit:
 # --- What is in a release ---------------------------------------------------------------------------------------------
 
 
+def check_pages(files, version):
+    """The pages of a release say that it is one: a tag that may have been fetched cannot be corrected."""
+    if "-" in version.partition("+")[0]:
+        return
+    newest = re.search(r"^## (.+)$", files["CHANGELOG.md"][1].decode(), re.M)
+    if newest is None or re.fullmatch(re.escape(version) + r" - \d{4}-\d\d-\d\d", newest[1]) is None:
+        raise Stop(f"the first version in CHANGELOG.md is '{newest[1] if newest else ''}', not '{version} - YYYY-MM-DD'")
+    for path in filter(PAGES.fullmatch, files):
+        for number, line in enumerate(files[path][1].decode().splitlines(), 1):
+            if PENDING.search(line):
+                raise Stop(f"{path}:{number} says '{PENDING.search(line)[0]}', which is not true of a release")
+
+
 def engine(pins):
     """The verified files of Vendor/sqlcipher. The notice of LibTomCrypt, which is only linked, is not the local system's."""
     problem = vendor.inspect(pins)
@@ -117,7 +136,9 @@ def engine(pins):
 def contents(commit, version):
     with vendor.locked(vendor.VENDOR):
         pins = vendor.Pins()
-        files = {**commit.files(), **engine(pins)}
+        own = commit.files()
+        check_pages(own, version)
+        files = {**own, **engine(pins)}
     bill = bill_of_materials.document(version, datetime.fromtimestamp(commit.time, timezone.utc), pins, files)
     files[f"{NAME}.spdx.json"] = ("100644", (json.dumps(bill, indent=2, ensure_ascii=False) + "\n").encode())
     return {path: files[path] for path in sorted(files, key=str.encode)}
