@@ -124,6 +124,10 @@ def claims():
     for path in articles():
         if f"({path.relative_to(ROOT)})" not in readme:
             yield f"README.md does not link the article {path.name}"
+    # The sites that scripts/docs builds are those that Swift's package index is told to build.
+    sites = re.search(r"^sites=\((.+)\)$", (ROOT / "scripts" / "docs").read_text(), re.M)[1].split()
+    if f"documentation_targets: [{', '.join(sites)}]" not in (ROOT / ".spi.yml").read_text():
+        yield f".spi.yml does not name the sites of scripts/docs: {', '.join(sites)}"
     files = list((ROOT / "Tests").rglob("*.swift"))
     names = {name for path in files for name in (path.stem, *path.relative_to(ROOT).parts)}
     functions = {name for path in files for name in re.findall(r"@Test\b[^{]*?\bfunc (\w+)", path.read_text())}
