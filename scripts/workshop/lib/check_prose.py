@@ -124,6 +124,9 @@ def claims():
     for path in articles():
         if f"({path.relative_to(ROOT)})" not in readme:
             yield f"README.md does not link the article {path.name}"
+    for version in re.split(r"(?m)^(?=## )", (ROOT / "CHANGELOG.md").read_text())[1:]:
+        if version.count("\n") > 60:
+            yield f"CHANGELOG.md: {version.splitlines()[0][3:]} has more than 60 lines: say only what users of the last one notice"
     # The sites that scripts/docs builds are those that Swift's package index is told to build.
     sites = re.search(r"^sites=\((.+)\)$", (ROOT / "scripts" / "docs").read_text(), re.M)[1].split()
     if f"documentation_targets: [{', '.join(sites)}]" not in (ROOT / ".spi.yml").read_text():
