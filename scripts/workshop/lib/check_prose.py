@@ -89,6 +89,20 @@ def round_figures():
                 yield f"{name} does not say '{words}', as the table of Performance.md does"
 
 
+# Figures that one bench makes and one page has; other pages say them in round words, and link that page.
+MEASURED = {
+    r"\b0\.1\d s\b": "Performance.md", r"\b\d,\d{3} a second\b": "Replication.md", r"\bms of processor time\b": "Synchronise.md",
+}
+
+
+def measured_elsewhere():
+    """Measured figures on another page than their own: two copies differ after the next measurement."""
+    for path in [ROOT / "README.md", *ROOT.glob("Sources/*/Documentation.docc/*.md")]:
+        for figure, home in MEASURED.items():
+            for found in re.findall(figure, path.read_text()) if path.name != home else []:
+                yield f"{path.name} says '{found}', which {home} has: say it in round words, and link that page"
+
+
 def commands():
     """The tool's commands that its article does not name."""
     article = (ARTICLES / "CommandLineTool.md").read_text()
@@ -117,6 +131,7 @@ def claims():
                 yield f"{path.name} does not say '{words}', as {source} does"
     yield from figures()
     yield from round_figures()
+    yield from measured_elsewhere()
     yield from commands()
     readme = (ROOT / "README.md").read_text()
     if readme.count("\n") > 150:
