@@ -32,6 +32,12 @@ def suffix(identifier):
     return digits or "0"
 
 
+def is_within(labels, name):
+    """Whether a function's name has these labels, in their order."""
+    rest = iter(name.rstrip(")").partition("(")[2].split(":"))
+    return all(label in rest for label in labels.split(":") if label)
+
+
 class Module:
     def __init__(self, folder, name):
         self.name = name
@@ -39,7 +45,7 @@ class Module:
         self.pages = {path.name: path for path in sorted((folder / f"{name}.docc").glob("*.md"))}
         self.titles = {page: path.read_text().partition("\n")[0].removeprefix("# ") for page, path in self.pages.items()}
         # By its name with dots: each symbol's identifier, with docc's link to it.
-        self.symbols, self.bases = {}, {}
+        self.symbols, self.names = {}, {}
 
     def add(self, symbols, prefix=""):
         for symbol in symbols:
@@ -47,11 +53,13 @@ class Module:
                 name = ".".join(symbol["pathComponents"])
                 link = prefix + "/".join(symbol["pathComponents"])
                 self.symbols.setdefault(name, {})[symbol["identifier"]["precise"]] = link
-                self.bases.setdefault(name.partition("(")[0], name)
+                self.names.setdefault(name.partition("(")[0], set()).add(name)
 
     def links(self, name):
-        """docc's links to the symbols of this name; a function's name may leave out its labels."""
-        found = self.symbols.get(name) or self.symbols.get(self.bases.get(name), {})
+        """docc's links to the symbols of this name. A function's may leave out its labels, or those with a default."""
+        base, _, labels = name.rstrip(")").partition("(")
+        others = (other for other in sorted(self.names.get(base, ())) if is_within(labels, other))
+        found = self.symbols.get(name) or self.symbols.get(next(others, None), {})
         return sorted(found.values() if len(found) < 2 else (f"{link}-{suffix(one)}" for one, link in found.items()))
 
 
@@ -121,12 +129,14 @@ class Page:
 def absolute(text, module, modules):
     """A comment with absolute links to what its own module lacks."""
     def symbol(match):
-        other = module if match[1] in module.symbols else next((other for other in modules if match[1] in other.symbols), None)
-        if not other:
-            return match[0]
-        # A link without a hash leads to the first of several overloads.
-        link = (other.links(f"{match[1]}{match[2]}".replace("/", ".")) or [match[1] + match[2]])[0]
-        return f"``{link if other is module else f'/{other.name}/{link}'}``"
+        # Xcode's links to what is added to a type begin with that type's own module.
+        path = re.sub(r"^SQLCipherKit(Core|Concurrency|Records|Search|Files)/", "", match[1] + match[2])
+        for other in [module, *modules]:
+            links = other.links(path.replace("/", "."))
+            if links or path.partition("/")[0] in other.symbols:
+                # Without a hash, a link leads to the first of several overloads.
+                return f"``{'' if other is module else f'/{other.name}/'}{links[0] if links else path}``"
+        return match[0]
 
     def article(match):
         name = f"{match[1]}.md"

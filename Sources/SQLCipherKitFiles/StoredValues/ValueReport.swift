@@ -10,11 +10,17 @@ extension Schema {
             public let description: String
             private init(_ name: String) { description = name }
 
+            /// Dates or times, in a form that a ``DateStrategy`` reads.
             public static let dates = Content("dates")
+            /// UUIDs, as text or as 16 bytes.
             public static let uuids = Content("uuids")
+            /// Only 0 and 1.
             public static let booleans = Content("booleans")
+            /// Integers and floating-point numbers.
             public static let numbers = Content("numbers")
+            /// Text of no other kind.
             public static let text = Content("text")
+            /// Blobs of no other kind.
             public static let bytes = Content("bytes")
             /// Values of several kinds.
             public static let anything = Content("anything")

@@ -67,7 +67,7 @@ public final class ChangeLog {
     ///   - peer: the name of this copy, 1 to 128 printable ASCII characters without spaces, such as a UUID. No two copies may have
     ///     the same name. For a database that was copied from a peer, use a name that was registered there with ``add(peer:)``
     ///     before the copy was made.
-    ///   - rules: how conflicts are resolved, by table, the same for all peers. Default: ``Rule/column`` for every table.
+    ///   - rules: how conflicts are resolved, by table, the same for all peers. Default: ``MergePolicy/column`` for every table.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a name or a table that does not meet these requirements, or a rule
     ///   for a table that is not logged; ``DatabaseError/Reason/misuse`` if the log belongs to another peer and `peer` has not been
     ///   registered there; ``ResultCode/schema`` for a log that another version of this package has made in another form.
@@ -493,7 +493,7 @@ extension ChangeLog {
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
-    public func prune(gracePeriod patience: Duration? = nil) throws -> Int {
+    public func prune(gracePeriod: Duration? = nil) throws -> Int {
         try connection.transaction { db in
             store.begin()
             let others = try peers
@@ -501,8 +501,8 @@ extension ChangeLog {
             // Only what all peers know can be forgotten.
             try store.settle(upTo: try common(to: others))
             var heard = others
-            if let patience {
-                let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(patience / .seconds(1))))
+            if let gracePeriod {
+                let limit = ChangeStamp.tick(after: 0, now: now().addingTimeInterval(-(gracePeriod / .seconds(1))))
                 heard = try others.filter { try store.heard(of: $0) >= limit }
             }
             try store.setPosition(try position, of: localPeer)

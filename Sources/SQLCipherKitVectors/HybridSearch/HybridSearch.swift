@@ -64,6 +64,7 @@ public struct HybridSearch: Sendable {
     /// - Parameters:
     ///   - text: the user's input. If it has no word, rows are found by the vector alone.
     ///   - vector: the vector of the text, from the model that the table's vectors are from.
+    ///   - limit: the maximum number of hits. Default: 20.
     public init(_ text: String, vector: [Float]?, limit: Int = 20) {
         self.init(FullTextSearch(text), vector: vector, limit: limit)
     }

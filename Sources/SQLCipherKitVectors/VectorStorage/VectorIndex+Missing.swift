@@ -115,7 +115,11 @@ extension DatabaseWriter {
     /// ```swift
     /// try await pool.updateVectors("note_vectors", with: model)
     /// ```
-    /// - Parameter table: the name of the table of vectors.
+    /// - Parameters:
+    ///   - table: the name of the table of vectors.
+    ///   - model: makes vectors of texts.
+    ///   - batchSize: how many texts the model gets at a time, from 1 to 10,000. Default: 32.
+    ///   - progress: called after each batch. If it throws, the pass ends.
     /// - Returns: how many rows got a vector.
     @discardableResult
     public func updateVectors(
