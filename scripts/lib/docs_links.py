@@ -69,11 +69,11 @@ class Page:
         title = module.titles[name].strip("`").rpartition("/")[2]
         # The symbol whose members the page puts in order.
         self.symbol = title if module.titles[name].startswith("`") and title != module.name else None
-        self.module, self.problems = module, []
-        text = module.pages[name].read_text()
+        self.module, self.path, self.problems = module, module.pages[name], []
+        text = self.path.read_text()
         if module.titles[name].startswith("`"):
             text = f"# ``{module.name}/{title}``\n" if self.symbol else f"# ``{module.name}``\n"
-            text += module.pages[name].read_text().partition("\n")[2]
+            text += self.path.read_text().partition("\n")[2]
         self.isList = False
         prose, topics, lists = text.partition("\n## Topics\n")
         self.text = PARTS.sub(self.part, prose)
@@ -100,9 +100,11 @@ class Page:
         if match["span"]:
             links = self.links(match["span"]) if SYMBOL.fullmatch(match["span"]) else []
             return f"``{links[0]}``" if links else match[0]
-        if not match["target"] or re.match(r"\w+:|#", match["target"]):
+        if re.match(r"\w+:|/", match["target"] or "/"):
             return match[0]
         path, _, anchor = match["target"].partition("#")
+        if not path:
+            return f"[{match['text']}]({self.heading(self.path, anchor) or match['target']})"
         name = path.rsplit("/", 1)[-1]
         # Under Sources/MODULE/Documentation.docc, a name without a folder is this module's.
         owner = self.module if "/" not in path else next((m for m in self.modules if f"/{m.name}/" in path), None)
