@@ -13,7 +13,7 @@ import TestSupport
         try db.execute("""
             CREATE TABLE note(
                 id INTEGER PRIMARY KEY, title TEXT NOT NULL,
-                body TEXT, created REAL)
+                body TEXT, created TEXT)
             """)
         let title = "Bakery", created = Date()
         try db.execute("""
