@@ -67,4 +67,13 @@ import TestSupport
         #expect(throws: DatabaseError.self) { _ = try Connection(.file(path), key: .passphrase("correct horse")) }
         _ = try Connection(.file(path), key: .passphrase("battery staple"))
     }
+
+    /// The blocks of the second part, in their order, as the file main.swift of a program.
+    @Test func gettingStartedArticleIsOneProgram() throws {
+        let page = Repository.file("Sources/SQLCipherKit/Documentation.docc/GettingStarted.md")
+        let blocks = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n```swift\n").dropFirst()
+            .map { $0.components(separatedBy: "\n```")[0] }
+        let errors = try Typecheck.errors(of: "let path = \"tour.db\"\n" + blocks.joined(separator: "\n"), within: 3000)
+        #expect(blocks.count >= 8 && errors.isEmpty, "\(errors)")
+    }
 }
