@@ -300,7 +300,7 @@ struct ImportCommand: FileCommand {
         return name
     }
 
-    /// Throws if no table has the index that `--search` asks for: a misspelt column should not go unnoticed.
+    /// Throws if no table has the index that `--search` asks for: a misspelled column should not go unnoticed.
     private func requireIndexes(_ sources: [Source], _ db: Connection) throws {
         guard let search else { return }
         let indexes = try db.main.fullTextIndexes().map(\.name)

@@ -16,7 +16,7 @@ final class Output {
     private var descriptor: Int32
     /// The program that output is redirected to.
     private var program: Pager?
-    /// Whether what is written now is seen on a terminal. It then has colours, and nothing in it that the terminal would act on.
+    /// Whether what is written now is seen on a terminal. It then has colors, and nothing in it that the terminal would act on.
     private(set) var isTerminal: Bool
     private var failure: Int32 = 0
     private static let limit = 1 << 16

@@ -19,7 +19,7 @@ enum Terminal {
         return Int(size.ws_row)
     }
 
-    /// The style of what is written now: with colours only on a terminal that supports them, and only if NO_COLOR is not set
+    /// The style of what is written now: with colors only on a terminal that supports them, and only if NO_COLOR is not set
     /// (<https://no-color.org>).
     static var style: Style {
         let environment = Invocation.current.environment

@@ -1,6 +1,6 @@
 import SQLCipherKit
 
-/// The colours of SQL as it is typed.
+/// The colors of SQL as it is typed.
 enum SyntaxColours {
     private static let keywords = Set(SQLCipherEngine.keywords)
 

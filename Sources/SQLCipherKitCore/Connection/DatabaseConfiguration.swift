@@ -80,7 +80,7 @@ public struct DatabaseConfiguration: Sendable {
     public var enforcesForeignKeys = true
     /// Whether text in double quotes that is not the name of a column is a string, in SQL and in the schema
     /// (<https://sqlite.org/quirks.html#dblquote>). Use it for a database from elsewhere whose triggers, views and indexes rely on
-    /// it. Default: false, because a misspelt name would become a string.
+    /// it. Default: false, because a misspelled name would become a string.
     public var allowsDoubleQuotedStrings = false
     /// Protection against a file from an untrusted source; see ``untrusted``. Default: nil, for a file of your own.
     public var safeguards: Safeguards?

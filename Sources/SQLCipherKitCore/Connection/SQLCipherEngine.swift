@@ -24,7 +24,7 @@ public enum SQLCipherEngine {
 
     /// The code that does the cryptography in this process, chosen by the features of its CPU: AES-256-CBC and HMAC-SHA512 of a
     /// page, whether a page is encrypted and authenticated in one pass or in two, PBKDF2-HMAC-SHA512, and the source of salts and
-    /// initialisation vectors.
+    /// initialization vectors.
     public static var cryptoImplementations: (aes: String, sha512: String, page: String, pbkdf2: String, random: String) {
         let info = sqlcipherkit_provider_info()
         func text(_ name: UnsafePointer<CChar>?) -> String { name.map { String(cString: $0) } ?? "" }

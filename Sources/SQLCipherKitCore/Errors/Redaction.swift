@@ -3,7 +3,7 @@ import CSQLCipher
 /// Hides SQL text that could hold a key from errors, traces and logs.
 ///
 /// This package never writes a key into SQL, but a user may type `PRAGMA key = '…'`, `ATTACH … KEY '…'` or a URI with `?key=…`,
-/// perhaps misspelt or incomplete. Only SQLite's parser could tell where exactly the key is, so the whole text is hidden.
+/// perhaps misspelled or incomplete. Only SQLite's parser could tell where exactly the key is, so the whole text is hidden.
 struct KeyRedaction {
     /// The text shown instead of the hidden one.
     static let mark = "[redacted]"
@@ -28,7 +28,7 @@ struct KeyRedaction {
     /// Whether a message repeats a word of the text. Hiding too much does no harm here.
     func leaks(into message: String) -> Bool {
         let message = Self.folded(message)
-        // The parser stops at a misspelt first word, which is no key, and repeats nothing else.
+        // The parser stops at a misspelled first word, which is no key, and repeats nothing else.
         let (before, after) = ("near \"", "\": syntax error")
         if message.hasPrefix(before), message.hasSuffix(after) {
             let word = message.dropFirst(before.count).dropLast(after.count)

@@ -82,7 +82,7 @@ struct AccessPolicy {
         return columns.contains(column)
     }
 
-    /// A table's name, normalised: SQLite's own tables have two.
+    /// A table's name, normalized: SQLite's own tables have two.
     private static func key(_ table: String) -> SQLName {
         let name = SQLName(table)
         return switch name {

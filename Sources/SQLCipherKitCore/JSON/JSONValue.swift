@@ -25,7 +25,7 @@ public enum JSONValue: Hashable, Sendable {
 
 /// Two strings are equal if their bytes are.
 extension JSONValue {
-    // Disfavoured, because otherwise comparing a literal is ambiguous between this and another type's operator.
+    // Disfavored, because otherwise comparing a literal is ambiguous between this and another type's operator.
     @_disfavoredOverload
     public static func == (a: JSONValue, b: JSONValue) -> Bool {
         switch (a, b) {

@@ -186,7 +186,7 @@ extension CipherConfiguration {
         return salt
     }
 
-    /// The number of bytes that SQLCipher reserves at the end of each page for an initialisation vector and the authentication
+    /// The number of bytes that SQLCipher reserves at the end of each page for an initialization vector and the authentication
     /// code, rounded up to a multiple of 16.
     package var reservedBytes: Int { (16 + (usesHMAC ? hmacAlgorithm.size : 0) + 15) / 16 * 16 }
 

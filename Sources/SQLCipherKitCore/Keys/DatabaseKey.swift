@@ -93,7 +93,7 @@ extension DatabaseKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
 extension DatabaseKey {
     /// A passphrase, from which SQLCipher derives the key with PBKDF2, which is slow by design. It may be any text; its UTF-8 is
-    /// used without normalisation.
+    /// used without normalization.
     ///
     /// A new file or a new key cannot have a passphrase with a NUL character: creating it throws
     /// ``DatabaseError/Reason/invalidKey``. An existing file that has one opens with it; see <doc:Keys>.

@@ -4,7 +4,7 @@ import Foundation
 /// Secret bytes, in separate memory that is kept out of swap and core dumps where the system allows, and wiped when it is released.
 /// No print, dump or error shows them.
 public struct SecureBytes: ~Copyable, @unchecked Sendable {
-    // Sendable: the memory is only written in the initialiser, and freed by its single owner.
+    // Sendable: the memory is only written in the initializer, and freed by its single owner.
     private let memory: UnsafeMutableRawBufferPointer
     /// The number of bytes.
     public let count: Int

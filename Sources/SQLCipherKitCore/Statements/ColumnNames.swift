@@ -3,7 +3,7 @@ import CSQLCipher
 /// The names of a statement's columns, read once and looked up without hashing.
 ///
 /// Columns are usually read in the same order for each row, so a search begins after the last column found, and a literal is
-/// recognised by its address. The memory is raw so that a look-up costs no retain, bounds check or exclusivity check.
+/// recognized by its address. The memory is raw so that a look-up costs no retain, bounds check or exclusivity check.
 @usableFromInline
 package final class ColumnNames {
     @usableFromInline let count: Int

@@ -2,7 +2,7 @@ import CSQLCipher
 
 /// A statement's current row.
 ///
-/// A row is lent to a closure or an initialiser and cannot be stored; the compiler prevents it. Read the values that you need, or
+/// A row is lent to a closure or an initializer and cannot be stored; the compiler prevents it. Read the values that you need, or
 /// make a ``OwnedRow``.
 /// ```swift
 /// try db.forEach("SELECT id, title FROM note") { row in
@@ -237,7 +237,7 @@ public final class RowCursor<Element> {
 
     /// Returns the next element. At the end, closes the cursor and returns nil.
     /// - Throws: ``DatabaseError``, such as ``DatabaseError/Reason/closed`` if the connection was closed meanwhile, or any error
-    ///   that the element's initialiser throws. After an error from SQLite the cursor is closed.
+    ///   that the element's initializer throws. After an error from SQLite the cursor is closed.
     public func next() throws -> Element? {
         guard let statement else { return nil }
         let handle = try statement.beginStep()

@@ -1,4 +1,4 @@
-/// Maps the coding keys of one type to columns or parameters: learnt at the first row, then found by looking at a single byte.
+/// Maps the coding keys of one type to columns or parameters: learned at the first row, then found by looking at a single byte.
 ///
 /// An enumeration of up to 256 cases is a single byte, which identifies the case and so the key. Keys of other types are compared
 /// as text, beginning after the last one found, because values are coded in the same order each time.

@@ -38,7 +38,7 @@ package func columnNaming(of type: any Any.Type) -> ColumnNaming {
 
 /// The profiles of those columns of a result that have their own, in memory that does not move: a column that is lent to be read
 /// points to it.
-// Nothing changes it after its initialiser, so any thread may read it.
+// Nothing changes it after its initializer, so any thread may read it.
 package final class ColumnProfiles: @unchecked Sendable {
     /// A pointer for each column; nil for the connection's profile.
     @usableFromInline package let pointers: UnsafePointer<UnsafePointer<ValueProfile>?>

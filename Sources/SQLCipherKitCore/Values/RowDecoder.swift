@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// What was learnt from decoding a statement's rows, and the row that is being decoded.
+/// What was learned from decoding a statement's rows, and the row that is being decoded.
 @usableFromInline
 package final class RowDecodingState {
     /// Only valid while a row is decoded: later the names may be gone.

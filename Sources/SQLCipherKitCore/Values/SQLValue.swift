@@ -19,7 +19,7 @@ public enum SQLValue: Hashable, Sendable {
 
 /// Two texts are equal if their bytes are, as in SQLite.
 extension SQLValue {
-    // Disfavoured: otherwise the compiler would have to choose between this and another type's operator wherever a literal is
+    // Disfavored: otherwise the compiler would have to choose between this and another type's operator wherever a literal is
     // compared.
     @_disfavoredOverload
     public static func == (a: SQLValue, b: SQLValue) -> Bool {

@@ -248,7 +248,7 @@ extension RemnantSearch {
     }
 
     /// Searches the rollback journal (<https://sqlite.org/fileformat2.html#the_rollback_journal>). The header of a journal that is
-    /// kept is wiped, so pages are recognised by their authentication with the key. A plaintext database's journal is searched as
+    /// kept is wiped, so pages are recognized by their authentication with the key. A plaintext database's journal is searched as
     /// plain bytes.
     private func searchJournal(_ path: String) throws {
         guard let bytes = try OwnFile.contents(of: path, atMost: .max), bytes.count > 512 else { return }

@@ -8,7 +8,7 @@ extension KeySlots {
         let kind: Slot.Kind
         private let bytes: SharedSecureBytes
 
-        /// A passphrase: any text, in UTF-8, without normalisation. A `String` stays in memory until Swift reuses that memory; if
+        /// A passphrase: any text, in UTF-8, without normalization. A `String` stays in memory until Swift reuses that memory; if
         /// that matters, pass bytes and wipe them.
         /// - Throws: ``DatabaseError/Reason/emptyKey``.
         public static func passphrase(_ text: String) throws -> Secret {

@@ -23,8 +23,8 @@
         public let encoding: KeyEncoding
         /// When the item can be read, and whether it can leave the device. Reading ignores it.
         public let accessibility: KeychainAccessibility
-        /// Whether iCloud Keychain synchronises the item to the user's other devices (`kSecAttrSynchronizable`): the key is then on
-        /// all of them and, encrypted, on servers. A synchronised item and one that is not are two different items.
+        /// Whether iCloud Keychain synchronizes the item to the user's other devices (`kSecAttrSynchronizable`): the key is then on
+        /// all of them and, encrypted, on servers. A synchronized item and one that is not are two different items.
         public let isSynchronized: Bool
         /// The Secure Enclave's key that encrypts the item's bytes; nil for none.
         public let enclaveKey: EnclaveKey?
@@ -39,7 +39,7 @@
         ///   - accessGroup: the group that shares it; nil for the application's own.
         ///   - encoding: the format of its bytes. Default: a raw key, such as 32 random bytes, which needs no derivation.
         ///   - accessibility: when a new item can be read.
-        ///   - isSynchronized: whether iCloud Keychain synchronises it to other devices. This requires an accessibility that is not
+        ///   - isSynchronized: whether iCloud Keychain synchronizes it to other devices. This requires an accessibility that is not
         ///     ``KeychainAccessibility/isThisDeviceOnly``, and no Secure Enclave key.
         ///   - enclaveKey: the Secure Enclave's key that encrypts the bytes.
         ///   - usesDataProtection: false for a Mac's login keychain. A Mac program without an access group entitlement, such as a
@@ -269,7 +269,7 @@
         case whenPasscodeSetThisDeviceOnly
 
         /// Whether the item can only be read on this device: it is not restored to another device from a backup, and never
-        /// synchronised.
+        /// synchronized.
         public var isThisDeviceOnly: Bool {
             switch self {
             case .whenUnlocked, .afterFirstUnlock: false

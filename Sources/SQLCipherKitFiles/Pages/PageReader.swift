@@ -73,7 +73,7 @@ struct PageReader {
 struct PageLayout: Equatable {
     let isEncrypted: Bool
     let pageSize: Int
-    /// The number of bytes at the end of each page that hold the initialisation vector and the authentication code instead of
+    /// The number of bytes at the end of each page that hold the initialization vector and the authentication code instead of
     /// content.
     let reservedBytes: Int
 

@@ -55,7 +55,7 @@ extension Schema {
         public let objects: [Object]
         /// The size of a page in bytes.
         public let pageSize: Int
-        /// The number of bytes that an encrypted database reserves at the end of each page for the initialisation vector and the
+        /// The number of bytes that an encrypted database reserves at the end of each page for the initialization vector and the
         /// MAC.
         package let reservedBytesPerPage: Int
         /// The number of pages of the database.

@@ -207,7 +207,7 @@ extension DateTextFormat {
 }
 
 extension Bool {
-    /// Recognises common words for true and false.
+    /// Recognizes common words for true and false.
     init?(sqlText text: String) {
         switch text.lowercased() {
         case "true", "yes": self = true

@@ -275,7 +275,7 @@ extension KeyValueStore {
     public func get<T: Decodable>(_ key: String, default value: T) throws -> T { try get(key, as: T.self) ?? value }
 
     /// The value of a key, or `value` if there is none.
-    // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
+    // Resolves the ambiguity between the two above. Disfavoring one of them would make `[1, 2, 3]` a blob.
     @inlinable
     @_documentation(visibility: private)
     public func get<T: SQLValueConvertible & Decodable>(_ key: String, default value: T) throws -> T {
@@ -342,7 +342,7 @@ extension KeyValueStore {
     }
 
     /// Sets the value of a key and replaces any earlier value.
-    // Resolves the ambiguity between the two above. Disfavouring one of them would make `[1, 2, 3]` a blob.
+    // Resolves the ambiguity between the two above. Disfavoring one of them would make `[1, 2, 3]` a blob.
     @inlinable
     @_documentation(visibility: private)
     public func set<T: SQLValueConvertible & Encodable>(_ key: String, to value: T, expires expiry: Date? = nil)

@@ -29,7 +29,7 @@ final class RecordFacts: Sendable {
         coded = CodedNames.of(type)
     }
 
-    /// The columns of the type in a table that is not described: others once its coding keys are learnt.
+    /// The columns of the type in a table that is not described: others once its coding keys are learned.
     func columns(ofTable table: String) -> PlainColumns {
         let coded = coded.texts
         return plain.withLock { plain in

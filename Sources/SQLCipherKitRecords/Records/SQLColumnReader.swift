@@ -3,7 +3,7 @@ import SQLCipherKitCore
 
 /// Reads the columns of one row in order: what an ``SQLPositionalRecord`` is made from.
 ///
-/// It cannot be kept: it is only ever lent to an initialiser.
+/// It cannot be kept: it is only ever lent to an initializer.
 @frozen
 public struct SQLColumnReader: ~Copyable {
     @usableFromInline let handle: OpaquePointer

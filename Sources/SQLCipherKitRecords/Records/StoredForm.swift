@@ -12,7 +12,7 @@ final class StoredForm: Decoder, SingleValueDecodingContainer {
 
     init<T: Decodable>(of value: SQLValue, as type: T.Type, _ profile: ValueProfile) {
         (self.value, self.type, self.profile) = (value, type, profile)
-        // An error says no more of the form than was learnt before it.
+        // An error says no more of the form than was learned before it.
         _ = try? T(from: self)
     }
 

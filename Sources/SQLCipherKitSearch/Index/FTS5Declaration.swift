@@ -39,7 +39,7 @@ extension FullTextIndex {
         }
     }
 
-    /// The table that the index is kept in step with; nil if its content is not synchronised. SQLite adapts the triggers and the
+    /// The table that the index is kept in step with; nil if its content is not synchronized. SQLite adapts the triggers and the
     /// view when the table is renamed, and some of the triggers may be missing.
     private func synchronizedTable() throws -> String? {
         let triggers = ContentSync.Suffix.triggers.map { name + $0 }

@@ -24,7 +24,7 @@ public struct FTS5Table: Hashable, Sendable {
         ///   - name: the column's name.
         ///   - isIndexed: whether the column's words are in the index. A column that is not indexed is stored beside the text, or
         ///     read from the content table, and cannot be searched. Default: yes.
-        ///   - expression: with synchronised external content, the text to index, as an SQL expression over the content table's
+        ///   - expression: with synchronized external content, the text to index, as an SQL expression over the content table's
         ///     columns; nil for the column of the same name. The expression must always give the same value for the same row. It
         ///     becomes part of SQL unchanged, so never take it from an untrusted source. Default: nil.
         public init(_ name: String, isIndexed: Bool = true, expression: String? = nil) {
@@ -47,12 +47,12 @@ public struct FTS5Table: Hashable, Sendable {
         /// In an ordinary table. Triggers keep the index in step with it, whatever inserts, updates, upserts, replaces or deletes
         /// rows there, through this package or not.
         ///
-        /// With synchronisation the content table must have a primary key, which may be of any kind. An `INTEGER PRIMARY KEY` is
+        /// With synchronization the content table must have a primary key, which may be of any kind. An `INTEGER PRIMARY KEY` is
         /// the row id of the hits. For any other key, the table `<name>_keys` gives each key a row id that survives `VACUUM`; rows
         /// with NULL in that key are not indexed.
         /// - Parameters:
-        ///   - table: the content table's name, in the same database; without synchronisation it may be a view.
-        ///   - rowID: the column with the integer key. Default: the one in the schema; without synchronisation, `rowid`.
+        ///   - table: the content table's name, in the same database; without synchronization it may be a view.
+        ///   - rowID: the column with the integer key. Default: the one in the schema; without synchronization, `rowid`.
         ///   - isSynchronized: whether to create the triggers. Without them, the application itself must tell FTS5 of each change.
         ///     Default: yes.
         case external(table: String, rowID: String? = nil, isSynchronized: Bool = true)
@@ -94,7 +94,7 @@ public struct FTS5Table: Hashable, Sendable {
     ///     faster: from 1 to 999 each, and at most 31 of them. Default: none.
     ///   - detail: how much the index records of where a word occurs. Default: row, column and position.
     ///   - storesColumnSizes: whether the size of each text is stored (`columnsize`). Without it, ranking by bm25 is slow, a
-    ///     contentless table cannot delete, and a table with synchronised content must have no triggers of the application that
+    ///     contentless table cannot delete, and a table with synchronized content must have no triggers of the application that
     ///     write to the very row they are fired for. Default: yes.
     ///   - acceptsLocales: whether text may be written together with a locale, as `fts5_locale(locale, text)`, for tokenizers that
     ///     use it (<https://sqlite.org/fts5.html#the_locale_option>). Default: no.

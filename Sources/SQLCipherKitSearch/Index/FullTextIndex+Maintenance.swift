@@ -9,7 +9,7 @@ extension FullTextIndex {
         public var index: Int
         /// The stored text of a table with its own content.
         public var content: Int
-        /// The sizes of texts, the settings, and the tables for synchronisation.
+        /// The sizes of texts, the settings, and the tables for synchronization.
         public var other: Int
         /// The sum of the others.
         public var total: Int { index + content + other }

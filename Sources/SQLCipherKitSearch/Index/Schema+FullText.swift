@@ -2,7 +2,7 @@ import CSQLCipher
 import SQLCipherKitCore
 
 extension Schema {
-    /// Creates a full-text table and, for synchronised content, the triggers that keep it in step, in one transaction.
+    /// Creates a full-text table and, for synchronized content, the triggers that keep it in step, in one transaction.
     /// - Parameters:
     ///   - table: the table's description.
     ///   - ifNotExists: whether to do nothing if a full-text table of that name exists, whatever its description. Default: no.

@@ -50,7 +50,7 @@ extension FullTextIndex {
     }
 
     /// Returns words of the index that differ from a word by a few typing errors: a letter too many, missing, wrong, or swapped
-    /// with its neighbour. The nearest come first and, of these, the most frequent.
+    /// with its neighbor. The nearest come first and, of these, the most frequent.
     ///
     /// Only the parts of the index that may have such words are read. A word with a different first letter of the same script is
     /// included if it has fewer errors than are allowed, or only one.

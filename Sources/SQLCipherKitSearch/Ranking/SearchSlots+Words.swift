@@ -148,7 +148,7 @@ extension SearchSlots {
         return try only.match(minimum: 1, wanted: 1, Budget(steps: 0, limit: Bound.splitSteps), nil, isFirst: true).total > 0
     }
 
-    /// Finds neighbouring words that the texts write as one: `wi fi`, `node.js`, `U.S.A.`. Such a word stands for each of them.
+    /// Finds neighboring words that the texts write as one: `wi fi`, `node.js`, `U.S.A.`. Such a word stands for each of them.
     private mutating func findJoined() throws {
         let places = wanted.filter { !slots[$0].isQuoted && !slots[$0].isPhrase && slots[$0].parts.isEmpty }
         for (number, first) in places.enumerated() {

@@ -5,7 +5,7 @@ import SQLCipherKitCore
 ///
 /// This is ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, as a type: to
 /// register it under a name of your own, or to call it from a tokenizer of your own. It needs no dictionary: it indexes each
-/// character and each pair of neighbouring characters. A query becomes the same sequence of pairs, so it finds any part of a text,
+/// character and each pair of neighboring characters. A query becomes the same sequence of pairs, so it finds any part of a text,
 /// from a single character to a phrase. The price is a larger index, and some hits in which the sequence runs across two words.
 /// ```swift
 /// try db.register(.cjkTokenizer(as: "cjk"))

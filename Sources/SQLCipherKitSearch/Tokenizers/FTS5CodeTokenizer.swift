@@ -39,7 +39,7 @@ package struct FTS5CodeTokenizer: FTS5CustomTokenizer {
             let whole = parts[index..<end].flatMap(\.bytes)
             for place in index..<end {
                 parts[place].bytes.withUnsafeBufferPointer { tokens.add($0, range: parts[place].range) }
-                // A query has the parts only, which find a name however it is spelt.
+                // A query has the parts only, which find a name however it is spelled.
                 guard end - index > 1, !purpose.contains(.query), place == index || place == end - 1 else { continue }
                 whole.withUnsafeBufferPointer { tokens.add($0, range: range, isColocated: true) }
             }

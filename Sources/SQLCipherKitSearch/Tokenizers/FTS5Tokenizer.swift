@@ -33,7 +33,7 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     /// and the dot below a letter is left out. Otherwise words are those of `unicode61`, with the categories of Unicode 6.1; newer
     /// characters count as letters. Only the first 1,024 bytes of a word are indexed.
     ///
-    /// In scripts without spaces, each character and each pair of neighbours is indexed, so such text takes about twice the space,
+    /// In scripts without spaces, each character and each pair of neighbors is indexed, so such text takes about twice the space,
     /// and some hits run across two words. The tokenizer is part of this package's engine, which other programs need in order to
     /// use the table.
     /// - Parameters:

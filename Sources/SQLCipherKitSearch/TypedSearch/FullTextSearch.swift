@@ -66,7 +66,7 @@ public struct FullTextSearch: Sendable {
         case anywhere
     }
 
-    /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbour.
+    /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbor.
     ///
     /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
     /// another one of the same script, is allowed only in words of 5 letters or more, must be the only one, and counts as two.
@@ -266,7 +266,7 @@ extension FullTextSearch {
         public let schema: String
         /// The name of the full-text table.
         public let table: String
-        /// The row id. With synchronised external content and an `INTEGER PRIMARY KEY`, it is that key.
+        /// The row id. With synchronized external content and an `INTEGER PRIMARY KEY`, it is that key.
         public let rowID: Int64
         /// The relevance; higher is better. For user input it is only one of the ranking rules. It can be compared only among the
         /// hits of one search.

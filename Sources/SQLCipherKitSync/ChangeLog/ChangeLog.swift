@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// A log of changes, kept in the database itself, that synchronises copies of the database, each of which can be edited offline.
+/// A log of changes, kept in the database itself, that synchronizes copies of the database, each of which can be edited offline.
 ///
 /// ```swift
 /// let log = try ChangeLog(db, tables: ["note", "tag"], localPeer: "laptop")

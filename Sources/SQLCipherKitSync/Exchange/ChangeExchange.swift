@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKitCore
 
-/// One synchronisation: reads what others have stored, and stores what they lack.
+/// One synchronization: reads what others have stored, and stores what they lack.
 ///
 /// Nothing that it remembers is needed: a chain that is not continued as expected is read again from its beginning, and entries
 /// that were received before do no harm. So a store that has gone back, a killed process and a restored database need no case of
@@ -423,7 +423,7 @@ private struct ChangeSending: Sendable {
         let isUnchecked = Double(now - (own?.checked ?? 0)) >= store.checkInterval / .seconds(1)
         guard message.isEmpty, let own else { return isUnchecked ? try withSums(message, log) : message }
         if isUnchecked, own.checked == nil || own.sums?.position != message.until { return try withSums(message, log) }
-        // So that the others can prune; but not at each synchronisation.
+        // So that the others can prune; but not at each synchronization.
         return own.asks != nil && !isLacking || message.until != own.until && now - own.time >= 3600 ? message : nil
     }
 

@@ -13,7 +13,7 @@ import SQLCipherKitCore
 public struct ChangeStore: Sendable {
     let store: CheckedStore
     private let encryption: DatabaseKey
-    /// How long a copy that does not synchronise keeps the others from pruning their logs. A copy that was away for longer loses
+    /// How long a copy that does not synchronize keeps the others from pruning their logs. A copy that was away for longer loses
     /// nothing: it takes over all rows of the others, merged with its own changes. Default: 365 days.
     public var gracePeriod: Duration = .seconds(365 * 86_400)
     /// The size of objects, and the number of a copy's objects after which all rows take their place. Tests set them.

@@ -10,7 +10,7 @@ extension ChangeStore {
         /// The number of entries that were deleted from the log, as all copies have them.
         public internal(set) var pruned = 0
         /// Whether everything in the store was received. It is false while a copy is storing something, or lacks what another one
-        /// has not stored yet: synchronise again later.
+        /// has not stored yet: synchronize again later.
         public internal(set) var isComplete = true
     }
 }

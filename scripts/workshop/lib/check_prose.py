@@ -10,6 +10,11 @@ COLUMNS = 132
 # The limit for code that is shown to readers: on a phone, a site wraps or cuts off longer lines.
 SHOWN_COLUMNS = 72
 
+# British spellings, in prose and in the comments of sources; a code span, an address and a name in camel case may have them.
+BRITISH = re.compile(
+    r"(?<![A-Za-z_.`/\[])(?:un|mis|dis|de)?(?:(?:optim|synchron|recogn|initial|serial|organ|normal)is(?:e|i|a)|colour|behaviour"
+    r"|licence|neighbour|favour|learnt|spelt|misspelt|catalogue)\w*", re.I)
+
 
 def words():
     section = (ROOT / "CONTRIBUTING.md").read_text().split("\n## Words\n")[1].split("\n## ")[0]
@@ -187,6 +192,9 @@ def main():
                 if not re.search(rf"(\.|let |case |`){word}\b", line):
                     problems.append(f"{place}: '{word}'; CONTRIBUTING.md has a plainer word")
             isShown = inCode and path.suffix == ".md" and (path.name == "README.md" or path.parent.suffix == ".docc")
+            isProse = path.suffix == ".md" and not inCode or path.suffix == ".swift" and isComment and not isTest
+            for word in BRITISH.findall(re.sub(r"`[^`]*`|\]\([^)]*\)|<doc:\w+>|https?://\S+", "``", line)) if isProse else []:
+                problems.append(f"{place}: '{word}' is British spelling; the pages and comments are American")
             limit = SHOWN_COLUMNS if isShown else COLUMNS
             # The row of a table, an address and a test's vector cannot be broken.
             canBreak = (

@@ -19,7 +19,7 @@ public struct Notebook: Sendable {
         (self.path, self.key) = (path, key)
         pool = try DatabasePool(.file(path), key: key)
         try Self.migrator.migrate(pool, through: last)
-        // The name of this copy. It is not synchronised, as it is in none of the logged tables.
+        // The name of this copy. It is not synchronized, as it is in none of the logged tables.
         let settings = try SharedKeyValueStore("settings", in: pool)
         let peer = try settings.write { store in
             if let peer = try store.get("peer", as: String.self) { return peer }

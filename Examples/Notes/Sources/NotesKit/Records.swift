@@ -1,7 +1,7 @@
 import Foundation
 import SQLCipherKit
 
-/// A key that no two copies of a notebook choose for different rows, so that they can be synchronised. It is the row's id too,
+/// A key that no two copies of a notebook choose for different rows, so that they can be synchronized. It is the row's id too,
 /// which the full-text index refers to.
 public typealias ID = Int64
 
