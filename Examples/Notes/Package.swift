@@ -28,7 +28,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: ["index.html", "notes.css", "notes.js"].map { .embedInCode("Page/\($0)") }),
+            resources: ["index.html", "notes.css", "notes.js", "editor.js", "drafts.js", "server.js"].map { .embedInCode("Page/\($0)") }),
         .executableTarget(name: "notes", dependencies: ["NotesKit", "NotesWeb"]),
         .testTarget(name: "NotesTests", dependencies: ["NotesKit", "notes"]),
         .testTarget(

@@ -3,11 +3,15 @@ import SQLCipherKit
 
 extension Notebook {
     /// Adds a note, with its folder and tags where they are new.
+    /// - Parameter id: the id that was given before, if the note may have been added already: then it is returned as it is.
     @discardableResult
-    public func add(_ title: String, _ body: String, folder: String? = nil, tags: [String] = []) throws -> Note {
-        try write { db in
+    public func add(
+        _ title: String, _ body: String, folder: String? = nil, tags: [String] = [], id: ID? = nil
+    ) async throws -> Note {
+        try await write { db in
+            if let id, let note = try db.fetchOne(Note.self, id: id) { return note }
             if let folder { try db.insert(Folder(name: folder), onConflict: .ignore) }
-            let note = Note(id: .new, folder: folder, title: title, body: body, changed: .now)
+            let note = Note(id: id ?? .new, folder: folder, title: title, body: body, changed: .now)
             try db.insert(note)
             for tag in tags {
                 try db.insert(Tag(name: tag), onConflict: .ignore)
@@ -20,10 +24,10 @@ extension Notebook {
     /// Adds the text files below a folder, all in one transaction: a note for each, or for each section of a Markdown file.
     /// - Returns: the number of notes.
     @discardableResult
-    public func importFiles(below path: String, into folder: String) throws -> Int {
+    public func importFiles(below path: String, into folder: String) async throws -> Int {
         let root = URL(fileURLWithPath: path)
-        let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
-        return try write { db in
+        let names = try FileManager.default.subpathsOfDirectory(atPath: path)
+        return try await write { db in
             try db.insert(Folder(name: folder), onConflict: .ignore)
             var count = 0
             for name in names.sorted() where name.hasSuffix(".md") || name.hasSuffix(".txt") {
@@ -53,34 +57,67 @@ extension Notebook {
         return sections.filter { $0.body.contains { !$0.isWhitespace } }
     }
 
-    /// Changes a note's text: only the columns that differ are written.
-    public func change(_ note: Note, title: String? = nil, body: String? = nil) throws {
-        try write { db in
-            var changed = note
-            changed.title = title ?? note.title
-            changed.body = body ?? note.body
-            changed.changed = .now
-            try db.updateChanges(changed, from: note)
+    /// What a person has changed in a note, and nothing else.
+    public struct Edits: Codable, Sendable {
+        /// A text as it is now, and as it was when that person opened it.
+        public struct Text: Codable, Sendable {
+            public var was, now: String
+
+            public init(_ was: String, _ now: String) { (self.was, self.now) = (was, now) }
+
+            /// A note may be changed if its text is still what was opened, or already what is wanted: saving twice does no harm.
+            func fits(_ text: String) -> Bool { text.utf8.elementsEqual(was.utf8) || text.utf8.elementsEqual(now.utf8) }
+        }
+
+        public var title, body: Text?
+        public var pinned, deleted: Bool?
+
+        public init(title: Text? = nil, body: Text? = nil, pinned: Bool? = nil, deleted: Bool? = nil) {
+            (self.title, self.body, self.pinned, self.deleted) = (title, body, pinned, deleted)
         }
     }
 
-    /// Pinned notes come first.
-    public func pin(_ id: ID, _ pinned: Bool = true) throws {
-        try write { db in _ = try db.updateAll(Note.filter { $0.id == id }) { _, set in set(\.pinned, to: pinned) } }
+    public enum Saved: Sendable {
+        case saved(Note)
+        /// A text was changed elsewhere after it had been opened, or the note was deleted. Nothing was saved.
+        case conflict(Note)
     }
 
-    public func delete(_ id: ID) throws {
-        try write { db in _ = try db.deleteAll(Note.filter { $0.id == id }) }
+    /// Changes a note: all of the edits, or none.
+    /// - Returns: nil if there is no such note.
+    @discardableResult
+    public func save(_ edits: Edits, to id: ID) async throws -> Saved? {
+        try await write { db in
+            guard let note = try db.fetchOne(Note.self, id: id) else { return nil }
+            var changed = note
+            for (edit, path) in [(edits.title, \Note.title), (edits.body, \Note.body)] {
+                guard let edit else { continue }
+                if !edit.fits(note[keyPath: path]) || note.deleted != nil && edits.deleted == nil { return .conflict(note) }
+                changed[keyPath: path] = edit.now
+                changed.changed = .now
+            }
+            changed.pinned = edits.pinned ?? note.pinned
+            if let deleted = edits.deleted { changed.deleted = deleted ? note.deleted ?? .now : nil }
+            try db.updateChanges(changed, from: note)
+            return .saved(changed)
+        }
     }
 
-    public func note(_ id: ID) throws -> Note? { try pool.read { db in try db.fetchOne(Note.self, id: id) } }
-
-    public func attach(_ content: Data, named name: String, to note: ID) throws {
-        try write { db in try db.insert(Attachment(id: .new, note: note, name: name, content: content)) }
+    /// Removes a note for good.
+    /// - Returns: false if there was none.
+    @discardableResult
+    public func discard(_ id: ID) async throws -> Bool {
+        try await write { db in try db.deleteAll(Note.filter { $0.id == id }) > 0 }
     }
 
-    public func attachments(of note: Note) throws -> [Attachment] {
-        try pool.read { db in try db.fetchAll(Note.attachments.of(note).order { $0.name }) }
+    public func note(_ id: ID) async throws -> Note? { try await pool.read { db in try db.fetchOne(Note.self, id: id) } }
+
+    public func attach(_ content: Data, named name: String, to note: ID) async throws {
+        try await write { db in try db.insert(Attachment(id: .new, note: note, name: name, content: content)) }
+    }
+
+    public func attachments(of note: Note) async throws -> [Attachment] {
+        try await pool.read { db in try db.fetchAll(Note.attachments.of(note).order { $0.name }) }
     }
 
     /// A folder with the number of its notes and the pinned and newest ones, each with its tags.
@@ -97,7 +134,9 @@ extension Notebook {
     }
 
     /// The folders by name: three statements, however many folders and notes there are.
-    public func shelves(newest limit: Int = 3) throws -> [Shelf] { try pool.read { db in try Self.shelves(db, limit) } }
+    public func shelves(newest limit: Int = 3) async throws -> [Shelf] {
+        try await pool.read { db in try Self.shelves(db, limit) }
+    }
 
     /// The folders now and after each change, whoever makes it.
     public func shelfChanges(newest limit: Int = 3) -> DatabaseObservation<[Shelf]> {

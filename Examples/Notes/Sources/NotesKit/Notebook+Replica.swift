@@ -6,7 +6,7 @@ extension Notebook {
     /// Opens a notebook, from its replica if its file is missing.
     public static func restored(at path: String, key: DatabaseKey, from folder: String) async throws -> Notebook {
         try await Replicator.restoreIfMissing(path, from: FolderStore(folder), key: key)
-        return try Notebook(at: path, key: key)
+        return try await Notebook(at: path, key: key)
     }
 
     /// Keeps an encrypted copy of this notebook in a folder, until the replica is stopped.

@@ -11,31 +11,41 @@ extension Notebook {
         }
 
         public let folders: [String]
+        /// How many notes are deleted and can be restored.
+        public let deleted: Int
         public let rows: [Row]
     }
 
     /// The screen now and after each change, whatever makes it: this program, another one, or another copy.
-    /// - Parameter text: what has been typed so far. Without any, the pinned and the newest notes are shown.
-    public func screens(_ text: String = "", in folder: String? = nil, limit: Int = 50) -> DatabaseObservation<Screen> {
-        pool.observe { db in try Self.screen(db, text, folder, limit) }
+    /// - Parameters:
+    ///   - text: what has been typed so far. Without any, the pinned and the newest notes are shown.
+    ///   - showsDeleted: whether the deleted notes are shown instead.
+    public func screens(
+        _ text: String = "", in folder: String? = nil, showsDeleted: Bool = false, limit: Int = 50
+    ) -> DatabaseObservation<Screen> {
+        pool.observe { db in try Self.screen(db, text, folder, showsDeleted, limit) }
             .includingOtherProcesses(every: .seconds(1))
             .removingDuplicates()
     }
 
-    private static func screen(_ db: Connection, _ text: String, _ folder: String?, _ limit: Int) throws -> Screen {
-        let hits = text.isEmpty ? try newest(db, folder, limit) : try search(db, text, folder, limit)
+    private static func screen(
+        _ db: Connection, _ text: String, _ folder: String?, _ showsDeleted: Bool, _ limit: Int
+    ) throws -> Screen {
+        let hits = showsDeleted ? try newest(db, Note.filter { $0.deleted != nil }, limit)
+            : text.isEmpty ? try newest(db, folder.map { folder in Note.kept.filter { $0.folder == folder } } ?? Note.kept, limit)
+            : try search(db, text, folder, limit)
         let tags = try db.fetchAll(NoteTag.filter { $0.note.in(hits.map(\.note.id)) }.order { $0.tag })
         let byNote = Dictionary(grouping: tags, by: \.note)
         return Screen(
             folders: try db.fetchAll(Folder.order { $0.name }.select { $0.name }),
+            deleted: try db.count(Note.filter { $0.deleted != nil }),
             rows: hits.map { hit in
                 let tags = byNote[hit.note.id, default: []].map(\.tag)
                 return Screen.Row(note: hit.note, tags: tags, title: hit.title, excerpt: hit.excerpt)
             })
     }
 
-    private static func newest(_ db: Connection, _ folder: String?, _ limit: Int) throws -> [Hit] {
-        let notes = folder.map { folder in Note.filter { $0.folder == folder } } ?? Note.all
+    private static func newest(_ db: Connection, _ notes: SQLQuery<Note>, _ limit: Int) throws -> [Hit] {
         let newest = notes.order { note in
             note.pinned.descending
             note.changed.descending

@@ -11,26 +11,35 @@ public struct Notebook: Sendable {
     /// The key of the file, and of what copies leave for each other.
     let key: DatabaseKey
 
+    /// A key for what a page keeps outside of this notebook, such as drafts. It is in the notebook, and is not synchronized.
+    public let draftKey: Data
+
     /// Opens a notebook, or creates it.
-    public init(at path: String, key: DatabaseKey) throws { try self.init(at: path, key: key, migratedThrough: nil) }
+    public init(at path: String, key: DatabaseKey) async throws { try await self.init(at: path, key: key, migratedThrough: nil) }
 
     /// - Parameter last: the last migration that the application has. Tests are former versions of it with that.
-    init(at path: String, key: DatabaseKey, migratedThrough last: String?) throws {
+    init(at path: String, key: DatabaseKey, migratedThrough last: String?) async throws {
         (self.path, self.key) = (path, key)
         pool = try DatabasePool(.file(path), key: key)
-        try Self.migrator.migrate(pool, through: last)
-        // The name of this copy. It is not synchronized, as it is in none of the logged tables.
+        try await Self.migrator.migrate(pool, through: last)
+        // The name of this copy and the key for drafts. They are not synchronized, as they are in none of the logged tables.
         let settings = try SharedKeyValueStore("settings", in: pool)
-        let peer = try settings.write { store in
-            if let peer = try store.get("peer", as: String.self) { return peer }
-            let peer = UUID().uuidString
-            try store.set("peer", to: peer)
-            return peer
+        let (peer, draftKey) = try await settings.write { store in
+            func kept<T: SQLValueConvertible>(_ name: String, _ made: T) throws -> T {
+                if let value = try store.get(name, as: T.self) { return value }
+                try store.set(name, to: made)
+                return made
+            }
+            var random = SystemRandomNumberGenerator()
+            let bytes = Data((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+            return (try kept("peer", UUID().uuidString), try kept("draft-key", bytes))
         }
-        log = try SharedChangeLog(pool, tables: ["folder", "note", "tag", "note_tag", "attachment"], localPeer: peer)
+        self.draftKey = draftKey
+        log = try await SharedChangeLog(
+            pool, tables: ["folder", "note", "tag", "note_tag", "attachment"], localPeer: peer)
     }
 
-    public func close() throws { try pool.close() }
+    public func close() async throws { try await pool.close() }
 
     /// In SQL, because a migration that was released never changes, and the records do.
     private static var migrator: Migrator {
@@ -60,9 +69,10 @@ public struct Notebook: Sendable {
         migrator.add("pinned notes") { db in
             try db.execute("ALTER TABLE note ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
         }
+        migrator.add("deleted notes") { db in try db.execute("ALTER TABLE note ADD COLUMN deleted TEXT") }
         return migrator
     }
 
     @discardableResult
-    func write<R: Sendable>(_ body: (Connection) throws -> R) throws -> R { try log.write(body) }
+    func write<R: Sendable>(_ body: sending @escaping (Connection) throws -> R) async throws -> R { try await log.write(body) }
 }

@@ -23,6 +23,11 @@ public struct Note: Hashable, Sendable {
     public var body: String
     public var changed: Date
     @Column(default: false) public var pinned = false
+    /// When it was deleted. It can be restored until it is discarded.
+    public var deleted: Date?
+
+    /// Notes that are not deleted.
+    static var kept: SQLQuery<Note> { filter { $0.deleted == nil } }
 }
 
 @Record("tag", options: .strict)
@@ -47,7 +52,7 @@ public struct Attachment: Hashable, Sendable {
 }
 
 extension Folder {
-    static let notes = hasMany(Note.self)
+    static let notes = hasMany(Note.self).filter { $0.deleted == nil }
 }
 
 extension Note {

@@ -2,29 +2,40 @@ import Foundation
 import Hummingbird
 import NotesKit
 
-/// A note as the page sends it.
-struct Draft: Decodable {
+/// The request of a page. Texts that were changed come with what they were, so the limit is that of two long texts.
+struct NotesContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    var maxUploadSize: Int { 8 << 20 }
+
+    init(source: ApplicationRequestContextSource) { coreContext = .init(source: source) }
+
+    var id: ID {
+        get throws { try parameters.require("id", as: ID.self) }
+    }
+}
+
+/// A new note. Its id comes from the page, which can send it a second time if the answer was lost.
+struct NewNote: Decodable {
+    var id: ID?
     var title: String
     var body: String
     var folder: String?
     var tags: [String]?
-
-    func checked() throws -> Draft {
-        if title.isEmpty { throw HTTPError(.badRequest, message: "a note needs a title") }
-        if title.count > 300 { throw HTTPError(.badRequest, message: "a title has at most 300 characters") }
-        return self
-    }
 }
 
 /// A note as the page gets it to edit.
-struct EditableNote: ResponseEncodable {
+struct EditableNote: ResponseCodable {
     var id: ID
     var title: String
     var body: String
     var folder: String?
     var pinned: Bool
+    var deleted: Bool
 
-    init(_ note: Note) { (id, title, body, folder, pinned) = (note.id, note.title, note.body, note.folder, note.pinned) }
+    init(_ note: Note) {
+        (id, title, body, folder) = (note.id, note.title, note.body, note.folder)
+        (pinned, deleted) = (note.pinned, note.deleted != nil)
+    }
 }
 
 /// Reads and changes single notes. Each page learns of a change by its events, not by the answer.
@@ -32,46 +43,55 @@ struct NoteRoutes {
     let notebook: Notebook
     let shared: String?
 
-    var endpoints: RouteCollection<BasicRequestContext> {
-        RouteCollection(context: BasicRequestContext.self)
+    var endpoints: RouteCollection<NotesContext> {
+        RouteCollection(context: NotesContext.self)
             .post("notes", use: add)
             .get("notes/:id", use: show)
-            .put("notes/:id", use: change)
-            .put("notes/:id/pinned", use: pin)
-            .delete("notes/:id", use: delete)
+            .patch("notes/:id", use: change)
+            .delete("notes/:id", use: discard)
+            .get("draft-key") { [key = notebook.draftKey] _, _ in DraftKey(key: key.base64EncodedString()) }
             .post("synchronize", use: synchronize)
     }
 
-    private func note(_ context: BasicRequestContext) throws -> Note {
-        let id = try context.parameters.require("id", as: ID.self)
-        guard let note = try notebook.note(id) else { throw HTTPError(.notFound, message: "there is no such note") }
-        return note
+    struct DraftKey: ResponseEncodable { var key: String }
+
+    private static let missing = HTTPError(.notFound, message: "there is no such note")
+
+    private static func check(_ title: String) throws {
+        if title.isEmpty { throw HTTPError(.badRequest, message: "a note needs a title") }
+        if title.count > 300 { throw HTTPError(.badRequest, message: "a title has at most 300 characters") }
     }
 
-    @Sendable func add(_ request: Request, context: BasicRequestContext) async throws -> EditedResponse<EditableNote> {
-        let draft = try await request.decode(as: Draft.self, context: context).checked()
-        let note = try notebook.add(draft.title, draft.body, folder: draft.folder, tags: draft.tags ?? [])
-        return EditedResponse(status: .created, headers: [.location: "/notes/\(note.id)"], response: EditableNote(note))
+    @Sendable func add(_ request: Request, context: NotesContext) async throws -> EditedResponse<EditableNote> {
+        let new = try await request.decode(as: NewNote.self, context: context)
+        try Self.check(new.title)
+        let id = new.id ?? .random(in: 1...(1 << 53))
+        guard 1...(1 << 53) ~= id else { throw HTTPError(.badRequest, message: "an id is a number from 1 to 2^53") }
+        let note = try await notebook.add(new.title, new.body, folder: new.folder, tags: new.tags ?? [], id: id)
+        let isNew = note.title.utf8.elementsEqual(new.title.utf8) && note.body.utf8.elementsEqual(new.body.utf8)
+        return EditedResponse(
+            status: isNew ? .created : .conflict, headers: [.location: "/notes/\(note.id)"], response: EditableNote(note))
     }
 
-    @Sendable func show(_ request: Request, context: BasicRequestContext) async throws -> EditableNote {
-        EditableNote(try note(context))
+    @Sendable func show(_ request: Request, context: NotesContext) async throws -> EditableNote {
+        guard let note = try await notebook.note(context.id) else { throw Self.missing }
+        return EditableNote(note)
     }
 
-    @Sendable func change(_ request: Request, context: BasicRequestContext) async throws -> HTTPResponse.Status {
-        let draft = try await request.decode(as: Draft.self, context: context).checked()
-        try notebook.change(note(context), title: draft.title, body: draft.body)
-        return .noContent
+    /// Answers 200 with the note as it is saved, or 409 with the note as it was left elsewhere.
+    @Sendable func change(_ request: Request, context: NotesContext) async throws -> EditedResponse<EditableNote> {
+        let edits = try await request.decode(as: Notebook.Edits.self, context: context)
+        if let title = edits.title { try Self.check(title.now) }
+        switch try await notebook.save(edits, to: context.id) {
+        case .saved(let note): return EditedResponse(status: .ok, response: EditableNote(note))
+        case .conflict(let note): return EditedResponse(status: .conflict, response: EditableNote(note))
+        case nil: throw Self.missing
+        }
     }
 
-    @Sendable func pin(_ request: Request, context: BasicRequestContext) async throws -> HTTPResponse.Status {
-        let pinned = try await request.decode(as: Bool.self, context: context)
-        try notebook.pin(note(context).id, pinned)
-        return .noContent
-    }
-
-    @Sendable func delete(_ request: Request, context: BasicRequestContext) async throws -> HTTPResponse.Status {
-        try notebook.delete(note(context).id)
+    /// Removes a note for good. To delete it so that it can be restored, change it.
+    @Sendable func discard(_ request: Request, context: NotesContext) async throws -> HTTPResponse.Status {
+        guard try await notebook.discard(context.id) else { throw Self.missing }
         return .noContent
     }
 
@@ -80,7 +100,7 @@ struct NoteRoutes {
         var sent: Int
     }
 
-    @Sendable func synchronize(_ request: Request, context: BasicRequestContext) async throws -> Exchange {
+    @Sendable func synchronize(_ request: Request, context: NotesContext) async throws -> Exchange {
         guard let shared else { throw HTTPError(.conflict, message: "start the server with --sync FOLDER") }
         let changes = try await notebook.synchronize(through: shared)
         return Exchange(received: changes.received, sent: changes.sent)

@@ -32,9 +32,9 @@ public enum NotesServer {
             notebook = try await .restored(at: settings.path, key: settings.key, from: folder)
             replica = try await notebook.replicate(to: folder)
         } else {
-            notebook = try Notebook(at: settings.path, key: settings.key)
+            notebook = try await Notebook(at: settings.path, key: settings.key)
         }
-        let router = Router()
+        let router = Router(context: NotesContext.self)
         router.add(middleware: OwnPageOnly())
         router.add(middleware: DatabaseErrors())
         router.addPage()
@@ -63,6 +63,6 @@ struct NotebookService: Service {
         } else {
             try? await gracefulShutdown()
         }
-        try notebook.close()
+        try await notebook.close()
     }
 }

@@ -6,6 +6,9 @@ extension Router {
         let files: [(path: RouterPath, type: String, bytes: [UInt8])] = [
             ("/", "text/html", PackageResources.index_html), ("/notes.css", "text/css", PackageResources.notes_css),
             ("/notes.js", "text/javascript", PackageResources.notes_js),
+            ("/editor.js", "text/javascript", PackageResources.editor_js),
+            ("/drafts.js", "text/javascript", PackageResources.drafts_js),
+            ("/server.js", "text/javascript", PackageResources.server_js),
         ]
         for file in files {
             let headers: HTTPFields = [

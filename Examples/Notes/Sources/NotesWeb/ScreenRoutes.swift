@@ -17,10 +17,11 @@ struct ScreenMessage: Codable, Equatable {
     }
 
     var folders: [String]
+    var deleted: Int
     var rows: [Row]
 
     init(_ screen: Notebook.Screen) {
-        folders = screen.folders
+        (folders, deleted) = (screen.folders, screen.deleted)
         rows = screen.rows.map { row in
             Row(
                 id: row.note.id, folder: row.note.folder, title: Self.parts(row.title), excerpt: Self.parts(row.excerpt),
@@ -42,17 +43,17 @@ struct ScreenRoutes {
     let notebook: Notebook
     let replica: Replicator?
 
-    var endpoints: RouteCollection<BasicRequestContext> {
-        RouteCollection(context: BasicRequestContext.self).get("events", use: events).get("status", use: status)
+    var endpoints: RouteCollection<NotesContext> {
+        RouteCollection(context: NotesContext.self).get("events", use: events).get("status", use: status)
     }
 
     /// Server-sent events: the screen for what has been typed, now and after each change. The page asks again when more is typed.
-    @Sendable func events(_ request: Request, context: BasicRequestContext) async throws -> Response {
+    @Sendable func events(_ request: Request, context: NotesContext) async throws -> Response {
         let query = request.uri.queryParameters
         guard let text = query.get("text"), text.count <= 1000 else {
             throw HTTPError(.badRequest, message: "text is what has been typed, of at most 1000 characters")
         }
-        let screens = notebook.screens(text, in: query.get("folder"))
+        let screens = notebook.screens(text, in: query.get("folder"), showsDeleted: query.get("deleted") != nil)
         // A page that is slower than the changes gets the newest screen, as the observation itself works.
         let (events, sender) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
         return Response(
@@ -90,7 +91,7 @@ struct ScreenRoutes {
         var secondsBehind: Double?
     }
 
-    @Sendable func status(_ request: Request, context: BasicRequestContext) async throws -> Status {
+    @Sendable func status(_ request: Request, context: NotesContext) async throws -> Status {
         let file = try notebook.fileOnDisk(), status = await replica?.currentStatus
         return Status(
             bytes: file.size, beginning: file.beginning.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),

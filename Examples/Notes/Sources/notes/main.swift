@@ -12,7 +12,7 @@ let usage = """
       show ID                                   a note and the names of its attachments
       attach ID PATH                            adds a file to a note
       pin ID                                    shows a note before the others
-      delete ID                                 deletes a note
+      delete ID                                 deletes a note; restore ID brings it back, discard ID removes it for good
       sync FOLDER                               exchanges changes with other copies through a folder
       watch                                     the folders, now and after each change
       import PATH [--in FOLDER]                 adds the Markdown and text files of a folder
@@ -81,34 +81,37 @@ func run() async throws {
     var words = try Words(CommandLine.arguments.dropFirst())
     let path = try words.next(), command = try words.next()
     if command == "serve" { return try await serve(path, words) }
-    let notebook = try Notebook(at: path, key: key())
-    defer { try? notebook.close() }
+    let notebook = try await Notebook(at: path, key: key())
     switch command {
     case "add":
         let text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
-        let note = try notebook.add(
+        let note = try await notebook.add(
             try words.next(), text, folder: words.options["--in"]?.last, tags: words.options["--tag"] ?? [])
         print(note.id)
-    case "list": show(try notebook.shelves())
+    case "list": show(try await notebook.shelves())
     case "search":
-        for hit in try notebook.search(words.words.joined(separator: " "), in: words.options["--in"]?.last) {
+        for hit in try await notebook.search(words.words.joined(separator: " "), in: words.options["--in"]?.last) {
             print("\(hit.note.id)  \(hit.note.title)\n  \(hit.excerpt)")
         }
     case "show":
-        guard let note = try notebook.note(try words.id()) else { return print("there is no such note") }
+        guard let note = try await notebook.note(try words.id()), note.deleted == nil else { return print("there is no such note") }
         print("\(note.title)\n\n\(note.body)")
-        for attachment in try notebook.attachments(of: note) { print("[\(attachment.name), \(attachment.content.count) bytes]") }
+        for attachment in try await notebook.attachments(of: note) {
+            print("[\(attachment.name), \(attachment.content.count) bytes]")
+        }
     case "attach":
         let id = try words.id()
         let file = URL(fileURLWithPath: try words.next())
-        try notebook.attach(Data(contentsOf: file), named: file.lastPathComponent, to: id)
-    case "pin": try notebook.pin(try words.id())
-    case "delete": try notebook.delete(try words.id())
+        try await notebook.attach(Data(contentsOf: file), named: file.lastPathComponent, to: id)
+    case "pin": try await notebook.save(.init(pinned: true), to: try words.id())
+    case "delete": try await notebook.save(.init(deleted: true), to: try words.id())
+    case "restore": try await notebook.save(.init(deleted: false), to: try words.id())
+    case "discard": try await notebook.discard(try words.id())
     case "sync":
         let changes = try await notebook.synchronize(through: try words.next())
         print("\(changes.received) changes received, \(changes.sent) sent")
     case "import":
-        let count = try notebook.importFiles(below: try words.next(), into: words.options["--in"]?.last ?? "Imported")
+        let count = try await notebook.importFiles(below: try words.next(), into: words.options["--in"]?.last ?? "Imported")
         print("\(count) notes imported")
     case "watch":
         for try await shelves in notebook.shelfChanges() {
@@ -117,6 +120,7 @@ func run() async throws {
         }
     default: throw Usage()
     }
+    try await notebook.close()
 }
 
 do { try await run() } catch {

@@ -60,20 +60,33 @@ import Testing
                 #expect(try await events.next().shown == ["[Sourdough]"])
                 _ = try await ask(client, .post, "/notes", #"{"title": "Sourdough <b>bread</b>", "body": ""}"#)
                 #expect(try await Set(events.next().shown) == ["[Sourdough]", "[Sourdough] <b>bread</b>"])
-                #expect(try await ask(client, .put, "/notes/\(id)/pinned", "true").status == 204)
+                #expect(try await ask(client, .patch, "/notes/\(id)", #"{"pinned": true}"#).status == 200)
                 #expect(try await events.next().rows.first { $0.pinned }?.folder == "Kitchen")
-                #expect(try await ask(client, .put, "/notes/\(id)", #"{"title": "Rye", "body": "Bake it."}"#).status == 204)
+                let rye = #"{"title": {"was": "Sourdough", "now": "Rye"}}"#
+                for _ in 0..<2 { #expect(try await ask(client, .patch, "/notes/\(id)", rye).status == 200) }
                 #expect(try await events.next().shown == ["[Sourdough] <b>bread</b>"])
             }
+            // A page that has not seen that gets what is there, and nothing is changed.
+            let late = try await ask(client, .patch, "/notes/\(id)", #"{"title": {"was": "Sourdough", "now": "Spelt"}}"#)
+            #expect(late.status == 409 && late.body.contains(#""title":"Rye""#), "\(late.body)")
             #expect(try await ask(client, .get, "/notes/\(id)").body.contains(#""title":"Rye""#))
+            for deleted in [true, false] {
+                #expect(try await ask(client, .patch, "/notes/\(id)", #"{"deleted": \#(deleted)}"#).status == 200)
+                #expect(try await ask(client, .get, "/notes/\(id)").body.contains(#""deleted":\#(deleted)"#))
+            }
+            // A page whose first answer was lost sends its new note again.
+            for (title, status) in [("Fig", 201), ("Fig", 201), ("Plum", 409)] {
+                let body = #"{"id": 7, "title": "\#(title)", "body": ""}"#
+                #expect(try await ask(client, .post, "/notes", body).status == status)
+            }
             #expect(try await ask(client, .delete, "/notes/\(id)").status == 204)
             #expect(try await ask(client, .get, "/notes/\(id)").status == 404)
         }
     }
 
     @Test func `what another copy has left is shown when it arrives`() async throws {
-        let phone = try Notebook(at: path("phone.db"), key: .passphrase("correct horse"))
-        try phone.add("Fox", "Seen in the garden.")
+        let phone = try await Notebook(at: path("phone.db"), key: .passphrase("correct horse"))
+        try await phone.add("Fox", "Seen in the garden.")
         try await phone.synchronize(through: path("shared"))
         try await NotesServer.application(settings("laptop.db")).test(.live) { client in
             let port = try #require(client.port)

@@ -1,12 +1,16 @@
-const byID = id => document.getElementById(id);
-const text = byID("text"), editor = byID("editor"), form = editor.querySelector("form");
-let folder = null, events = null, pause = null, edited = null;
+import { send } from "./server.js";
+import * as drafts from "./drafts.js";
+import { openNew, openNote, openDraft, reopen, onTold } from "./editor.js";
+
+const byID = id => document.getElementById(id), text = byID("text");
+let folder = null, showsDeleted = false, events = null, pause = null;
 
 // The screen for what is typed, now and after each change: the server observes the database, and sends it again.
 function show() {
     events?.close();
     const query = new URLSearchParams({ text: text.value });
     if (folder !== null) query.set("folder", folder);
+    if (showsDeleted) query.set("deleted", "");
     events = new EventSource("events?" + query);
     events.onmessage = event => draw(JSON.parse(event.data));
     events.onerror = () => byID("count").textContent = "The server is gone. Waiting for it …";
@@ -29,15 +33,25 @@ function button(label, action) {
     return made;
 }
 
+const attempt = action => async () => { try { await action(); } catch (error) { say(error.message); } };
+
 function draw(screen) {
-    const choose = name => () => { folder = name; show(); };
-    byID("folders").replaceChildren(button("All notes", choose(null)), ...screen.folders.map(name => button(name, choose(name))));
-    for (const each of byID("folders").children) {
-        each.toggleAttribute("aria-current", each.textContent === (folder ?? "All notes"));
+    const choose = (name, deleted = false) => () => { folder = name; showsDeleted = deleted; show(); };
+    const choices = [["All notes", null], ...screen.folders.map(name => [name, name])].map(([label, name]) => {
+        const made = button(label, choose(name));
+        made.toggleAttribute("aria-current", !showsDeleted && name === folder);
+        return made;
+    });
+    if (screen.deleted > 0 || showsDeleted) {
+        const made = button(`Deleted (${screen.deleted})`, choose(null, true));
+        made.toggleAttribute("aria-current", showsDeleted);
+        choices.push(made);
     }
-    byID("count").textContent = text.value ? `${screen.rows.length} found` : `${screen.rows.length} newest`;
+    byID("folders").replaceChildren(...choices);
+    byID("count").textContent = showsDeleted ? `${screen.rows.length} deleted`
+        : text.value ? `${screen.rows.length} found` : `${screen.rows.length} newest`;
     byID("rows").replaceChildren(...screen.rows.map(row => {
-        const item = document.createElement("li"), open = button(null, () => edit(row.id));
+        const item = document.createElement("li"), open = button(null, attempt(() => openNote(row.id)));
         open.append(marked(document.createElement("strong"), [(row.pinned ? "📌 " : "") + row.title[0], ...row.title.slice(1)]));
         for (const tag of [row.folder, ...row.tags.map(tag => "#" + tag)].filter(Boolean)) {
             const label = document.createElement("em");
@@ -50,36 +64,20 @@ function draw(screen) {
     }));
 }
 
-async function send(method, path, body) {
-    const answer = await fetch(path, { method, body: body === undefined ? undefined : JSON.stringify(body),
-        headers: { "content-type": "application/json" } });
-    const content = await answer.text(), value = content ? JSON.parse(content) : null;
-    if (!answer.ok) throw new Error(value?.error?.message ?? `status ${answer.status}`);
-    return value;
+function say(words, action) {
+    byID("said").replaceChildren(words, ...(action ? [" ", button(action.label, () => { say(""); action.run(); })] : []));
 }
 
-async function edit(id) {
-    edited = id === null ? { title: "", body: "", folder, pinned: false } : await send("GET", `notes/${id}`);
-    form.title.value = edited.title;
-    form.body.value = edited.body;
-    byID("pin").textContent = edited.pinned ? "Unpin" : "Pin";
-    byID("pin").hidden = byID("delete").hidden = id === null;
-    // Escape closes the dialog and leaves this as it is.
-    editor.returnValue = "cancel";
-    editor.showModal();
+// The texts that were typed and not saved, in this page before it was closed, or in another one.
+async function drawDrafts() {
+    const left = await drafts.left().catch(() => []);
+    byID("drafts").hidden = left.length === 0;
+    byID("drafts").replaceChildren(...left.map(({ id, draft }) => {
+        const item = document.createElement("p");
+        item.append(`Not saved: ${draft.title || "a note without a title"} `, button("Continue", attempt(() => openDraft(id))));
+        return item;
+    }));
 }
-
-editor.onclose = async () => {
-    const note = { title: form.title.value, body: form.body.value, folder: edited.folder }, path = `notes/${edited.id}`;
-    try {
-        if (editor.returnValue === "save" && edited.id === undefined) await send("POST", "notes", note);
-        else if (editor.returnValue === "save") await send("PUT", path, note);
-        else if (editor.returnValue === "pin") await send("PUT", path + "/pinned", !edited.pinned);
-        else if (editor.returnValue === "delete") await send("DELETE", path);
-    } catch (error) { say(error.message); }
-};
-
-function say(words) { byID("said").textContent = words; }
 
 async function tell() {
     try {
@@ -91,14 +89,15 @@ async function tell() {
     } catch { byID("replica").textContent = ""; }
 }
 
+onTold((words, action) => { if (words !== null) say(words, action); drawDrafts(); });
 text.oninput = () => { clearTimeout(pause); pause = setTimeout(show, 60); };
-byID("new").onclick = () => edit(null);
-byID("sync").onclick = async () => {
-    try {
-        const { received, sent } = await send("POST", "synchronize");
-        say(`${received} changes received, ${sent} sent.`);
-    } catch (error) { say(error.message); }
-};
+byID("new").onclick = attempt(() => openNew(folder));
+byID("sync").onclick = attempt(async () => {
+    const { received, sent } = await send("POST", "synchronize");
+    say(`${received} changes received, ${sent} sent.`);
+});
 show();
 tell();
 setInterval(tell, 2000);
+reopen().catch(error => say(error.message)).then(drawDrafts);
+addEventListener("storage", drawDrafts);
