@@ -7,6 +7,7 @@ let package = Package(
     dependencies: [
         // In a package of your own: .package(url: "<this repository>", from: "1.0.0", traits: ["Macros", .defaults])
         .package(name: "SQLCipherKit", path: "../..", traits: ["Macros", .defaults]),
+        .package(path: "../Serving"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -23,12 +24,14 @@ let package = Package(
         .target(
             name: "NotesWeb",
             dependencies: [
-                "NotesKit",
+                "NotesKit", "Serving",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: ["index.html", "notes.css", "notes.js", "editor.js", "drafts.js", "server.js"].map { .embedInCode("Page/\($0)") }),
+            resources: ["index.html", "notes.css", "notes.js", "editor.js", "drafts.js", "server.js"].map {
+                .embedInCode("Page/\($0)")
+            }),
         .executableTarget(name: "notes", dependencies: ["NotesKit", "NotesWeb"]),
         .testTarget(name: "NotesTests", dependencies: ["NotesKit", "notes"]),
         .testTarget(

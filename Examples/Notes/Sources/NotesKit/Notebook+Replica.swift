@@ -17,11 +17,10 @@ extension Notebook {
         return try await Replicator(of: pool, in: FolderStore(folder), options: options)
     }
 
-    /// How many bytes the database's file has, and the first of them: nothing in them says that they are a database.
-    public func fileOnDisk() throws -> (size: UInt64, beginning: Data) {
+    /// The size of the encrypted file in bytes.
+    public func size() throws -> UInt64 {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         defer { try? file.close() }
-        let beginning = try file.read(upToCount: 32) ?? Data()
-        return (try file.seekToEnd(), beginning)
+        return try file.seekToEnd()
     }
 }

@@ -1,7 +1,7 @@
 import Hummingbird
 import Logging
 import NotesKit
-import ServiceLifecycle
+import Serving
 import SQLCipherKit
 import SQLCipherKitReplication
 
@@ -41,28 +41,10 @@ public enum NotesServer {
         router.addRoutes(NoteRoutes(notebook: notebook, shared: settings.shared).endpoints)
         router.addRoutes(ScreenRoutes(notebook: notebook, replica: replica).endpoints)
         return Application(
-            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: settings.port)),
-            services: [NotebookService(notebook: notebook, replica: replica, logger: settings.logger)], logger: settings.logger)
-    }
-}
-
-/// Ends after the last request has been answered: stores what is left, and closes.
-struct NotebookService: Service {
-    let notebook: Notebook
-    let replica: Replicator?
-    let logger: Logger
-
-    func run() async throws {
-        if let replica {
-            // Throws if another program has taken over the replica.
-            do { try await cancelWhenGracefulShutdown { try await replica.waitUntilEnded() } } catch is CancellationError {}
-            do { try await replica.waitUntilStored(timeout: .seconds(20)) } catch {
-                logger.error("The last changes are in the notebook's file alone, until the next start: \(error)")
-            }
-            await replica.stop()
-        } else {
-            try? await gracefulShutdown()
-        }
-        try await notebook.close()
+            router: router, server: .droppingSlowClients(),
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: settings.port)),
+            services: [
+                DatabaseService(replica: replica, logger: settings.logger) { [notebook] in try await notebook.close() }
+            ], logger: settings.logger)
     }
 }

@@ -11,10 +11,7 @@ extension Router {
             ("/server.js", "text/javascript", PackageResources.server_js),
         ]
         for file in files {
-            let headers: HTTPFields = [
-                .contentType: "\(file.type); charset=utf-8", .contentSecurityPolicy: "default-src 'self'; img-src data:",
-                .cacheControl: "no-cache", .xContentTypeOptions: "nosniff",
-            ]
+            let headers: HTTPFields = [.contentType: "\(file.type); charset=utf-8", .cacheControl: "no-cache"]
             let body = ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes))
             get(file.path) { _, _ in Response(status: .ok, headers: headers, body: body) }
         }

@@ -83,18 +83,32 @@ struct ScreenRoutes {
     }
 
     struct Status: ResponseEncodable {
-        /// The size of the file, and its first bytes as hexadecimal digits.
+        /// The size of the encrypted file in bytes.
         var bytes: UInt64
-        var beginning: String
-        /// The newest state in the replica, and for how long it has not had all changes. Missing without a replica.
-        var replica: String?
+        /// Missing without a replica.
+        var replica: Replica?
+    }
+
+    struct Replica: Encodable {
+        /// For how long it has not had all changes. Missing before it has any.
         var secondsBehind: Double?
+        /// Missing while all goes well.
+        var problem: String?
+
+        init(_ status: Replicator.Status) {
+            secondsBehind = status.upToDateAt.map { max(0, -$0.timeIntervalSinceNow) }
+            problem = status.isEnded ? "it has ended" : status.error.map { error in
+                error.reason == .storeUnavailable ? "its folder cannot be used" : "it has failed"
+            }
+        }
+    }
+
+    private func replicaState() async -> Replica? {
+        guard let replica else { return nil }
+        return Replica(await replica.currentStatus)
     }
 
     @Sendable func status(_ request: Request, context: NotesContext) async throws -> Status {
-        let file = try notebook.fileOnDisk(), status = await replica?.currentStatus
-        return Status(
-            bytes: file.size, beginning: file.beginning.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
-            replica: status?.stored?.description, secondsBehind: status?.upToDateAt.map { -$0.timeIntervalSinceNow })
+        Status(bytes: try notebook.size(), replica: await replicaState())
     }
 }

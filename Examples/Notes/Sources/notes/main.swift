@@ -20,10 +20,15 @@ let usage = """
                                                 the notebook in a browser, on this machine alone; with an encrypted
                                                 replica, and a folder through which copies exchange changes
 
-    The key is in the file that NOTES_KEY_FILE names.
+    The key is a passphrase in the file that NOTES_KEY_FILE names, which only its owner may read.
     """
 
 struct Usage: Error {}
+
+/// What was asked for was not done, in words.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+}
 
 /// The words of a command, and its options.
 struct Words {
@@ -56,7 +61,10 @@ struct Words {
 
 func key() throws -> DatabaseKey {
     guard let file = ProcessInfo.processInfo.environment["NOTES_KEY_FILE"] else { throw Usage() }
-    return try .passphrase(Data(contentsOf: URL(fileURLWithPath: file)))
+    // As the package's tool reads it: the line break at its end is not part of the key.
+    let source: KeySource = .file(file)
+    guard let key = try source.key() else { throw Failure(description: "there is no key: \(source) is missing") }
+    return key
 }
 
 func show(_ shelves: [Notebook.Shelf]) {

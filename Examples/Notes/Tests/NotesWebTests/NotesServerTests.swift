@@ -24,10 +24,11 @@ import Testing
     /// The status and the body of an answer, to a request as the server's own page sends it.
     private func ask(
         _ client: any TestClientProtocol, _ method: HTTPRequest.Method, _ uri: String, _ body: String? = nil,
-        site: String = "same-origin"
+        with other: [String: String] = ["Sec-Fetch-Site": "same-origin"]
     ) async throws -> (status: Int, body: String) {
         var headers: HTTPFields = [.contentType: "application/json"]
-        headers.append(.init(name: .init("Sec-Fetch-Site")!, value: site))
+        headers[.origin] = "http://localhost"
+        for (name, value) in other { headers[try #require(HTTPFields.Element.Name(name))] = value }
         return try await client.execute(uri: uri, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) }) {
             ($0.status.code, String(buffer: $0.body))
         }
@@ -45,7 +46,8 @@ import Testing
                 #expect(try await ask(client, .get, "/\(file.1)").status == 200, "\(file.1)")
             }
             try await client.execute(uri: "/", method: .get) { answer in
-                #expect(answer.headers[.contentSecurityPolicy] == "default-src 'self'; img-src data:")
+                let policy = try #require(answer.headers[.contentSecurityPolicy])
+                for part in ["default-src 'self'", "frame-ancestors 'none'"] { #expect(policy.contains(part)) }
             }
         }
     }
@@ -103,9 +105,9 @@ import Testing
         settings.replica = path("replica")
         try await NotesServer.application(settings).test(.live) { client in
             _ = try await ask(client, .post, "/notes", #"{"title": "Quartz", "body": "In the cellar."}"#)
-            let status = try await ask(client, .get, "/status").body
-            #expect(status.contains("bytes") && !status.contains("53514c697465"))    // "SQLite"
+            #expect(try await ask(client, .get, "/status").body.contains(#""bytes":"#))
         }
+        #expect(FileManager.default.contents(atPath: path("a.db"))?.starts(with: Data("SQLite".utf8)) == false)
         let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
         #expect(files.contains { $0.hasPrefix("replica/") })
         for file in files {
@@ -122,8 +124,18 @@ import Testing
     @Test func `other pages and bad requests are refused`() async throws {
         try await NotesServer.application(settings("a.db")).test(.live) { client in
             let note = #"{"title": "Fox", "body": ""}"#
-            #expect(try await ask(client, .post, "/notes", note, site: "cross-site").status == 403)
             let port = try #require(client.port)
+            // A browser that names no site still names the origin of a write.
+            for headers in [
+                ["Origin": "http://example.com"], ["Origin": "null"], ["Origin": "http://localhost:1"],
+                ["Content-Type": "text/plain"], ["Content-Type": "application/x-www-form-urlencoded"],
+            ] {
+                #expect(try await ask(client, .post, "/notes", note, with: headers).status == 403, "\(headers)")
+            }
+            let link = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"], script = ["Sec-Fetch-Site": "cross-site"]
+            #expect(try await ask(client, .get, "/?q=fox", with: link).status == 200)
+            #expect(try await ask(client, .get, "/events?text=", with: link).status == 403)
+            #expect(try await ask(client, .get, "/", with: script).status == 403)
             await #expect {
                 try await EventReader.read(port: port, text: "", host: "example.com") { try await $0.next() }
             } throws: { error in
@@ -142,10 +154,60 @@ import Testing
         }
     }
 
+    /// A handler that waits for the database holds no thread of the server's.
+    @Test func `a busy notebook says when to try again, and holds up nothing else`() async throws {
+        try await NotesServer.application(settings("a.db")).test(.live) { client in
+            let port = try #require(client.port)
+            let other = try Connection(.file(path("a.db")), key: .passphrase("correct horse"))
+            try other.execute("BEGIN IMMEDIATE")
+            try await withThrowingTaskGroup(of: (Int, String?).self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+                            let answer = try await client.execute(
+                                .init(
+                                    "/notes", method: .post, authority: "localhost",
+                                    headers: [.contentType: "application/json", .origin: "http://localhost"],
+                                    body: ByteBuffer(string: #"{"title": "a", "body": ""}"#)))
+                            return (answer.head.status.code, answer.head.headerFields[.retryAfter])
+                        }
+                    }
+                }
+                let start = ContinuousClock.now
+                for _ in 0..<5 { #expect(try await ask(client, .get, "/notes.css").status == 200) }
+                #expect(ContinuousClock.now - start < .seconds(4))
+                let (status, again) = try #require(await group.next())
+                #expect(status == 503 && again == "1")
+                try other.execute("ROLLBACK")
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `a replica that fails is said to fail`() async throws {
+        var settings = try settings("a.db")
+        settings.replica = path("replica")
+        try await NotesServer.application(settings).test(.live) { client in
+            func problem() async throws -> String? {
+                try await ask(client, .get, "/status").body.firstMatch(of: #/"problem":"(.+?)"/#).map { String($0.1) }
+            }
+            try await eventually { try await ask(client, .get, "/status").body.contains("secondsBehind") }
+            #expect(try await problem() == nil)
+            try FileManager.default.moveItem(atPath: path("replica"), toPath: path("away"))
+            try Data().write(to: URL(fileURLWithPath: path("replica")))
+            _ = try await ask(client, .post, "/notes", #"{"title": "Quartz", "body": ""}"#)
+            try await eventually { try await problem() == "its folder cannot be used" }
+            try FileManager.default.removeItem(atPath: path("replica"))
+            try FileManager.default.moveItem(atPath: path("away"), toPath: path("replica"))
+            try await eventually { try await problem() == nil }
+        }
+    }
+
     /// The program ends when it is told to, though a page is open.
     @Test func `the program serves, and ends`() async throws {
         let key = path("key"), log = path("log")
-        try Data("correct horse".utf8).write(to: URL(fileURLWithPath: key))
+        try Data("correct horse\n".utf8).write(to: URL(fileURLWithPath: key))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
         try Data().write(to: URL(fileURLWithPath: log))
         let process = Process(), output = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
@@ -173,9 +235,9 @@ import Testing
 }
 
 /// Waits until something holds.
-func eventually(_ body: () throws -> Bool) async throws {
+func eventually(_ body: () async throws -> Bool) async throws {
     let start = ContinuousClock.now
-    while try !body() {
+    while try await !body() {
         guard .now - start < .seconds(60) else { throw NeverHeld() }
         try await Task.sleep(for: .milliseconds(50))
     }

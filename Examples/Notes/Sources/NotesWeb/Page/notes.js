@@ -81,12 +81,17 @@ async function drawDrafts() {
 
 async function tell() {
     try {
-        const status = await send("GET", "status");
-        byID("file").replaceChildren(`${Math.ceil(status.bytes / 1024)} KB on the disk, beginning `,
-            Object.assign(document.createElement("code"), { textContent: status.beginning }));
-        byID("replica").textContent = status.replica === undefined ? "No replica."
-            : `Replica: state ${status.replica}, ${Math.max(0, status.secondsBehind ?? 0).toFixed(1)} s ago.`;
-    } catch { byID("replica").textContent = ""; }
+        const { bytes, replica } = await send("GET", "status");
+        byID("file").textContent = `Encrypted with SQLCipher: ${Math.ceil(bytes / 1024).toLocaleString()} KB.`;
+        const seconds = Math.round(replica?.secondsBehind ?? 0), age = seconds < 5 ? "has every change" : `is ${seconds} s old`;
+        byID("replica").textContent = !replica ? "There is no safe copy." : replica.problem
+            ? `The safe copy ${replica.secondsBehind === undefined ? "is missing" : age}: ${replica.problem}.`
+            : replica.secondsBehind === undefined ? "The safe copy is being made." : `The safe copy ${age}.`;
+        byID("replica").classList.toggle("bad", Boolean(replica?.problem));
+    } catch {
+        byID("replica").textContent = "The server does not answer.";
+        byID("replica").classList.add("bad");
+    }
 }
 
 onTold((words, action) => { if (words !== null) say(words, action); drawDrafts(); });
