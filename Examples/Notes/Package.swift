@@ -29,7 +29,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: ["index.html", "notes.css", "notes.js", "editor.js", "drafts.js", "server.js"].map {
+            resources: ["index.html", "notes.css", "notes.js", "editor.js", "drafts.js", "changes.js", "server.js"].map {
                 .embedInCode("Page/\($0)")
             }),
         .executableTarget(name: "notes", dependencies: ["NotesKit", "NotesWeb"]),

@@ -16,16 +16,20 @@ extension Notebook {
         public let rows: [Row]
     }
 
-    /// The screen now and after each change, whatever makes it: this program, another one, or another copy.
+    /// What a screen shows now, all of it as of one commit.
     /// - Parameters:
     ///   - text: what has been typed so far. Without any, the pinned and the newest notes are shown.
     ///   - showsDeleted: whether the deleted notes are shown instead.
-    public func screens(
+    public func screen(
         _ text: String = "", in folder: String? = nil, showsDeleted: Bool = false, limit: Int = 50
-    ) -> DatabaseObservation<Screen> {
-        pool.observe { db in try Self.screen(db, text, folder, showsDeleted, limit) }
-            .includingOtherProcesses(every: .seconds(1))
-            .removingDuplicates()
+    ) async throws -> Screen {
+        try await pool.read { db in try Self.screen(db, text, folder, showsDeleted, limit) }
+    }
+
+    /// An element now and after each commit, whatever makes it: this program, another one, or another copy. All loops over it share
+    /// one observation.
+    public func changes() -> DatabaseObservation<Void> {
+        pool.observe(tracking: .fullDatabase) { _ in }.includingOtherProcesses(every: .seconds(1)).shared()
     }
 
     private static func screen(

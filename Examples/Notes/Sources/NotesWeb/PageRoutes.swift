@@ -8,6 +8,7 @@ extension Router {
             ("/notes.js", "text/javascript", PackageResources.notes_js),
             ("/editor.js", "text/javascript", PackageResources.editor_js),
             ("/drafts.js", "text/javascript", PackageResources.drafts_js),
+            ("/changes.js", "text/javascript", PackageResources.changes_js),
             ("/server.js", "text/javascript", PackageResources.server_js),
         ]
         for file in files {

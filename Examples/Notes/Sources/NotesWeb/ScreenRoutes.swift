@@ -4,9 +4,10 @@ import NotesKit
 import ServiceLifecycle
 import SQLCipherKit
 import SQLCipherKitReplication
+import Synchronization
 
 /// A screen as the page gets it. Text is in parts, every second one marked: the page makes no HTML of it.
-struct ScreenMessage: Codable, Equatable {
+struct ScreenMessage: ResponseCodable, Equatable {
     struct Row: Codable, Equatable {
         var id: ID
         var folder: String?
@@ -38,37 +39,62 @@ struct ScreenMessage: Codable, Equatable {
     }
 }
 
-/// What the page shows, and where it is kept.
+/// What the pages show, and what they learn of changes.
 struct ScreenRoutes {
     let notebook: Notebook
     let replica: Replicator?
+    let changes: DatabaseObservation<Void>
 
-    var endpoints: RouteCollection<NotesContext> {
-        RouteCollection(context: NotesContext.self).get("events", use: events).get("status", use: status)
+    init(notebook: Notebook, replica: Replicator?) {
+        (self.notebook, self.replica, changes) = (notebook, replica, notebook.changes())
     }
 
-    /// Server-sent events: the screen for what has been typed, now and after each change. The page asks again when more is typed.
-    @Sendable func events(_ request: Request, context: NotesContext) async throws -> Response {
+    var endpoints: RouteCollection<NotesContext> {
+        RouteCollection(context: NotesContext.self).get("screen", use: screen).get("events", use: events)
+    }
+
+    /// The screen for what has been typed. The page asks again when more is typed, and after each change.
+    @Sendable func screen(_ request: Request, context: NotesContext) async throws -> ScreenMessage {
         let query = request.uri.queryParameters
         guard let text = query.get("text"), text.count <= 1000 else {
             throw HTTPError(.badRequest, message: "text is what has been typed, of at most 1000 characters")
         }
-        let screens = notebook.screens(text, in: query.get("folder"), showsDeleted: query.get("deleted") != nil)
-        // A page that is slower than the changes gets the newest screen, as the observation itself works.
+        return ScreenMessage(
+            try await notebook.screen(text, in: query.get("folder"), showsDeleted: query.get("deleted") != nil))
+    }
+
+    /// Server-sent events for all pages of a browser together: at once, after each change, and every two seconds.
+    @Sendable func events(_ request: Request, context: NotesContext) async throws -> Response {
+        // A client that is slower than the changes gets the newest event, in which the version has changed.
         let (events, sender) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let version = Version()
+        @Sendable func send() async throws {
+            let (bytes, replica) = (try notebook.size(), await replicaState())
+            let event = Event(version: version.now, bytes: bytes, replica: replica)
+            sender.yield(ByteBuffer(string: "data: \(String(decoding: try JSONEncoder().encode(event), as: UTF8.self))\n\n"))
+        }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: .init { writer in
                 let observing = Task {
                     do {
-                        for try await screen in screens {
-                            let json = try JSONEncoder().encode(ScreenMessage(screen))
-                            sender.yield(ByteBuffer(string: "data: \(String(decoding: json, as: UTF8.self))\n\n"))
+                        for try await _ in changes {
+                            version.advance()
+                            try await send()
                         }
                         sender.finish()
                     } catch { sender.finish(throwing: error) }
                 }
-                defer { observing.cancel() }
+                let telling = Task {
+                    while true {
+                        try await Task.sleep(for: .seconds(2))
+                        try await send()
+                    }
+                }
+                defer {
+                    observing.cancel()
+                    telling.cancel()
+                }
                 try await withGracefulShutdownHandler {
                     try await request.body.consumeWithInboundCloseHandler { _ in
                         for try await event in events { try await writer.write(event) }
@@ -82,33 +108,40 @@ struct ScreenRoutes {
             })
     }
 
-    struct Status: ResponseEncodable {
-        /// The size of the encrypted file in bytes.
-        var bytes: UInt64
-        /// Missing without a replica.
-        var replica: Replica?
+    /// Counts the changes of one stream.
+    private final class Version: Sendable {
+        private let number = Mutex(UInt32.random(in: .min ... .max))
+
+        var now: UInt32 { number.withLock { $0 } }
+        func advance() { number.withLock { $0 &+= 1 } }
     }
 
-    struct Replica: Encodable {
-        /// For how long it has not had all changes. Missing before it has any.
-        var secondsBehind: Double?
-        /// Missing while all goes well.
-        var problem: String?
-
-        init(_ status: Replicator.Status) {
-            secondsBehind = status.upToDateAt.map { max(0, -$0.timeIntervalSinceNow) }
-            problem = status.isEnded ? "it has ended" : status.error.map { error in
-                error.reason == .storeUnavailable ? "its folder cannot be used" : "it has failed"
-            }
-        }
-    }
-
-    private func replicaState() async -> Replica? {
+    private func replicaState() async -> ReplicaState? {
         guard let replica else { return nil }
-        return Replica(await replica.currentStatus)
+        return ReplicaState(await replica.currentStatus)
     }
+}
 
-    @Sendable func status(_ request: Request, context: NotesContext) async throws -> Status {
-        Status(bytes: try notebook.size(), replica: await replicaState())
+/// What each page is told.
+struct Event: Codable {
+    /// Another one after each change, and for each stream: then the page asks for its screen.
+    var version: UInt32
+    /// The size of the encrypted file in bytes.
+    var bytes: UInt64
+    /// Missing without a replica.
+    var replica: ReplicaState?
+}
+
+struct ReplicaState: Codable {
+    /// For how long it has not had all changes. Missing before it has any.
+    var secondsBehind: Double?
+    /// Missing while all goes well.
+    var problem: String?
+
+    init(_ status: Replicator.Status) {
+        secondsBehind = status.upToDateAt.map { max(0, -$0.timeIntervalSinceNow) }
+        problem = status.isEnded ? "it has ended" : status.error.map { error in
+            error.reason == .storeUnavailable ? "its folder cannot be used" : "it has failed"
+        }
     }
 }

@@ -134,6 +134,10 @@ class Page:
     def ready(self):
         wait("the page is loaded", lambda: self.run("document.readyState === 'complete' && location.protocol === 'http:'"))
 
+    def close(self):
+        self.call("Page.close")
+        self.socket.close()
+
     def front(self):
         self.call("Page.bringToFront")
 

@@ -27,7 +27,7 @@ import Testing
         try await notes.save(.init(deleted: true), to: note.id)
         #expect(try await notes.search("starter").isEmpty)
         #expect(try await notes.shelves().map(\.count) == [1, 0])
-        #expect(try await notes.screens(showsDeleted: true).first { _ in true }?.rows.map(\.note.id) == [note.id])
+        #expect(try await notes.screen(showsDeleted: true).rows.map(\.note.id) == [note.id])
         try await notes.save(.init(deleted: false), to: note.id)
         #expect(try await notes.search("starter").map(\.note.id) == [note.id])
         #expect(try await notes.attachments(of: note).map(\.name) == ["crumb.jpg"])
@@ -181,8 +181,8 @@ import Testing
         let note = try await notes.add("Sourdough", "Feed the starter, then bake.", folder: "Kitchen", tags: ["weekend", "bread"])
         try await notes.add("Bicycle", "Oil the chain.", folder: "Garage")
         var seen: [[String]] = []
-        for try await screen in notes.screens("baking") {
-            seen.append(screen.rows.map { "\($0.title) \($0.tags)" })
+        for try await _ in notes.changes() {
+            seen.append(try await notes.screen("baking").rows.map { "\($0.title) \($0.tags)" })
             if seen.count == 1 { try await notes.add("Pies", "Bake them for an hour.", folder: "Kitchen") }
             if seen.count == 2 { try await notes.save(.init(title: .init("Sourdough", "Sourdough bread")), to: note.id) }
             if seen.count == 3 { break }
@@ -192,10 +192,9 @@ import Testing
         #expect(seen[2].contains("Sourdough bread [\"bread\", \"weekend\"]"))
         // Without a text, the pinned and the newest notes.
         try await notes.save(.init(pinned: true), to: note.id)
-        var newest = notes.screens().makeAsyncIterator(), kitchen = notes.screens("", in: "Kitchen").makeAsyncIterator()
-        #expect(try await newest.next()?.rows.map(\.note.title) == ["Sourdough bread", "Pies", "Bicycle"])
-        #expect(try await kitchen.next()?.rows.map(\.note.title) == ["Sourdough bread", "Pies"])
-        #expect(try await notes.screens("", in: "Nowhere").first { _ in true }?.folders == ["Garage", "Kitchen"])
+        #expect(try await notes.screen().rows.map(\.note.title) == ["Sourdough bread", "Pies", "Bicycle"])
+        #expect(try await notes.screen("", in: "Kitchen").rows.map(\.note.title) == ["Sourdough bread", "Pies"])
+        #expect(try await notes.screen("", in: "Nowhere").folders == ["Garage", "Kitchen"])
     }
 
     @Test func `files are imported, all or none`() async throws {

@@ -8,12 +8,23 @@ struct EventReader {
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private var text = ""
 
-    /// The next screen.
-    mutating func next() async throws -> ScreenMessage {
+    private var version: UInt32?
+
+    /// The next event after a change; the first comes at once.
+    @discardableResult
+    mutating func next() async throws -> Event {
+        while true {
+            let event = try await read()
+            defer { version = event.version }
+            if event.version != version { return event }
+        }
+    }
+
+    private mutating func read() async throws -> Event {
         while true {
             if let event = text.firstMatch(of: #/data: (.+)\n\n/#) {
                 defer { text.removeSubrange(..<event.range.upperBound) }
-                return try JSONDecoder().decode(ScreenMessage.self, from: Data(event.1.utf8))
+                return try JSONDecoder().decode(Event.self, from: Data(event.1.utf8))
             }
             guard !text.hasPrefix("HTTP/1.1 4"), let buffer = try await inbound.next() else { throw Ended(text: text) }
             text += String(buffer: buffer)
@@ -23,11 +34,12 @@ struct EventReader {
     /// The connection was closed, or the request refused.
     struct Ended: Error { let text: String }
 
-    /// Asks for the events of a text, and closes the connection at the end.
+    private init(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator) { self.inbound = inbound }
+
+    /// Asks for the events, and closes the connection at the end.
     static func read<R: Sendable>(
-        port: Int, text: String, host: String = "localhost", _ body: @Sendable (inout EventReader) async throws -> R
+        port: Int, host: String = "localhost", _ body: @Sendable (inout EventReader) async throws -> R
     ) async throws -> R {
-        let query = text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -35,8 +47,8 @@ struct EventReader {
                 }
             }
         return try await channel.executeThenClose { inbound, outbound in
-            try await outbound.write(ByteBuffer(string: "GET /events?text=\(query) HTTP/1.1\r\nHost: \(host)\r\n\r\n"))
-            var reader = EventReader(inbound: inbound.makeAsyncIterator())
+            try await outbound.write(ByteBuffer(string: "GET /events HTTP/1.1\r\nHost: \(host)\r\n\r\n"))
+            var reader = EventReader(inbound.makeAsyncIterator())
             return try await body(&reader)
         }
     }

@@ -34,6 +34,12 @@ import Testing
         }
     }
 
+    private func screen(_ client: any TestClientProtocol, _ text: String) async throws -> ScreenMessage {
+        let query = text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        let json = try await ask(client, .get, "/screen?text=\(query)").body
+        return try JSONDecoder().decode(ScreenMessage.self, from: Data(json.utf8))
+    }
+
     private func id(_ json: String) throws -> String {
         String(try #require(json.firstMatch(of: #/"id":(\d+)/#)).1)
     }
@@ -52,21 +58,25 @@ import Testing
         }
     }
 
-    @Test func `a search is drawn again at each change`() async throws {
+    @Test func `pages learn of each change`() async throws {
         try await NotesServer.application(settings("a.db")).test(.live) { client in
             let first = try await ask(client, .post, "/notes", #"{"title": "Sourdough", "body": "Bake it.", "folder": "Kitchen"}"#)
             #expect(first.status == 201)
             let port = try #require(client.port)
             let id = try id(first.body)
-            try await EventReader.read(port: port, text: "sourdogh") { events async throws in
-                #expect(try await events.next().shown == ["[Sourdough]"])
+            try await EventReader.read(port: port) { events async throws in
+                try await events.next()
+                #expect(try await screen(client, "sourdogh").shown == ["[Sourdough]"])
                 _ = try await ask(client, .post, "/notes", #"{"title": "Sourdough <b>bread</b>", "body": ""}"#)
-                #expect(try await Set(events.next().shown) == ["[Sourdough]", "[Sourdough] <b>bread</b>"])
+                try await events.next()
+                #expect(try await Set(screen(client, "sourdogh").shown) == ["[Sourdough]", "[Sourdough] <b>bread</b>"])
                 #expect(try await ask(client, .patch, "/notes/\(id)", #"{"pinned": true}"#).status == 200)
-                #expect(try await events.next().rows.first { $0.pinned }?.folder == "Kitchen")
+                try await events.next()
+                #expect(try await screen(client, "sourdogh").rows.first { $0.pinned }?.folder == "Kitchen")
                 let rye = #"{"title": {"was": "Sourdough", "now": "Rye"}}"#
                 for _ in 0..<2 { #expect(try await ask(client, .patch, "/notes/\(id)", rye).status == 200) }
-                #expect(try await events.next().shown == ["[Sourdough] <b>bread</b>"])
+                try await events.next()
+                #expect(try await screen(client, "sourdogh").shown == ["[Sourdough] <b>bread</b>"])
             }
             // A page that has not seen that gets what is there, and nothing is changed.
             let late = try await ask(client, .patch, "/notes/\(id)", #"{"title": {"was": "Sourdough", "now": "Spelt"}}"#)
@@ -92,10 +102,12 @@ import Testing
         try await phone.synchronize(through: path("shared"))
         try await NotesServer.application(settings("laptop.db")).test(.live) { client in
             let port = try #require(client.port)
-            try await EventReader.read(port: port, text: "garden") { events async throws in
-                #expect(try await events.next().shown == [])
+            try await EventReader.read(port: port) { events async throws in
+                try await events.next()
+                #expect(try await screen(client, "garden").shown == [])
                 #expect(try await ask(client, .post, "/synchronize").body.contains(#""received":1"#))
-                #expect(try await events.next().shown == ["Fox"])
+                try await events.next()
+                #expect(try await screen(client, "garden").shown == ["Fox"])
             }
         }
     }
@@ -105,7 +117,9 @@ import Testing
         settings.replica = path("replica")
         try await NotesServer.application(settings).test(.live) { client in
             _ = try await ask(client, .post, "/notes", #"{"title": "Quartz", "body": "In the cellar."}"#)
-            #expect(try await ask(client, .get, "/status").body.contains(#""bytes":"#))
+            try await EventReader.read(port: #require(client.port)) { events async throws in
+                #expect(try await events.next().bytes > 0)
+            }
         }
         #expect(FileManager.default.contents(atPath: path("a.db"))?.starts(with: Data("SQLite".utf8)) == false)
         let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
@@ -115,9 +129,8 @@ import Testing
         }
         for file in files where file.hasPrefix("a.db") { try FileManager.default.removeItem(atPath: path(file)) }
         try await NotesServer.application(settings).test(.live) { client in
-            try await EventReader.read(port: #require(client.port), text: "cellar") { events async throws in
-                #expect(try await events.next().shown == ["Quartz"])
-            }
+            let shown = try await screen(client, "cellar").shown
+            #expect(shown == ["Quartz"])
         }
     }
 
@@ -134,10 +147,10 @@ import Testing
             }
             let link = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"], script = ["Sec-Fetch-Site": "cross-site"]
             #expect(try await ask(client, .get, "/?q=fox", with: link).status == 200)
-            #expect(try await ask(client, .get, "/events?text=", with: link).status == 403)
+            #expect(try await ask(client, .get, "/screen?text=", with: link).status == 403)
             #expect(try await ask(client, .get, "/", with: script).status == 403)
             await #expect {
-                try await EventReader.read(port: port, text: "", host: "example.com") { try await $0.next() }
+                try await EventReader.read(port: port, host: "example.com") { try await $0.next() }
             } throws: { error in
                 (error as? EventReader.Ended)?.text.hasPrefix("HTTP/1.1 403 ") == true
             }
@@ -145,12 +158,10 @@ import Testing
             for json in ["", "{", "[]", "{}", #"{"title": "", "body": ""}"#, #"{"title": "\#(title)", "body": ""}"#] {
                 #expect(try await ask(client, .post, "/notes", json).status == 400, "\(json)")
             }
-            for uri in ["/events", "/events?text=\(String(repeating: "x", count: 1001))", "/notes/fox"] {
+            for uri in ["/screen", "/screen?text=\(String(repeating: "x", count: 1001))", "/notes/fox"] {
                 #expect(try await ask(client, .get, uri).status == 400, "\(uri)")
             }
-            try await EventReader.read(port: port, text: "") { events async throws in
-                #expect(try await events.next().rows == [])
-            }
+            #expect(try await screen(client, "").rows == [])
         }
     }
 
@@ -188,10 +199,10 @@ import Testing
         var settings = try settings("a.db")
         settings.replica = path("replica")
         try await NotesServer.application(settings).test(.live) { client in
-            func problem() async throws -> String? {
-                try await ask(client, .get, "/status").body.firstMatch(of: #/"problem":"(.+?)"/#).map { String($0.1) }
-            }
-            try await eventually { try await ask(client, .get, "/status").body.contains("secondsBehind") }
+            let port = try #require(client.port)
+            func state() async throws -> ReplicaState? { try await EventReader.read(port: port) { try await $0.next().replica } }
+            func problem() async throws -> String? { try await state()?.problem }
+            try await eventually { try await state()?.secondsBehind != nil }
             #expect(try await problem() == nil)
             try FileManager.default.moveItem(atPath: path("replica"), toPath: path("away"))
             try Data().write(to: URL(fileURLWithPath: path("replica")))
@@ -224,8 +235,8 @@ import Testing
             port = said.firstMatch(of: #/listening on 127.0.0.1:(\d+)/#).flatMap { Int($0.1) }
             return port != nil
         }
-        try await EventReader.read(port: #require(port), text: "") { events async throws in
-            #expect(try await events.next().rows == [])
+        try await EventReader.read(port: #require(port)) { events async throws in
+            try await events.next()
             process.terminate()
             try await eventually { !process.isRunning }
         }

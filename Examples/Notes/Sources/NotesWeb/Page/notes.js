@@ -1,19 +1,21 @@
 import { send } from "./server.js";
 import * as drafts from "./drafts.js";
+import { onChange } from "./changes.js";
 import { openNew, openNote, openDraft, reopen, onTold } from "./editor.js";
 
 const byID = id => document.getElementById(id), text = byID("text");
-let folder = null, showsDeleted = false, events = null, pause = null;
+let folder = null, showsDeleted = false, asked = null, pause = null, version = null;
 
-// The screen for what is typed, now and after each change: the server observes the database, and sends it again.
-function show() {
-    events?.close();
+// The screen for what is typed. It is asked for again after each change.
+async function show() {
+    asked?.abort();
+    asked = new AbortController();
     const query = new URLSearchParams({ text: text.value });
     if (folder !== null) query.set("folder", folder);
     if (showsDeleted) query.set("deleted", "");
-    events = new EventSource("events?" + query);
-    events.onmessage = event => draw(JSON.parse(event.data));
-    events.onerror = () => byID("count").textContent = "The server is gone. Waiting for it …";
+    try { draw(await send("GET", "screen?" + query, undefined, asked.signal)); } catch (error) {
+        if (error.name !== "AbortError") byID("count").textContent = error.message;
+    }
 }
 
 // Every second part is marked. All text is set as text: what a note contains is never HTML.
@@ -79,19 +81,17 @@ async function drawDrafts() {
     }));
 }
 
-async function tell() {
-    try {
-        const { bytes, replica } = await send("GET", "status");
+function tell({ isAway, bytes, replica }) {
+    if (isAway) {
+        byID("replica").textContent = "The server does not answer. Waiting for it …";
+    } else {
         byID("file").textContent = `Encrypted with SQLCipher: ${Math.ceil(bytes / 1024).toLocaleString()} KB.`;
         const seconds = Math.round(replica?.secondsBehind ?? 0), age = seconds < 5 ? "has every change" : `is ${seconds} s old`;
         byID("replica").textContent = !replica ? "There is no safe copy." : replica.problem
             ? `The safe copy ${replica.secondsBehind === undefined ? "is missing" : age}: ${replica.problem}.`
             : replica.secondsBehind === undefined ? "The safe copy is being made." : `The safe copy ${age}.`;
-        byID("replica").classList.toggle("bad", Boolean(replica?.problem));
-    } catch {
-        byID("replica").textContent = "The server does not answer.";
-        byID("replica").classList.add("bad");
     }
+    byID("replica").classList.toggle("bad", Boolean(isAway || replica?.problem));
 }
 
 onTold((words, action) => { if (words !== null) say(words, action); drawDrafts(); });
@@ -101,8 +101,11 @@ byID("sync").onclick = attempt(async () => {
     const { received, sent } = await send("POST", "synchronize");
     say(`${received} changes received, ${sent} sent.`);
 });
+onChange(event => {
+    tell(event);
+    if (!event.isAway && event.version !== version) show();
+    version = event.isAway ? null : event.version;
+});
 show();
-tell();
-setInterval(tell, 2000);
 reopen().catch(error => say(error.message)).then(drawDrafts);
 addEventListener("storage", drawDrafts);
