@@ -3,7 +3,7 @@ import * as drafts from "./drafts.js";
 import { onChange } from "./changes.js";
 import { openNew, openNote, openDraft, reopen, onTold } from "./editor.js";
 
-const byID = id => document.getElementById(id), text = byID("text");
+const byID = id => document.getElementById(id), text = byID("text"), editor = byID("editor");
 let folder = null, showsDeleted = false, asked = null, pause = null, version = null;
 
 // The screen for what is typed. It is asked for again after each change.
@@ -18,52 +18,63 @@ async function show() {
     }
 }
 
-// Every second part is marked. All text is set as text: what a note contains is never HTML.
-function marked(element, parts) {
-    parts.forEach((part, index) => {
-        const piece = document.createElement(index % 2 ? "mark" : "span");
-        piece.textContent = part;
-        element.append(piece);
-    });
-    return element;
-}
-
-function button(label, action) {
-    const made = document.createElement("button");
-    if (label !== null) made.textContent = label;
-    made.onclick = action;
+// An element with what belongs into it. Text is set as text: what a note contains is never HTML.
+function make(name, values = {}, ...content) {
+    const made = Object.assign(document.createElement(name), values);
+    made.append(...content);
     return made;
 }
 
+// Every second part is marked.
+const marked = parts => parts.map((part, index) => index % 2 ? make("mark", {}, part) : part);
+
+const button = (label, action) => make("button", { type: "button", onclick: action }, label);
+
 const attempt = action => async () => { try { await action(); } catch (error) { say(error.message); } };
 
-function draw(screen) {
-    const choose = (name, deleted = false) => () => { folder = name; showsDeleted = deleted; show(); };
-    const choices = [["All notes", null], ...screen.folders.map(name => [name, name])].map(([label, name]) => {
-        const made = button(label, choose(name));
-        made.toggleAttribute("aria-current", !showsDeleted && name === folder);
-        return made;
+// Makes a list equal to items, and keeps the elements of those that stay: the focus and the place of scrolling stay with them.
+function update(list, items, create, fill) {
+    const known = new Map([...list.children].map(element => [element.dataset.key, element]));
+    const focused = list.contains(document.activeElement) ? document.activeElement : null;
+    const place = focused && [...list.children].findIndex(element => element.contains(focused));
+    items.forEach((item, index) => {
+        const key = String(item.key), element = known.get(key) ?? create(item);
+        known.delete(key);
+        element.dataset.key = key;
+        fill(element, item);
+        if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null);
     });
-    if (screen.deleted > 0 || showsDeleted) {
-        const made = button(`Deleted (${screen.deleted})`, choose(null, true));
-        made.toggleAttribute("aria-current", showsDeleted);
-        choices.push(made);
+    for (const gone of known.values()) gone.remove();
+    // A moved element loses the focus; that of a removed one goes to what is in its place.
+    if (focused?.isConnected) focused.focus({ preventScroll: true });
+    else if (focused && !editor.open) {
+        (list.children[Math.min(place, list.children.length - 1)]?.querySelector("button") ?? text).focus();
     }
-    byID("folders").replaceChildren(...choices);
+}
+
+function draw(screen) {
+    const folders = screen.folders.map(name => ({ key: "in " + name, label: name, name }));
+    const choices = [{ key: "all", label: "All notes", name: null }, ...folders];
+    if (screen.deleted > 0 || showsDeleted) {
+        choices.push({ key: "deleted", label: `Deleted (${screen.deleted})`, name: null, deleted: true });
+    }
+    update(byID("folders"), choices, () => make("li", {}, button("")), (element, { label, name, deleted = false }) => {
+        const choice = element.firstChild;
+        choice.textContent = label;
+        choice.dir = "auto";
+        choice.onclick = () => { folder = name; showsDeleted = deleted; show(); };
+        if (showsDeleted === deleted && folder === name) choice.setAttribute("aria-current", "true");
+        else choice.removeAttribute("aria-current");
+    });
     byID("count").textContent = showsDeleted ? `${screen.rows.length} deleted`
         : text.value ? `${screen.rows.length} found` : `${screen.rows.length} newest`;
-    byID("rows").replaceChildren(...screen.rows.map(row => {
-        const item = document.createElement("li"), open = button(null, attempt(() => openNote(row.id)));
-        open.append(marked(document.createElement("strong"), [(row.pinned ? "📌 " : "") + row.title[0], ...row.title.slice(1)]));
-        for (const tag of [row.folder, ...row.tags.map(tag => "#" + tag)].filter(Boolean)) {
-            const label = document.createElement("em");
-            label.textContent = tag;
-            open.append(label);
-        }
-        open.append(marked(document.createElement("span"), row.excerpt));
-        item.append(open);
-        return item;
-    }));
+    update(byID("rows"), screen.rows.map(row => ({ key: row.id, ...row })), row =>
+        make("li", {}, button("", attempt(() => openNote(row.id)))), (element, row) => {
+        element.firstChild.replaceChildren(
+            make("strong", { dir: "auto" }, row.pinned ? "📌 " : "", ...marked(row.title)),
+            ...[row.folder, ...row.tags.map(tag => "#" + tag)].filter(Boolean).map(tag => make("em", { dir: "auto" }, tag)),
+            make("span", { dir: "auto" }, ...marked(row.excerpt)));
+    });
 }
 
 function say(words, action) {
@@ -74,11 +85,10 @@ function say(words, action) {
 async function drawDrafts() {
     const left = await drafts.left().catch(() => []);
     byID("drafts").hidden = left.length === 0;
-    byID("drafts").replaceChildren(...left.map(({ id, draft }) => {
-        const item = document.createElement("p");
-        item.append(`Not saved: ${draft.title || "a note without a title"} `, button("Continue", attempt(() => openDraft(id))));
-        return item;
-    }));
+    update(byID("drafts"), left.map(({ id, draft }) => ({ key: id, draft })), ({ key }) =>
+        make("p", {}, make("span"), button("Continue", attempt(() => openDraft(key)))), (element, { draft }) => {
+        element.firstChild.textContent = `Not saved: ${draft.title || "a note without a title"} `;
+    });
 }
 
 function tell({ isAway, bytes, replica }) {
@@ -105,6 +115,18 @@ onChange(event => {
     tell(event);
     if (!event.isAway && event.version !== version) show();
     version = event.isAway ? null : event.version;
+});
+// A slash goes to the search, and the arrows go through what was found.
+addEventListener("keydown", event => {
+    if (editor.open || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/" && document.activeElement !== text) {
+        event.preventDefault();
+        text.select();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        const stops = [text, ...byID("rows").querySelectorAll("button")], at = stops.indexOf(document.activeElement);
+        const next = at < 0 ? null : stops[at + (event.key === "ArrowDown" ? 1 : -1)];
+        if (next) { event.preventDefault(); next.focus(); }
+    }
 });
 show();
 reopen().catch(error => say(error.message)).then(drawDrafts);
