@@ -346,33 +346,43 @@ extension ChangeLog {
         return changes.count
     }
 
-    /// The changes that the triggers have noted, row by row: what became of each row since the first of them. They are forgotten.
+    /// The changes that the triggers have noted: what became of each row. They are forgotten.
     private func outsideChanges(_ tables: LoggedTables) throws -> [LoggedChange] {
         var changes: [LoggedChange] = []
         for table in tables.all where try store.hasOutsideChanges(table) {
-            var seen: Set<[UInt8]> = []
-            for note in try store.outsideChanges(table) {
-                let key = Array(note.values.dropFirst())
-                guard let kind = note.values.first, seen.insert(table.bytes(key)).inserted else { continue }
-                if key.contains(.null) {
-                    // If it is gone, there is nothing to log.
-                    try table.identity.requireValues(in: connection.main, for: Self.name)
-                    continue
-                }
-                let wasThere = kind != .integer(0), row = try store.current(table, key)?.values
-                if row == nil, !wasThere { continue }
-                let now = row.map { row in table.keyPlaces.map { row[$0] } } ?? key
-                // A key in another spelling comes with an insert.
-                let isUpdate = wasThere && now == key
-                changes.append(
-                    LoggedChange(
-                        kind: row == nil ? .delete : isUpdate ? .update : .insert, table: table.name, keyColumns: table.key,
-                        key: now, columns: row == nil ? [] : table.others,
-                        values: row.map { row in table.otherPlaces.map { row[$0] } } ?? [], base: .ancient))
+            for noted in try store.outsideChanges(table) {
+                if let change = try change(of: noted, table) { changes.append(change) }
             }
             try store.forgetOutsideChanges(table)
         }
         return changes
+    }
+
+    /// What became of a row since the first of its changes that were noted. A trigger of the user that runs before that of the log
+    /// has its own changes noted first, so their order says nothing, and only their number counts. An update needs a row that all
+    /// peers have: it is logged only if nothing speaks against that, and an insert otherwise, which needs nothing.
+    private func change(of noted: ChangeLogStore.NotedRow, _ table: LoggedTable) throws -> LoggedChange? {
+        if noted.key.contains(.null) {
+            // If it is gone, there is nothing to log.
+            try table.identity.requireValues(in: connection.main, for: Self.name)
+            return nil
+        }
+        let row = try store.current(table, noted.key)?.values
+        let wasThere = (row == nil ? 0 : 1) + noted.deletes > noted.inserts
+        func change(_ kind: RowChange.Kind, _ key: [SQLValue], _ values: [SQLValue]?) -> LoggedChange {
+            LoggedChange(
+                kind: kind, table: table.name, keyColumns: table.key, key: key, columns: values == nil ? [] : table.others,
+                values: values ?? [], base: .ancient)
+        }
+        guard let row else {
+            let known = try store.row(table, noted.key)
+            let wasUnknown = known == ChangeLogRow() && !wasThere
+            return known.gone != nil || wasUnknown ? nil : change(.delete, noted.key, nil)
+        }
+        let key = table.keyPlaces.map { row[$0] }, values = table.otherPlaces.map { row[$0] }
+        // A key in another spelling comes with an insert.
+        let isUpdate = try wasThere && noted.spellings.allSatisfy { $0 == key } && store.row(table, key).gone == nil
+        return change(isUpdate ? .update : .insert, key, values)
     }
 }
 

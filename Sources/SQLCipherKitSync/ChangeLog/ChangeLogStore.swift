@@ -528,7 +528,8 @@ extension ChangeLogStore {
 
     private func outsideTable(_ table: LoggedTable) -> String { "main.\((Self.outside + table.name).quotedSQLIdentifier)" }
 
-    /// Makes what is missing of the triggers, and of the tables that they write to.
+    /// Makes what is missing of the triggers, and of the tables that they write to. SQLite runs the newest trigger first, and what
+    /// is older than one that ends with RAISE(IGNORE) may not run at all, so each is newer than those of the user.
     func watch(_ tables: LoggedTables) throws {
         var wanted: [ExactText: String] = [:]
         for table in tables.all {
@@ -536,11 +537,30 @@ extension ChangeLogStore {
             try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS \(outsideTable(table))(kind, \(names))"))
             for (name, sql) in triggers(table) { wanted[ExactText(name)] = sql }
         }
-        for entry in try db.main.entries(where: "type = 'trigger'") where entry.name.hasNamePrefix(Self.outside) {
-            if wanted.removeValue(forKey: ExactText(entry.name)) != nil { continue }
-            try db.main.dropTrigger(entry.name)
+        var newer: Set<SQLName> = []
+        for entry in try db.main.entries(where: "type = 'trigger'").reversed() {
+            if !entry.name.hasNamePrefix(Self.outside) {
+                newer.insert(SQLName(entry.table))
+                continue
+            }
+            let name = ExactText(entry.name)
+            if let sql = wanted[name], entry.sql == "CREATE TRIGGER \(sql)", !newer.contains(SQLName(entry.table)) {
+                wanted[name] = nil
+            } else {
+                try db.main.dropTrigger(entry.name)
+            }
         }
-        for sql in wanted.values.sorted() { try db.execute(SQL(raw: sql)) }
+        for sql in wanted.values.sorted() { try db.execute(SQL(raw: "CREATE TRIGGER main.\(sql)")) }
+    }
+
+    /// Creates the triggers again, so that they are newer than all others.
+    func renewTriggers() throws {
+        let entries = try db.main.entries(where: "type = 'trigger'").filter { $0.name.hasNamePrefix(Self.outside) }
+        for entry in entries {
+            let statement = try entry.statement()
+            try db.main.dropTrigger(entry.name)
+            try db.execute(statement.sqlAsWritten(in: db.main))
+        }
     }
 
     private func triggers(_ table: LoggedTable) -> [(name: String, sql: String)] {
@@ -553,19 +573,14 @@ extension ChangeLogStore {
             (
                 "update",
                 """
-                INSERT INTO \(target) VALUES (1, \(olds)); INSERT INTO \(target) SELECT 0, \(news) WHERE \(isMoved);
+                INSERT INTO \(target) SELECT CASE WHEN \(isMoved) THEN 2 ELSE 1 END, \(olds); \
+                INSERT INTO \(target) SELECT 0, \(news) WHERE \(isMoved);
                 """
             ),
             ("delete", "INSERT INTO \(target) VALUES (2, \(olds));"),
         ].map { event, body in
             let name = "\(Self.outside)\(table.name)_\(event)"
-            return (
-                name,
-                """
-                CREATE TRIGGER main.\(name.quotedSQLIdentifier) AFTER \(event.uppercased()) ON \(table.quotedName) \
-                BEGIN \(body) END
-                """
-            )
+            return (name, "\(name.quotedSQLIdentifier) AFTER \(event.uppercased()) ON \(table.quotedName) BEGIN \(body) END")
         }
     }
 
@@ -573,9 +588,29 @@ extension ChangeLogStore {
         try db.fetchOne(Bool.self, SQL(raw: "SELECT EXISTS (SELECT 1 FROM \(outsideTable(table)))")) ?? false
     }
 
-    /// What was changed, in order: 0 for an insert, 1 for an update and 2 for a delete, and the key.
-    func outsideChanges(_ table: LoggedTable) throws -> [OwnedRow] {
-        try db.fetchAll(OwnedRow.self, SQL(raw: "SELECT * FROM \(outsideTable(table)) ORDER BY rowid"))
+    /// What was noted of a row: how often it was inserted and deleted, and its key as it was spelled each time.
+    struct NotedRow {
+        fileprivate(set) var spellings: [[SQLValue]] = [], inserts = 0, deletes = 0
+
+        var key: [SQLValue] { spellings[0] }
+    }
+
+    /// The rows that were changed, in the order in which they were noted first. The triggers write 0 for an insert, 1 for an update
+    /// and 2 for a delete, and the key; a row whose key changes is deleted, and another one is inserted.
+    func outsideChanges(_ table: LoggedTable) throws -> [NotedRow] {
+        var rows: [NotedRow] = [], places: [[UInt8]: Int] = [:]
+        try db.forEach(SQL(raw: "SELECT * FROM \(outsideTable(table)) ORDER BY rowid")) { row in
+            let values = try OwnedRow(row: row).values, key = Array(values.dropFirst())
+            let place = places[table.bytes(key), default: rows.count]
+            if place == rows.count {
+                places[table.bytes(key)] = place
+                rows.append(NotedRow())
+            }
+            if rows[place].spellings.last != key { rows[place].spellings.append(key) }
+            if values.first == .integer(0) { rows[place].inserts += 1 }
+            if values.first == .integer(2) { rows[place].deletes += 1 }
+        }
+        return rows
     }
 
     func forgetOutsideChanges(_ table: LoggedTable) throws {

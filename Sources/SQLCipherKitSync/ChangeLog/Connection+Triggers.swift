@@ -33,6 +33,7 @@ extension Connection {
                 for entry in entries { try db.main.dropTrigger(entry.name) }
                 let result = try body()
                 for statement in statements { try db.execute(statement.sqlAsWritten(in: db.main)) }
+                if !entries.isEmpty { try ChangeLogStore(db: db).renewTriggers() }
                 return result
             }
         }

@@ -47,10 +47,13 @@ import TestSupport
                 """))
         }
 
-        init(_ name: String, _ db: Connection, skew: TimeInterval) throws {
+        init(
+            _ name: String, _ db: Connection, skew: TimeInterval, tables: [String] = ChangeLogConvergenceTests.tables,
+            mergePolicies: [String: ChangeLog.MergePolicy] = ["PLACE": .row]
+        ) throws {
             self.db = db
             keyed = SeededGenerator(state: skew.bitPattern)
-            log = try ChangeLog(db, tables: ChangeLogConvergenceTests.tables, localPeer: name, mergePolicies: ["PLACE": .row])
+            log = try ChangeLog(db, tables: tables, localPeer: name, mergePolicies: mergePolicies)
             log.now = { Date(timeIntervalSinceNow: skew) }
         }
     }
