@@ -85,7 +85,8 @@ package final class WorkMeter {
         }
     }
 
-    /// Ends what `body` runs on a connection as soon as it exceeds the limits.
+    /// Ends what `body` runs on a connection as soon as it exceeds the limits, or the connection's progress handler says so. This
+    /// handler is asked each time, for a wait for a lock asks as seldom as it tries.
     package func watch<R>(_ connection: Connection, _ body: () throws -> R) throws -> R {
         let (hooks, handle) = try connection.usableHooks()
         let before = (interval: hooks.progressInterval, body: hooks.progress)
@@ -96,7 +97,7 @@ package final class WorkMeter {
             // A statement that has ended takes its rows along.
             try self.use(rows: max(0, Int(now - last)))
             last = now
-            return true
+            return try before.body?() ?? true
         }
         defer {
             if connection.hasHandle {

@@ -12,6 +12,26 @@ import TestSupport
 
     private func open() throws -> Connection { try Connection(.file(folder.path("a.db"))) }
 
+    /// Checks and salvage run within limits, and end as other work does.
+    @Test func workWithinLimitsAsksProgressHandler() throws {
+        let db = try Connection(.memory), count: SQL = """
+            WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT count(*) FROM n
+            """
+        for limits in [ResourceLimits(), .none] {
+            var calls = 0
+            try db.settings.setProgressHandler {
+                calls += 1
+                return calls < 3
+            }
+            let error = #expect(throws: DatabaseError.self) { try db.limited(to: limits) { try db.fetchOne(Int.self, count) } }
+            #expect(error?.code == .interrupted && calls == 3)
+            try db.settings.setProgressHandler { throw CancellationError() }
+            #expect(throws: (any Error).self) { try db.limited(to: limits) { try db.fetchOne(Int.self, count) } }
+            try db.settings.setProgressHandler { true }
+            #expect(try db.limited(to: limits) { try db.fetchOne(Int.self, count) } == 20000)
+        }
+    }
+
     @Test func busyTimeoutIsClampedAndWaits() throws {
         let db = try open()
         #expect(try db.settings.busyTimeout == .seconds(5))
