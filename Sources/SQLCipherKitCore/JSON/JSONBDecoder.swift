@@ -91,8 +91,8 @@ public struct JSONBDecoder: Sendable {
     }
 
     /// A decoder of the document in a stored value, for a value of a type.
-    package static func decoder(of stored: SQLValue, as type: any Any.Type) throws -> any Decoder {
-        let decoder = JSONBDecoder(options: .of(type))
+    package static func decoder(of stored: SQLValue, as type: any Any.Type, _ dates: JSONDateStrategy) throws -> any Decoder {
+        let decoder = JSONBDecoder(options: .of(type, dates))
         switch stored {
         case .text(var text):
             return try text.withUTF8 { try decoder.decoder(stored: UnsafeRawBufferPointer($0), isText: true, as: [type]) }

@@ -301,6 +301,7 @@ extension JSONBValueEncoder {
 
     private func write(_ date: Date, _ key: (any CodingKey)?) throws -> Bool {
         let scope = sink.context.scopes.scope(of: Date.self, in: scope)
+        if scope == 0 { sink.context.hasDates = true }
         switch sink.context.scopes.dates(scope) {
         case .deferredToDate: try write(date.timeIntervalSinceReferenceDate, key)
         case .secondsSince1970: try write(date.timeIntervalSince1970, key)

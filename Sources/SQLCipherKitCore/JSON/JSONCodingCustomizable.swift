@@ -15,13 +15,24 @@ public protocol JSONCodingCustomizable {
 }
 
 extension JSONCodingOptions {
-    private static let defaults = JSONCodingOptions()
+    /// The defaults, with each form of dates that a profile can have.
+    private static let defaults = JSONDateStrategy.allCases.map { dates in
+        var options = JSONCodingOptions()
+        options.dates = dates.option
+        return options
+    }
     private static let typesWithDefaults = TypeMemo()
 
     /// Returns the options for a document of a type: the type's own, those of its elements for a list or an optional, or the
     /// defaults.
-    package static func of(_ type: any Any.Type) -> JSONCodingOptions {
-        if typesWithDefaults.contains(type) { return defaults }
+    /// - Parameter dates: the form of dates where no type has its own.
+    package static func of(_ type: any Any.Type, _ dates: JSONDateStrategy = .iso8601) -> JSONCodingOptions {
+        own(type) ?? defaults[Int(dates.rawValue)]
+    }
+
+    /// The options of a type that has its own, or whose elements have.
+    package static func own(_ type: any Any.Type) -> JSONCodingOptions? {
+        if typesWithDefaults.contains(type) { return nil }
         var inner = type
         while true {
             if let own = inner as? any JSONCodingCustomizable.Type { return own.jsonCodingOptions }
@@ -29,7 +40,7 @@ extension JSONCodingOptions {
             inner = outer.jsonWrapped
         }
         typesWithDefaults.add(type)
-        return defaults
+        return nil
     }
 }
 

@@ -10,7 +10,8 @@ import Foundation
 /// ```
 /// It is written in its ``format`` and read in any form: a BLOB is JSONB (<https://sqlite.org/jsonb.html>) or, if another program
 /// stored text as bytes, JSON text; TEXT is JSON text (RFC 8259). SQL's NULL is not a document: read a `JSONColumn<Meta>?` if the
-/// column may be NULL. A type that conforms to ``JSONCodingCustomizable`` defines how dates and similar values are coded.
+/// column may be NULL. A type that conforms to ``JSONCodingCustomizable`` defines how dates and similar values are coded; the
+/// dates of others are as the profile's ``ValueProfile/jsonDates`` says.
 ///
 /// A record can have such a property. A plain `Codable` property is also JSON, in the form of ``JSONCodingOptions/columnFormat``.
 /// ```swift
@@ -57,10 +58,16 @@ extension JSONColumn: SQLValueConvertible {
     public static var _isJSONDocument: Bool { true }
 
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold.
-    public var sqlValue: SQLValue { get throws { try JSONDocument(value, as: format).sqlValue } }
+    public var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
 
-    public init?(sqlValue: SQLValue) {
-        let decoder = JSONBDecoder(options: .of(Value.self))
+    public func sqlValue(in profile: ValueProfile) throws -> SQLValue {
+        try JSONDocument(value, as: format).sqlValue(in: profile)
+    }
+
+    public init?(sqlValue: SQLValue) { self.init(sqlValue: sqlValue, in: .standard) }
+
+    public init?(sqlValue: SQLValue, in profile: ValueProfile) {
+        let decoder = JSONBDecoder(options: .of(Value.self, profile.jsonDates))
         let found: (value: Value, format: JSONFormat)? =
             switch sqlValue {
             case .blob(let data): try? data.withUnsafeBytes { try decoder.decode(Value.self, stored: $0, isText: false) }

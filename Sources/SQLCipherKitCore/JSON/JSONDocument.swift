@@ -4,35 +4,35 @@ import Foundation
 struct JSONDocument<Value: Encodable & Sendable>: Sendable {
     private let value: Value
     private let format: JSONFormat
-    private let options: JSONCodingOptions
+    private let options: JSONCodingOptions?
 
-    /// - Parameter options: the options for types without their own; nil for those of the value's type.
+    /// - Parameter options: the options for types without their own; nil for those of the value's type, or of the profile.
     init(_ value: Value, as format: JSONFormat = .jsonb, _ options: JSONCodingOptions? = nil) {
         self.value = value
         self.format = format
-        self.options = options ?? .of(Value.self)
+        self.options = options
     }
 
-    private func encoded() throws -> JSONBWriter {
-        do { return try JSONBEncoder(options: options).writer(value) } catch {
+    private func encoded(_ profile: ValueProfile) throws -> JSONBWriter {
+        do { return try JSONBEncoder(options: options ?? .of(Value.self, profile.jsonDates)).writer(value) } catch {
             throw DatabaseError.invalidArgument("a \(Value.self) cannot be written as JSON: \(error.jsonDescription)")
         }
     }
 }
 
 extension JSONDocument: SQLValueConvertible {
-    var sqlValue: SQLValue {
-        get throws {
-            let format = format
-            return try encoded().withBytes { format == .jsonb ? .blob(Data($0)) : .text(JSONB.text($0)) }
-        }
+    var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
+
+    func sqlValue(in profile: ValueProfile) throws -> SQLValue {
+        let format = format
+        return try encoded(profile).withBytes { format == .jsonb ? .blob(Data($0)) : .text(JSONB.text($0)) }
     }
 
     /// A document can only be bound.
     init?(sqlValue: SQLValue) { nil }
 
     func _bindSQL(to parameter: borrowing Statement._Parameter) throws {
-        let writer = try encoded()
+        let writer = try encoded(parameter.profile)
         if format == .jsonb {
             try writer.withBytes { bytes in try parameter.bind(bytes: bytes) }
         } else {
@@ -47,6 +47,6 @@ extension Row._Column {
     func json<T: Decodable>(as type: T.Type) throws -> (value: T, format: JSONFormat) {
         let isText = storageClass == .text
         let bytes = try rawBytes(text: true, blob: true, as: "JSON")
-        return try JSONBDecoder(options: .of(type)).decode(type, stored: bytes, isText: isText)
+        return try JSONBDecoder(options: .of(type, profile.jsonDates)).decode(type, stored: bytes, isText: isText)
     }
 }

@@ -13,7 +13,7 @@ package struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
 
     package var userInfo: [CodingUserInfoKey: Any] {
         guard let document = state.document, document.index == index else { return [:] }
-        return document.options.userInfo
+        return document.options(.iso8601).userInfo
     }
 
     package func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -77,10 +77,11 @@ struct ColumnDocument {
     var isAsked = false
     var context: JSONBDecoding?
 
-    var options: JSONCodingOptions { types.first.map(JSONCodingOptions.of) ?? JSONCodingOptions() }
+    func options(_ dates: JSONDateStrategy) -> JSONCodingOptions { .of(types.first ?? Never.self, dates) }
 
     func json(_ column: borrowing Row._Column) throws -> JSONBDecoding {
         let bytes = try column.rawBytes(text: true, blob: true, as: "JSON")
-        return try JSONBDecoder(options: options).decoder(stored: bytes, isText: column.storageClass == .text, as: types)
+        let decoder = JSONBDecoder(options: options(column.profile.jsonDates))
+        return try decoder.decoder(stored: bytes, isText: column.storageClass == .text, as: types)
     }
 }

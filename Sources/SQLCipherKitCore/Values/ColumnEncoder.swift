@@ -6,6 +6,8 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     package let codingPath: [any CodingKey]
     /// The type that is encoded, and those that it encodes in its own place; none for a column that a record writes by itself.
     private var types: [any Any.Type]
+    /// How dates are written where no type has its own form.
+    private let dates: JSONDateStrategy
     private var single: (any SQLValueConvertible)?
     private var hasSingle = false
     /// The encoder of the JSON, once a container has been asked for.
@@ -13,18 +15,29 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
     /// True once the value has been taken.
     private var isOver = false
 
-    init(_ codingPath: [any CodingKey], _ types: [any Any.Type] = []) { (self.codingPath, self.types) = (codingPath, types) }
+    init(_ codingPath: [any CodingKey], _ types: [any Any.Type], _ dates: JSONDateStrategy) {
+        (self.codingPath, self.types, self.dates) = (codingPath, types, dates)
+    }
+
+    /// Whether the value has dates in a form that a profile says.
+    var hasDates: Bool { json?.sink.context.hasDates ?? false }
 
     /// The value for the column; nil for NULL.
+    /// - Parameters:
+    ///   - dates: how dates inside JSON are written.
+    ///   - hasDates: is called if the value has such dates.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and any error that its own encoding
     ///   throws.
-    package static func encode<T: Encodable>(_ value: T, _ codingPath: [any CodingKey]) throws -> (any SQLValueConvertible)? {
-        let encoder = ColumnEncoder(codingPath, [T.self])
+    package static func encode<T: Encodable>(
+        _ value: T, _ codingPath: [any CodingKey], _ dates: JSONDateStrategy, hasDates: () -> Void = {}
+    ) throws -> (any SQLValueConvertible)? {
+        let encoder = ColumnEncoder(codingPath, [T.self], dates)
         do {
             do { try value.encode(to: encoder) } catch {
                 encoder.drop()
                 throw error
             }
+            if encoder.hasDates { hasDates() }
             return try encoder.value()
         } catch let error as EncodingError {
             throw DatabaseError.invalidArgument(
@@ -32,7 +45,7 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
         }
     }
 
-    private var options: JSONCodingOptions { types.first.map(JSONCodingOptions.of) ?? JSONCodingOptions() }
+    private var options: JSONCodingOptions { .of(types.first ?? Never.self, dates) }
 
     package var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
 
@@ -101,6 +114,38 @@ package final class ColumnEncoder: Encoder, SingleValueEncodingContainer {
         let format = options.columnFormat
         return json.sink.writer.withBytes { format == .jsonb ? SQLValue.blob(Data($0)) : .text(JSONB.text($0)) }
     }
+}
+
+/// A document with dates, which have the form that the profile of the connection says that binds it.
+package struct DocumentWithDates: SQLValueConvertible, _HidesValues {
+    /// In the order of the strategies.
+    private let forms: [Result<SQLValue, any Error>]
+
+    /// The value, if it is the same in each form.
+    static func made(_ value: SQLValue, _ forms: [Result<SQLValue, any Error>]) -> any SQLValueConvertible {
+        let isSame = forms.allSatisfy { if case .success(value) = $0 { true } else { false } }
+        return isSame ? value : DocumentWithDates(forms: forms)
+    }
+
+    private init(forms: [Result<SQLValue, any Error>]) { self.forms = forms }
+
+    package init?(sqlValue: SQLValue) { nil }
+
+    /// The value for a column of a connection that is not known; nil for NULL.
+    /// - Throws: as ``ColumnEncoder/encode(_:_:_:hasDates:)``.
+    package static func encode<T: Encodable>(_ value: T) throws -> (any SQLValueConvertible)? {
+        var hasDates = false
+        // This form has every date.
+        let first = try ColumnEncoder.encode(value, [], .deferredToDate) { hasDates = true }
+        guard hasDates, let document = first as? SQLValue else { return first }
+        return made(document, JSONDateStrategy.allCases.map { dates in
+            Result { try ColumnEncoder.encode(value, [], dates) as? SQLValue ?? document }
+        })
+    }
+
+    package static var _isJSONDocument: Bool { true }
+    package var sqlValue: SQLValue { get throws { try sqlValue(in: .standard) } }
+    package func sqlValue(in profile: ValueProfile) throws -> SQLValue { try forms[Int(profile.jsonDates.rawValue)].get() }
 }
 
 /// The key type of a container without keys.

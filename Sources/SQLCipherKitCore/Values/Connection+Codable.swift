@@ -24,7 +24,7 @@ extension Connection {
         if let known: EncodedStatement = kept(key), case .done = try known.run(record) { return }
         // The record has keys that were not seen before, or a different set of them.
         let isRun = try runKept(key, EncodedStatement.self) { try $0.run(record) == .done } make: {
-            let columns = try RowEncodingState.collect(record).map(\.name)
+            let columns = try RowEncodingState.collect(record, profile).map(\.name)
             let name = (schema.map { $0.quotedSQLIdentifier + "." } ?? "") + table.quotedSQLIdentifier
             let names = columns.map(\.quotedSQLIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")

@@ -41,7 +41,7 @@ extension Row {
 
         /// How dates, UUIDs and decimals are stored in the column: the profile of a record's column
         /// (``ColumnCodingCustomizable/columnProfiles``), or the connection's.
-        public var profile: ValueProfile { own?.pointee ?? .of(handle) }
+        public var profile: ValueProfile { .resolved(own?.pointee, .of(handle)) }
 
         /// The value's storage class, before any conversion. `null` outside the row.
         public var storageClass: StorageClass {

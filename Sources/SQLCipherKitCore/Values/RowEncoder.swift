@@ -20,31 +20,35 @@ package final class RowEncodingState {
     let keys: [String]
     /// Keys that the statement does not need.
     private let unused: Set<ExactText>
+    private let own: [String: ValueProfile]
     private let naming: ColumnNaming
     private let coded: CodedNames
     @exclusivity(unchecked) var tables: [CodingKeyTable] = []
     /// What writes the columns that the record encodes by itself, once it is encoded.
     @exclusivity(unchecked) var late: [() throws -> Void] = []
     package var collected: [(name: String, value: (any SQLValueConvertible)?)] = []
+    /// Whether a collected document has dates in a form that the connection's profile says.
+    @exclusivity(unchecked) var hasDates = false
 
     /// - Parameters:
     ///   - type: the type whose values are encoded.
     ///   - keys: the columns that are bound, in the order of the parameters.
     package init(_ profile: ValueProfile, _ type: any Any.Type, keys: [String] = [], unused: Set<ExactText> = []) {
         let profiles = columnProfiles(of: type)
+        own = profiles
         naming = columnNaming(of: type)
         coded = CodedNames.of(type)
         self.keys = keys
         self.unused = unused
-        var own: UnsafeMutablePointer<ValueProfile>?
+        var each: UnsafeMutablePointer<ValueProfile>?
         if !profiles.isEmpty {
-            let each = UnsafeMutablePointer<ValueProfile>.allocate(capacity: keys.count)
-            for (index, key) in keys.enumerated() { (each + index).initialize(to: profiles[key] ?? profile) }
-            own = each
+            let made = UnsafeMutablePointer<ValueProfile>.allocate(capacity: keys.count)
+            for (index, key) in keys.enumerated() { (made + index).initialize(to: profiles[key] ?? profile) }
+            each = made
         }
         slot = CodingSlot.take()
         progress = .allocate(capacity: 1)
-        progress.initialize(to: Progress(profile: profile, profiles: own))
+        progress.initialize(to: Progress(profile: profile, profiles: each))
     }
 
     deinit {
@@ -66,6 +70,18 @@ package final class RowEncodingState {
             return unused.contains(ExactText(text)) ? 0 : CodingKeyTable.missing
         }
     }
+
+    /// How the dates inside a column's JSON are written.
+    @inline(never)
+    func dates(_ key: some CodingKey) -> JSONDateStrategy {
+        if own.isEmpty { return progress.pointee.profile.jsonDates }
+        coded.learn(key)
+        return (own[naming(key.stringValue)] ?? progress.pointee.profile).jsonDates
+    }
+
+    /// Notes that the connection's profile decides how a column's dates are written.
+    @inline(never)
+    func noteDates(_ key: some CodingKey) { if own[naming(key.stringValue)] == nil { hasDates = true } }
 
     @inline(never)
     func collect(_ value: some SQLValueConvertible, _ key: some CodingKey) {
@@ -101,7 +117,7 @@ extension StatementArguments {
     /// - Throws: any error that the value's own encoding throws, or ``DatabaseError/Reason/misuse`` if it has no keys.
     public init(encoding value: some Encodable) throws {
         self.init()
-        named = try RowEncodingState.collect(value)
+        named = try RowEncodingState.collect(value, nil)
     }
 }
 
@@ -164,9 +180,11 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
     var codingPath: [any CodingKey] { [] }
 
+    private static var late: DatabaseError { .misuse("an encoder was used after its record") }
+
     @inline(__always)
     private func put(_ value: some SQLValueConvertible, _ key: Key) throws {
-        guard slot.pointee.number == number else { throw DatabaseError.misuse("an encoder was used after its record") }
+        guard slot.pointee.number == number else { throw Self.late }
         guard let handle = slot.pointee.handle else {
             state.collect(value, key)
             return
@@ -226,7 +244,8 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
         } else if let convertible = value as? any SQLValueConvertible {
             try put(convertible, key)
         } else {
-            switch try ColumnEncoder.encode(value, [key]) {
+            guard slot.pointee.number == number else { throw Self.late }
+            switch try ColumnEncoder.encode(value, [key], state.dates(key), hasDates: { state.noteDates(key) }) {
             case let simple?: try put(simple, key)
             case nil: try encodeNil(forKey: key)
             }
@@ -248,8 +267,9 @@ private struct RowEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
     func superEncoder(forKey key: Key) -> any Encoder {
         guard slot.pointee.number == number else { return RowEncoder(state: .unused) }
-        let column = ColumnEncoder([key])
+        let column = ColumnEncoder([key], [], state.dates(key))
         state.late.append { [self] in
+            if column.hasDates { state.noteDates(key) }
             if let value = try column.value() { try put(value, key) } else { try encodeNil(forKey: key) }
         }
         return column
@@ -269,10 +289,35 @@ private struct RowSingleEncoding: SingleValueEncodingContainer {
 }
 
 extension RowEncodingState {
-    package static func collect(_ record: some Encodable) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
-        // The connection's profile does not matter here, as the values are bound later.
-        let state = RowEncodingState(.standard, type(of: record))
+    /// The values of a record, by the names of their columns. They are bound later.
+    /// - Parameter profile: the connection's profile; nil if the connection is not known.
+    package static func collect(
+        _ record: some Encodable, _ profile: ValueProfile?
+    ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
+        let state = try collecting(record, profile ?? ValueProfile(jsonDates: .deferredToDate))
+        guard profile == nil, state.hasDates else { return try values(state, record) }
+        // The connection that binds the documents decides the form of their dates. What was collected first is a form that has every
+        // date.
+        let forms = JSONDateStrategy.allCases.map { dates in
+            Result { try self.values(collecting(record, ValueProfile(jsonDates: dates)), record) }
+        }
+        return try values(state, record).map { name, value in
+            guard let value = value as? SQLValue else { return (name, value) }
+            return (name, DocumentWithDates.made(value, forms.map { form in
+                form.map { $0.first { $0.name.isSameText(as: name) }?.value as? SQLValue ?? value }
+            }))
+        }
+    }
+
+    private static func collecting(_ record: some Encodable, _ profile: ValueProfile) throws -> RowEncodingState {
+        let state = RowEncodingState(profile, type(of: record))
         try RowEncoder.encode(record, state)
+        return state
+    }
+
+    private static func values(
+        _ state: RowEncodingState, _ record: some Encodable
+    ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
         guard !state.collected.isEmpty else {
             throw DatabaseError.misuse("\(type(of: record)) has no coding keys that could be columns")
         }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// How a connection stores dates, UUIDs and decimals, for which SQLite has no storage class.
 ///
 /// It determines how they are bound to statements and written in records. Reading accepts all text forms, UUIDs
@@ -18,12 +20,21 @@ public struct ValueProfile: Hashable, Sendable {
     public var uuids: UUIDStrategy
     /// How a `Decimal` is stored. Default: as a number.
     public var decimals: DecimalStrategy
+    /// How a `Date` inside a column's JSON is stored, such as one in an array or in a nested type. Default:
+    /// ``JSONDateStrategy/iso8601``. A type that is ``JSONCodingCustomizable`` has its own form.
+    public var jsonDates: JSONDateStrategy
+    /// Whether values are inside JSON, so that their dates are as ``jsonDates`` of the connection's profile.
+    package var areInsideJSON = false
 
     /// Creates a profile.
-    public init(dates: DateStrategy = .timestamp, uuids: UUIDStrategy = .blob, decimals: DecimalStrategy = .number) {
+    public init(
+        dates: DateStrategy = .timestamp, uuids: UUIDStrategy = .blob, decimals: DecimalStrategy = .number,
+        jsonDates: JSONDateStrategy = .iso8601
+    ) {
         self.dates = dates
         self.uuids = uuids
         self.decimals = decimals
+        self.jsonDates = jsonDates
     }
 
     /// This package's default: dates as `2026-11-21 08:30:00.250`, UUIDs as 16 bytes, decimals as numbers.
@@ -46,8 +57,9 @@ public struct ValueProfile: Hashable, Sendable {
     /// uppercase text. Its mapping of dates to a TEXT column is the same as in ``dataLiteCore``.
     public static let skipSQL = ValueProfile(dates: .realSeconds, uuids: .uppercaseText)
 
-    /// As GRDB binds them: dates as `2026-11-21 08:30:00.250`, UUIDs as 16 bytes, decimals as text.
-    public static let grdb = ValueProfile(dates: .timestamp, decimals: .text)
+    /// As GRDB binds them: dates as `2026-11-21 08:30:00.250`, UUIDs as 16 bytes, decimals as text. Dates inside JSON are
+    /// milliseconds since 1970.
+    public static let grdb = ValueProfile(dates: .timestamp, decimals: .text, jsonDates: .millisecondsSince1970)
 
     /// As SQLite.swift binds them: dates as `2026-11-21T08:30:00.250`, UUIDs as uppercase text.
     public static let sqliteSwift = ValueProfile(dates: .text(DateTextFormat(zone: .none)), uuids: .uppercaseText)
@@ -64,6 +76,69 @@ public struct ValueProfile: Hashable, Sendable {
         ("dataLiteCore", .dataLiteCore), ("skipSQL", .skipSQL), ("sap", .sap), ("coreData", .coreData),
         ("room", .room),
     ]
+}
+
+extension ValueProfile {
+    /// The profile of values inside a document.
+    /// - Parameter dates: how their dates are stored; nil for the form that the connection's profile says.
+    package static func insideJSON(_ dates: DateStrategy?) -> ValueProfile {
+        var profile = ValueProfile(dates: dates ?? .iso8601, uuids: .uppercaseText)
+        profile.areInsideJSON = dates == nil
+        return profile
+    }
+
+    /// The profile for values of their own profile, if they have one, on a connection.
+    package static func resolved(_ own: ValueProfile?, _ connection: ValueProfile) -> ValueProfile {
+        guard var own else { return connection }
+        if own.areInsideJSON { (own.dates, own.areInsideJSON) = (connection.jsonDates.stored, false) }
+        return own
+    }
+}
+
+/// How a `Date` inside a JSON document is stored. ISO 8601 text can be read with each of these.
+public enum JSONDateStrategy: UInt8, Hashable, Sendable, CaseIterable {
+    /// ISO 8601 text in UTC, rounded to milliseconds, such as `2026-11-21T08:30:00.250Z`. Only years 0000 to 9999; others throw. A
+    /// number cannot be read.
+    case iso8601
+    /// Milliseconds since 1970-01-01 00:00 UTC, with a fraction, as GRDB stores them.
+    case millisecondsSince1970
+    /// Seconds since 1970-01-01 00:00 UTC, with a fraction.
+    case secondsSince1970
+    /// Seconds since 2001-01-01 00:00 UTC, exactly, as `Date` codes itself.
+    case deferredToDate
+
+    /// As an option of a coder.
+    var option: JSONCodingOptions.Dates {
+        switch self {
+        case .iso8601: .iso8601
+        case .millisecondsSince1970: .millisecondsSince1970
+        case .secondsSince1970: .secondsSince1970
+        case .deferredToDate: .deferredToDate
+        }
+    }
+
+    /// The same form as that of a value outside of a document.
+    package var stored: DateStrategy {
+        switch self {
+        case .iso8601: .iso8601
+        case .millisecondsSince1970: .custom(ExactMilliseconds.self)
+        case .secondsSince1970: .realSeconds
+        case .deferredToDate: .secondsSince2001
+        }
+    }
+}
+
+/// Milliseconds since 1970 with their fraction, as JSON has them.
+private enum ExactMilliseconds: CustomDateStrategy {
+    static func stored(_ date: Date) throws -> SQLValue { .real(date.timeIntervalSince1970 * 1000) }
+
+    static func date(_ value: SQLValue) -> Date? {
+        switch value {
+        case .integer(let number): Date(timeIntervalSince1970: Double(number) / 1000)
+        case .real(let number) where number.isFinite: Date(timeIntervalSince1970: number / 1000)
+        default: nil
+        }
+    }
 }
 
 /// How a `UUID` is stored. Reading accepts blobs, and text in either case, whatever the strategy.

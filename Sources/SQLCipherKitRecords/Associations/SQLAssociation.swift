@@ -308,7 +308,7 @@ extension SQLRecord {
         if let positions = Self._recordColumns?.positions {
             stored = positions.columns.map { ($0.name, $0.value(of: self)) }
         } else {
-            do { stored = try RowEncodingState.collect(self) } catch {
+            do { stored = try RowEncodingState.collect(self, nil) } catch {
                 throw error as? DatabaseError ?? .invalidArgument("a \(Self.self) cannot be encoded: \(error.jsonDescription)")
             }
         }

@@ -81,7 +81,7 @@ public struct KeyValueEntry: ~Copyable {
             throw Row._Column(handle, value).mismatch(String(describing: type))
         }
         do {
-            let decoder = JSONBDecoder(options: .of(type))
+            let decoder = JSONBDecoder(options: .of(type, column.profile.jsonDates))
             // JSONB encodes null as one zero byte, which only optional types decode.
             guard !isNull else { return try withUnsafeBytes(of: 0 as UInt8) { try decoder.decode(type, from: $0) } }
             return try decoder.decode(type, from: column.rawBytes(text: false, blob: true, as: "JSON"))

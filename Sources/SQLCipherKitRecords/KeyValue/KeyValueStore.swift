@@ -328,7 +328,7 @@ extension KeyValueStore {
             return try set(key, to: value, expires: expiry)
         }
         let writer: JSONBWriter
-        do { writer = try JSONBEncoder(options: .of(T.self)).writer(value) } catch {
+        do { writer = try JSONBEncoder(options: .of(T.self, connection.profile.jsonDates)).writer(value) } catch {
             throw DatabaseError.invalidArgument("a \(T.self) cannot be written as JSON: \(error.jsonDescription)")
         }
         try writer.withBytes { bytes in

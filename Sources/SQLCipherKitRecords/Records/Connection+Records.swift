@@ -177,7 +177,7 @@ extension Connection {
         if let columns = Record._recordColumns { return try statements.change(record, from: before, columns.positions, self) }
         let table = statements.table(Record.self)
         let layout = try statements.layout(Record.self, table, self)
-        let old = try RowEncodingState.collect(before), new = try RowEncodingState.collect(record)
+        let old = try RowEncodingState.collect(before, profile), new = try RowEncodingState.collect(record, profile)
         let profiles = Record.columnProfiles
         func stored(_ name: String, _ value: (any SQLValueConvertible)?) throws -> SQLValue {
             try value?.sqlValue(in: profiles[name] ?? profile) ?? .null
@@ -382,7 +382,7 @@ extension RecordStatements {
         let table = table(Record.self)
         let layout = try self.layout(Record.self, table, db)
         let fixed = layout.generated.union(layout.key.nameSet)
-        let names = try table.positions?.names ?? RowEncodingState.collect(record).map(\.name)
+        let names = try table.positions?.names ?? RowEncodingState.collect(record, db.profile).map(\.name)
         return names.contains { !fixed.contains(SQLName($0)) }
     }
 }

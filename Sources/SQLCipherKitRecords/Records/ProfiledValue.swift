@@ -25,7 +25,7 @@ struct ProfiledValue: SQLValueConvertible, _HidesValues {
     }
 
     private func used(_ connection: ValueProfile) throws -> ValueProfile {
-        let used = profile ?? connection
+        let used = ValueProfile.resolved(profile, connection)
         if isOrderedDecimal, used.decimals == .text {
             throw DatabaseError.misuse(
                 "decimals that are stored as text have no order in SQL: '9' comes after '10'; store them as numbers"

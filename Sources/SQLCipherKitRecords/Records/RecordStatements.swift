@@ -121,7 +121,7 @@ final class RecordStatements: ConnectionState {
     private func statement<Record: SQLRecord>(
         _ action: RecordAction, _ record: Record, _ table: SQLTable, _ layout: RecordLayout, _ db: Connection
     ) throws -> (Statement, EncodedStatement) {
-        let all = try RowEncodingState.collect(record).map(\.name)
+        let all = try RowEncodingState.collect(record, db.profile).map(\.name)
         try table.checkNames(Record.self)
         let sql = try RecordSQL(action, table, layout, all)
         let state = RowEncodingState(

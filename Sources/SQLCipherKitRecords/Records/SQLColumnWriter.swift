@@ -55,7 +55,8 @@ public struct SQLColumnWriter: ~Copyable {
     public mutating func put<T: Encodable>(_ value: T) throws {
         // What is not bound is not encoded.
         if handle != nil, index < count, parameters[index] == 0 { return try put(SQLValue.null) }
-        switch try ColumnEncoder.encode(value, []) {
+        let profile = index < count ? profiles?[index] ?? profile : profile
+        switch try ColumnEncoder.encode(value, [], profile.jsonDates) {
         case let simple?: try put(any: simple)
         case nil: try put(SQLValue.null)
         }

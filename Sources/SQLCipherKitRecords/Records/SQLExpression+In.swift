@@ -23,7 +23,7 @@ extension Array: _SQLValues where Element: SQLValueConvertible {
         let present = filter { !$0.isSQLNull }
         let found =
             Element._isJSONDocument
-            ? expression.isDocument(in: present.map { "\($0)" }) : expression.among(present, expression.form)
+            ? expression.isDocument(in: present.map { expression.bound($0) }) : expression.among(present, expression.form)
         return present.count == count ? found : found || expression.isNull
     }
 }

@@ -12,14 +12,20 @@ extension SQLExpression {
     /// ```
     /// An index on the same path is used; see ``Schema/createJSONIndex(_:on:column:_:isUnique:where:)``.
     public func json<T: SQLValueConvertible>(_ path: any JSONPathComponent..., as type: T.Type) -> SQLExpression<T?> {
-        SQLExpression<T?>(json.value(JSONPath(list: path)), .atom, Self.formInside)
+        SQLExpression<T?>(json.value(JSONPath(list: path)), .atom, formInside)
     }
 
     /// The form in which values are in the document.
-    private static var formInside: ValueProfile {
-        var form = ValueProfile(dates: .iso8601, uuids: .uppercaseText, decimals: .number)
-        if case .secondsSince1970 = JSONCodingOptions.of(Value.self).dates { form.dates = .realSeconds }
-        return form
+    private var formInside: ValueProfile {
+        guard let own = JSONCodingOptions.own(Value.self) else { return .insideJSON(form?.jsonDates.stored) }
+        let dates: JSONDateStrategy =
+            switch own.dates {
+            case .iso8601, .custom: .iso8601
+            case .millisecondsSince1970: .millisecondsSince1970
+            case .secondsSince1970: .secondsSince1970
+            case .deferredToDate: .deferredToDate
+            }
+        return .insideJSON(dates.stored)
     }
 }
 
@@ -95,7 +101,7 @@ extension SQLExpression {
     }
 
     private func isAmong(_ values: [any SQLValueConvertible]) -> SQLPredicate {
-        if values.contains(where: Self.isDocument) { return isDocument(in: values.map(Self.argument)) }
+        if values.contains(where: Self.isDocument) { return isDocument(in: values.map { Self.bound($0, form) }) }
         return among(values.map { ProfiledValue($0, form) }, nil)
     }
 
@@ -103,7 +109,7 @@ extension SQLExpression {
         guard let stored = Self.stored(value) else { return nil }
         let canBeNull = canBeNull
         let comparison = comparison == .notEqual && canBeNull ? .isNot : comparison
-        if Self.isDocument(stored) { return isDocument(comparison, Self.argument(stored)) }
+        if Self.isDocument(stored) { return isDocument(comparison, Self.bound(stored, form)) }
         return SQLPredicate(
             .comparison(side(canBeNull), comparison, SQLCondition.Side(sql: "\(ProfiledValue(stored, form))", canBeNull: false)))
     }
@@ -112,8 +118,6 @@ extension SQLExpression {
     private static func isDocument(_ stored: any SQLValueConvertible) -> Bool {
         stored is SQLValue || type(of: stored)._isJSONDocument
     }
-
-    private static func argument(_ value: any SQLValueConvertible) -> SQL { "\(value)" }
 }
 
 /// A type with the same values in JSON and in a column: text, numbers and booleans, which

@@ -176,7 +176,7 @@ extension SQLExpression where Value: SQLValueConvertible {
         if value.isSQLNull { return comparison == .equal ? isNull : isNotNull }
         let canBeNull = canBeNull
         let comparison = comparison == .notEqual && canBeNull ? .isNot : comparison
-        if Value._isJSONDocument { return isDocument(comparison, "\(value)") }
+        if Value._isJSONDocument { return isDocument(comparison, bound(value)) }
         return compare(comparison, value, canBeNull)
     }
 

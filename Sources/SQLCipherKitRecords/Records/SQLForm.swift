@@ -63,7 +63,7 @@ enum SQLForm {
         case .fixed, .document: return true
         case .coded: return false
         case .profiled(let stored):
-            guard let a, let b else { return false }
+            guard let a, let b, a.areInsideJSON == b.areInsideJSON else { return false }
             return switch stored {
             case is Date.Type: a.dates == b.dates
             case is UUID.Type: a.uuids == b.uuids
@@ -102,7 +102,9 @@ enum SQLForm {
     private static func conversion<T: SQLValueConvertible>(
         _ type: T.Type, _ own: ValueProfile?, _ form: ValueProfile?
     ) -> StoredConversion {
-        StoredConversion { value, connection in try converted(value, type, own ?? connection, form ?? connection) }
+        StoredConversion { value, connection in
+            try converted(value, type, .resolved(own, connection), .resolved(form, connection))
+        }
     }
 
     /// - Parameter isMinified: whether a document becomes its minified text.
@@ -110,10 +112,10 @@ enum SQLForm {
         _ coded: Coded, _ own: ValueProfile?, _ form: ValueProfile?, _ isMinified: Bool
     ) -> StoredConversion {
         StoredConversion { value, connection in
-            let learnt = StoredForm(of: value, as: coded.type, own ?? connection)
+            let learnt = StoredForm(of: value, as: coded.type, .resolved(own, connection))
             if learnt.isDocument { return isMinified ? JSONBDecoder.minified(value).map { .text($0) } ?? value : value }
             guard let single = learnt.single, case .profiled = of(single) else { return value }
-            return try converted(value, single, own ?? connection, form ?? connection)
+            return try converted(value, single, .resolved(own, connection), .resolved(form, connection))
         }
     }
 
@@ -159,7 +161,7 @@ extension SQLExpression {
     /// for such types with a value that is stored as itself.
     static func stored(_ value: Value) -> (any SQLValueConvertible)? where Value: Encodable {
         if let own = value as? any SQLValueConvertible { return own.isSQLNull ? nil : own }
-        do { return try ColumnEncoder.encode(value, []) } catch {
+        do { return try DocumentWithDates.encode(value) } catch {
             let error = error as? DatabaseError ?? .invalidArgument("a \(Value.self) cannot be stored: \(error.jsonDescription)")
             return RefusedValue(error)
         }

@@ -154,7 +154,7 @@ extension RecordStatements {
             return zip(positions.names, values).compactMap { name, value in value.map { (name: name, value: $0) } }
         }
         let profiles = Record.columnProfiles
-        return try RowEncodingState.collect(record).map { name, value in
+        return try RowEncodingState.collect(record, db.profile).map { name, value in
             guard let value, let profile = profiles[name] else { return (name: name, value: value) }
             return (name: name, value: ProfiledValue(value, profile))
         }

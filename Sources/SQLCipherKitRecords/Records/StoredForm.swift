@@ -38,7 +38,7 @@ final class StoredForm: Decoder, SingleValueDecodingContainer {
 
     private func document() throws -> any Decoder {
         isDocument = true
-        return try JSONBDecoder.decoder(of: value, as: type)
+        return try JSONBDecoder.decoder(of: value, as: type, profile.jsonDates)
     }
 }
 
