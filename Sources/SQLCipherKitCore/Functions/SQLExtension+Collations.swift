@@ -54,6 +54,28 @@ extension SQLExtension {
     }
 }
 
+extension SQLExtension {
+    /// The collations that GRDB adds to each connection: `swiftCompare`, `swiftCaseInsensitiveCompare`, `swiftLocalizedCompare`,
+    /// `swiftLocalizedCaseInsensitiveCompare` and `swiftLocalizedStandardCompare`, for tables and indexes that name them.
+    /// ```swift
+    /// try db.register(.grdbCollations)
+    /// let notes = try db.fetchAll(Note.self, "SELECT * FROM note ORDER BY title COLLATE swiftLocalizedStandardCompare")
+    /// ```
+    /// They compare by the same calls of the standard library and of Foundation, and so as GRDB does in the same program. Those
+    /// that are localized follow the process's locale and the system's version: run `REINDEX` on a file that comes from elsewhere.
+    public static var grdbCollations: SQLExtension {
+        SQLExtension { connection in
+            try connection.install("swiftCompare") { a, b in
+                a < b ? .orderedAscending : a == b ? .orderedSame : .orderedDescending
+            }
+            try connection.install("swiftCaseInsensitiveCompare") { a, b in a.caseInsensitiveCompare(b) }
+            try connection.install("swiftLocalizedCompare") { a, b in a.localizedCompare(b) }
+            try connection.install("swiftLocalizedCaseInsensitiveCompare") { a, b in a.localizedCaseInsensitiveCompare(b) }
+            try connection.install("swiftLocalizedStandardCompare") { a, b in a.localizedStandardCompare(b) }
+        }
+    }
+}
+
 extension ComparisonResult {
     fileprivate func or(_ other: () -> ComparisonResult) -> ComparisonResult { self == .orderedSame ? other() : self }
 }

@@ -48,6 +48,32 @@ import TestSupport
         #expect(try sorted(["b", "a"], "english") == ["a", "b"])
     }
 
+    /// A table that names GRDB's collations is read and written as GRDB does, which compares by the same calls.
+    @Test func collationsOfGRDBSortAsItsCallsDo() throws {
+        let words = ["file 10", "File 9", "file 9", "é", "e\u{301}", "f", "Z", "a", "Ä", "ä", "", "straße", "STRASSE", "ﬁ"]
+        let calls: [(String, (String, String) -> ComparisonResult)] = [
+            ("swiftCompare", { $0 < $1 ? .orderedAscending : $0 == $1 ? .orderedSame : .orderedDescending }),
+            ("swiftCaseInsensitiveCompare", { $0.caseInsensitiveCompare($1) }), ("swiftLocalizedCompare", { $0.localizedCompare($1) }),
+            ("swiftLocalizedCaseInsensitiveCompare", { $0.localizedCaseInsensitiveCompare($1) }),
+            ("swiftLocalizedStandardCompare", { $0.localizedStandardCompare($1) }),
+        ]
+        for (name, _) in calls {
+            let error = #expect(throws: DatabaseError.self) { try sorted(words, name) }
+            #expect(error?.message == "no such collation sequence: \(name)")
+        }
+        try db.register(.grdbCollations)
+        for (name, compare) in calls {
+            for a in words {
+                for b in words where Array(a.utf8) != Array(b.utf8) {
+                    let found = try db.fetchOne(
+                        (Bool, Bool).self, SQL(raw: "SELECT ? < ? COLLATE \(name), ? = ? COLLATE \(name)"), [a, b, a, b])
+                    let wanted = compare(a, b)
+                    #expect(found?.0 == (wanted == .orderedAscending) && found?.1 == (wanted == .orderedSame), "\(name): \(a), \(b)")
+                }
+            }
+        }
+    }
+
     @Test func unregisteredCollationRestoresTheBuiltIn() throws {
         try db.register(.collation("MINE") { _, _ in .orderedSame })
         _ = try sorted(["a", "b"], "MINE")
