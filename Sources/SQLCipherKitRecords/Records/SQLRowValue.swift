@@ -33,7 +33,20 @@ public struct SQLRowValue<Values>: Sendable {
         }
     }
 
-    /// Creates a row value from columns, the most significant one first.
+    /// Creates a row value from four columns, the most significant one first.
+    public init<A: SQLValueConvertible, B: SQLValueConvertible, C: SQLValueConvertible, D: SQLValueConvertible>(
+        _ a: SQLExpression<A>, _ b: SQLExpression<B>, _ c: SQLExpression<C>, _ d: SQLExpression<D>
+    ) where Values == (A, B, C, D) {
+        self.init([a.sql, b.sql, c.sql, d.sql], a.canBeNull || b.canBeNull || c.canBeNull || d.canBeNull) {
+            [
+                RowElements.Element(a, $0.0), RowElements.Element(b, $0.1), RowElements.Element(c, $0.2),
+                RowElements.Element(d, $0.3),
+            ]
+        }
+    }
+
+    /// Creates a row value from columns, the most significant one first. With more than four, values that are literals need their
+    /// types: `(last.a, Int64(2), …)`.
     @_disfavoredOverload
     public init<each Value: SQLValueConvertible>(
         _ expressions: repeat SQLExpression<each Value>

@@ -86,6 +86,13 @@ import TestSupport
         #expect(try ids { SQLRowValue($0.last, $0.id) < (7, 4) } == [1, 2, 3] && ids { SQLRowValue($0.last, $0.id) >= (5, 3) } == [3, 4])
     }
 
+    @Test func rowValuesTakeLiterals() throws {
+        #expect(try ids { SQLRowValue($0.last, $0.id, $0.id, $0.name) == (nil, 1, 1, "none") } == [])
+        #expect(try ids { SQLRowValue($0.last, $0.id, $0.id, $0.id) == (nil, 1, 1, 1) } == [1])
+        #expect(try ids { SQLRowValue($0.id, $0.last, $0.id, $0.name) >= (2, nil, 0, "") } == [2, 3, 4])
+        #expect(try ids { SQLRowValue($0.id, $0.id, $0.id, $0.last).in([(1, 1, 1, nil), (4, 4, 4, 7)]) } == [1, 4])
+    }
+
     @Test func conditionsUseIndexes() throws {
         for plan in [
             try plan { $0.team == 2 }, try plan { ($0.team == 2) == true }, try plan { !($0.team != 2) }, try plan { !(!($0.team == 2)) },
