@@ -8,6 +8,11 @@
 /// An optional binds its value, or NULL for `nil`. An array or a set binds each of its values, and its parentheses can be left out:
 /// `IN \(ids)` and `IN (\(ids))` are the same.
 ///
+/// `\(sql)` inserts another `SQL` with its values:
+/// ```swift
+/// let named: SQL = "title = \(title)"
+/// try db.execute("DELETE FROM note WHERE NOT (\(named)) AND stars < \(3)")
+/// ```
 /// `\(identifier: name)` quotes a table's or column's name. `\(raw: text)` inserts text unchanged, and `SQL(raw: text)` takes a
 /// whole statement from a variable: never use these two with untrusted text.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {

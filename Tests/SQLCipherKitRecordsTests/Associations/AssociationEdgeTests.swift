@@ -35,7 +35,8 @@ private typealias Folder = Library.Folder
         #expect(try db.fetchAll(Maker.order { $0.land }.including(Maker.wares)).map { $0.1.map(\.id) } == [[], [1]])
         #expect(try db.fetchAll(Ware.order { $0.id }.including(Ware.byCode)).map { $0.1?.land } == ["PL", nil])
         #expect(try db.fetchOne(Ware.byCode.of(Ware(code: "x")))?.land == "IT")
-        #expect(throws: DatabaseError.self) { try db.fetchAll(Ware.filter { Ware.maker.of($0).exists }) }
+        let error = #expect(throws: DatabaseError.self) { try db.fetchAll(Ware.filter { Ware.maker.of($0).exists }) }
+        #expect(error?.message.contains("name both properties of an association (by: and to:)") == true)
     }
 
     struct Person: SQLRecord, Equatable {
