@@ -296,8 +296,7 @@ extension RowEncodingState {
     ) throws -> [(name: String, value: (any SQLValueConvertible)?)] {
         let state = try collecting(record, profile ?? ValueProfile(jsonDates: .deferredToDate))
         guard profile == nil, state.hasDates else { return try values(state, record) }
-        // The connection that binds the documents decides the form of their dates. What was collected first is a form that has every
-        // date.
+        // The connection that binds the documents decides the form of their dates. What was collected first has every date.
         let forms = JSONDateStrategy.allCases.map { dates in
             Result { try self.values(collecting(record, ValueProfile(jsonDates: dates)), record) }
         }
