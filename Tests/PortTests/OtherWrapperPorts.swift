@@ -70,7 +70,8 @@ import TestSupport
         migrator.add("words") { db in
             try db.create(FTS5Table(
                 "book_fts", columns: ["title"],
-                content: .external(table: "book")))
+                content: .external(table: "book"),
+                tokenizer: .multilingual()))
         }
         migrator.adopt(userVersions: [1: "books"])
         try migrator.migrate(context)

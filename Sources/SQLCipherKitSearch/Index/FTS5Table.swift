@@ -4,7 +4,7 @@ import SQLCipherKitCore
 ///
 /// ```swift
 /// try db.create(FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"),
-///                         tokenizer: .porter(.unicode61()), prefixes: [2, 3]))
+///                         tokenizer: .multilingual()))
 /// let hits = try db.fullText("note_fts").search("swift sq", limit: 20).hits
 /// ```
 /// A description is only a value. To create the table, pass it to ``Connection/create(_:ifNotExists:populate:progress:)``, for the
@@ -89,7 +89,8 @@ public struct FTS5Table: Hashable, Sendable {
     ///   - name: the table's name.
     ///   - columns: the columns, in order.
     ///   - content: where the text is stored. Default: in the table itself.
-    ///   - tokenizer: how text is split into words. Default: `unicode61`, with all accents removed.
+    ///   - tokenizer: how text is split into words: `.multilingual()` for every script. Default: FTS5's own, `unicode61` with all
+    ///     accents removed, which other programs have too.
     ///   - prefixes: the lengths, in characters, of the prefixes that get an index of their own, which makes searching for them
     ///     faster: from 1 to 999 each, and at most 31 of them. Default: none.
     ///   - detail: how much the index records of where a word occurs. Default: row, column and position.
@@ -189,7 +190,7 @@ extension FTS5Table.Column {
     /// try db.create(FTS5Table(
     ///     "note_fts",
     ///     columns: [.json("city", in: "meta", at: JSONPath("city")), .json("words", in: "meta", at: JSONPath("tags"),
-    ///     JSONPath("text"))], content: .external(table: "note")))
+    ///     JSONPath("text"))], content: .external(table: "note"), tokenizer: .multilingual()))
     /// try db.main.updateJSON("meta", in: "note", where: "id = \(7)", .append("harbour", toArrayAt: "tags"))
     /// let hits = try db.fullText("note_fts").search("words:harbour").hits
     /// ```

@@ -21,7 +21,8 @@ nonisolated enum NotesDatabase {
             try db.create(Note.table)
             try db.create(FTS5Table(
                 "note_fts", columns: ["title", "body"],
-                content: .external(table: "note")))
+                content: .external(table: "note"),
+                tokenizer: .multilingual()))
         }
         return migrator
     }()

@@ -17,7 +17,8 @@ import TestSupport
         try db.create(
             FTS5Table(
                 "note_fts", columns: ["title", "body"],
-                content: .external(table: "note")))
+                content: .external(table: "note"),
+                tokenizer: .multilingual()))
         let body = "The quick brown fox jumps over the lazy dog"
         try db.execute("""
             INSERT INTO note(title, body, created, likes, tags)
@@ -120,7 +121,9 @@ import TestSupport
         #expect(counted.total.count == 1 && counted.facets["months"]?.map(\.value) == ["2026-11"])
         #expect(counted.facets["likes"]?.map(\.count) == [0, 1, 0, 0])
 
-        try db.create(FTS5Table("mail_fts", columns: ["subject", "folder"]))
+        try db.create(FTS5Table(
+            "mail_fts", columns: ["subject", "folder"],
+            tokenizer: .multilingual()))
         try db.execute(
             "INSERT INTO mail_fts VALUES ('A fox in the garden', 'inbox')")
         let mails = try db.fullText("mail_fts")

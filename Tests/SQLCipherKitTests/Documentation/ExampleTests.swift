@@ -65,6 +65,31 @@ import TestSupport
         #expect(count == examples.count, "\(page): no test has the line '\(examples[min(count, examples.count - 1)])' (nearest: \(best.key))")
     }
 
+    /// A first index is right for every script: each one that a page or a sample creates names its tokenizer.
+    @Test func fullTextExamplesNameMultilingual() throws {
+        let samples = ["Examples/Notes/Sources", "Examples/SearchServer/Sources"].flatMap { folder in
+            let paths = FileManager.default.enumerator(atPath: Repository.file(folder).path)?.compactMap { $0 as? String } ?? []
+            return paths.filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0)" }
+        }
+        var found: Set<String> = []
+        for page in Self.pages + samples {
+            let text = try String(contentsOf: Repository.file(page), encoding: .utf8)
+            for part in text.components(separatedBy: "FTS5Table(").dropFirst() {
+                var depth = 1
+                let call = part.prefix { character in
+                    depth += character == "(" ? 1 : character == ")" ? -1 : 0
+                    return depth > 0
+                }
+                guard call.contains("columns:") else { continue }
+                found.insert(page)
+                let isOfCode = call.contains(#"tokenizer: .custom("code")"#)
+                #expect(isOfCode || call.contains("tokenizer: .multilingual()"), "\(page): FTS5Table(\(call))")
+            }
+        }
+        let names = Set(found.map { ($0 as NSString).lastPathComponent })
+        #expect(names.isSuperset(of: ["README.md", "InAnApp.md", "Search.md", "GettingStarted.md", "Notebook.swift", "Notes.swift"]))
+    }
+
     /// What the test declares around the examples and they use, the page must name: a reader has to know what `db` is.
     @Test(arguments: pages) func articleNamesEverythingItsExamplesUse(_ page: String) throws {
         let text = try String(contentsOf: Repository.file(page), encoding: .utf8)

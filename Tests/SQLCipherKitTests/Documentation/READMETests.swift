@@ -29,7 +29,8 @@ import TestSupport
         try pool.write { db in            // one transaction
             try db.create(Note.table, ifNotExists: true)
             try db.create(FTS5Table("note_fts", columns: ["title", "body"],
-                content: .external(table: "note")), ifNotExists: true)
+                content: .external(table: "note"),
+                tokenizer: .multilingual()), ifNotExists: true)
             try db.insert(Note(
                 title: "Bakery", body: "First we bake, then we sell."))
         }
@@ -40,6 +41,49 @@ import TestSupport
         #expect(hits.map { $0.snippet?.description } == ["[First] we [bake], then we sell."])
         try pool.close()
         #expect(throws: DatabaseError.self) { _ = try Connection(.file(path), key: .passphrase("wrong")) }
+    }
+
+    /// The code of the documentation's first page.
+    @Test func firstPageCodeWorks() async throws {
+        let folder = try TemporaryFolder(), path = folder.path("notes.db")
+        let pool = try DatabasePool(
+            .file(path), key: .passphrase("correct horse"))
+        try await pool.write { db in
+            try db.create(Note.table)
+            try db.create(FTS5Table("note_fts", columns: ["title", "body"],
+                content: .external(table: "note"), tokenizer: .multilingual()))
+            try db.insert(Note(
+                title: "Bakery", body: "First we bake, then we sell."))
+        }
+        let hits = try await pool.read { db in
+            try db.fullText("note_fts").search("baking frist").hits
+        }
+        #expect(hits.count == 1)
+        for try await notes in pool.observe({ try $0.fetchAll(Note.all) }) {
+            print(notes.count)
+            #expect(notes.count == 1)
+            break
+        }
+    }
+
+    /// A word in the middle of a sentence, in scripts without spaces between words and in Korean with an ending, with the README's
+    /// index.
+    @Test func readmeIndexFindsWordsInEveryScript() throws {
+        let others = [
+            "お寺の近くに住んでいます": "寺", "我们昨天在大学图书馆学习": "图书馆", "ฉันอ่านหนังสือที่ห้องสมุด": "หนังสือ", "데이터베이스를 만들었다": "데이터베이스",
+        ]
+        let folder = try TemporaryFolder()
+        let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse"))
+        try pool.write { db in
+            try db.create(Note.table, ifNotExists: true)
+            try db.create(
+                FTS5Table("note_fts", columns: ["title", "body"], content: .external(table: "note"), tokenizer: .multilingual()))
+            for (text, _) in others { try db.insert(Note(title: "", body: text)) }
+        }
+        for (text, word) in others {
+            let found = try pool.read { db in try db.fullText("note_fts").records(Note.self, FullTextSearch(word)) }
+            #expect(found.map(\.record.body) == [text], "\(word)")
+        }
     }
 
     /// As the file main.swift of a program.

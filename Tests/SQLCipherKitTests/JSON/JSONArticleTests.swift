@@ -99,7 +99,8 @@ extension JSONArticleTests {
                     "words", in: "meta",
                     at: JSONPath("tags"), JSONPath("city")),
             ],
-            content: .external(table: "note")))
+            content: .external(table: "note"),
+            tokenizer: .multilingual()))
         let index = try db.fullText("note_fts")
         let hits = try index.search("river").hits
         #expect(hits.map(\.rowID) == [1])
