@@ -228,13 +228,22 @@ import TestSupport
 
     @Test func importUsesChosenTokenizer() throws {
         let path = try file("t.csv", "name\nbaking bread\n")
-        for (tokenizer, finds) in [("porter", "bakes"), ("unicode61", "bread"), ("trigram", "akin")] {
+        for (tokenizer, finds) in [("multilingual", "bread"), ("porter", "bakes"), ("unicode61", "bread"), ("trigram", "akin")] {
             try load(path, "--table", tokenizer, "--search", "name", "--tokenizer", tokenizer).expectSuccess()
             for (word, others) in [("bakes", "porter"), ("akin", "trigram")] {
                 let count = try rows("SELECT count(*) AS n FROM \(tokenizer)_search WHERE \(tokenizer)_search MATCH '\(word)'")
                 #expect(count == ["{\"n\":\(tokenizer == others ? 1 : 0)}"], "\(tokenizer) \(word)")
             }
             #expect(try rows("SELECT count(*) AS n FROM \(tokenizer)_search WHERE \(tokenizer)_search MATCH '\(finds)'") == [#"{"n":1}"#])
+        }
+    }
+
+    @Test func importedTextIsFoundInEveryScript() throws {
+        let path = try file("t.csv", "name\nお寺の近くに住んでいます\n我们昨天在大学图书馆学习\nฉันอ่านหนังสือที่ห้องสมุด\n데이터베이스를 만들었다\n")
+        try load(path, "--search", "name").expectSuccess()
+        for (word, row) in [("寺", 1), ("图书馆", 2), ("หนังสือ", 3), ("데이터베이스", 4)] {
+            let outcome = try Tool.run(["search", database, word, "--format", "jsonl"] + Tool.key)
+            #expect(outcome.output.contains("\"row\":\(row),") && outcome.output.split(separator: "\n").count == 1, "\(word)")
         }
     }
 

@@ -31,7 +31,7 @@ import TestSupport
         let fewer = try search("baking", "xylophone").output
         #expect(fewer.contains("plan.md") && fewer.contains("nothing has all words; "))
         // A text that has all words in other forms, apart, has all words.
-        let forms = try search("baking", "loaf").output
+        let forms = try search("baking", "breads").output
         #expect(forms.contains("plan.md") && !forms.contains("nothing has all words"))
         #expect(try search("baking", "loav*").output.hasSuffix("1 hit\n"))
         #expect(try search("cafe").output.contains("[café]"))

@@ -49,18 +49,19 @@ struct ImportCommand: FileCommand {
         "source", "table", "rows", "earlier", "removed", "left_out", "unreadable", "seconds", "columns")
 
     enum Tokenizer: String, CaseIterable, ExpressibleByArgument {
-        case porter, unicode61, trigram
+        case multilingual, porter, unicode61, trigram
 
         var engine: FTS5Tokenizer {
             switch self {
+            case .multilingual: .multilingual()
             case .porter: .porter(.unicode61())
             case .unicode61: .unicode61()
             case .trigram: .trigram()
             }
         }
 
-        /// The lengths of the word prefixes to index; trigrams need none.
-        var prefixes: [Int] { self == .trigram ? [] : [2, 3] }
+        /// The lengths of the word prefixes to index, for other programs: this package's search needs none.
+        var prefixes: [Int] { self == .porter || self == .unicode61 ? [2, 3] : [] }
     }
 
     enum SourceFormat: String, CaseIterable, ExpressibleByArgument {
@@ -101,10 +102,10 @@ struct ImportCommand: FileCommand {
 
     @Option(
         help: """
-            How a new full-text index splits texts: porter (English words by their stems), unicode61 (words as they are) or \
-            trigram (parts of words, for any language).
+            How a new full-text index splits texts: multilingual (words of every script; SQLCipherKit alone can read the index), \
+            porter (English words by their stems), unicode61 (words between spaces) or trigram (parts of words).
             """)
-    var tokenizer = Tokenizer.porter
+    var tokenizer = Tokenizer.multilingual
 
     @Flag(help: "Import files again, even those that were imported before or have changed since.")
     var again = false

@@ -69,8 +69,9 @@ struct SearchCommand: ReadingCommand {
     /// Says so, and what may be the reason: an index of words has none of the parts of words that some scripts write together.
     private func nothing(_ db: Connection) -> Failure {
         let isOfParts = (try? db.main.fullTextIndexes())?.contains { index in
-            (table == nil || index.name.sqlName == table?.sqlName)
-                && ((try? db.main.table(index.name))??.sql ?? "").lowercased().contains("trigram")
+            let sql = ((try? db.main.table(index.name))??.sql ?? "").lowercased()
+            return (table == nil || index.name.sqlName == table?.sqlName)
+                && ["multilingual", "trigram"].contains { sql.contains($0) }
         }
         let hasScript = words.joined().unicodeScalars.contains { scalar in
             switch scalar.value {
@@ -80,7 +81,7 @@ struct SearchCommand: ReadingCommand {
         }
         guard hasScript, isOfParts == false else { return Failure("nothing found") }
         return Failure(
-            "nothing found: the index is one of words between blanks, and this script has none; import into a new database with "
-                + "--tokenizer trigram finds parts of words")
+            "nothing found: the index is one of words between spaces, and this script has none; import into a new database, whose "
+                + "index finds them")
     }
 }

@@ -15,9 +15,9 @@ struct FolderImport {
     private let tokenizer: ImportCommand.Tokenizer
 
     /// - Parameter path: the folder or the file.
-    init(_ path: String, includesHidden: Bool, limit: Int, isMirror: Bool = false, tokenizer: ImportCommand.Tokenizer = .porter)
-        throws
-    {
+    init(
+        _ path: String, includesHidden: Bool, limit: Int, isMirror: Bool = false, tokenizer: ImportCommand.Tokenizer = .multilingual
+    ) throws {
         (self.path, self.limit, self.isMirror, self.tokenizer) = (path, limit, isMirror, tokenizer)
         var info = stat()
         if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG {
