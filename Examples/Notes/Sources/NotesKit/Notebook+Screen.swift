@@ -2,7 +2,34 @@ import Foundation
 import SQLCipherKit
 
 extension Notebook {
-    /// What a screen shows: the folders, and the notes that were searched for, or the newest.
+    /// What a screen asks for. Without a text, the pinned and the newest notes are shown.
+    public struct Question: Hashable, Sendable {
+        public var text = ""
+        public var folder, tag: String?
+        /// Whether the deleted notes are meant instead of the others.
+        public var isDeleted = false
+        public var limit = 50
+
+        public init(_ text: String = "", in folder: String? = nil, tagged tag: String? = nil) {
+            (self.text, self.folder, self.tag) = (text, folder, tag)
+        }
+
+        /// The same without a folder and a tag.
+        var widened: Question {
+            var question = self
+            (question.folder, question.tag) = (nil, nil)
+            return question
+        }
+
+        /// The condition for a row of `note`.
+        var condition: SQL {
+            var condition: SQL = isDeleted ? "deleted IS NOT NULL" : "deleted IS NULL"
+            if let folder { condition = "\(condition) AND folder = \(folder)" }
+            if let tag { condition = "\(condition) AND id IN (SELECT note FROM note_tag WHERE tag = \(tag))" }
+            return condition
+        }
+    }
+
     public struct Screen: Hashable, Sendable {
         public struct Row: Hashable, Sendable {
             public let note: Note
@@ -10,20 +37,26 @@ extension Notebook {
             public let title, excerpt: HighlightedText
         }
 
-        public let folders: [String]
-        /// How many notes are deleted and can be restored.
-        public let deleted: Int
+        /// A folder or a tag, with how many of the notes it has, whichever of them is chosen.
+        public struct Group: Codable, Hashable, Sendable {
+            public let name: String
+            public let count: Int
+        }
+
         public let rows: [Row]
+        /// How many notes there are for the question, and whether that is exact or a lower bound.
+        public let total: Int
+        public let isExact: Bool
+        /// How many notes there are, and how many that are deleted and can be restored.
+        public let all, deleted: Int
+        public let folders, tags: [Group]
+        /// The text that was probably meant.
+        public let correction: String?
     }
 
     /// What a screen shows now, all of it as of one commit.
-    /// - Parameters:
-    ///   - text: what has been typed so far. Without any, the pinned and the newest notes are shown.
-    ///   - showsDeleted: whether the deleted notes are shown instead.
-    public func screen(
-        _ text: String = "", in folder: String? = nil, showsDeleted: Bool = false, limit: Int = 50
-    ) async throws -> Screen {
-        try await pool.read { db in try Self.screen(db, text, folder, showsDeleted, limit) }
+    public func screen(_ question: Question = Question()) async throws -> Screen {
+        try await pool.read { db in try Self.screen(db, question) }
     }
 
     /// An element now and after each commit, whatever makes it: this program, another one, or another copy. All loops over it share
@@ -32,31 +65,37 @@ extension Notebook {
         pool.observe(tracking: .fullDatabase) { _ in }.includingOtherProcesses(every: .seconds(1)).shared()
     }
 
-    private static func screen(
-        _ db: Connection, _ text: String, _ folder: String?, _ showsDeleted: Bool, _ limit: Int
-    ) throws -> Screen {
-        let hits = showsDeleted ? try newest(db, Note.filter { $0.deleted != nil }, limit)
-            : text.isEmpty ? try newest(db, folder.map { folder in Note.kept.filter { $0.folder == folder } } ?? Note.kept, limit)
-            : try search(db, text, folder, limit)
-        let tags = try db.fetchAll(NoteTag.filter { $0.note.in(hits.map(\.note.id)) }.order { $0.tag })
-        let byNote = Dictionary(grouping: tags, by: \.note)
+    private static func screen(_ db: Connection, _ question: Question) throws -> Screen {
+        let found = question.text.isEmpty ? try newest(db, question) : try search(db, question)
+        let tags = try db.fetchAll(NoteTag.filter { $0.note.in(found.hits.map(\.note.id)) }.order { $0.tag })
+        let byNote = Dictionary(grouping: tags, by: \.note), deleted = try db.count(Note.filter { $0.deleted != nil })
+        let folders = try db.fetchAll(Folder.order { $0.name }.select { $0.name })
         return Screen(
-            folders: try db.fetchAll(Folder.order { $0.name }.select { $0.name }),
-            deleted: try db.count(Note.filter { $0.deleted != nil }),
-            rows: hits.map { hit in
+            rows: found.hits.map { hit in
                 let tags = byNote[hit.note.id, default: []].map(\.tag)
                 return Screen.Row(note: hit.note, tags: tags, title: hit.title, excerpt: hit.excerpt)
-            })
+            },
+            total: found.total, isExact: found.isExact, all: try db.count(Note.all) - deleted, deleted: deleted,
+            folders: folders.map { Screen.Group(name: $0, count: found.folders[$0] ?? 0) },
+            tags: found.tags.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(20).map(Screen.Group.init),
+            correction: found.correction)
     }
 
-    private static func newest(_ db: Connection, _ notes: SQLQuery<Note>, _ limit: Int) throws -> [Hit] {
-        let newest = notes.order { note in
-            note.pinned.descending
-            note.changed.descending
-            note.id
-        }.limit(limit)
-        return try db.fetchAll(newest).map { note in
-            Hit(note: note, title: HighlightedText(note.title), excerpt: HighlightedText(String(note.body.prefix(160))))
-        }
+    /// The pinned and the newest notes, and how many each folder and each tag has.
+    private static func newest(_ db: Connection, _ question: Question) throws -> Found {
+        let (whole, all) = (question.condition, question.widened.condition)
+        let notes = try db.fetchAll(
+            Note.self, "SELECT * FROM note WHERE \(whole) ORDER BY pinned DESC, changed DESC, id LIMIT \(question.limit)")
+        let folders: [(String, Int)] = try db.fetchAll(
+            "SELECT folder, count(*) FROM note WHERE \(all) AND folder IS NOT NULL GROUP BY folder")
+        let tags: [(String, Int)] = try db.fetchAll(
+            "SELECT tag, count(*) FROM note_tag JOIN note ON id = note_tag.note WHERE \(all) GROUP BY tag")
+        return Found(
+            hits: notes.map { note in
+                let beginning = HighlightedText(String(note.body.prefix(200)))
+                return Hit(note: note, title: HighlightedText(note.title), excerpt: beginning)
+            },
+            total: try db.fetchOne(Int.self, "SELECT count(*) FROM note WHERE \(whole)") ?? 0, isExact: true,
+            folders: Dictionary(uniqueKeysWithValues: folders), tags: Dictionary(uniqueKeysWithValues: tags))
     }
 }

@@ -17,8 +17,7 @@ struct NotesContext: RequestContext {
 /// A new note. Its id comes from the page, which can send it a second time if the answer was lost.
 struct NewNote: Decodable {
     var id: ID?
-    var title: String
-    var body: String
+    var title, body: String
     var folder: String?
     var tags: [String]?
 }
@@ -26,11 +25,9 @@ struct NewNote: Decodable {
 /// A note as the page gets it to edit.
 struct EditableNote: ResponseCodable {
     var id: ID
-    var title: String
-    var body: String
+    var title, body: String
     var folder: String?
-    var pinned: Bool
-    var deleted: Bool
+    var pinned, deleted: Bool
 
     init(_ note: Note) {
         (id, title, body, folder) = (note.id, note.title, note.body, note.folder)

@@ -7,7 +7,7 @@ import SQLCipherKitReplication
 import Synchronization
 
 /// A screen as the page gets it. Text is in parts, every second one marked: the page makes no HTML of it.
-struct ScreenMessage: ResponseCodable, Equatable {
+struct ScreenMessage: ResponseCodable {
     struct Row: Codable, Equatable {
         var id: ID
         var folder: String?
@@ -17,25 +17,46 @@ struct ScreenMessage: ResponseCodable, Equatable {
         var pinned: Bool
     }
 
-    var folders: [String]
-    var deleted: Int
     var rows: [Row]
+    var total, all, deleted: Int
+    var isExact: Bool
+    var folders, tags: [Notebook.Screen.Group]
+    var correction: String?
+    /// How long the notebook took.
+    var milliseconds: Double
 
-    init(_ screen: Notebook.Screen) {
-        (folders, deleted) = (screen.folders, screen.deleted)
+    init(_ screen: Notebook.Screen, in time: Duration) {
         rows = screen.rows.map { row in
             Row(
-                id: row.note.id, folder: row.note.folder, title: Self.parts(row.title), excerpt: Self.parts(row.excerpt),
-                tags: row.tags, pinned: row.note.pinned)
+                id: row.note.id, folder: row.note.folder, title: row.title.sentParts,
+                excerpt: row.excerpt.withoutMarkdown.sentParts, tags: row.tags, pinned: row.note.pinned)
         }
+        (total, isExact, all, deleted) = (screen.total, screen.isExact, screen.all, screen.deleted)
+        (folders, tags, correction) = (screen.folders, screen.tags, screen.correction)
+        milliseconds = time / .milliseconds(1)
     }
+}
 
+extension HighlightedText {
     /// Begins with a part that is not marked, which may be empty.
-    private static func parts(_ text: HighlightedText) -> [String] {
-        text.parts.reduce(into: []) { parts, part in
+    fileprivate var sentParts: [String] {
+        parts.reduce(into: []) { parts, part in
             if part.isHighlighted != (parts.count % 2 == 1) { parts.append("") }
             parts.append(String(part.text))
         }
+    }
+
+    /// The text without the signs of Markdown for code, headings, emphasis and links, in one line.
+    fileprivate var withoutMarkdown: HighlightedText {
+        let signs = #/\]\([^)\s]*\)|`+|\*\*|(?:^|\n)(?:#+|[-*>|]) |<doc:|!?\[(?=[^\]]*(?:$|\]\())|\n/#
+        var text = "", ranges: [Range<Int>] = []
+        for part in parts {
+            let start = text.utf8.count
+            text += part.text.replacing(signs) { $0.output.contains("\n") ? " " : "" }
+            if part.isHighlighted { ranges.append(start..<text.utf8.count) }
+        }
+        func index(_ offset: Int) -> String.Index { text.utf8.index(text.startIndex, offsetBy: offset) }
+        return HighlightedText(text, ranges: ranges.map { index($0.lowerBound)..<index($0.upperBound) })
     }
 }
 
@@ -59,8 +80,15 @@ struct ScreenRoutes {
         guard let text = query.get("text"), text.count <= 1000 else {
             throw HTTPError(.badRequest, message: "text is what has been typed, of at most 1000 characters")
         }
-        return ScreenMessage(
-            try await notebook.screen(text, in: query.get("folder"), showsDeleted: query.get("deleted") != nil))
+        var question = Notebook.Question(text, in: query.get("folder"), tagged: query.get("tag"))
+        question.isDeleted = query.get("deleted") != nil
+        guard let limit = query.get("limit").map({ Int($0) }) ?? question.limit, 1...10_000 ~= limit else {
+            throw HTTPError(.badRequest, message: "limit is a number from 1 to 10000")
+        }
+        question.limit = limit
+        let start = ContinuousClock.now
+        let screen = try await notebook.screen(question)
+        return ScreenMessage(screen, in: .now - start)
     }
 
     /// Server-sent events for all pages of a browser together: at once, after each change, and every two seconds.

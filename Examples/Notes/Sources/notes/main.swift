@@ -20,6 +20,7 @@ let usage = """
                                                 the notebook in a browser, on this machine alone; with an encrypted
                                                 replica, and a folder through which copies exchange changes
 
+    Ends with 1 if it has not done that, as when nothing was found, and with 2 for a command that it does not know.
     The key is a passphrase in the file that NOTES_KEY_FILE names, which only its owner may read.
     """
 
@@ -28,6 +29,11 @@ struct Usage: Error {}
 /// What was asked for was not done, in words.
 struct Failure: Error, CustomStringConvertible {
     let description: String
+
+    static func missing<T>(_ note: T?) throws -> T {
+        guard let note else { throw Failure(description: "there is no such note") }
+        return note
+    }
 }
 
 /// The words of a command, and its options.
@@ -98,28 +104,32 @@ func run() async throws {
         print(note.id)
     case "list": show(try await notebook.shelves())
     case "search":
-        for hit in try await notebook.search(words.words.joined(separator: " "), in: words.options["--in"]?.last) {
+        let hits = try await notebook.search(words.words.joined(separator: " "), in: words.options["--in"]?.last)
+        if hits.isEmpty { throw Failure(description: "nothing was found") }
+        for hit in hits {
             print("\(hit.note.id)  \(hit.note.title)\n  \(hit.excerpt)")
         }
     case "show":
-        guard let note = try await notebook.note(try words.id()), note.deleted == nil else { return print("there is no such note") }
+        let note = try await Failure.missing(notebook.note(try words.id()))
+        if note.deleted != nil { throw Failure(description: "the note is deleted: restore \(note.id) brings it back") }
         print("\(note.title)\n\n\(note.body)")
         for attachment in try await notebook.attachments(of: note) {
             print("[\(attachment.name), \(attachment.content.count) bytes]")
         }
     case "attach":
-        let id = try words.id()
+        let id = try await Failure.missing(notebook.note(try words.id())).id
         let file = URL(fileURLWithPath: try words.next())
         try await notebook.attach(Data(contentsOf: file), named: file.lastPathComponent, to: id)
-    case "pin": try await notebook.save(.init(pinned: true), to: try words.id())
-    case "delete": try await notebook.save(.init(deleted: true), to: try words.id())
-    case "restore": try await notebook.save(.init(deleted: false), to: try words.id())
-    case "discard": try await notebook.discard(try words.id())
+    case "pin": _ = try await Failure.missing(notebook.save(.init(pinned: true), to: try words.id()))
+    case "delete": _ = try await Failure.missing(notebook.save(.init(deleted: true), to: try words.id()))
+    case "restore": _ = try await Failure.missing(notebook.save(.init(deleted: false), to: try words.id()))
+    case "discard": _ = try await Failure.missing(notebook.discard(try words.id()) ? true : nil)
     case "sync":
         let changes = try await notebook.synchronize(through: try words.next())
         print("\(changes.received) changes received, \(changes.sent) sent")
     case "import":
         let count = try await notebook.importFiles(below: try words.next(), into: words.options["--in"]?.last ?? "Imported")
+        if count == 0 { throw Failure(description: "the folder has no text in Markdown or text files") }
         print("\(count) notes imported")
     case "watch":
         for try await shelves in notebook.shelfChanges() {
@@ -133,5 +143,5 @@ func run() async throws {
 
 do { try await run() } catch {
     FileHandle.standardError.write(Data("\(error is Usage ? usage : "notes: \(error)")\n".utf8))
-    exit(1)
+    exit(error is Usage ? 2 : 1)
 }

@@ -27,7 +27,9 @@ import Testing
         try await notes.save(.init(deleted: true), to: note.id)
         #expect(try await notes.search("starter").isEmpty)
         #expect(try await notes.shelves().map(\.count) == [1, 0])
-        #expect(try await notes.screen(showsDeleted: true).rows.map(\.note.id) == [note.id])
+        var deleted = Notebook.Question()
+        deleted.isDeleted = true
+        #expect(try await notes.screen(deleted).rows.map(\.note.id) == [note.id])
         try await notes.save(.init(deleted: false), to: note.id)
         #expect(try await notes.search("starter").map(\.note.id) == [note.id])
         #expect(try await notes.attachments(of: note).map(\.name) == ["crumb.jpg"])
@@ -127,7 +129,7 @@ import Testing
         let keyFile = folder.appendingPathComponent("key")
         try Data("correct horse\n".utf8).write(to: keyFile)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile.path)
-        func run(_ words: String..., text: String = "") throws -> String {
+        func run(_ words: String..., text: String = "", status: Int32 = 0) throws -> String {
             let process = Process(), (input, output) = (Pipe(), Pipe())
             // Beside the bundle of the tests.
             let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
@@ -142,7 +144,7 @@ import Testing
             try input.fileHandleForWriting.close()
             let said = output.fileHandleForReading.readDataToEndOfFile()
             process.waitUntilExit()
-            #expect(process.terminationStatus == 0, "\(words)")
+            #expect(process.terminationStatus == status, "\(words)")
             return String(decoding: said, as: UTF8.self)
         }
         let id = try run("laptop.db", "add", "Sourdough", "--in", "Kitchen", "--tag", "bread", text: "Feed the starter, then bake.")
@@ -161,7 +163,7 @@ import Testing
         #expect(try run("phone.db", "search", "starer").contains("Feed the [starter], then bake."))
         _ = try run("phone.db", "delete", id)
         for name in ["phone.db", "laptop.db"] { _ = try run(name, "sync", "shared") }
-        #expect(try run("laptop.db", "show", id) == "there is no such note\n")
+        #expect(try run("laptop.db", "show", id, status: 1).isEmpty)
         #expect(try run("phone.db", "sync", "shared") == "0 changes received, 0 sent\n")
     }
 
@@ -182,7 +184,7 @@ import Testing
         try await notes.add("Bicycle", "Oil the chain.", folder: "Garage")
         var seen: [[String]] = []
         for try await _ in notes.changes() {
-            seen.append(try await notes.screen("baking").rows.map { "\($0.title) \($0.tags)" })
+            seen.append(try await notes.screen(.init("baking")).rows.map { "\($0.title) \($0.tags)" })
             if seen.count == 1 { try await notes.add("Pies", "Bake them for an hour.", folder: "Kitchen") }
             if seen.count == 2 { try await notes.save(.init(title: .init("Sourdough", "Sourdough bread")), to: note.id) }
             if seen.count == 3 { break }
@@ -193,8 +195,29 @@ import Testing
         // Without a text, the pinned and the newest notes.
         try await notes.save(.init(pinned: true), to: note.id)
         #expect(try await notes.screen().rows.map(\.note.title) == ["Sourdough bread", "Pies", "Bicycle"])
-        #expect(try await notes.screen("", in: "Kitchen").rows.map(\.note.title) == ["Sourdough bread", "Pies"])
-        #expect(try await notes.screen("", in: "Nowhere").folders == ["Garage", "Kitchen"])
+        #expect(try await notes.screen(.init(in: "Kitchen")).rows.map(\.note.title) == ["Sourdough bread", "Pies"])
+        #expect(try await notes.screen(.init(in: "Nowhere")).folders.map(\.name) == ["Garage", "Kitchen"])
+    }
+
+    @Test func `a screen counts what it has found, in folders and tags`() async throws {
+        let notes = try await open("a.db")
+        for number in 1...60 {
+            let tags = number % 2 == 0 ? ["red"] : []
+            try await notes.add("Fox \(number)", "", folder: number % 3 == 0 ? "Wood" : "Field", tags: tags)
+        }
+        try await notes.add("Hedgehog", "", folder: "Wood")
+        try await notes.save(.init(deleted: true), to: notes.add("Fox", "", folder: "Wood", tags: ["red"]).id)
+        func counts(_ question: Notebook.Question) async throws -> String {
+            let screen = try await notes.screen(question)
+            let groups = (screen.folders + screen.tags).map { "\($0.name) \($0.count)" }.joined(separator: " ")
+            return "\(screen.rows.count)/\(screen.total)/\(screen.all) \(groups)"
+        }
+        #expect(try await counts(.init()) == "50/61/61 Field 40 Wood 21 red 30")
+        #expect(try await counts(.init("fox")) == "50/60/61 Field 40 Wood 20 red 30")
+        #expect(try await counts(.init("fox", in: "Wood")) == "20/20/61 Field 40 Wood 20 red 30")
+        #expect(try await counts(.init("fox", in: "Wood", tagged: "red")) == "10/10/61 Field 40 Wood 20 red 30")
+        #expect(try await counts(.init("", in: "Wood", tagged: "red")) == "10/10/61 Field 40 Wood 21 red 30")
+        #expect(try await notes.screen(.init("hegdehog")).correction == "hedgehog")
     }
 
     @Test func `files are imported, all or none`() async throws {

@@ -158,7 +158,8 @@ import Testing
             for json in ["", "{", "[]", "{}", #"{"title": "", "body": ""}"#, #"{"title": "\#(title)", "body": ""}"#] {
                 #expect(try await ask(client, .post, "/notes", json).status == 400, "\(json)")
             }
-            for uri in ["/screen", "/screen?text=\(String(repeating: "x", count: 1001))", "/notes/fox"] {
+            for uri in ["/screen", "/screen?text=&limit=0", "/screen?text=&limit=ten",
+                "/screen?text=\(String(repeating: "x", count: 1001))", "/notes/fox"] {
                 #expect(try await ask(client, .get, uri).status == 400, "\(uri)")
             }
             #expect(try await screen(client, "").rows == [])

@@ -4,15 +4,35 @@ import { onChange } from "./changes.js";
 import { openNew, openNote, openDraft, reopen, onTold } from "./editor.js";
 
 const byID = id => document.getElementById(id), text = byID("text"), editor = byID("editor");
-let folder = null, showsDeleted = false, asked = null, pause = null, version = null;
+const page = 50;
+let asked = null, pause = null, version = null, now = null;
+
+// What is searched for is in the address: a reload, a bookmark and the browser's Back show it again.
+function read() {
+    const query = new URLSearchParams(location.search), limit = Number(query.get("show") ?? page);
+    now = { text: query.get("q") ?? "", folder: query.get("folder"), tag: query.get("tag"), deleted: query.has("deleted"),
+        limit: limit >= 1 && limit <= 10_000 ? Math.floor(limit) : page };
+    if (text.value !== now.text) text.value = now.text;
+}
+
+// Going somewhere else is a step for Back; typing on is none.
+function go(change, isStep = true) {
+    now = { ...now, limit: page, ...change };
+    const query = new URLSearchParams();
+    for (const [name, value] of [["q", now.text], ["folder", now.folder], ["tag", now.tag]]) if (value) query.set(name, value);
+    if (now.deleted) query.set("deleted", "");
+    if (now.limit !== page) query.set("show", now.limit);
+    history[isStep ? "pushState" : "replaceState"](null, "", query.size > 0 ? "?" + query : location.pathname);
+    show();
+}
 
 // The screen for what is typed. It is asked for again after each change.
 async function show() {
     asked?.abort();
     asked = new AbortController();
-    const query = new URLSearchParams({ text: text.value });
-    if (folder !== null) query.set("folder", folder);
-    if (showsDeleted) query.set("deleted", "");
+    const query = new URLSearchParams({ text: now.text, limit: now.limit });
+    for (const name of ["folder", "tag"]) if (now[name] !== null) query.set(name, now[name]);
+    if (now.deleted) query.set("deleted", "");
     try { draw(await send("GET", "screen?" + query, undefined, asked.signal)); } catch (error) {
         if (error.name !== "AbortError") byID("count").textContent = error.message;
     }
@@ -52,23 +72,41 @@ function update(list, items, create, fill) {
     }
 }
 
-function draw(screen) {
-    const folders = screen.folders.map(name => ({ key: "in " + name, label: name, name }));
-    const choices = [{ key: "all", label: "All notes", name: null }, ...folders];
-    if (screen.deleted > 0 || showsDeleted) {
-        choices.push({ key: "deleted", label: `Deleted (${screen.deleted})`, name: null, deleted: true });
-    }
-    update(byID("folders"), choices, () => make("li", {}, button("")), (element, { label, name, deleted = false }) => {
+// A list of choices, of which one is the current one.
+function choose(id, choices) {
+    update(byID(id), choices, () => make("li", {}, button("")), (element, { label, count, change, isCurrent }) => {
         const choice = element.firstChild;
-        choice.textContent = label;
-        choice.dir = "auto";
-        choice.onclick = () => { folder = name; showsDeleted = deleted; show(); };
-        if (showsDeleted === deleted && folder === name) choice.setAttribute("aria-current", "true");
+        choice.replaceChildren(make("span", { dir: "auto" }, label), make("span", {}, count?.toLocaleString() ?? ""));
+        choice.onclick = () => go(change);
+        if (isCurrent) choice.setAttribute("aria-current", "true");
         else choice.removeAttribute("aria-current");
     });
-    byID("count").textContent = showsDeleted ? `${screen.rows.length} deleted`
-        : text.value ? `${screen.rows.length} found` : `${screen.rows.length} newest`;
-    update(byID("rows"), screen.rows.map(row => ({ key: row.id, ...row })), row =>
+}
+
+function draw({ rows, total, isExact, all, deleted, folders, tags, correction, milliseconds }) {
+    const isHere = name => !now.deleted && now.folder === name;
+    const choices = [{ name: null, label: "All notes" }, ...folders].map(({ name, label = name, count }) =>
+        ({ key: "in " + (name ?? ""), label, count, change: { folder: name, deleted: false }, isCurrent: isHere(name) }));
+    if (deleted > 0 || now.deleted) {
+        const change = { folder: null, deleted: true };
+        choices.push({ key: "deleted", label: "Deleted", count: deleted, change, isCurrent: now.deleted });
+    }
+    choose("folders", choices);
+    const shown = tags.some(({ name }) => name === now.tag) || now.tag === null ? tags : [{ name: now.tag, count: 0 }, ...tags];
+    choose("tags", shown.map(({ name, count }) => ({ key: name, label: "#" + name, count, isCurrent: now.tag === name,
+        change: { tag: now.tag === name ? null : name } })));
+    const found = total.toLocaleString() + (isExact ? "" : " or more"), whole = (now.deleted ? deleted : all).toLocaleString();
+    byID("count").textContent = `${found} of ${whole} in ${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)} ms`;
+    byID("meant").hidden = !correction;
+    const take = button(correction ?? "", () => {
+        text.value = correction;
+        text.focus();
+        go({ text: correction });
+    });
+    byID("meant").replaceChildren("Did you mean ", take, "?");
+    byID("more").hidden = rows.length >= total;
+    byID("more").textContent = `Show ${Math.min(page, total - rows.length)} more`;
+    update(byID("rows"), rows.map(row => ({ key: row.id, ...row })), row =>
         make("li", {}, button("", attempt(() => openNote(row.id)))), (element, row) => {
         element.firstChild.replaceChildren(
             make("strong", { dir: "auto" }, row.pinned ? "📌 " : "", ...marked(row.title)),
@@ -105,8 +143,11 @@ function tell({ isAway, bytes, replica }) {
 }
 
 onTold((words, action) => { if (words !== null) say(words, action); drawDrafts(); });
-text.oninput = () => { clearTimeout(pause); pause = setTimeout(show, 60); };
-byID("new").onclick = attempt(() => openNew(folder));
+text.oninput = () => { clearTimeout(pause); pause = setTimeout(() => go({ text: text.value }, false), 60); };
+byID("more").onclick = () => go({ limit: now.limit + page }, false);
+byID("new").onclick = attempt(() => openNew(now.folder));
+addEventListener("popstate", () => { read(); show(); });
+read();
 byID("sync").onclick = attempt(async () => {
     const { received, sent } = await send("POST", "synchronize");
     say(`${received} changes received, ${sent} sent.`);
