@@ -33,7 +33,9 @@ async function show() {
     const query = new URLSearchParams({ text: now.text, limit: now.limit });
     for (const name of ["folder", "tag"]) if (now[name] !== null) query.set(name, now[name]);
     if (now.deleted) query.set("deleted", "");
-    try { draw(await send("GET", "screen?" + query, undefined, asked.signal)); } catch (error) {
+    // The server reads a plus as a plus, and not as a space.
+    const address = "screen?" + String(query).replaceAll("+", "%20");
+    try { draw(await send("GET", address, undefined, asked.signal)); } catch (error) {
         if (error.name !== "AbortError") byID("count").textContent = error.message;
     }
 }
