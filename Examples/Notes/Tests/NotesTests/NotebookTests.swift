@@ -125,7 +125,7 @@ import Testing
     }
 
     /// Two devices, each with the program, and a folder between them. One of them has the program before notes could be pinned.
-    @Test func `the program synchronises through a folder`() async throws {
+    @Test func `the program synchronizes through a folder`() async throws {
         let keyFile = folder.appendingPathComponent("key")
         try Data("correct horse\n".utf8).write(to: keyFile)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile.path)
