@@ -76,7 +76,7 @@ import TestSupport
     func durabilityAsksTheDriveToEmptyItsCache(durability: DatabaseConfiguration.Durability) throws {
         var configuration = DatabaseConfiguration()
         configuration.durability = durability
-        let db = try Connection(.inMemory, configuration: configuration)
+        let db = try Connection(.memory, configuration: configuration)
         #expect(try db.fetchOne(Int.self, "PRAGMA fullfsync") == (durability == .off ? 0 : 1))
     }
 
