@@ -249,6 +249,36 @@ void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *pre
     sqlite3_mutex_leave(db->mutex);
 }
 
+/* Notes the rows of a table that is about to be dropped as deleted, if a change log's triggers note its deletes: SQLite fires none
+ * for them. A trigger's name is that of the table that it writes to, with an ending. */
+static void sqlcipherkit_note_dropped_rows(Parse *parse, const char *name, const char *schema) {
+    static const char outside[] = "changelog_outside_", ending[] = "_delete";
+    sqlite3 *db = parse->db;
+    const Table *table = sqlite3FindTable(db, name, schema);
+    if (parse->nested > 0 || parse->nErr > 0 || db->init.busy || parse->eParseMode != PARSE_MODE_NORMAL || table == NULL) return;
+    for (const Trigger *trigger = table->pTrigger; trigger != NULL; trigger = trigger->pNext) {
+        const int size = trigger->zName == NULL ? 0 : sqlite3Strlen30(trigger->zName) - (int)sizeof ending + 1;
+        if (size <= (int)sizeof outside - 1 || sqlite3StrNICmp(trigger->zName, outside, (int)sizeof outside - 1) != 0) continue;
+        if (sqlite3StrICmp(trigger->zName + size, ending) != 0) continue;
+        char *target = sqlite3MPrintf(db, "%.*s", size, trigger->zName);
+        sqlite3_str *keys = sqlite3_str_new(db);
+        for (int i = 0; i < table->nCol; i++) {
+            if ((table->aCol[i].colFlags & COLFLAG_PRIMKEY) == 0) continue;
+            sqlite3_str_appendf(keys, ", \"%w\"", table->aCol[i].zCnName);
+        }
+        char *list = sqlite3_str_finish(keys);
+        if (target == NULL || list == NULL) {
+            sqlite3OomFault(db);
+        } else if (sqlite3FindTable(db, target, schema) != NULL) {
+            sqlite3NestedParse(parse, "INSERT INTO \"%w\".\"%w\" SELECT 2%s FROM \"%w\".\"%w\"", schema, target, list, schema,
+                               name);
+        }
+        sqlite3_free(list);
+        sqlite3DbFree(db, target);
+        return;
+    }
+}
+
 int sqlcipherkit_is_deferred(sqlite3 *db, const char *schema, const char *table, int foreign_key) {
     const Table *found = sqlite3FindTable(db, table, schema);
     if (found == NULL || !IsOrdinaryTable(found)) return 0;

@@ -37,7 +37,9 @@ SQLITE_PRIVATE int sqlite3AuthCheck(Parse *parse, int code, const char *first, c
         return SQLITE_DENY;
     }
     if (sqlcipherkit_ask_attaching(parse, code) != SQLITE_OK) return SQLITE_DENY;
-    return upstream_sqlite3AuthCheck(parse, code, first, second, third);
+    const int rc = upstream_sqlite3AuthCheck(parse, code, first, second, third);
+    if (rc == SQLITE_OK && code == SQLITE_DROP_TABLE) sqlcipherkit_note_dropped_rows(parse, first, third);
+    return rc;
 }
 
 /* Replaces sqlite3CheckObjectName, which is called for each name that a statement creates, with the table of an index or a

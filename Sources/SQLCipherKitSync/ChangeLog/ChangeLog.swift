@@ -57,6 +57,8 @@ public final class ChangeLog {
     package var identity: () -> Int64 = { .random(in: 1...Int64.max) }
     private var isWriting = false
     private var known: (version: Int, tables: LoggedTables)?
+    /// The version of the schema in which the triggers were found to be there.
+    private var watched: Int?
 
     /// Opens the log of a database, or creates it, in a transaction.
     /// - Parameters:
@@ -87,16 +89,15 @@ public final class ChangeLog {
         store = ChangeLogStore(db: db)
         let opened = db.state(OpenedChangeLog.self)
         if let tables = try opened.tables(of: self, wanted, self.rules) {
-            known = tables
+            (known, watched) = (tables, tables.version)
             return
         }
         try db.transaction { _ in
             try store.create()
             store.begin()
-            let tables = try self.tables()
+            _ = try self.tables()
             try adopt()
-            try store.watch(tables)
-            try keepSettings(tables)
+            try keepSettings(try watchedTables())
         }
         try opened.note(self, wanted, self.rules, known)
     }
@@ -123,6 +124,26 @@ public final class ChangeLog {
         try store.setState("format", to: .integer(Int64(ChangeLogStore.format)))
         try store.setState("peer", to: .text(localPeer))
         try store.add(member: localPeer, at: ChangeStamp.tick(after: 0, now: now()))
+    }
+
+    private static var remade: DatabaseError {
+        DatabaseError(
+            code: .schema,
+            message: """
+                a table of the log was dropped, made again or renamed in the log's write, which cannot record that: do it outside, \
+                where it is noticed
+                """)
+    }
+
+    /// The logged tables, with the triggers that note what is changed outside, in a transaction.
+    private func watchedTables() throws -> LoggedTables {
+        store.begin()
+        let tables = try tables()
+        if watched == known?.version { return tables }
+        try store.watch(tables)
+        // A rollback may undo what was missing.
+        if try schemaVersion == known?.version { watched = known?.version }
+        return try self.tables()
     }
 
     private func keepSettings(_ tables: LoggedTables) throws {
@@ -164,7 +185,10 @@ public final class ChangeLog {
         defer { isWriting = false }
         return try connection.transaction { db in
             try lookOutside()
+            let version = known?.version
             let result = try store.logging(tables) { try body(db) }
+            let now = try self.tables()
+            if known?.version != version, try !store.isWatching(now) { throw Self.remade }
             try log(recorder, tables.all.map(\.name))
             return TransactionEnd(result)
         }
@@ -319,8 +343,7 @@ extension ChangeLog {
     @discardableResult
     public func logOutsideChanges() throws -> Int {
         try connection.transaction { _ in
-            store.begin()
-            let changes = try outsideChanges(try tables())
+            let changes = try outsideChanges(try watchedTables())
             try append(changes)
             return TransactionEnd.commit(changes.count)
         }
@@ -330,8 +353,7 @@ extension ChangeLog {
     /// - Returns: the number of rows that were logged.
     @discardableResult
     private func lookOutside() throws -> Int {
-        store.begin()
-        let tables = try tables()
+        let tables = try watchedTables()
         let changed = try tables.all.filter { try store.hasOutsideChanges($0) }
         if changed.isEmpty { return 0 }
         guard outsideChanges == .logged else {

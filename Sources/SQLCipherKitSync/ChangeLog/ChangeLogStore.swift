@@ -530,27 +530,68 @@ extension ChangeLogStore {
 
     /// Makes what is missing of the triggers, and of the tables that they write to. SQLite runs the newest trigger first, and what
     /// is older than one that ends with RAISE(IGNORE) may not run at all, so each is newer than those of the user.
+    ///
+    /// A table without them was made again, or has got its name since. What its rows were before is in the notes, if our engine has
+    /// dropped it; all that it has now is noted as inserted.
     func watch(_ tables: LoggedTables) throws {
-        var wanted: [ExactText: String] = [:]
+        var wanted: [ExactText: (sql: String, table: SQLName)] = [:], isMissing: Set<SQLName> = [], found: [SQLName: Int] = [:]
         for table in tables.all {
+            if try db.main.hasTable(Self.outside + table.name) { isMissing.insert(SQLName(table.name)) }
             let names = table.key.indices.map { "k\($0)" }.joined(separator: ", ")
             try db.execute(SQL(raw: "CREATE TABLE IF NOT EXISTS \(outsideTable(table))(kind, \(names))"))
-            for (name, sql) in triggers(table) { wanted[ExactText(name)] = sql }
+            for (name, sql) in triggers(table) { wanted[ExactText(name)] = (sql, SQLName(table.name)) }
         }
         var newer: Set<SQLName> = []
         for entry in try db.main.entries(where: "type = 'trigger'").reversed() {
+            let name = ExactText(entry.name), table = SQLName(entry.table)
             if !entry.name.hasNamePrefix(Self.outside) {
-                newer.insert(SQLName(entry.table))
+                newer.insert(table)
                 continue
             }
-            let name = ExactText(entry.name)
-            if let sql = wanted[name], entry.sql == "CREATE TRIGGER \(sql)", !newer.contains(SQLName(entry.table)) {
-                wanted[name] = nil
-            } else {
-                try db.main.dropTrigger(entry.name)
+            if let trigger = wanted[name], trigger.table == table {
+                found[table, default: 0] += 1
+                if entry.sql == "CREATE TRIGGER \(trigger.sql)", !newer.contains(table) {
+                    wanted[name] = nil
+                    continue
+                }
+            } else if let renamed = tables[entry.table] {
+                try takeNotes(of: entry.name, to: renamed)
             }
+            try db.main.dropTrigger(entry.name)
         }
-        for sql in wanted.values.sorted() { try db.execute(SQL(raw: "CREATE TRIGGER main.\(sql)")) }
+        for trigger in wanted.values.sorted(by: { $0.sql < $1.sql }) {
+            try db.execute(SQL(raw: "CREATE TRIGGER main.\(trigger.sql)"))
+        }
+        for table in tables.all {
+            let name = SQLName(table.name)
+            if isMissing.contains(name), found[name] != triggers(table).count { try noteAll(table) }
+        }
+    }
+
+    /// Takes over what was noted of a table under its former name.
+    /// - Parameter trigger: the name of a trigger that has noted it.
+    private func takeNotes(of trigger: String, to table: LoggedTable) throws {
+        guard let end = trigger.lastIndex(of: "_") else { return }
+        let former = String(trigger[..<end])
+        guard try db.main.hasTable(former), SQLName(former) != SQLName(Self.outside + table.name) else { return }
+        try db.execute(SQL(raw: "INSERT INTO \(outsideTable(table)) SELECT * FROM main.\(former.quotedSQLIdentifier)"))
+        try db.execute(SQL(raw: "DROP TABLE main.\(former.quotedSQLIdentifier)"))
+    }
+
+    /// Notes all rows of a table as inserted, and those that the log knows and that are gone as deleted.
+    private func noteAll(_ table: LoggedTable) throws {
+        let keys = table.key.map(\.quotedSQLIdentifier).joined(separator: ", "), marks = table.key.map { _ in "?" }
+        try db.execute(SQL(raw: "INSERT INTO \(outsideTable(table)) SELECT 0, \(keys) FROM main.\(table.quotedName)"))
+        let sql = "INSERT INTO \(outsideTable(table)) VALUES (2, \(marks.joined(separator: ", ")))"
+        for (key, row) in try rows(of: table) where try row.gone == nil && current(table, key) == nil {
+            try db.execute(SQL(raw: sql, StatementArguments(key)))
+        }
+    }
+
+    /// Whether all triggers of the logged tables are there.
+    func isWatching(_ tables: LoggedTables) throws -> Bool {
+        let found = Set(try db.main.entries(where: "type = 'trigger'").map { ExactText($0.name) })
+        return tables.all.allSatisfy { table in triggers(table).allSatisfy { found.contains(ExactText($0.name)) } }
     }
 
     /// Creates the triggers again, so that they are newer than all others.

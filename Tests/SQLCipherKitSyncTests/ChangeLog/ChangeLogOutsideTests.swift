@@ -145,6 +145,55 @@ import TestSupport
         }
     }
 
+    // MARK: Tables that are made again
+
+    private static let remakes = [
+        "CREATE TABLE new(id TEXT PRIMARY KEY COLLATE NOCASE, title, body, stars); INSERT INTO new(id, title, body) SELECT id, title, 'r' FROM note WHERE id <> 'm'; DROP TABLE note; ALTER TABLE new RENAME TO note",
+        "ALTER TABLE note RENAME TO old; CREATE TABLE note(id TEXT PRIMARY KEY COLLATE NOCASE, title, body, stars); INSERT INTO note(id, title) SELECT id, 'r' FROM old WHERE id <> 'old'; DROP TABLE old",
+        "DROP TABLE note; CREATE TABLE note(id TEXT PRIMARY KEY COLLATE NOCASE, title, body, stars); INSERT INTO note(id) VALUES ('n'), ('new')",
+        "ALTER TABLE note ADD COLUMN stars; DROP TRIGGER changelog_outside_note_insert; INSERT INTO note(id) VALUES ('new'); DELETE FROM note WHERE id = 'm'",
+    ]
+
+    /// A logged table that is dropped and created again: rows that it no longer has are deleted everywhere, those that are older
+    /// than the log too, and new ones arrive.
+    @Test(arguments: remakes.indices, [false, true]) func remadeTableIsLogged(_ index: Int, isOpenedAgain: Bool) throws {
+        var logs: [ChangeLog] = []
+        for name in ["a", "b"] {
+            let db = try Connection(.memory)
+            try db.execute(ChangeLogPeers.schema)
+            try db.execute("INSERT INTO note VALUES ('old', 0, 0), ('older', 0, 0)")
+            logs.append(try ChangeLog(db, tables: ["note", "pair"], localPeer: name))
+        }
+        let (a, b) = (logs[0], logs[1])
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1), ('gone', 1, 1)") }
+        try a.write { try $0.execute("DELETE FROM note WHERE id = 'gone'") }
+        try exchange(a, b)
+        try b.connection.execute("ALTER TABLE note ADD COLUMN stars")
+        let before = try Contents.of(a.connection)
+        let script = SQLScript(Self.remakes[index])
+        #expect(error { try a.write { try $0.execute(script) } }?.code == .schema)
+        #expect(try Contents.of(a.connection) == before)
+        try a.connection.execute("UPDATE note SET title = 5 WHERE id = 'older'")
+        try a.connection.execute(script)
+        let again = isOpenedAgain ? try ChangeLog(a.connection, tables: ["note", "pair"], localPeer: "a") : a
+        try exchange(again, b)
+        #expect(try rows(again) == rows(b) && !rows(b).isEmpty)
+        try again.connection.execute("INSERT INTO note(id) VALUES ('last')")
+        try exchange(again, b)
+        #expect(try rows(again) == rows(b) && rows(b).contains { $0[0] == "last" })
+        #expect(try again.logOutsideChanges() == 0)
+    }
+
+    /// What was noted before a table is renamed is logged under its new name.
+    @Test func notesOfRenamedTableAreKept() throws {
+        let a = try peer("a"), b = try peer("b")
+        try a.connection.execute("INSERT INTO note VALUES ('n', 1, 1)")
+        for log in [a, b] { try log.connection.execute("ALTER TABLE note RENAME TO paper") }
+        let logs = try [a, b].map { try ChangeLog($0.connection, tables: ["paper", "pair"], localPeer: $0.localPeer) }
+        try exchange(logs[0], logs[1])
+        #expect(try rows(logs[1], "paper") == [["n", 1, 1]])
+    }
+
     // MARK: Triggers
 
     /// The triggers of a full-text index run, and those of the user do not, with or without the others.
