@@ -6,7 +6,7 @@ import SweepScenarios
 ///
 /// `CrashStates [--scenario NAME,…] [--mode delete|truncate|persist|wal] [--model weak|ordered|kept] [--sample N] [--seed N]`
 ///
-/// With `--failing`, each change and sync of the operation fails once instead.
+/// With `--failing`, each change and sync of the operation fails once instead. `--list` names the scenarios.
 @main
 struct CrashStates {
     static let scenarios = [
@@ -28,6 +28,7 @@ struct CrashStates {
             say("the calls of the C library cannot be recorded on this system")
             exit(77)
         }
+        if arguments.contains("--list") { return say(scenarios.joined(separator: "\n")) }
         let seed = value("--seed").flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000)
         let model = value("--model").flatMap { CrashModel(rawValue: $0) } ?? .weak
         say("seed \(seed), file system \(model)")

@@ -9,11 +9,17 @@ import TestSupport
     static let scenarios = [
         "commits", "create,attached", "moves,moves-whole", "migrations,vacuum", "key-in-place,key-in-place-without-sync",
         "key-by-file,key-by-file-after-a-commit,convert,encrypt,encrypt-once,decrypt", "erase,restore,restore-by-rows",
-        "backup,backup-over-another,export", "restore-pages,restore-pages-on,restore-pages-instead", "follow,follow-whole",
-        "messages,messages-whole",
-        "slots-for-a-raw-key,slots-add,slots-rotate-by-file",
+        "backup,backup-over-another,export", "backup-by-rows,backup-by-link,backup-without-links",
+        "restore-pages,restore-pages-on,restore-pages-instead", "follow,follow-whole", "messages,messages-whole",
+        "slots-for-a-raw-key,slots-add,slots-rotate-by-file", "slots-for-a-passphrase,slots-remove,slots-change,slots-upgrade",
         "slots-rotate-in-place", "import,import-new,import-mirror",
     ]
+
+    @Test func everyCrashScenarioIsTried() throws {
+        let outcome = try Command.run(BuildProducts.executable("CrashStates"), ["--list"])
+        let tried = Self.scenarios.flatMap { $0.split(separator: ",").map(String.init) }
+        #expect(outcome.output.split(separator: "\n").map(String.init).sorted() == tried.sorted())
+    }
 
     @Test(arguments: scenarios) func crashStatesLeaveWholeDatabases(scenarios: String) throws {
         let outcome = try Command.run(
