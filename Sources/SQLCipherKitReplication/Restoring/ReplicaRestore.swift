@@ -19,7 +19,8 @@ extension Replicator {
     ///   - store: where the replica is.
     ///   - key: how the database is encrypted, or was at that time.
     ///   - moment: the state. Default: the newest.
-    ///   - replacing: whether a file of that name is replaced; no connection may have it open. Default: false.
+    ///   - replacing: whether a file of that name is replaced. No connection may have it open, and it may have neither a journal
+    ///     nor a write-ahead log with content, which would be read as a part of the new file. Default: false.
     ///   - progress: called from time to time with the bytes that were read and the bytes to read; throw to cancel.
     /// - Returns: the state that was restored.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens, or anything in it was

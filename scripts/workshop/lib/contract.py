@@ -24,6 +24,10 @@ PROMISES = {
 }
 # How many cells may be open. It only goes down.
 MOST_OPEN = 0
+# The calls that take a file, and a key or a secret for it: each has a door in this suite.
+DOORS = "Tests/SQLCipherKitTests/Keys/SubstitutedFileTests.swift"
+FILE = re.compile(r"\b(DatabaseLocation|Place|\w*[pP]ath: String)\b")
+KEY = re.compile(r"\b(DatabaseKey|Secret)\b")
 CALLS = {"func", "func.op", "init", "method", "subscript", "type.method", "type.subscript"}
 # Structs that stand for a connection, a file or a store: what they compute may ask it.
 HANDLES = {"Changeset", "Connection.Settings", "Connection.Settings.StatementCache", "DatabaseConverter", "DatabaseDiff",
@@ -113,6 +117,15 @@ def cases_there():
     return found
 
 
+def check_doors(symbols):
+    """Returns which calls that take a file and a key are not tried with another file in its place, or are no longer there."""
+    text = open(DOORS, encoding="utf-8").read()
+    tried = set(re.findall(r'"(\w+(?:\.\w+)*\([\w:]*\))"', text))
+    wanted = {".".join(s.path) for s in symbols if is_call(s, set()) and FILE.search(s.declaration) and KEY.search(s.declaration)}
+    return [f"{DOORS} has no door for {name}, which takes a file and a key" for name in sorted(wanted - tried)] + [
+        f"{DOORS} has a door for {name}, which is no call with a file and a key" for name in sorted(tried - wanted)]
+
+
 def check(symbols):
     """Prints how many calls, families and cells there are and what holds them. Returns what is wrong."""
     problems, tests, cases, handles = [], tests_there(), cases_there(), handles_of(symbols)
@@ -157,6 +170,7 @@ def check(symbols):
                     missing = [each for each in holder.split(", ") if each not in tests]
                     problems += [f"{place}: there is neither a test nor a reason {each}" for each in missing]
     problems += [f"{CASES} has cases of {name}, which is no family" for name in sorted(set(cases) - named)]
+    problems += check_doors(symbols)
     if opened > MOST_OPEN:
         problems.append(f"{opened} cells are open, more than {MOST_OPEN}")
     parts = ", ".join(f"{number} {kind}" for kind, number in sorted(holders.items()))
