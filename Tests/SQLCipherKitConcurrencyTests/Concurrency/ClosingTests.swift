@@ -133,37 +133,6 @@ import TestSupport
         #expect(error?.reason == .closed)
     }
 
-    /// What cleans up beside closing does so in a cancelled task too.
-    @Test(arguments: [false, true]) func cancelledTaskDetachesAndReleasesMemory(isPool: Bool) async throws {
-        let database = try database(isPool)
-        let other = try await database.attach(.file(folder.path("b.db")), as: "other", key: nil)
-        if isPool { _ = try await database.read { db in try db.fetchOne(Int.self, "SELECT 1") } }
-        let task = Task {
-            while !Task.isCancelled { await Task.yield() }
-            try await database.releaseMemory()
-            try await other.detach()
-        }
-        task.cancel()
-        try await task.value
-        let names = try await database.read { db in try db.schemas().map(\.name) }
-        #expect(!names.contains("other"))
-        try await database.close()
-    }
-
-    @Test func cancelledTaskClosesSnapshot() async throws {
-        let database = try database(true)
-        let pool = try #require(database as? DatabasePool)
-        let snapshot = try await pool.snapshot()
-        let closing = Task {
-            while !Task.isCancelled { await Task.yield() }
-            try await snapshot.close()
-        }
-        closing.cancel()
-        try await closing.value
-        #expect(!snapshot.isOpen)
-        try await pool.close()
-    }
-
     /// Out of asynchronous code: the form that waits.
     private func wait(_ body: () throws -> Void) throws { try body() }
 

@@ -28,6 +28,9 @@ MOST_OPEN = 0
 DOORS = "Tests/SQLCipherKitTests/Keys/SubstitutedFileTests.swift"
 FILE = re.compile(r"\b(DatabaseLocation|Place|\w*[pP]ath: String)\b")
 KEY = re.compile(r"\b(DatabaseKey|Secret)\b")
+# The asynchronous calls that clean up: each is made in a cancelled task in this suite.
+CLEAN_UPS = "Tests/SQLCipherKitTests/Concurrency/CancelledCleanUpTests.swift"
+CLEANS_UP = re.compile(r"(close|detach|end|finish|releaseMemory|stop)\(")
 CALLS = {"func", "func.op", "init", "method", "subscript", "type.method", "type.subscript"}
 # Structs that stand for a connection, a file or a store: what they compute may ask it.
 HANDLES = {"Changeset", "Connection.Settings", "Connection.Settings.StatementCache", "DatabaseConverter", "DatabaseDiff",
@@ -117,13 +120,24 @@ def cases_there():
     return found
 
 
-def check_doors(symbols):
-    """Returns which calls that take a file and a key are not tried with another file in its place, or are no longer there."""
-    text = open(DOORS, encoding="utf-8").read()
-    tried = set(re.findall(r'"(\w+(?:\.\w+)*\([\w:]*\))"', text))
-    wanted = {".".join(s.path) for s in symbols if is_call(s, set()) and FILE.search(s.declaration) and KEY.search(s.declaration)}
-    return [f"{DOORS} has no door for {name}, which takes a file and a key" for name in sorted(wanted - tried)] + [
-        f"{DOORS} has a door for {name}, which is no call with a file and a key" for name in sorted(tried - wanted)]
+def compared(path, what, pattern, wanted):
+    """Returns which names the suite at the path lacks, and which it has that are not wanted."""
+    tried = set(re.findall(pattern, open(path, encoding="utf-8").read()))
+    return [f"{path} lacks {name}, {what}" for name in sorted(wanted - tried)] + [
+        f"{path} has {name}, which is not {what}" for name in sorted(tried - wanted)]
+
+
+def check_suites(symbols):
+    """Returns what the suites lack that take their lists from the public interface, or have that is no longer there."""
+    calls = [s for s in symbols if is_call(s, set())]
+    call = r'"(\w+(?:\.\w+)*\([\w:]*\))"'
+    return compared(
+        DOORS, "a call with a file and a key", call,
+        {".".join(s.path) for s in calls if FILE.search(s.declaration) and KEY.search(s.declaration)},
+    ) + compared(
+        CLEAN_UPS, "an asynchronous call that cleans up", call,
+        {".".join(s.path) for s in calls if CLEANS_UP.match(s.path[-1]) and "async" in s.declaration},
+    )
 
 
 def check(symbols):
@@ -170,7 +184,7 @@ def check(symbols):
                     missing = [each for each in holder.split(", ") if each not in tests]
                     problems += [f"{place}: there is neither a test nor a reason {each}" for each in missing]
     problems += [f"{CASES} has cases of {name}, which is no family" for name in sorted(set(cases) - named)]
-    problems += check_doors(symbols)
+    problems += check_suites(symbols)
     if opened > MOST_OPEN:
         problems.append(f"{opened} cells are open, more than {MOST_OPEN}")
     parts = ", ".join(f"{number} {kind}" for kind, number in sorted(holders.items()))
