@@ -1,3 +1,5 @@
+import SQLCipherKitCore
+
 extension FullTextIndex {
     /// A word of a full-text index, as the tokenizer formed it.
     public struct Term: Hashable, Sendable {
@@ -25,3 +27,5 @@ extension FullTextIndex {
         package let position: Int?
     }
 }
+
+extension FullTextIndex.Term: _HidesValues {}

@@ -390,3 +390,14 @@ extension FullTextSearch.Word {
 }
 
 extension FullTextSearch.RecordHit: Sendable where Record: Sendable {}
+
+extension FullTextSearch: _HidesValues {}
+
+extension FullTextSearch.Hit: _HidesValues {
+    /// The full-text table and the row id.
+    public var description: String { "\(schema).\(table) \(rowID)" }
+}
+
+extension FullTextSearch.Word: _HidesValues {}
+
+extension FullTextSearch.Word.Match: _HidesValues {}

@@ -137,3 +137,5 @@ extension ChangeLog.Message: Codable {
         try container.encode(data)
     }
 }
+
+extension ChangeLog.Message: _HidesValues {}

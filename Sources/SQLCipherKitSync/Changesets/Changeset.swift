@@ -836,3 +836,5 @@ private extension Changeset.Outcome.Skip {
 }
 
 extension Changeset: _HidesValues {}
+
+extension Changeset.Rebase: _HidesValues {}

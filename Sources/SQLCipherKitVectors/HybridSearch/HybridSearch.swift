@@ -145,3 +145,5 @@ extension HybridSearch {
         return hits.sorted { $0.score == $1.score ? $0.rowID < $1.rowID : $0.score > $1.score }
     }
 }
+
+extension HybridSearch: _HidesValues {}

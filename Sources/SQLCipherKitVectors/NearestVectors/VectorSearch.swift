@@ -57,3 +57,5 @@ public struct VectorSearch: Sendable {
         self.limit = limit
     }
 }
+
+extension VectorSearch: _HidesValues {}

@@ -28,6 +28,11 @@ MOST_OPEN = 0
 DOORS = "Tests/SQLCipherKitTests/Keys/SubstitutedFileTests.swift"
 FILE = re.compile(r"\b(DatabaseLocation|Place|\w*[pP]ath: String)\b")
 KEY = re.compile(r"\b(DatabaseKey|Secret)\b")
+# The public types that can hold a value, by what their members take and return: each has a sample in this suite, or a reason.
+HIDDEN = "Tests/SQLCipherKitTests/Values/HiddenValueTests.swift"
+HOLDERS = {"struct", "class", "enum", "actor"}
+VALUE = re.compile(r"\b(Data|FTS5Query|HighlightedText|JSONExpression|OwnedRow|SQL|SQLExpression|SQLPredicate|SQLQuery|SQLValue"
+                   r"|SQLValueConvertible|StatementArguments|Value)\b|\[Float\]")
 # The asynchronous calls that clean up: each is made in a cancelled task in this suite.
 CLEAN_UPS = "Tests/SQLCipherKitTests/Concurrency/CancelledCleanUpTests.swift"
 CLEANS_UP = re.compile(r"(close|detach|end|finish|releaseMemory|stop)\(")
@@ -131,13 +136,16 @@ def check_suites(symbols):
     """Returns what the suites lack that take their lists from the public interface, or have that is no longer there."""
     calls = [s for s in symbols if is_call(s, set())]
     call = r'"(\w+(?:\.\w+)*\([\w:]*\))"'
+    types = {".".join(s.path) for s in symbols if s.kind in HOLDERS and not s.name.startswith("_")}
+    holders = {s.owner for s in symbols if VALUE.search(s.declaration) and not s.name.startswith("_")} & types
     return compared(
         DOORS, "a call with a file and a key", call,
         {".".join(s.path) for s in calls if FILE.search(s.declaration) and KEY.search(s.declaration)},
     ) + compared(
         CLEAN_UPS, "an asynchronous call that cleans up", call,
         {".".join(s.path) for s in calls if CLEANS_UP.match(s.path[-1]) and "async" in s.declaration},
-    )
+    ) + [f"{HIDDEN} lacks {name}, a type that can hold a value" for name in sorted(
+        holders - set(re.findall(r'"([A-Z][\w.]*)"', open(HIDDEN, encoding="utf-8").read())))]
 
 
 def check(symbols):
