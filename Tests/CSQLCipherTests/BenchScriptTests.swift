@@ -41,7 +41,7 @@ import Testing
             again = bench_disk.article(new, bench_disk.table(times, 20), "another machine", 0.5)
             kept = text.split("\\n\\n")
             changed = [i for i, (a, b) in enumerate(zip(kept, new.split("\\n\\n"), strict=True)) if a != b]
-            print("(on-a-disk)" in text, len(changed), changed[1] - changed[0], "200,000 |" in new, "10,000 |" in again, "a machine" in again)
+            print("(Resources/on-a-disk.svg)" in text, len(changed), changed[1] - changed[0], "200,000 |" in new, "10,000 |" in again, "a machine" in again)
             """
         let arguments = ["-c", "cd \"$0\" && exec python3 -B -c \"$1\"", Repository.file("").path, program]
         let outcome = try Command.run("bash", arguments)

@@ -23,7 +23,7 @@ STEPS = {
     "delete": ("10,000 of them deleted by one statement", " ×"),
     "commit": ("commits of one updated row each", " ×"),
     "size": ("the file after the inserts", " × size"),
-    "pruned": ("the same after pruning and ``Schema/vacuum()``", " ×"),
+    "pruned": ("the same after pruning and `Schema.vacuum()`", " ×"),
 }
 FIGURES = re.compile(r"\| changes \|[^\n]*\n(?:\|[^\n]*\n)+\n(?:[^\n]+\n)+")
 ROWS = 20_000

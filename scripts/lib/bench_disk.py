@@ -60,7 +60,7 @@ def machine(folder):
 
 INTRODUCTION = re.compile(r"\n\nWhat an application's calls get through(?:[^\n]+\n)+")
 FIGURES = re.compile(r"Medians of the rounds of `\./scripts/bench disk`(?:[^\n]+\n)+\n(?:\|[^\n]*\n)+")
-PICTURE = "![What four libraries get through in a second, on a disk. More is better.](on-a-disk)"
+PICTURE = "![What four libraries get through in a second, on a disk. More is better.](Resources/on-a-disk.svg)"
 
 
 def article(text, rows, place, load):

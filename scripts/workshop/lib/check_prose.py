@@ -157,9 +157,6 @@ def claims():
     tests = names | {name for path in files for name in re.findall(r"\b\w+Tests\b", path.read_text())}
     for page in [*ROOT.glob("*.md"), *ROOT.glob("Sources/*/Documentation.docc/*.md"), *ROOT.glob("Examples/*/README.md")]:
         prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
-        for link in re.findall(r"\]\(([^)#\s]+)\)", prose):
-            if not re.match(r"\w+:|/", link) and not (page.parent / link).exists() and not page.parent.suffix == ".docc":
-                yield f"{page.name}: there is no file {link}"
         for test in set(re.findall(r"`(\w+Tests)[`/]", prose)) - tests:
             yield f"{page.name}: there is no test {test}"
         # Tables with a column of tests.
