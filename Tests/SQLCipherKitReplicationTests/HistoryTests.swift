@@ -100,33 +100,6 @@ import TestSupport
         await follower.stop()
     }
 
-    /// RR1: what a call has waited for can be restored at once, wherever the store has gone back before.
-    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func acknowledgedCommitsAreRestorable(seed: UInt64) async throws {
-        var random = SeededGenerator(state: seed)
-        let pool = try pool("a.db")
-        try create(pool)
-        var options = Replicator.Options.forTests
-        options.fanOut = Int.random(in: 2...6, using: &random)
-        let replica = try await Replicator(of: pool, in: store, options: options)
-        try await replica.waitUntilStored(timeout: .forTests)
-        var states = [store.objects], written: [Int] = []
-        for number in 0..<24 {
-            if Int.random(in: 0..<5, using: &random) == 0, let old = states.suffix(4).randomElement(using: &random) { store.restore(old) }
-            if Int.random(in: 0..<4, using: &random) > 0 {
-                try insert(number, pool)
-                written.append(number)
-            }
-            guard Int.random(in: 0..<3, using: &random) > 0 else { continue }
-            try await replica.waitUntilStored(timeout: .forTests)
-            states.append(store.objects)
-            let copy = "restored-\(number).db"
-            try await Replicator.restore(to: folder.path(copy), from: store, key: key)
-            let restored = try numbers(fileAt: copy, key)
-            try #require(restored == written, "seed \(seed), after \(number)")
-        }
-        await replica.stop()
-    }
-
     /// Two machines have gone on from one state.
     @Test func followerRefusesForkedHistory() async throws {
         let first = try pool("a.db")

@@ -86,8 +86,6 @@ public actor Replicator {
     private var pendingLink: PendingLink?
     /// What the next head names, and a store that has gone back since it was stored lacks.
     private var unproven: [UnprovenObject] = []
-    /// The links after the last one that was joined, and that one: what a state that is acknowledged needs beside the head.
-    private var recentLinks: [UnprovenObject] = []
     /// Blocks that were read and are not stored yet.
     private var queue: [SealedBlock] = []
     /// Blocks that are in links of their own, to be stored as one object as well.
@@ -185,8 +183,7 @@ public actor Replicator {
     /// What the replica is doing.
     public var currentStatus: Status { status }
 
-    /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot,
-    /// and again after the store has gone back: the call asks the store whether it still has what the commits need.
+    /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot.
     /// - Parameter timeout: how long to wait. Default: nil, no limit.
     /// - Returns: the state that is in the store.
     /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying one;
@@ -451,7 +448,6 @@ extension Replicator {
         if isChanged { try await storeHead() }
         if needsGeneration { return }
         source.settle()
-        if waiters.contains(where: \.isServed), contents.snapshot != nil { try await proveLinks() }
         isUpToDate()
     }
 
@@ -515,13 +511,10 @@ extension Replicator {
         try? remember(isDurable: false)
         if try await put(name, link.bytes, if: .isAbsent) == nil { try await judgeLink(name, link.bytes) }
         (pendingLink, sightings) = (nil, 0)
-        let object = UnprovenObject(name, link.bytes, after: contents.place.tag)
         if link.isJoined {
             budget.payForHead(after: tail.count + 1, isWanted: isWanted)
-            unproven.append(object)
-            recentLinks = []
+            unproven.append(UnprovenObject(name, link.bytes, after: contents.place.tag))
         }
-        recentLinks.append(object)
         contents.place.link += 1
         if let block = link.block { apply(block) }
         guard link.isJoined else {
@@ -725,29 +718,12 @@ extension Replicator {
         while let object = unproven.first {
             // Until there is an answer.
             unproven[0].isDoubtful = true
-            try await requireThere(object)
+            guard try await isThere(object) else {
+                giveUpTerm()
+                throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
+            }
             unproven.removeFirst()
         }
-    }
-
-    /// Makes sure that the store has not gone back behind a link since it was stored: then what follows it cannot be restored. The
-    /// last link needs no proof in the turn that has stored it.
-    private func proveLinks() async throws {
-        let count = recentLinks.count - (shippedSize > 0 ? 1 : 0)
-        for index in 0..<max(0, count) {
-            let object = recentLinks[index]
-            recentLinks[index].isDoubtful = true
-            try await requireThere(object)
-            recentLinks[index].isDoubtful = false
-        }
-        // A store that goes back later loses the last one of these too.
-        if count > 1 { recentLinks.removeFirst(count - 1) }
-    }
-
-    private func requireThere(_ object: UnprovenObject) async throws {
-        guard try await !isThere(object) else { return }
-        giveUpTerm()
-        throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
     }
 
     /// Whether the store has an object. If it has not, it gets the end of the term in its place, which no one reads. If the answer
@@ -809,8 +785,7 @@ extension Replicator {
         (ownPlace, sightings, isClaimed, pending) = (contents.place, 0, false, nil)
         least = max(least, contents.generation)
         source?.release()
-        (queue, tail, pendingLink, snapshot, needsGeneration) = ([], [], nil, nil, true)
-        (unproven, recentLinks) = ([], [])
+        (queue, tail, pendingLink, unproven, snapshot, needsGeneration) = ([], [], nil, [], nil, true)
     }
 
     /// A link is there already under the next number.
@@ -894,7 +869,7 @@ extension Replicator {
         }
         formerTerms.formUnion((ancestry + (former?.opening.ancestry ?? [])).map(\.term) + [term])
         if let former { formerTerms.insert(former.tail.end.term) }
-        (counter, unproven, recentLinks) = (0, [], [])
+        (counter, unproven) = (0, [])
         try await begin(&next, former?.tail, continuesIt: held != nil)
         let time = options.time
         if let former {
@@ -1233,7 +1208,7 @@ extension Replicator {
         (source, isReplaced, needsGeneration) = (new, false, true)
         watchLog()
         // Another file has another history, and perhaps another key.
-        (isClaimed, pending, pendingLink, tail, unproven, recentLinks, ownPlace) = (false, nil, nil, [], [], [], nil)
+        (isClaimed, pending, pendingLink, tail, unproven, ownPlace) = (false, nil, nil, [], [], nil)
     }
 
     /// Lets go of the log for a checkpoint of another program, which keeps all others from writing while it waits for this

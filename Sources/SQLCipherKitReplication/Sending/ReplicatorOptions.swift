@@ -76,8 +76,7 @@ extension Duration {
 extension Replicator {
     /// What a replica is doing.
     public struct Status: Sendable {
-        /// The newest state that was stored; nil before the first snapshot is complete. It can be restored unless the store has
-        /// gone back since, which ``Replicator/waitUntilStored(timeout:)`` asks.
+        /// The newest state that is in the store and can be restored; nil before the first snapshot is complete.
         public var stored: Position?
         /// When the log was last found to be in the store up to its end.
         public var upToDateAt: Date?
