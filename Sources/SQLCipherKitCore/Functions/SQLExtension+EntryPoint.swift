@@ -17,7 +17,8 @@ extension SQLExtension {
     /// Functions and collations are removed with ``Connection/unregister(_:)``, virtual tables when the connection closes.
     ///
     /// Registering throws ``DatabaseError`` with the extension's own code and message if its function fails.
-    /// - Parameter function: the entry point. It is called once for each connection, and its third argument is NULL.
+    /// - Parameter function: the entry point. Its third argument is NULL. A queue or a pool calls it on each connection, on the one
+    ///   that writes twice: it must be harmless to call it again, as for any extension that SQLite loads.
     public static func entryPoint(_ function: @escaping EntryPoint) -> SQLExtension {
         SQLExtension { connection in
             var text: UnsafeMutablePointer<CChar>?
