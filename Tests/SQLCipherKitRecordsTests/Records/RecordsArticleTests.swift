@@ -368,7 +368,7 @@ extension RecordsArticleTests {
         func packed(_ text: some StringProtocol) -> String { String(text).filter { !$0.isWhitespace } }
         func text(_ file: String) throws -> String { try String(contentsOf: Repository.file(file), encoding: .utf8) }
         let source = packed(try text("Tests/SQLCipherKitRecordsTests/Records/RecordsArticleTests.swift"))
-        let article = try text("Sources/SQLCipherKit/Documentation.docc/RecordsBesideGRDB.md")
+        let article = try text("Sources/SQLCipherKit/Documentation.docc/BesideGRDB.md")
         let rows = article.split(separator: "\n").drop { !$0.hasPrefix("| to |") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
         #expect(rows.count == 19)
         for row in rows {
