@@ -99,7 +99,7 @@ import Testing
             """
         let outcome = try Command.run("/usr/bin/env", ["python3", "-B", "-c", script, Repository.file("scripts/lib").path])
         let page = try String(
-            contentsOf: Repository.file("Sources/SQLCipherKitReplication/Documentation.docc/Replication.md"), encoding: .utf8)
+            contentsOf: Repository.file("Sources/SQLCipherKitReplication/Documentation.docc/ReplicationCosts.md"), encoding: .utf8)
         func rows(_ text: String) -> Set<String> {
             Set(text.split(separator: "\n").filter { $0.hasPrefix("| ") }.map { line in
                 let cells = line.split(separator: "|").prefix(line.contains(#/[0-9]/#) ? 1 : 9).joined(separator: "|")

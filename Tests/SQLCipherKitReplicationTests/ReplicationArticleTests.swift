@@ -4,7 +4,7 @@ import SQLCipherKitReplication
 import Testing
 import TestSupport
 
-/// The examples of the article Replication.
+/// The examples of the articles about replication.
 @Suite struct ReplicationArticleTests {
     @Test func replicationArticleRestoresAndFollows() async throws {
         let folder = try TemporaryFolder(), key = try CommitOracle.key
@@ -41,9 +41,11 @@ import TestSupport
     /// Each line of the table of faults names tests that there are, and the article names each test of the suites about faults and
     /// prices. So a promise whose test has gone is found, and what is tested and not promised.
     @Test func replicationArticleNamesTestForEachFault() throws {
-        let page = "Sources/SQLCipherKitReplication/Documentation.docc/Replication.md"
-        let article = try String(contentsOf: Repository.file(page), encoding: .utf8)
-        let section = try #require(article.components(separatedBy: "### What is lost when").dropFirst().first)
+        let article = try ["Faults", "Costs", "Format"].map { page in
+            let path = "Sources/SQLCipherKitReplication/Documentation.docc/Replication\(page).md"
+            return try String(contentsOf: Repository.file(path), encoding: .utf8)
+        }.joined()
+        let section = try #require(article.components(separatedBy: "### Losses by fault").dropFirst().first)
         let rows = section.split(separator: "\n").drop { !$0.hasPrefix("|---") }.dropFirst().prefix { $0.hasPrefix("|") }
         var tests: Set<String> = []
         let folders = ["Tests/SQLCipherKitReplicationTests", "Tests/SQLCipherKitStoresTests", "Tests/S3/Tests/S3Tests"]
