@@ -7,6 +7,7 @@ let package = Package(
     dependencies: [
         // In a package of your own: .package(url: "<this repository>", from: "1.0.0", traits: ["S3", .defaults])
         .package(name: "SQLCipherKit", path: "../..", traits: ["S3", .defaults]),
+        .package(path: "../Serving"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -16,6 +17,7 @@ let package = Package(
         .target(
             name: "SearchServerKit",
             dependencies: [
+                "Serving",
                 .product(name: "SQLCipherKit", package: "SQLCipherKit"),
                 .product(name: "SQLCipherKitReplication", package: "SQLCipherKit"),
                 .product(name: "Hummingbird", package: "hummingbird"),

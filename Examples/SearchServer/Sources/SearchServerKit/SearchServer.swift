@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import ServiceLifecycle
+import Serving
 import SQLCipherKit
 import SQLCipherKitReplication
 
@@ -37,7 +38,7 @@ public enum SearchServer {
         router.addRoutes(ReadingRoutes(notes: Notes(database: database.reader)).endpoints)
         router.addRoutes(WritingRoutes(database: database, replica: replica).endpoints)
         router.addHealth { Health(await replica.currentStatus) }
-        return application(router, settings, ReplicaService(replica: replica, database: database, logger: logger))
+        return application(router, settings, DatabaseService(replica: replica, logger: logger) { try await database.close() })
     }
 
     /// A server that only reads, from a copy that follows `store`.
@@ -58,7 +59,7 @@ public enum SearchServer {
         _ router: Router<BasicRequestContext>, _ settings: Settings, _ service: some Service
     ) -> some ApplicationProtocol {
         Application(
-            router: router, configuration: ApplicationConfiguration(address: settings.address), services: [service],
-            logger: settings.logger)
+            router: router, server: .droppingSlowClients(), configuration: ApplicationConfiguration(address: settings.address),
+            services: [service], logger: settings.logger)
     }
 }
