@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What both sample servers need of an HTTP server over an encrypted database.
+// The parts that both sample servers need of an HTTP server over an encrypted database.
 let package = Package(
     name: "Serving",
     platforms: [.macOS(.v15)],

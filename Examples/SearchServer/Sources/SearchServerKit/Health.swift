@@ -3,7 +3,7 @@ import Hummingbird
 import SQLCipherKit
 import SQLCipherKitReplication
 
-/// What `/health` answers. It names no paths, hosts or errors of theirs: those are in the log.
+/// The answer of `/health`. It names no paths or hosts, and has no errors: those are in the log.
 struct Health: ResponseCodable {
     enum Role: String, Codable { case primary, follower }
 

@@ -1,6 +1,6 @@
 import Hummingbird
 
-/// What every server answers.
+/// The requests that every server answers.
 struct ReadingRoutes {
     let notes: Notes
 

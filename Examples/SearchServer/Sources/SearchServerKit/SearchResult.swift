@@ -1,7 +1,7 @@
 import Hummingbird
 import SQLCipherKit
 
-/// What a search has found, the best first.
+/// The notes that a search has found, the best first.
 struct SearchResult: ResponseCodable {
     struct Hit: Codable {
         var id: Int64

@@ -2,7 +2,7 @@ import Hummingbird
 import SQLCipherKit
 import SQLCipherKitReplication
 
-/// What the server answers that has the database.
+/// The requests that only the server with the database answers.
 struct WritingRoutes {
     let database: DatabasePool
     let replica: Replicator
@@ -21,7 +21,7 @@ struct WritingRoutes {
             do {
                 try await replica.waitUntilStored(timeout: .seconds(10))
             } catch let error as DatabaseError where error.reason == .timeout {
-                // It is committed, and will be stored when the store can be reached.
+                // The note is committed, and will be stored when the store can be reached.
                 status = .accepted
             }
         }

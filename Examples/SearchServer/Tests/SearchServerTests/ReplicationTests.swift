@@ -37,7 +37,7 @@ import Testing
     @Test func `a note that was answered as stored is in the store at once`() async throws {
         try await folder.primary("first.db") { client in
             try await client.add("Foxes", "", isStored: true)
-            // What another machine would get if this one were gone now.
+            // The database that another machine would get if this one were gone now.
             let copy = folder.path + "/copy.db", key = try DatabaseKey.passphrase(TestFolder.passphrase)
             try await Replicator.restore(to: copy, from: folder.store, key: key)
             let db = try Connection(.file(copy), key: key)

@@ -5,7 +5,7 @@ import Synchronization
 /// A running search-server.
 final class ServerProcess: Sendable {
     private let process: Process
-    /// What it has written. Not a pipe: a file cannot fill up, and is read whenever a test wants it.
+    /// The file with its output. Unlike a pipe, a file cannot fill up, and is read whenever a test wants it.
     private let log: String
     private let number = Mutex(0)
 

@@ -42,7 +42,7 @@ final class TestFolder: Sendable {
         try await SearchServer.follower(settings(database), of: store).test(.live) { try await body(NotesClient($0)) }
     }
 
-    /// Whether any file contains these bytes.
+    /// Returns true if any file contains these bytes.
     func contains(_ text: String) throws -> Bool {
         let files = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         return files.contains { file in
