@@ -17,6 +17,7 @@ TABLE = SOURCES / "Engine" / "ENGINE.md"
 AMALGAMATION = ROOT / "Vendor" / "sqlcipher" / "sqlite3.c"
 HEADER = ROOT / "Vendor" / "sqlcipher" / "sqlite3.h"
 PATCHES = ROOT / "Vendor" / "patches"
+RENAMED = "sqlcipherkit_replaced_"
 
 
 def all_patches():
@@ -30,7 +31,9 @@ def replaced():
 
 def fragments():
     """The files that are compiled after the amalgamation, in its translation unit."""
-    return sorted([*SOURCES.glob("Engine/*.h"), SOURCES / "Provider" / "Plug" / "plug.h"])
+    engine = SOURCES / "Engine" / "engine.c"
+    names = re.findall(r'^#include "(\w+\.h|\.\./Provider/.*)"', engine.read_text(encoding="utf-8"), re.MULTILINE)
+    return sorted((engine.parent / name).resolve() for name in names if name != "sqlite3.h")
 
 
 # --- The table --------------------------------------------------------------------------------------------------------
@@ -160,8 +163,10 @@ def functions(text):
 
 def syntax_trees(pattern):
     """The compiler's syntax trees of the declarations in the translation unit whose names contain the pattern."""
-    command = ["clang", "-std=gnu11", "-fsyntax-only", "-Xclang", "-ast-dump=json", "-Xclang", f"-ast-dump-filter={pattern}",
-               "-I", str(SOURCES / "include"), str(SOURCES / "Engine" / "engine.c")]
+    # The functions that are replaced get the prefix too: clang takes one pattern, and seconds for each.
+    renamed = [f"-D{name}={RENAMED}{name}" for name in sorted(replaced())]
+    command = ["clang", "-std=gnu11", "-fsyntax-only", *renamed, "-Xclang", "-ast-dump=json", "-Xclang",
+               f"-ast-dump-filter={pattern}", "-I", str(SOURCES / "include"), str(SOURCES / "Engine" / "engine.c")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"check-engine: clang failed: {done.stderr.strip()[:2000]}")
@@ -184,11 +189,17 @@ def record(expression):
     return re.sub(r"\b(?:const|volatile|struct|union)\b|[*\s]|\[\d*\]", "", kind.get("qualType", ""))
 
 
+def is_in_macro(node):
+    """Whether a field is named in the text of a macro. One of the amalgamation's belongs to the macro; ours name none."""
+    end = node["range"]["end"]
+    return "spellingLoc" in end and not end["expansionLoc"].get("isMacroArgExpansion")
+
+
 def uses_of(tree):
     """The fields (Type.field), functions and variables that a function refers to."""
     local = {node["id"] for node in nodes(tree) if node.get("kind") in ("VarDecl", "ParmVarDecl")}
     for node in nodes(tree):
-        if node.get("kind") == "MemberExpr" and node.get("name"):
+        if node.get("kind") == "MemberExpr" and node.get("name") and not is_in_macro(node):
             # The members of a union inside a struct count as the struct's own.
             member = node
             while re.search(r"\((?:unnamed|anonymous)", record(member["inner"][0])) and member["inner"][0].get("name"):
@@ -206,13 +217,13 @@ def used():
     """The names that the fragments use and only the amalgamation declares."""
     source, header = AMALGAMATION.read_text(encoding="utf-8"), HEADER.read_text(encoding="utf-8")
     engine = Source(source)
-    public = set(re.findall(r"\b(?:sqlite3_|SQLITE_|fts5_|Fts5)\w+", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
+    public = set(re.findall(r"\b(?:sqlite3|SQLITE_|fts5_|Fts5|FTS5_)\w+", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
     texts = [code(path) for path in fragments()]
     own = set().union(*map(functions, texts))
     names, seen = set(), set()
-    for pattern in ("sqlcipherkit_", "provider_", "word_", *sorted(replaced())):
+    for pattern in ("sqlcipherkit_", "provider_", "word_"):
         for tree in syntax_trees(pattern):
-            name = tree.get("name")
+            name = tree.get("name", "").removeprefix(RENAMED)
             if tree.get("kind") == "FunctionDecl" and name in own and any(n.get("kind") == "CompoundStmt" for n in nodes(tree)):
                 seen.add(name)
                 names |= set(uses_of(tree))
@@ -221,12 +232,13 @@ def used():
     if unseen:
         sys.exit(f"check-engine: not looked at: {', '.join(sorted(unseen))}; add a pattern for their names to used()")
     words = set(re.findall(r"\b[A-Za-z_]\w*\b", "\n".join(texts)))
-    # A field that is read only by a macro of the amalgamation belongs to the macro.
     names = {name for name in names if name.rpartition(".")[2] in words}
     names |= words & set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", source, re.MULTILINE))
-    # One of our macros or constants may have the same name as one of the amalgamation's.
+    # One of our macros or constants may have the same name as one of the amalgamation's, which also defines some of C's and the
+    # system's where they are missing.
     ours = {word for path in [*fragments(), *SOURCES.glob("include/*.h"), *SOURCES.glob("Provider/*/*.h")]
-            for word in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", code(path), re.MULTILINE)} | {"memcpy", "double"}
+            for word in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", code(path), re.MULTILINE)}
+    ours |= {"memcpy", "double", "offsetof", "F_UNLCK", "O_NOFOLLOW"}
     names = {name for name in names - own - ours
              if name.partition(".")[0] not in public and not name.startswith(("sqlcipherkit_", patches.PREFIX))}
     return sorted(name for name in names if engine.definition(name) is not None)
