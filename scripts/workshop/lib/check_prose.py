@@ -41,6 +41,10 @@ SAME = (
     ("scripts/test", r"takes about (25) minutes", ("README.md", "CONTRIBUTING.md"), "{}"),
     ("Examples/Notes/run", r"takes (ten to fifteen) minutes", ("Examples/Notes/README.md",), "{}"),
     ("README.md", r"debug build takes (two to four) minutes", ("ARTICLES/AddingThePackage.md", "ARTICLES/GettingStarted.md"), "{}"),
+    ("ARTICLES/AddingThePackage.md", r"a small program is ([\d.]+) MB", ("README.md",),
+     "or {} MB with the product `SQLCipherKitCore`"),
+    ("ARTICLES/AddingThePackage.md", r"instead\s+of\s+([\d.]+) MB", ("README.md",), "A small program is {} MB"),
+    ("ARTICLES/AddingThePackage.md", r"The same program is ([\d.]+) MB", ("README.md",), "A small program is {} MB"),
     ("Package.swift", r"swift-tools-version: ([\d.]+)", ("README.md", *(
         f"ARTICLES/{name}.md" for name in ("AddingThePackage", "CommandLineTool", "GettingStarted", "Platforms"))), "{}"),
     *(("Package.swift", rf"\.{name}\(\.v(\d+)\)", ("README.md", "ARTICLES/Platforms.md"), name + " {}")
@@ -126,7 +130,7 @@ def articles():
 def claims():
     """What the pages claim and is not so."""
     for source, pattern, pages, form in SAME:
-        found = re.search(pattern, (ROOT / source).read_text())
+        found = re.search(pattern, (ROOT / source.replace("ARTICLES", str(ARTICLES))).read_text())
         if not found:
             yield f"{source} does not say what {pattern!r} finds"
             continue
