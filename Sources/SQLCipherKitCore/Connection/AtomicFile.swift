@@ -104,8 +104,7 @@ package final class AtomicFile {
 
 /// Removing what a dead process has left, and giving a file its name without replacing another file.
 extension AtomicFile {
-    /// Removes what was left of a new file for `path`, unless a process is writing one now. Costs one system call if nothing was
-    /// left.
+    /// Removes the remains of a new file for `path`, unless a process is writing one. Costs one system call if there are none.
     /// - Parameter isOpen: whether a connection to the database is already open.
     package static func removeRemains(of path: String, isOpen: Bool = false) {
         var info = stat()

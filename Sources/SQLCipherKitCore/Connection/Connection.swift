@@ -99,14 +99,13 @@ public final class Connection {
     /// The handle, for calls that cannot throw.
     @inlinable var usableHandle: OpaquePointer? { isUsable ? handle : nil }
 
-    /// Closes the connection: rolls back an open transaction, ends cursors and statements, and releases locks. Closing twice does
-    /// nothing.
+    /// Closes the connection: rolls back an open transaction, ends cursors and statements, and releases locks. It can be repeated.
     ///
     /// A closure that is called while a whole database is rewritten or copied, such as a progress closure, cannot close it: the
     /// connection stays open, and the call that rewrites throws ``DatabaseError/Reason/misuse``.
     ///
     /// Nor can a closure close the connection of a queue or a pool that is lent to it: the call throws
-    /// ``DatabaseError/Reason/misuse``, and what the closure has written is rolled back.
+    /// ``DatabaseError/Reason/misuse``, and the closure's writes are rolled back.
     ///
     /// In a child process, nothing that the parent opened is closed: the locks and the journal still belong to the parent.
     public func close() {

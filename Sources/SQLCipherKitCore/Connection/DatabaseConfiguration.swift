@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// How a connection is opened and behaves.
+/// Settings for opening a connection, and for its behavior.
 /// ```swift
 /// var configuration = DatabaseConfiguration()
 /// configuration.access = .readOnly
@@ -49,7 +49,7 @@ public struct DatabaseConfiguration: Sendable {
         public var description: String { rawValue }
     }
 
-    /// What a power cut or a crash of the system leaves. A crash of the program, or a kill, loses no commit with any of these.
+    /// The state that a power cut or a crash of the system leaves. A crash or a kill of the program loses no commit with any value.
     /// <doc:WhatSurvives> compares them.
     public enum Durability: Hashable, Sendable, CaseIterable {
         /// Every commit that has returned: each waits for the disk (`PRAGMA synchronous = EXTRA`), on Apple's platforms until the
@@ -72,7 +72,7 @@ public struct DatabaseConfiguration: Sendable {
     /// ensure that only one thread uses a connection at a time, and it does not make a ``Connection`` safe to share: for several
     /// threads there are `DatabaseQueue` and `DatabasePool`. Default: false.
     public var usesMutex = false
-    /// How long a call waits for another connection's lock before it throws ``DatabaseError/Reason/busy``. It tries again every
+    /// The wait for another connection's lock before a call throws ``DatabaseError/Reason/busy``. It tries again every
     /// millisecond at first, and every five after a tenth of a second. Default: 5 seconds.
     public var busyTimeout: Duration = .seconds(5)
     /// Whether foreign keys are enforced (<https://sqlite.org/foreignkeys.html>). Default: true, unlike SQLite. To change it on an
@@ -106,11 +106,10 @@ public struct DatabaseConfiguration: Sendable {
     package var needsContent = false
     /// Whether opening stops before anything is read, for calls that look at pages and not at tables.
     package var readsPagesOnly = false
-    /// Runs before the header of a new file is written, for what must be decided by then.
+    /// Runs before the header of a new file is written, for settings that must precede it.
     package var beforeHeader: (@Sendable (Connection) throws -> Void)?
     /// Runs once, in a transaction, for a file that this opening has created. If it throws, the file is removed and opening throws
-    /// that error, or ``DatabaseError/Reason/callback`` with it; if the process dies in the meantime, the next opening starts
-    /// again.
+    /// that error, or ``DatabaseError/Reason/callback`` with it; if the process dies meanwhile, the next opening starts again.
     public var onCreate: (@Sendable (Connection) throws -> Void)?
     /// Runs at the end of each opening, also for each connection of a pool, whose readers cannot write. If it throws, opening
     /// throws that error, or ``DatabaseError/Reason/callback`` with it in ``DatabaseError/underlyingError``.
@@ -121,9 +120,9 @@ public struct DatabaseConfiguration: Sendable {
 
     /// The settings of a ``DatabasePool``.
     public struct Pool: Hashable, Sendable {
-        /// How many reads may run at the same time, from 1 to 1,000. Each has a connection with its own page cache. Default: 5.
+        /// The number of concurrent reads, from 1 to 1,000. Each has its own connection and page cache. Default: 5.
         public var maximumReaders = 5
-        /// How long an unused reader stays open; it is closed after one to two times this duration. Default: 60 seconds.
+        /// The time that an unused reader stays open; it is closed after one to two times this duration. Default: 60 seconds.
         public var readerIdleTime: Duration = .seconds(60)
         /// The size of the write-ahead log, in bytes, from which each commit moves as much of it into the database as readers
         /// allow. Default: 4 MB, about the same as SQLite's.

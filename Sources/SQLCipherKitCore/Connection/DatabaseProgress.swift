@@ -4,9 +4,9 @@ public struct DatabaseProgress: Hashable, Sendable {
     /// rewritten, copied or indexed: meanwhile their methods throw ``DatabaseError/Reason/misuse`` and have no effect.
     public typealias Handler = (DatabaseProgress) throws -> Void
 
-    /// What is finished: pages; rows, if tables are copied or indexed; bytes, if a replica is restored.
+    /// The finished work in pages; in rows, if tables are copied or indexed; in bytes, if a replica is restored.
     public let completed: Int
-    /// What there is to do, in the same unit. An estimate if the page size changes.
+    /// All work, in the same unit. An estimate if the page size changes.
     public let total: Int
     /// The table that is being copied; nil for a whole database and for an index.
     public let table: String?

@@ -1,5 +1,4 @@
-/// The connections that take part in one operation on a whole database: a change of key, a conversion, a backup with its target, a
-/// restore.
+/// The connections of an operation on a whole database: a key change, a conversion, a backup with its target, a restore.
 ///
 /// SQLite does not know about such an operation. A statement in the middle of it would commit half of what was written, or write
 /// into a file that is about to be replaced. So while it calls a closure of the caller, none of these connections can be used.

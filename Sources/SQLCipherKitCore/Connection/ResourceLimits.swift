@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// How much the work on an untrusted file may use. A file chooses what a check of it costs: in the columns that must be computed,
+/// Limits for the work on an untrusted file. A file determines the cost of checking it: in the columns that must be computed,
 /// in rows that share their bytes, in values that are made from others.
 ///
 /// ```swift
@@ -11,7 +11,7 @@ import CSQLCipher
 /// The work also ends when its task is cancelled, with a `CancellationError`; opening and attaching throw a ``DatabaseError`` whose
 /// ``DatabaseError/underlyingError`` it is.
 public struct ResourceLimits: Hashable, Sendable {
-    /// How long it may take; nil is no limit. Beyond it, the call throws ``DatabaseError/Reason/timeout``. Default: 10 s.
+    /// The time for the work; nil is no limit. Beyond it, the call throws ``DatabaseError/Reason/timeout``. Default: 10 s.
     public var time: Duration? = .seconds(10)
     /// The number of bytes that it may allocate, the page cache with its 64 MB included; nil is no limit. Beyond it, the call
     /// throws ``DatabaseError/Reason/limitExceeded``. Default: 256 MB.

@@ -129,8 +129,7 @@ extension SQLCipherEngine {
     /// ```
     /// - Parameters:
     ///   - level: the lowest level to report. Default: warnings. SQLCipher logs many messages at lower levels.
-    ///   - body: called on the thread that logs, in the middle of a call: it must be quick and must not use any connection. Nil
-    ///     ends logging.
+    ///   - body: called on the logging thread, during a call: it must be quick and must not use a connection. Nil ends logging.
     /// - Throws: ``DatabaseError`` if the engine has no memory to start.
     public static func setLogger(
         minimumLevel level: LogMessage.Level = .warning, _ body: (@Sendable (LogMessage) -> Void)?

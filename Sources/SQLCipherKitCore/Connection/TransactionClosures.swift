@@ -1,7 +1,6 @@
 import CSQLCipher
 
-/// The closures on the stack that run in a transaction: those of `transaction`, `savepoint`, a migration, and the calls of a queue
-/// or a pool.
+/// The closures on the stack that run in a transaction: those of `transaction`, `savepoint`, a migration, queues and pools.
 package struct TransactionClosures {
     /// What a closure may do.
     package enum Kind {

@@ -4,8 +4,7 @@ import Foundation
 /// The error type of this package. <doc:Troubleshooting> explains the messages that are met most often.
 ///
 /// An error has SQLite's result code, the condition that this package found (``reason-swift.property``), a readable message, and
-/// the SQL that caused it. It never contains bound values, unless ``DatabaseConfiguration/errorsShowArguments`` is on, and never
-/// key material.
+/// the SQL that caused it. It has no bound values, unless ``DatabaseConfiguration/errorsShowArguments`` is on, and no keys.
 public struct DatabaseError: Error, Sendable {
     /// Conditions that this package distinguishes, beyond SQLite's result code.
     ///
@@ -52,7 +51,7 @@ public struct DatabaseError: Error, Sendable {
         public static let limitExceeded = Reason("limitExceeded")
         /// A queue or a pool is suspended (``DatabaseWriter/suspend(timeout:)``): it takes no lock until it is resumed.
         public static let suspended = Reason("suspended")
-        /// A child process used what its parent had opened before `fork`. The parent is not affected.
+        /// A child process used a database that its parent had opened before `fork`. The parent is not affected.
         public static let usedAfterFork = Reason("usedAfterFork")
         /// The system refuses random bytes, without which nothing can be encrypted. Usually a sandbox does not allow `getrandom`
         /// (<https://man7.org/linux/man-pages/man2/getrandom.2.html>). The message contains the system's error.
@@ -66,8 +65,7 @@ public struct DatabaseError: Error, Sendable {
         /// SQLite has rolled back the transaction that a closure runs in, after the error in ``DatabaseError/underlyingError``.
         /// Nothing of the transaction is kept, and no statement runs until the outermost closure has ended.
         public static let transactionAborted = Reason("transactionAborted")
-        /// A ``DatabaseSnapshot`` has ended or could not be taken, or a read could not start from the end of its write; the message
-        /// says why.
+        /// A ``DatabaseSnapshot`` has ended or could not be taken, or a read could not start from the end of its write.
         public static let snapshotLost = Reason("snapshotLost")
         /// A call at the wrong time, such as a commit without a transaction.
         public static let misuse = Reason("misuse")
@@ -96,8 +94,7 @@ public struct DatabaseError: Error, Sendable {
         /// The key slots are damaged, truncated, forged or of an unknown version.
         public static let keySlotsDamaged = Reason("keySlotsDamaged")
         /// The key slots or their database are not the latest: one of them was restored, or comes from a copy.
-        /// ``DatabaseError/underlyingError`` is a ``KeySlots/Rollback``, which says what would become valid again. Unlocking can
-        /// accept it.
+        /// ``DatabaseError/underlyingError`` is a ``KeySlots/Rollback``, which lists the effects. Unlocking can accept it.
         public static let keySlotsRolledBack = Reason("keySlotsRolledBack")
         /// A change of the key of a database with key slots was interrupted, and the cause that prevents finishing it persists.
         public static let keyRotationUnfinished = Reason("keyRotationUnfinished")
@@ -112,20 +109,20 @@ public struct DatabaseError: Error, Sendable {
         /// A migration failed, or the database has migrations that the program does not know; the message says which.
         public static let migration = Reason("migration")
         /// A store of replicas or changes refuses a call or cannot be reached; the message says why, and
-        /// ``DatabaseError/underlyingError`` is what the store has thrown. A later call may succeed.
+        /// ``DatabaseError/underlyingError`` is the error of the store. A later call may succeed.
         public static let storeUnavailable = Reason("storeUnavailable")
-        /// A store lacks what replication needs, and no later call can succeed; the message says what. Nothing was stored.
+        /// A store lacks a feature that replication needs, and no later call can succeed; the message names it. Nothing was stored.
         public static let storeUnsupported = Reason("storeUnsupported")
         /// Another writer has taken over the replica in a store; this one stores nothing more.
         public static let replicaFenced = Reason("replicaFenced")
-        /// What a store holds of a replica is damaged, incomplete, or sealed with another key; the message says which.
+        /// A replica in a store is damaged, incomplete, or sealed with another key; the message says which.
         public static let replicaDamaged = Reason("replicaDamaged")
-        /// The key of a replicated database was changed; what is given opens only earlier states, or none any more.
+        /// The key of a replicated database was changed; the given key opens only earlier states, or none any more.
         public static let replicaKeyChanged = Reason("replicaKeyChanged")
-        /// A store shows an earlier state of a replica than what it has shown or stored before: it was restored from a backup, or
+        /// A store shows an earlier state of a replica than it has shown or stored before: it was restored from a backup, or
         /// answers with old versions. Nothing was changed on this side.
         public static let replicaRolledBack = Reason("replicaRolledBack")
-        /// A store has a history of a replica that branches off before what is here: two writers have gone on from one state.
+        /// A store has a history of a replica that branches off before the state here: two writers continued from one state.
         /// Nothing was changed on this side.
         public static let replicaForked = Reason("replicaForked")
         /// The file of an open database was replaced by another one, as by a change of key into a new file, or was moved away. What
@@ -202,7 +199,7 @@ public struct DatabaseError: Error, Sendable {
     /// The condition that this package found, beyond the code.
     public var reason: Reason { storage.reason }
 
-    /// What happened, in English and without bound values.
+    /// A sentence about the error, in English and without bound values.
     public var message: String { storage.message }
 
     /// The SQL text, with its placeholders and without the values bound to them.

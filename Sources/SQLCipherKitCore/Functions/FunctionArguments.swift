@@ -26,6 +26,7 @@ public struct FunctionArguments: ~Copyable {
     }
 
     /// Returns an argument by its index, with an explicit type.
+    /// - Throws: the same errors as the subscript.
     @inlinable
     public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws -> T {
         let value = try value(index)
@@ -57,7 +58,7 @@ public struct FunctionArguments: ~Copyable {
     public func isNull(_ index: Int) throws -> Bool { sqlite3_value_type(try pointer(index)) == SQLITE_NULL }
 
     /// Calls `body` with the bytes of a blob or a text, without copying them.
-    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for anything else, and what `body` throws.
+    /// - Throws: ``DatabaseError/Reason/typeMismatch`` for any other value, and any error that `body` throws.
     public func withUnsafeBytes<R>(at index: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         let value = try pointer(index)
         let type = sqlite3_value_type(value)

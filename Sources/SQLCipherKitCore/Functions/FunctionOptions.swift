@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// What SQLite may assume about a function (<https://sqlite.org/c3ref/c_deterministic.html>).
+/// Properties of a function that SQLite may rely on (<https://sqlite.org/c3ref/c_deterministic.html>).
 public struct FunctionOptions: OptionSet, Hashable, Sendable {
     public let rawValue: Int32
 

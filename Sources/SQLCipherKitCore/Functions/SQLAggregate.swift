@@ -17,8 +17,7 @@ public protocol SQLAggregate {
     /// Adds a row.
     mutating func step(_ arguments: borrowing FunctionArguments) throws
 
-    /// Returns the result for the rows added. It is also called, and its result ignored, for a group that an error elsewhere has
-    /// interrupted.
+    /// Returns the result for the rows added. It is also called, and its result ignored, for a group that an error has interrupted.
     mutating func finish() throws -> Result
 }
 

@@ -16,8 +16,7 @@ extension SQLExtension {
     /// while a statement that uses a collation with that name is running.
     /// - Parameters:
     ///   - name: the name of the collation in SQL.
-    ///   - compare: compares two texts. It must not use the connection, and cannot throw, because SQLite has no way to report an
-    ///     error from it.
+    ///   - compare: compares two texts. It must not use the connection, and cannot throw, because SQLite cannot report its error.
     public static func collation(_ name: String, _ compare: @escaping (String, String) -> ComparisonResult) -> SQLExtension {
         SQLExtension { connection in try connection.install(name, compare) }
     }

@@ -36,8 +36,7 @@ extension Connection {
         if try !settings.isEnabled(.trustedSchema) { try execute("PRAGMA writable_schema = RESET") }
     }
 
-    /// Removes a function or a collation. If it had replaced one of SQLite's, that one is restored. A name that is not registered
-    /// is ignored.
+    /// Removes a function or a collation. If it had replaced one of SQLite's, SQLite's is restored. An unknown name is ignored.
     /// - Throws: ``DatabaseError`` while a statement that uses it is running, ``DatabaseError/Reason/invalidArgument`` for a
     ///   negative number of arguments or a name with a NUL character, or ``DatabaseError/Reason/misuse`` inside a hook.
     public func unregister(_ name: SQLExtension.Name) throws {
@@ -123,7 +122,7 @@ extension SQLExtension {
     /// of arguments is running.
     /// - Parameters:
     ///   - name: the function's name; replaces a function of SQLite's with the same name and number of arguments.
-    ///   - options: what SQLite may assume. Default: nothing.
+    ///   - options: the properties that SQLite may rely on. Default: none.
     ///   - body: the function. It is called on the thread that uses the connection, never on two at a time.
     @inlinable
     public static func function<each Argument: SQLValueConvertible, Result: SQLValueConvertible>(
@@ -159,7 +158,7 @@ extension SQLExtension {
     /// - Parameters:
     ///   - name: the function's name.
     ///   - arguments: the number of arguments; nil for any number.
-    ///   - options: what SQLite may assume. Default: nothing.
+    ///   - options: the properties that SQLite may rely on. Default: none.
     ///   - body: the function. Its errors reach the caller as in ``function(_:_:_:)``.
     @inlinable
     public static func function<Result: SQLValueConvertible>(
@@ -301,7 +300,7 @@ extension SQLExtension {
     /// - Parameters:
     ///   - name: the function's name.
     ///   - arguments: the number of arguments; nil for any number.
-    ///   - options: what SQLite may assume. Default: nothing.
+    ///   - options: the properties that SQLite may rely on. Default: none.
     ///   - make: creates the value that accumulates a group. Errors thrown by `make` and by the value's methods end the statement
     ///     and reach its caller, like those of scalar functions.
     public static func aggregate<A: SQLAggregate>(

@@ -2,12 +2,12 @@ import CSQLCipher
 
 /// A row that was inserted, updated or deleted, as reported to an update hook.
 public struct RowChange: Hashable, Sendable {
-    /// What was done.
+    /// The kind of the change.
     public enum Kind: Hashable, Sendable {
         case insert, update, delete
     }
 
-    /// What was done to the row.
+    /// The change of the row.
     public let kind: Kind
     /// The database that contains the table: `main`, `temp` or the name that it was attached under.
     public let schema: String

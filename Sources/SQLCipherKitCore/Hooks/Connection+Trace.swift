@@ -6,15 +6,13 @@ public struct TraceEvent: Sendable {
     public enum Kind: Sendable, Hashable {
         /// The statement begins to run.
         case started
-        /// The statement ran to its end, was reset, or failed, this long after it began. The time that the caller spent on its rows
-        /// is included.
+        /// The statement ran to its end, was reset, or failed, after this time, including the caller's time on its rows.
         case finished(Duration)
     }
 
-    /// What happened.
+    /// The event.
     public let kind: Kind
-    /// The statement. Bound values are shown as placeholders, unless the hook asked for them; keys typed into the SQL are always
-    /// removed.
+    /// The statement. Bound values are placeholders, unless the hook asked for them; keys in the SQL are always removed.
     ///
     /// For a trigger that starts, it is a comment with the trigger's name: `-- TRIGGER name`.
     public let sql: String

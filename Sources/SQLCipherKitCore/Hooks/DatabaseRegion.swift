@@ -1,7 +1,6 @@
 import CSQLCipher
 
-/// A table in one of a connection's databases. Names are compared as SQLite compares them: byte for byte, ignoring the case of
-/// ASCII letters.
+/// A table in one of a connection's databases. As in SQLite, names are compared by bytes, ignoring ASCII case.
 public struct DatabaseTable: Hashable, Sendable, CustomStringConvertible {
     /// The name of the table's database in SQL: `main`, `temp` or the name it was attached under.
     public let schema: String

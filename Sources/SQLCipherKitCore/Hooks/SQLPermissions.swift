@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// What untrusted SQL may do: it may only read, and only what you allow.
+/// Permissions for untrusted SQL: it may only read, and only the tables and columns that you allow.
 /// ```swift
 /// var access = SQLPermissions.readOnly
 /// access.tables = ["note": .columns(["id", "title"]), "tag": .all]
@@ -12,7 +12,7 @@ import CSQLCipher
 /// Each column that a query refers to is checked after its names are resolved, including columns joined by `USING` and `NATURAL`.
 /// Each table that the compiled statement opens is checked too, whatever SQL has led to it.
 ///
-/// This limits what may be read, not the resources used: for SQL that never ends set a progress handler, for results that are too
+/// Permissions limit access, not resources: for SQL that never ends set a progress handler, for results that are too
 /// large set limits (``Connection/Settings/setLimit(_:to:)``), and for an untrusted file see ``ConnectionOption``.
 public struct SQLPermissions: Sendable {
     /// The columns of a table that may be read.
@@ -44,7 +44,7 @@ public struct SQLPermissions: Sendable {
 }
 
 extension Connection.Settings {
-    /// Restricts what statements may do from now on, or lifts the restriction. It replaces an authorizer.
+    /// Restricts later statements, or lifts the restriction. It replaces an authorizer.
     /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/misuse`` inside a hook, or
     ///   ``DatabaseError/Reason/invalidArgument`` if ``SQLPermissions/tables`` has a virtual table with only some columns.
     public func setPermissions(_ access: SQLPermissions?) throws { try connection.setAccess(access) }

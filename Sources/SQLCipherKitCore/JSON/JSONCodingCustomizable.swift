@@ -23,8 +23,7 @@ extension JSONCodingOptions {
     }
     private static let typesWithDefaults = TypeMemo()
 
-    /// Returns the options for a document of a type: the type's own, those of its elements for a list or an optional, or the
-    /// defaults.
+    /// Returns the options for a document of a type: the type's own, those of its elements for a list or an optional, or defaults.
     /// - Parameter dates: the form of dates where no type has its own.
     package static func of(_ type: any Any.Type, _ dates: JSONDateStrategy = .iso8601) -> JSONCodingOptions {
         own(type) ?? defaults[Int(dates.rawValue)]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How values that JSON has no form for are written: dates, bytes, infinities.
+/// The forms of values for which JSON has no form: dates, bytes, infinities.
 ///
 /// A type sets the options for its values with ``JSONCodingCustomizable``. The defaults are those of Foundation's `JSONEncoder`,
 /// except for dates, which are ISO 8601 text.
@@ -30,7 +30,7 @@ public struct JSONCodingOptions: Sendable {
         case deferredToData
     }
 
-    /// What happens to infinities and NaN, which JSON does not have.
+    /// The treatment of infinities and NaN, which JSON does not have.
     public enum NonConformingFloats: Sendable {
         /// They are refused.
         case `throw`
@@ -42,12 +42,11 @@ public struct JSONCodingOptions: Sendable {
     public var dates: Dates = .iso8601
     /// How `Data` is written. Default: ``Bytes/base64``.
     public var data: Bytes = .base64
-    /// What happens to infinities and NaN. Default: ``NonConformingFloats/throw``.
+    /// The treatment of infinities and NaN. Default: ``NonConformingFloats/throw``.
     public var nonConformingFloats: NonConformingFloats = .throw
-    /// How many containers may be nested in each other; at most 1,000, which is SQLite's own limit. Default: 512, the limit of
+    /// The number of nested containers; at most 1,000, which is SQLite's own limit. Default: 512, the limit of
     /// `JSONDecoder`. Each level uses some hundred bytes to a few kilobytes of the thread's stack, depending on the types; if the
-    /// stack has no more room, the coder throws too. The options of the coder or of the column's type set this limit for the whole
-    /// document.
+    /// stack is full, the coder throws too. The options of the coder or of the column's type set the limit for the whole document.
     public var maximumDepth = 512
     /// The coder's `userInfo`, for the types being coded. A type's own entries are added to the coder's, and take precedence.
     /// Default: empty.

@@ -83,7 +83,7 @@ extension JSONExpression {
         try db.cursor(JSONElement.self, "SELECT * FROM \(each(JSONPath(list: path)))")
     }
 
-    /// Like ``elements(at:in:)``, but returns what is at a path and everything below it, each container before its contents
+    /// Like ``elements(at:in:)``, but returns the element at a path and everything below it, each container before its contents
     /// (<https://sqlite.org/json1.html#jtree>).
     public func descendants(at path: any JSONPathComponent..., in db: Connection) throws -> RowCursor<JSONElement> {
         try db.cursor(JSONElement.self, "SELECT * FROM \(tree(JSONPath(list: path)))")

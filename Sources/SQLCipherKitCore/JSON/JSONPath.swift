@@ -13,8 +13,7 @@
 /// let tags = try db.fetchAll(
 ///     String.self, "SELECT value FROM note, json_each(note.meta, ?)", [JSONPath("tags")])
 /// ```
-/// A key with the character U+0000 is refused when the path is used, because SQLite would take only the part before that character
-/// for the key.
+/// A key with the character U+0000 is refused when the path is used, because SQLite would read only the part before it.
 ///
 /// An index on an expression (<https://sqlite.org/expridx.html>) is used only if the path is in the SQL text itself.
 /// ``JSONExpression`` writes it there.

@@ -15,8 +15,7 @@ extension Schema {
     ///   - changes: the changes, in this order.
     /// - Returns: the number of rows that meet the condition.
     /// - Throws: ``DatabaseError``; its message says "malformed JSON" if a column contains something else.
-    ///   ``DatabaseError/Reason/invalidArgument`` for a document in which a key has the character U+0000. In each case nothing is
-    ///   changed.
+    ///   ``DatabaseError/Reason/invalidArgument`` for a document in which a key has the character U+0000. Nothing is changed then.
     @discardableResult
     public func updateJSON(
         _ column: String, in table: String, where condition: SQL, _ changes: JSONChange...
@@ -29,6 +28,7 @@ extension Schema {
     /// try db.main.updateJSON("meta", in: "note", of: Meta.self, where: "id = \(7)", .set("seen", to: Date()))
     /// ```
     /// Otherwise like ``updateJSON(_:in:where:_:)``.
+    /// - Throws: the same errors as ``updateJSON(_:in:where:_:)``.
     @discardableResult
     public func updateJSON(
         _ column: String, in table: String, of type: any JSONCodingCustomizable.Type, where condition: SQL, _ changes: JSONChange...

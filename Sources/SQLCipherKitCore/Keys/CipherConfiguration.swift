@@ -142,13 +142,11 @@ extension CipherConfiguration {
         if rc != SQLITE_OK { throw DatabaseError(rc: rc, database: nil) }
     }
 
-    /// A way in which cipher settings are weaker than recommended today. Weak settings are not refused, since existing files use
-    /// them.
+    /// A way in which cipher settings are weaker than recommended today. They are accepted, since existing files use them.
     ///
     /// New cases may be added in a minor version: switch over it with a `default`.
     public enum Weakness: Hashable, Sendable, CustomStringConvertible {
-        /// Fewer rounds of PBKDF2 than OWASP recommends for the hash. Irrelevant for raw keys and key slots, which do not use
-        /// them.
+        /// Fewer rounds of PBKDF2 than OWASP recommends for the hash. Irrelevant for raw keys and key slots.
         case keyDerivation(rounds: Int, recommended: Int)
         /// Pages are not authenticated, so tampering with the file goes undetected.
         case noAuthentication

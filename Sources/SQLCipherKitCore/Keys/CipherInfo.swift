@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// How an open database is encrypted, as the engine reports it.
+/// The encryption of an open database, as the engine reports it.
 public struct CipherInfo: Hashable, Sendable {
     /// SQLCipher's version, such as `4.19.0 community`.
     public let version: String
@@ -17,7 +17,7 @@ public struct CipherInfo: Hashable, Sendable {
 }
 
 extension Schema {
-    /// How the database is encrypted; nil for a plaintext one (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_settings>).
+    /// The encryption of the database; nil for a plaintext database (<https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_settings>).
     /// ```swift
     /// if let cipher = try db.main.cipher { print(cipher.settings.pageSize, cipher.provider) }
     /// ```

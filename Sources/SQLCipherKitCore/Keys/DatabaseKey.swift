@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 
-/// How a database is encrypted: with which key and which cipher settings, or not at all.
+/// The encryption of a database: a key with cipher settings, or none.
 ///
 /// ```swift
 /// let db = try Connection(.file("notes.db"), key: .passphrase("correct horse"))
@@ -323,7 +323,7 @@ extension DatabaseKey {
 }
 
 extension Schema {
-    /// How the database is encrypted, including its key, salt and settings. Use it to open, attach or create another file in the
+    /// The encryption of the database, including its key, salt and settings. Use it to open, attach or create another file in the
     /// same way.
     /// ```swift
     /// let archive = try db.attach(.file("archive.db"), as: "archive", key: db.main.key)

@@ -84,8 +84,7 @@ extension Connection {
     /// ```
     /// - Parameters:
     ///   - key: the new key. If it has no cipher settings, the database keeps its own; different settings need a new file.
-    ///   - progress: called every few pages, and once with all pages done before the change takes effect; if it throws, the key is
-    ///     not changed.
+    ///   - progress: called every few pages, and with all pages done before the change takes effect; if it throws, the key stays.
     /// - Throws: the same errors as ``Schema/changeKey(to:progress:)``.
     public func changeKey(to key: DatabaseKey, progress: DatabaseProgress.Handler? = nil) throws {
         try main.changeKey(to: key, progress: progress)

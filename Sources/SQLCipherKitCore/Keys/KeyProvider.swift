@@ -114,8 +114,7 @@ extension KeyProvider where Self == KeySource {
     /// - Parameters:
     ///   - name: the variable's name. The source gives nil if the variable is not set, and throws ``DatabaseError/Reason/emptyKey``
     ///     if it is empty.
-    ///   - encoding: the format of its value. Default: a passphrase. ``KeyEncoding/raw`` throws, as a variable cannot hold every
-    ///     byte.
+    ///   - encoding: the format of its value. Default: a passphrase. ``KeyEncoding/raw`` throws: a variable cannot hold every byte.
     public static func environment(_ name: String, as encoding: KeyEncoding = .passphrase) -> KeySource {
         KeySource("the environment variable \(name)") {
             guard encoding != .raw else {

@@ -36,6 +36,7 @@ public struct SecureBytes: ~Copyable, @unchecked Sendable {
     }
 
     /// Copies bytes. Wiping the original is up to the caller.
+    /// - Throws: ``DatabaseError`` with ``ResultCode/outOfMemory`` if there is no memory for them.
     public init(copying bytes: UnsafeRawBufferPointer) throws {
         try self.init(count: bytes.count) { memory in memory.copyMemory(from: bytes) }
     }
@@ -131,7 +132,7 @@ package func randomBytes(_ count: Int) throws -> [UInt8] {
 }
 
 extension SQLCipherEngine {
-    /// How many bytes of this process are locked into memory, nil where the system does not report it; and how many it may lock
+    /// The number of bytes that this process has locked, nil where the system does not report it; and the number that it may lock
     /// (`RLIMIT_MEMLOCK`), nil if there is no limit. A privileged process may lock more.
     ///
     /// SQLCipher reports its memory security as on even if the system refused to lock a single page

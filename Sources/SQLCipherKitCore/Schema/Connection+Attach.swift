@@ -8,8 +8,7 @@ extension Connection {
     /// try db.execute("INSERT INTO archive.note SELECT * FROM main.note WHERE year < \(2020)")
     /// try archive.detach()
     /// ```
-    /// The database is read with the key before the call returns; a new file is created with it. Up to 125 databases can be
-    /// attached.
+    /// The database is read with the key before the call returns; a new file is created with it. Up to 125 can be attached.
     /// - Parameters:
     ///   - location: the database to attach.
     ///   - name: its name in SQL, any text. Where SQL needs quotes, write `\(identifier: name)`.

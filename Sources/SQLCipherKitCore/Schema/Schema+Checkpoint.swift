@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// How much of a write-ahead log is moved into its database (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
+/// The extent to which a write-ahead log is moved into its database (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
 public struct CheckpointMode: Hashable, Sendable, CaseIterable, CustomStringConvertible {
     /// SQLite's name of the mode, in lowercase.
     public let description: String

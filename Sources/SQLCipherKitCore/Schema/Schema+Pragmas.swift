@@ -36,6 +36,7 @@ extension Schema {
     }
 
     /// Sets a pragma that is read as a different type, such as `journal_mode` or `secure_delete`.
+    /// - Throws: the same errors as ``setPragma(_:to:)``.
     @discardableResult
     public func setPragma<T: SQLValueConvertible>(
         _ name: String, to value: some SQLValueConvertible, as type: T.Type

@@ -1,9 +1,9 @@
 import CSQLCipher
 
-/// How much a commit waits for the disk (<https://sqlite.org/pragma.html#pragma_synchronous>).
+/// The extent to which a commit waits for the disk (<https://sqlite.org/pragma.html#pragma_synchronous>).
 package enum Synchronous: Int, CaseIterable, SQLValueConvertible {
     case off, normal, full, extra
-    /// What keeps the file whole in each journal mode: `normal` with a write-ahead log, `full` without one.
+    /// The least value that keeps the file whole in each journal mode: `normal` with a write-ahead log, `full` without one.
     case wholeFile
 }
 
@@ -14,6 +14,7 @@ extension Schema {
     public var applicationID: Int32 { get throws { try value("application_id") } }
 
     /// Sets the number that identifies the kind of the file.
+    /// - Returns: the number in effect.
     @discardableResult
     public func setApplicationID(_ id: Int32) throws -> Int32 { try set("application_id", Int(id)) }
 
@@ -22,6 +23,7 @@ extension Schema {
     public var userVersion: Int32 { get throws { try value("user_version") } }
 
     /// Sets the number for the application's own use. It is part of the transaction.
+    /// - Returns: the number in effect.
     @discardableResult
     public func setUserVersion(_ version: Int32) throws -> Int32 { try set("user_version", Int(version)) }
 
@@ -67,7 +69,8 @@ extension Schema {
     /// The size of the page cache: pages if positive, KiB if negative (<https://sqlite.org/pragma.html#pragma_cache_size>).
     public var cacheSize: Int { get throws { try value("cache_size") } }
 
-    /// Sets the size of this connection's page cache for the database: pages if positive, KiB if negative.
+    /// Sets the size of this connection's page cache for the database.
+    /// - Parameter size: the number of pages if positive, of KiB if negative.
     @discardableResult
     public func setCacheSize(_ size: Int) throws -> Int { try set("cache_size", size) }
 

@@ -44,6 +44,7 @@ extension Connection {
 
     /// All databases of the connection, `main` first (<https://sqlite.org/pragma.html#pragma_database_list>). `temp` is included
     /// once it has been used.
+    /// - Throws: ``DatabaseError/Reason/closed``, or SQLite's error.
     public func schemas() throws -> [Schema] {
         // Not the table-valued function: compiling it reads the database, and in WAL mode the connection then keeps its lock.
         let rows: [(Int, String)] = try fetchAll("PRAGMA database_list")

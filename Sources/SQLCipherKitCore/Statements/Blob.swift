@@ -105,6 +105,7 @@ public final class Blob: ConnectionDependent {
     /// Reads the next bytes from the position, which advances past them.
     /// - Parameter count: the maximum number of bytes.
     /// - Returns: at least one byte; nil at the end.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if `count` is less than 1, or SQLite's error.
     public func read(upTo count: Int) throws -> Data? {
         _ = try live()
         if count < 1 { throw DatabaseError.invalidArgument("a chunk must have at least 1 byte, and not \(count)") }
@@ -219,7 +220,7 @@ extension Blob {
     /// for try await chunk in blob.chunks(of: 65_536) { try await connection.send(chunk) }
     /// ```
     /// Reading takes place on the loop's own thread. Without `await`, use ``read(upTo:)``.
-    /// The sequence throws what that does.
+    /// The sequence throws the same errors.
     /// - Parameter count: the size of a chunk in bytes; the last one may be shorter. Default: 65,536.
     public func chunks(of count: Int = 65_536) -> some AsyncSequence<Data, any Error> { BlobChunks(blob: self, count: count) }
 }

@@ -2,6 +2,7 @@
 /// type.
 extension Connection {
     /// Returns the first column of each row.
+    /// - Throws: SQLite's error, ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
@@ -10,6 +11,7 @@ extension Connection {
     }
 
     /// Returns the first column of each row.
+    /// - Throws: SQLite's error, ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []
@@ -22,6 +24,7 @@ extension Connection {
     /// let newest = try db.fetchOne(Int.self, "SELECT max(id) FROM note")      // nil if there is no note
     /// ```
     /// To tell the two apart, ask for a ``SQLValue``, or fetch all rows.
+    /// - Throws: SQLite's error, or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
@@ -39,6 +42,7 @@ extension Connection {
     }
 
     /// Returns the first column of the first row; nil if there is no row or the value is NULL.
+    /// - Throws: SQLite's error, or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ sql: SQL, _ arguments: StatementArguments = []
@@ -47,24 +51,28 @@ extension Connection {
     }
 
     /// Returns each row as a record.
+    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
     @inlinable
     public func fetchAll<T: SQLRowConvertible>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
         try withCached(sql, arguments) { statement, arguments in try statement.fetchAll(type, arguments) }
     }
 
     /// Returns each row as a record.
+    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
     @inlinable
     public func fetchAll<T: SQLRowConvertible>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> [T] {
         try fetchAll(T.self, sql, arguments)
     }
 
     /// Returns the first row as a record, or nil if there is no row.
+    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
     @inlinable
     public func fetchOne<T: SQLRowConvertible>(_ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
         try withCached(sql, arguments) { statement, arguments in try statement.fetchOne(type, arguments) }
     }
 
     /// Returns the first row as a record, or nil if there is no row.
+    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
     @inlinable
     public func fetchOne<T: SQLRowConvertible>(_ sql: SQL, _ arguments: StatementArguments = []) throws -> T? {
         try fetchOne(T.self, sql, arguments)
@@ -114,6 +122,7 @@ extension Connection {
     }
 
     /// A cursor over the first column of each row.
+    /// - Throws: ``DatabaseError`` if the SQL or an argument is wrong. Errors of later rows are thrown by the cursor.
     public func cursor<T: SQLValueConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws -> RowCursor<T> {
@@ -121,6 +130,7 @@ extension Connection {
     }
 
     /// A cursor over rows as records; ``OwnedRow`` for rows of any shape.
+    /// - Throws: ``DatabaseError`` if the SQL or an argument is wrong. Errors of later rows are thrown by the cursor.
     public func cursor<T: SQLRowConvertible>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []
     ) throws -> RowCursor<T> {
@@ -170,6 +180,7 @@ extension Connection {
     }
 
     /// A cursor over rows as a `Decodable` type.
+    /// - Throws: ``DatabaseError`` if the SQL or an argument is wrong. Errors of later rows are thrown by the cursor.
     @_disfavoredOverload
     public func cursor<T: Decodable>(
         _ type: T.Type, _ sql: SQL, _ arguments: StatementArguments = []

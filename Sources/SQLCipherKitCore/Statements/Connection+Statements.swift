@@ -32,6 +32,7 @@ extension Connection {
     }
 
     /// Calls `body` with each row, without keeping any.
+    /// - Throws: SQLite's error, or any error that `body` throws; either ends the loop.
     @inlinable
     public func forEach(_ sql: SQL, _ arguments: StatementArguments = [], _ body: (borrowing Row) throws -> Void) throws {
         try withCached(sql, arguments) { statement, arguments in try statement.forEach(arguments, body) }
@@ -166,10 +167,10 @@ extension Connection.Settings {
         /// The number of statements in the cache.
         public var count: Int { connection.isUsable ? connection.cache.count : 0 }
 
-        /// How often a statement was found in the cache.
+        /// The number of statements found in the cache.
         public var hits: Int { connection.isUsable ? connection.cache.hits : 0 }
 
-        /// How often a statement had to be compiled.
+        /// The number of statements that had to be compiled.
         public var misses: Int { connection.isUsable ? connection.cache.misses : 0 }
 
         /// The maximum number of statements in the cache. Lowering it drops the least recently used ones. See

@@ -73,6 +73,7 @@ public struct Row: ~Copyable {
     }
 
     /// The value of a column as a given type, for when the context does not determine the type.
+    /// - Throws: the same errors as the subscript.
     @inlinable
     @inline(__always)
     public func get<T: SQLValueConvertible>(_ index: Int, as type: T.Type = T.self) throws -> T {
@@ -80,6 +81,7 @@ public struct Row: ~Copyable {
     }
 
     /// The value of a column as a given type, for when the context does not determine the type.
+    /// - Throws: the same errors as the subscript.
     @inlinable
     @inline(__always)
     public func get<T: SQLValueConvertible>(_ name: StaticString, as type: T.Type = T.self) throws -> T {
@@ -221,8 +223,7 @@ public struct OwnedRow: SQLRowConvertible, Hashable, Sendable {
 /// while let title = try titles.next() { print(title) }
 /// ```
 /// An open cursor keeps a read transaction open: read to the end, ``close()`` it or release it. If the statement writes and returns
-/// rows, it is only committed when its cursor ends, and an error from committing is only thrown at the last row: fetch such rows
-/// instead.
+/// rows, it commits when its cursor ends, and an error of the commit is thrown at the last row: fetch such rows instead.
 public final class RowCursor<Element> {
     private var statement: Statement?
     private let decode: (borrowing Row) throws -> Element
@@ -255,6 +256,7 @@ public final class RowCursor<Element> {
     }
 
     /// Returns the remaining elements.
+    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading an element throws.
     public func collect() throws -> [Element] {
         var elements: [Element] = []
         while let element = try next() { elements.append(element) }

@@ -20,8 +20,7 @@ public struct SQLScript: Sendable, ExpressibleByStringLiteral {
     public init(stringLiteral text: String) { self.text = text }
 
     /// Creates a script from a UTF-8 file.
-    /// - Throws: ``DatabaseError/Reason/cannotOpen`` with the path, or ``DatabaseError/Reason/invalidArgument`` if the file is
-    ///   not UTF-8.
+    /// - Throws: ``DatabaseError/Reason/cannotOpen``, or ``DatabaseError/Reason/invalidArgument`` if the file is not UTF-8.
     public init(contentsOf url: URL) throws {
         let path = try Paths.file(Paths.path(in: url), of: "a script")
         let data: Data
@@ -53,7 +52,7 @@ extension SQLScript {
     public var isComplete: Bool { !text.utf8.contains(0) && sqlite3_complete(text) == 1 }
 }
 
-/// What to do after a script's row callback.
+/// The next step after a script's row callback.
 public enum ScriptStep: Sendable {
     /// Continue with the next row.
     case next

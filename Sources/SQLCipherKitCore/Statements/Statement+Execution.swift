@@ -108,6 +108,7 @@ extension Statement {
     }
 
     /// Returns the first column of each row.
+    /// - Throws: SQLite's error, ``DatabaseError/Reason/unexpectedNull`` or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func fetchAll<T: SQLValueConvertible>(
         _ type: T.Type = T.self, _ arguments: StatementArguments = []
@@ -116,6 +117,7 @@ extension Statement {
     }
 
     /// Returns the first column of the first row; nil if there is no row or the value is NULL. Later rows are not computed.
+    /// - Throws: SQLite's error, or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     public func fetchOne<T: SQLValueConvertible>(
         _ type: T.Type = T.self, _ arguments: StatementArguments = []
@@ -133,18 +135,21 @@ extension Statement {
     ) throws -> T? { try fetchOne(T.self, arguments) }
 
     /// Returns each row as a record.
+    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
     @inlinable
     public func fetchAll<T: SQLRowConvertible>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
         try rows(arguments) { row in try T(row: row) }
     }
 
     /// Returns the first row as a record, or nil if there is no row.
+    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
     @inlinable
     public func fetchOne<T: SQLRowConvertible>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
         try row { handle in try bindAll(arguments, handle) } _: { row in try T(row: row) }
     }
 
     /// Returns each row as a `Decodable` type; see ``Row/decode(_:)``.
+    /// - Throws: ``DatabaseError`` if the statement fails, or if a row cannot be decoded as the type.
     @inlinable
     @_disfavoredOverload
     public func fetchAll<T: Decodable>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> [T] {
@@ -152,6 +157,7 @@ extension Statement {
     }
 
     /// Returns the first row as a `Decodable` type, or nil if there is no row.
+    /// - Throws: ``DatabaseError`` if the statement fails, or if a row cannot be decoded as the type.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: Decodable>(_ type: T.Type = T.self, _ arguments: StatementArguments = []) throws -> T? {
@@ -202,6 +208,7 @@ extension Statement {
     /// Advances to the next row. Returns false at the end; the next call then starts again.
     ///
     /// A statement with a current row keeps its read transaction open: ``reset()`` it if you stop before the end.
+    /// - Throws: ``DatabaseError`` with SQLite's error.
     @discardableResult
     public func step() throws -> Bool {
         let handle = try beginStep()
@@ -219,6 +226,7 @@ extension Statement {
     }
 
     /// Returns to before the first row and keeps the bound values.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` while a call steps through its rows.
     public func reset() throws {
         let handle = try beginStep()
         defer { endUse(handle) }
@@ -226,6 +234,7 @@ extension Statement {
     }
 
     /// Sets all parameters to NULL. The statement must not have a current row.
+    /// - Throws: ``DatabaseError/Reason/closed``, or ``DatabaseError/Reason/misuse`` if there is a current row.
     public func clearBindings() throws {
         let handle = try idle()
         sqlite3_clear_bindings(handle)
@@ -233,11 +242,13 @@ extension Statement {
     }
 
     /// Binds all parameters. The statement must not have a current row.
+    /// - Throws: ``DatabaseError/Reason/parameters``, or ``DatabaseError/Reason/misuse`` if there is a current row.
     public func bind(_ arguments: StatementArguments) throws {
         try bindAll(arguments, idle())
     }
 
     /// Binds one parameter by its position, counted from 1. The statement must not have a current row.
+    /// - Throws: ``DatabaseError/Reason/parameters``, or ``DatabaseError/Reason/misuse`` if there is a current row.
     public func bind(_ value: (any SQLValueConvertible)?, at position: Int) throws {
         try bind(value, Int32(clamping: position), idle())
     }
@@ -320,6 +331,7 @@ extension Statement {
     }
 
     /// Runs the statement with more values for its parameters, in order.
+    /// - Throws: ``DatabaseError`` with SQLite's error, or with ``DatabaseError/Reason/parameters``.
     @inlinable
     @_disfavoredOverload
     public func execute<each Value: SQLValueConvertible>(binding values: repeat each Value) throws {
@@ -331,6 +343,7 @@ extension Statement {
 
     /// Returns the first column of the first row, with these values for the parameters; nil if there is no row or the value is
     /// NULL. Faster than an array, because nothing is boxed.
+    /// - Throws: SQLite's error, or ``DatabaseError/Reason/typeMismatch``.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: SQLValueConvertible, each Value: SQLValueConvertible>(
@@ -343,6 +356,7 @@ extension Statement {
 
     /// Returns the first row as a record, with these values for the parameters, or nil if there is no row. Faster than an array,
     /// because nothing is boxed.
+    /// - Throws: ``DatabaseError`` if the statement fails, or any error that reading a row as the type throws.
     @inlinable
     @_disfavoredOverload
     public func fetchOne<T: SQLRowConvertible, each Value: SQLValueConvertible>(

@@ -1,6 +1,6 @@
 import CSQLCipher
 
-/// How a transaction begins (<https://sqlite.org/lang_transaction.html>).
+/// The way in which a transaction begins (<https://sqlite.org/lang_transaction.html>).
 public enum TransactionKind: String, Sendable, CaseIterable {
     /// Locks nothing until the first read or write; a later write may find the database busy.
     case deferred = "DEFERRED"
@@ -10,7 +10,7 @@ public enum TransactionKind: String, Sendable, CaseIterable {
     case exclusive = "EXCLUSIVE"
 }
 
-/// How a transaction ends without an error, and the value that it returns.
+/// The end of a transaction without an error, and the value that it returns.
 ///
 /// Every call that runs a closure in a transaction or a savepoint takes a closure that returns one: `transaction` and `savepoint`
 /// of a ``Connection``, `write` of a queue or pool, and whatever is built on them.
@@ -114,6 +114,7 @@ extension Connection {
     ///     return .rollback(try plan.check(db))
     /// }
     /// ```
+    /// - Throws: any error that `body`, beginning or committing throws; in each case no change is kept.
     @discardableResult
     public func transaction<R>(_ kind: TransactionKind? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
         if isInTransaction {
@@ -144,12 +145,14 @@ extension Connection {
     /// - Parameters:
     ///   - name: a name that shows in traces. Default: nil, for `sqlcipherkit`.
     ///   - body: the work to do.
+    /// - Throws: any error that `body` or SQLite throws; in each case no change of `body` is kept.
     @discardableResult
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> R) throws -> R {
         try savepoint(name) { db in TransactionEnd(try body(db)) }
     }
 
     /// Runs `body` in a savepoint, and keeps or undoes its changes according to the result of `body`.
+    /// - Throws: any error that `body` or SQLite throws; in each case no change of `body` is kept.
     @discardableResult
     public func savepoint<R>(_ name: String? = nil, _ body: (Connection) throws -> TransactionEnd<R>) throws -> R {
         let name = (name ?? "sqlcipherkit").quotedSQLIdentifier

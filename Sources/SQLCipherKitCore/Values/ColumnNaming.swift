@@ -1,4 +1,4 @@
-/// How the coding keys of a type become the names of its columns; see ``ColumnCodingCustomizable/columnNaming``.
+/// The rule by which the coding keys of a type become the names of its columns; see ``ColumnCodingCustomizable/columnNaming``.
 public struct ColumnNaming: Sendable {
     private let convert: (@Sendable (String) -> String)?
 

@@ -11,7 +11,7 @@ extension Connection {
     /// - Parameters:
     ///   - record: the record to insert.
     ///   - table: the table's name.
-    ///   - conflict: what to do if a constraint is violated. Default: the statement fails.
+    ///   - conflict: the behavior if a constraint is violated. Default: the statement fails.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Throws: ``DatabaseError``, or any error that the record's own encoding throws.
     public func insert<T: Encodable>(
@@ -36,7 +36,7 @@ extension Connection {
     }
 }
 
-/// What an INSERT or UPDATE does if a constraint is violated (<https://sqlite.org/lang_conflict.html>).
+/// The behavior of an INSERT or UPDATE if a constraint is violated (<https://sqlite.org/lang_conflict.html>).
 public enum ConflictResolution: String, Hashable, Sendable, CaseIterable {
     /// The statement fails and its changes are undone. SQLite's default.
     case abort = "ABORT"

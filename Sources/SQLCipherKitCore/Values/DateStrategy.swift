@@ -1,6 +1,6 @@
 import Foundation
 
-/// How a `Date` is stored, and what a number means that is read as one. Every text form is read, whatever the strategy.
+/// The form in which a `Date` is stored, and the meaning of a number that is read as a `Date`. Every text form can be read.
 ///
 /// SQLite compares the stored values, so dates in two different forms in one column compare incorrectly.
 /// ``Schema/valueReport(sampling:limits:)`` finds such columns.

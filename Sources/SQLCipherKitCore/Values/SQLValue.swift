@@ -2,8 +2,7 @@ import Foundation
 
 /// A value of one of SQLite's five storage classes (<https://sqlite.org/datatype3.html>).
 ///
-/// Reading a column as the type that you want is faster than reading a `SQLValue`: use it only where the type is not known in
-/// advance.
+/// Reading a column as a known type is faster than reading an `SQLValue`: use it only for unknown types.
 public enum SQLValue: Hashable, Sendable {
     /// No value.
     case null

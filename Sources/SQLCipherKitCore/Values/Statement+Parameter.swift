@@ -79,7 +79,8 @@ extension Statement {
             if !value._tryBindSQL(to: self) { try value._bindSQL(to: self) }
         }
 
-        /// Binds a blob of `count` zero bytes without allocating it, to be filled by incremental writes.
+        /// Binds a blob of zero bytes without allocating it, to be filled by incremental writes.
+        /// - Parameter count: the number of bytes.
         public func bindZeroes(count: Int) throws {
             guard let count = UInt64(exactly: count) else {
                 throw DatabaseError.invalidArgument("a blob cannot have \(count) bytes")

@@ -1,9 +1,9 @@
 import Foundation
 
-/// How a connection stores dates, UUIDs and decimals, for which SQLite has no storage class.
+/// The forms in which a connection stores dates, UUIDs and decimals, for which SQLite has no storage class.
 ///
 /// It determines how they are bound to statements and written in records. Reading accepts all text forms, UUIDs
-/// and decimals, whatever the profile; a number that is read as a date means what the profile says. SQLite compares the stored
+/// and decimals, whatever the profile; the profile gives the meaning of a number that is read as a date. SQLite compares the stored
 /// values, not their meaning: for a database that another program wrote, use the profile that it was written with.
 /// ```swift
 /// var configuration = DatabaseConfiguration()
@@ -46,8 +46,7 @@ public struct ValueProfile: Hashable, Sendable {
     /// Dates as from SQLite's `CURRENT_TIMESTAMP` and `datetime()`: `2026-11-21 08:30:00`. UUIDs and decimals as in ``standard``.
     public static let sqlite = ValueProfile(dates: .text(.currentTimestamp))
 
-    /// As SAP's `SecureDatabaseStore` binds them: dates as whole seconds since 1970; UUIDs, which it takes as strings, as uppercase
-    /// text.
+    /// As SAP's `SecureDatabaseStore` binds them: dates as whole seconds since 1970; UUIDs as uppercase text.
     public static let sap = ValueProfile(dates: .integerSeconds, uuids: .uppercaseText)
 
     /// As DataLiteCore binds them: dates as `2026-11-21T08:30:00Z`, UUIDs as uppercase text.
