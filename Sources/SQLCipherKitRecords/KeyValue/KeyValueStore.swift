@@ -60,6 +60,8 @@ public final class KeyValueStore {
     public var name: String { table.name }
 
     /// The names of the stores in a database, sorted: `KeyValueStore.names(in: db.main)`.
+    /// - Parameter schema: the database.
+    /// - Throws: ``DatabaseError`` if reading fails.
     public static func names(in schema: Schema) throws -> [String] {
         let prefix = TablesMadeLater.storePrefix
         let names = try schema.connection.fetchAll(
@@ -133,6 +135,7 @@ public final class KeyValueStore {
 extension KeyValueStore {
     /// The keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
+    /// - Throws: ``DatabaseError`` if reading fails.
     public func keys(prefix: String = "") throws -> [String] {
         guard try beginIteration() else { return [] }
         return try connection.fetchAll(String.self, selection("key", prefix, order: " ORDER BY key"), arguments(prefix))
@@ -140,6 +143,7 @@ extension KeyValueStore {
 
     /// The number of keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
+    /// - Throws: ``DatabaseError`` if reading fails.
     public func count(prefix: String = "") throws -> Int {
         guard try beginIteration() else { return 0 }
         return try connection.fetchOne(Int.self, selection("count(*)", prefix), arguments(prefix)) ?? 0
@@ -155,6 +159,7 @@ extension KeyValueStore {
     ///   - prefix: the prefix. Default: empty, for all keys.
     ///   - body: receives each entry, and must not keep it. It may write to the store; whether it then visits the keys it adds is
     ///     undefined.
+    /// - Throws: ``DatabaseError`` if reading fails, or any error that `body` throws; either ends the loop.
     public func forEach(prefix: String = "", _ body: (borrowing KeyValueEntry) throws -> Void) throws {
         guard try beginIteration() else { return }
         let statement = try connection.cached(selection("key, value, json", prefix, order: " ORDER BY key"))
@@ -180,6 +185,7 @@ extension KeyValueStore {
     }
 
     /// The keys that begin with a prefix and their decoded values, in order.
+    /// - Throws: ``DatabaseError`` if reading fails, or if a value cannot be decoded as the type.
     @_disfavoredOverload
     public func all<T: Decodable>(
         as type: T.Type = T.self, prefix: String = ""
@@ -272,6 +278,8 @@ extension KeyValueStore {
     }
 
     /// The value of a key, decoded, or `value` if there is none.
+    /// - Throws: ``DatabaseError`` if reading fails; ``DatabaseError/Reason/unexpectedNull`` for a stored nil, or
+    ///   ``DatabaseError/Reason/typeMismatch`` for a value that does not fit the type.
     public func get<T: Decodable>(_ key: String, default value: T) throws -> T { try get(key, as: T.self) ?? value }
 
     /// The value of a key, or `value` if there is none.
@@ -283,6 +291,7 @@ extension KeyValueStore {
     }
 
     /// Whether a key exists, even if its value is nil.
+    /// - Throws: ``DatabaseError`` if reading fails.
     public func contains(_ key: String) throws -> Bool {
         try lookUp(key) { _ in () } != nil
     }
@@ -355,6 +364,7 @@ extension KeyValueStore {
     }
 
     /// Sets many keys in one savepoint: if one fails, none of them is set.
+    /// - Throws: ``DatabaseError``; nothing is changed then.
     public func setAll<T: SQLValueConvertible>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
     ) throws {
@@ -362,6 +372,7 @@ extension KeyValueStore {
     }
 
     /// Sets many keys to coded values in one savepoint: if one fails, none of them is set.
+    /// - Throws: ``DatabaseError``, or any error of a value's own encoding; nothing is changed then.
     public func setAll<T: Encodable>(
         _ values: some Sequence<(key: String, value: T)>, expires expiry: Date? = nil
     ) throws {
@@ -380,6 +391,7 @@ extension KeyValueStore {
     /// ```swift
     /// try settings.setAll(["volume": 7, "theme": "dark", "window": frame])
     /// ```
+    /// - Throws: ``DatabaseError``, or any error of a value's own encoding; nothing is changed then.
     @_disfavoredOverload
     public func setAll(_ values: [String: any Encodable], expires expiry: Date? = nil) throws {
         try together { for (key, value) in values { try set(key, to: value, expires: expiry) } }
@@ -436,6 +448,7 @@ extension KeyValueStore {
 
     /// Removes a key.
     /// - Returns: whether it existed.
+    /// - Throws: ``DatabaseError`` if writing fails.
     @discardableResult
     public func remove(_ key: String) throws -> Bool {
         guard try exists() else { return false }
@@ -446,6 +459,7 @@ extension KeyValueStore {
 
     /// Removes all keys that begin with a prefix.
     /// - Parameter prefix: the prefix. Default: empty, for all keys.
+    /// - Throws: ``DatabaseError`` if writing fails.
     public func removeAll(prefix: String = "") throws {
         guard try exists() else { return }
         if prefix.isEmpty {
@@ -457,6 +471,7 @@ extension KeyValueStore {
 
     /// Deletes the rows of expired keys, which are already invisible to all other calls.
     /// - Returns: the number of deleted rows.
+    /// - Throws: ``DatabaseError`` if writing fails.
     @discardableResult
     public func purgeExpired() throws -> Int {
         guard try exists() else { return 0 }

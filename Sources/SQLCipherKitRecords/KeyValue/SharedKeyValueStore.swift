@@ -54,6 +54,9 @@ public struct SharedKeyValueStore: Sendable {
     }
 
     /// Runs `body` with one snapshot of the store, and suspends the task instead of blocking a thread.
+    /// - Parameter body: receives the store, and must not keep it.
+    /// - Returns: the result of `body`.
+    /// - Throws: ``DatabaseError``, `CancellationError` when the task is cancelled, or any error that `body` throws.
     public func read<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
         try await database.read { [table] db in try body(table.store(db)) }
     }
@@ -66,6 +69,10 @@ public struct SharedKeyValueStore: Sendable {
     }
 
     /// Runs `body` in a transaction, and suspends the task instead of blocking a thread.
+    /// - Parameter body: receives the store, and must not keep it.
+    /// - Returns: the result of `body`.
+    /// - Throws: ``DatabaseError``, `CancellationError` when the task is cancelled, or any error that `body` throws. No
+    ///   change is kept then.
     @discardableResult
     public func write<R>(_ body: sending @escaping (KeyValueStore) throws -> sending R) async throws -> sending R {
         try await database.write { [table] db in try body(table.store(db)) }
@@ -107,6 +114,8 @@ extension SharedKeyValueStore {
     }
 
     /// The value of a key, decoded, or nil if there is none.
+    /// - Throws: ``DatabaseError`` if reading fails; ``DatabaseError/Reason/unexpectedNull`` for a stored nil, or
+    ///   ``DatabaseError/Reason/typeMismatch`` for a value that does not fit the type.
     @_disfavoredOverload
     public func get<T: Decodable & Sendable>(_ key: String, as type: T.Type = T.self) throws -> T? {
         try reading { store in try store.get(key, as: type) }
@@ -119,6 +128,8 @@ extension SharedKeyValueStore {
     }
 
     /// The value of a key, or `value` if there is none.
+    /// - Throws: ``DatabaseError`` if reading fails; ``DatabaseError/Reason/unexpectedNull`` for a stored nil, or
+    ///   ``DatabaseError/Reason/typeMismatch`` for a value that does not fit the type.
     public func get<T: SQLValueConvertible>(_ key: String, default value: T) throws -> T {
         try reading { store in try store.get(key, default: value) }
     }
@@ -129,6 +140,8 @@ extension SharedKeyValueStore {
     }
 
     /// The value of a key, decoded, or `value` if there is none.
+    /// - Throws: ``DatabaseError`` if reading fails; ``DatabaseError/Reason/unexpectedNull`` for a stored nil, or
+    ///   ``DatabaseError/Reason/typeMismatch`` for a value that does not fit the type.
     public func get<T: Decodable & Sendable>(_ key: String, default value: T) throws -> T {
         try reading { store in try store.get(key, default: value) }
     }
@@ -152,6 +165,7 @@ extension SharedKeyValueStore {
     }
 
     /// Whether a key exists, even if its value is nil.
+    /// - Throws: ``DatabaseError`` if reading fails.
     public func contains(_ key: String) throws -> Bool { try reading { store in try store.contains(key) } }
 
     /// The asynchronous form.
@@ -171,6 +185,11 @@ extension SharedKeyValueStore {
     }
 
     /// Sets the value of a key, coded as JSONB, and replaces any earlier value.
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - value: the value.
+    ///   - expiry: when the key expires; nil, the default, for never.
+    /// - Throws: ``DatabaseError``, or any error of the value's own encoding; nothing is changed then.
     public func set<T: Encodable & Sendable>(_ key: String, to value: T, expires expiry: Date? = nil) throws {
         try writing { store in try store.set(key, to: value, expires: expiry) }
     }
@@ -197,6 +216,7 @@ extension SharedKeyValueStore {
 
     /// Removes a key.
     /// - Returns: whether it existed.
+    /// - Throws: ``DatabaseError`` if writing fails.
     @discardableResult
     public func remove(_ key: String) throws -> Bool { try writing { store in try store.remove(key) } }
 

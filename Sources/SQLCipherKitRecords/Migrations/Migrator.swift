@@ -19,7 +19,7 @@ import SQLCipherKitCore
 ///
 /// The names of finished migrations are kept in the database's table `sqlcipherkit_migration`.
 public struct Migrator: Sendable {
-    /// How foreign keys are treated while a migration runs.
+    /// The treatment of foreign keys while a migration runs.
     public enum ForeignKeys: Hashable, Sendable {
         /// They are not enforced, but checked before the commit.
         case checkedAtEnd
@@ -83,7 +83,7 @@ public struct Migrator: Sendable {
     /// }
     /// ```
     /// If a database has had the last of the former ones, and so all of them, this one counts as done: `body` is not called, and
-    /// nothing is written. If it has had only some of them, this one runs, and `body` must do what is missing.
+    /// nothing is written. If it has had only some of them, this one runs, and `body` must make the missing changes.
     /// - Parameters:
     ///   - name: a unique name.
     ///   - former: the names of the former migrations, in order. Do not add these any more. They may include a migration that was
@@ -103,7 +103,7 @@ public struct Migrator: Sendable {
 
     /// The names of the migrations that a database has had, in order, including former ones that were merged since. Those that it
     /// is to adopt count.
-    /// - Throws: ``DatabaseError``, and what the conditions of ``adopt(through:when:)`` throw.
+    /// - Throws: ``DatabaseError``, and any error that a condition of ``adopt(through:when:)`` throws.
     public func applied(in db: Connection) throws -> [String] {
         let recorded = try recorded(in: db)
         return try recorded.isEmpty ? adopted(in: db) : recorded
@@ -247,12 +247,22 @@ extension Migrator {
 /// Migrations in a queue or a pool, while no other task uses it.
 extension Migrator {
     /// Runs all pending migrations, as for a connection.
+    /// - Parameters:
+    ///   - database: a queue or a pool, whose other calls wait meanwhile.
+    ///   - last: the last migration to run; nil, the default, for all.
+    /// - Returns: the names of the migrations that have run.
+    /// - Throws: the same errors as for a connection.
     @discardableResult
     public func migrate(_ database: DatabaseWriter, through last: String? = nil) throws -> [String] {
         try database.barrierWriteWithoutTransaction { db in try migrate(db, through: last) }
     }
 
     /// Runs all pending migrations, as for a connection, and suspends the task instead of blocking a thread.
+    /// - Parameters:
+    ///   - database: a queue or a pool, whose other calls wait meanwhile.
+    ///   - last: the last migration to run; nil, the default, for all.
+    /// - Returns: the names of the migrations that have run.
+    /// - Throws: the same errors as for a connection; `CancellationError` when the task is cancelled.
     @discardableResult
     public func migrate(_ database: DatabaseWriter, through last: String? = nil) async throws -> [String] {
         try await database.barrierWriteWithoutTransaction { db in try migrate(db, through: last) }
@@ -332,7 +342,7 @@ extension Migrator {
 }
 
 extension Migrator {
-    /// How far a database has been migrated.
+    /// The migrations that a database has.
     struct Position {
         /// The number of migrations that are done, counted from the first.
         var done = 0

@@ -109,6 +109,10 @@ extension ColumnDefault: Decodable where Value: Decodable {
 
 extension KeyedEncodingContainer {
     /// Encodes a property that was set, even to nil; omits the key of a property that was not.
+    /// - Parameters:
+    ///   - property: the property.
+    ///   - key: its coding key.
+    /// - Throws: any error of the value's own encoding.
     public mutating func encode<Value: Encodable>(_ property: ColumnDefault<Value>, forKey key: Key) throws {
         guard property.isSet else { return }
         if let value = property.wrappedValue { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
@@ -117,6 +121,10 @@ extension KeyedEncodingContainer {
 
 extension KeyedDecodingContainer {
     /// Decodes a property. If its key is missing, the property is not set.
+    /// - Parameters:
+    ///   - type: the property's type.
+    ///   - key: its coding key.
+    /// - Throws: any error of the value's own decoding.
     public func decode<Value: Decodable>(_ type: ColumnDefault<Value>.Type, forKey key: Key) throws -> ColumnDefault<Value> {
         contains(key) ? ColumnDefault(wrappedValue: try decodeIfPresent(Value.self, forKey: key)) : ColumnDefault()
     }

@@ -221,7 +221,7 @@ extension Connection {
     /// ```
     /// - Parameters:
     ///   - query: the records to insert.
-    ///   - conflict: what to do if a constraint is violated. Default: nil, to follow the table's definition.
+    ///   - conflict: the behavior if a constraint is violated. Default: nil, to follow the table's definition.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Returns: the number of rows that were inserted.
     /// - Throws: ``DatabaseError``; then nothing is inserted. But ``ConflictResolution/fail`` keeps the rows before the violation,

@@ -156,6 +156,7 @@ extension Connection {
     }
 
     /// Returns a cursor over the rows of a query.
+    /// - Throws: ``DatabaseError`` if the query cannot be compiled. Errors of later rows are thrown by the cursor.
     public func cursor<Request: SQLRequest>(_ request: Request) throws -> RowCursor<Request.Element> {
         let selection = request.selection
         if selection.fetcher != nil { throw DatabaseError.includingCursor }

@@ -10,8 +10,8 @@ import SQLCipherKitCore
 /// ```
 /// For queries, see ``SQLQueryable/in(_:)``.
 extension Connection {
-    /// Inserts a record and reads back what the database has filled in: its id, the defaults of properties that were not set, and
-    /// generated columns. To read changes made by triggers afterwards, use ``refresh(_:in:)``.
+    /// Inserts a record and reads back the values that the database filled in: its id, the defaults of properties that were not
+    /// set, and generated columns. To read changes made by triggers afterwards, use ``refresh(_:in:)``.
     /// ```swift
     /// var note = Note(title: "Plan")
     /// try db.insert(&note)
@@ -33,13 +33,13 @@ extension Connection {
         try write(.insert(nil, returning: true), &record, schema) { throw DatabaseError.ignored(Record.self) }
     }
 
-    /// Inserts a record, with a choice of what to do if a constraint is violated, and reads back what the database has filled in.
+    /// Inserts a record, with a choice for violated constraints, and reads back the values that the database filled in.
     /// ```swift
     /// guard try db.insert(&note, onConflict: .ignore) else { return }     // there is one with its key
     /// ```
     /// - Parameters:
     ///   - record: the record to write, which receives the values that the database filled in.
-    ///   - conflict: what to do if a constraint is violated; nil to follow the table's definition.
+    ///   - conflict: the behavior if a constraint is violated; nil to follow the table's definition.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Returns: whether a row was inserted; false if a conflict was ignored.
     /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; in each case nothing is inserted.
@@ -56,8 +56,9 @@ extension Connection {
         if try write(.insert(nil, returning: false), record, schema) == false { throw DatabaseError.ignored(Record.self) }
     }
 
-    /// Inserts a record, with a choice of what to do if a constraint is violated, without reading anything back.
+    /// Inserts a record, with a choice for violated constraints, without reading anything back.
     /// - Returns: whether a row was inserted; false if a conflict was ignored.
+    /// - Throws: ``DatabaseError``, or any error that the record's own encoding throws; nothing is changed then.
     @discardableResult
     public func insert<Record: SQLRecord>(
         _ record: Record, onConflict conflict: ConflictResolution?, in schema: Schema? = nil
@@ -65,7 +66,7 @@ extension Connection {
         try write(.insert(conflict, returning: false), record, schema) ?? false
     }
 
-    /// Inserts a record, and returns it with what the database has filled in.
+    /// Inserts a record, and returns it with the values that the database filled in.
     /// - Throws: the errors of `insert(_:in:)`; then nothing is inserted.
     public func inserted<Record: SQLRecord>(_ record: Record, in schema: Schema? = nil) throws -> Record {
         var record = record
@@ -73,7 +74,7 @@ extension Connection {
         return record
     }
 
-    /// Inserts either all records or none, and reads back what the database has filled in.
+    /// Inserts either all records or none, and reads back the values that the database filled in.
     /// - Throws: ``DatabaseError``, or any error that the records' own coding throws; in each case nothing is inserted.
     /// - Returns: the number of inserted records, without those whose conflicts were ignored.
     @discardableResult
@@ -96,6 +97,7 @@ extension Connection {
 
     /// Inserts either all records or none, without reading anything back.
     /// - Returns: the number of inserted records, without those whose conflicts were ignored.
+    /// - Throws: ``DatabaseError``, or any error that a record's own encoding throws; nothing is inserted then.
     @discardableResult
     public func insertAll<Record: SQLRecord>(
         _ records: some Sequence<Record>, onConflict conflict: ConflictResolution? = nil, in schema: Schema? = nil

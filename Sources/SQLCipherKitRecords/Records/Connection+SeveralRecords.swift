@@ -34,6 +34,7 @@ extension Connection {
 
     /// Deletes all records of a type.
     /// - Returns: the number of rows that were deleted.
+    /// - Throws: ``DatabaseError`` with SQLite's error; nothing is deleted then.
     @discardableResult
     public func deleteAll<Record: SQLRecord>(_ type: Record.Type, in schema: Schema? = nil) throws -> Int {
         try deleteAll(schema.map { Record.all.in($0) } ?? Record.all)
@@ -44,7 +45,8 @@ extension Connection {
     /// try db.updateChanges(&note) { $0.stars = 5 }
     /// ```
     /// - Returns: the names of the updated columns.
-    /// - Throws: the errors of ``updateChanges(_:from:in:)``, or what the closure throws; then the record stays as it was.
+    /// - Throws: the errors of ``updateChanges(_:from:in:)``, or any error that the closure throws; then the record stays as it
+    /// was.
     @discardableResult
     public func updateChanges<Record: SQLRecord>(
         _ record: inout Record, in schema: Schema? = nil, _ change: (inout Record) throws -> Void

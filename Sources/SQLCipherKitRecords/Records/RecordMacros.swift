@@ -27,7 +27,7 @@ import SQLCipherKitCore
 /// `.package(url: "…", from: "1.0.0", traits: ["Macros", .defaults])`.
 /// - Parameters:
 ///   - table: the table's name, a literal. Default: ``SQLRecord/tableName``'s.
-///   - options: what kind of table it is. Default: an ordinary one.
+///   - options: the kind of the table. Default: an ordinary table.
 ///   - constraints: constraints on several columns, which are named as in the database. Default: none.
 ///   - indexes: the indexes that are made with the table. Default: none.
 @attached(
@@ -49,7 +49,7 @@ public macro PrimaryKey(autoincrement: Bool = false) = #externalMacro(module: "S
 ///   - name: the column's name, a literal. Default: the property's.
 ///   - notNull: whether NULL is refused; so it is for a property that is not optional. Default: no.
 ///   - unique: whether no two rows may have the same value. Default: no.
-///   - uniqueOnConflict: the same, with what to do where two have. Default: not unique.
+///   - uniqueOnConflict: the same, with the behavior for a second row of the same value. Default: not unique.
 ///   - collate: the collation that text is compared by. Default: bytes.
 ///   - default: the value of a row that is inserted without one. Default: NULL.
 ///   - defaultSQL: the same, as an expression such as `"CURRENT_TIMESTAMP"`.

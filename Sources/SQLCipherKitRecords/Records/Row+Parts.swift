@@ -30,6 +30,10 @@ extension Row {
     }
 
     /// Reads the columns of one part of the row as a `Decodable` type; nil if all of them are NULL.
+    /// - Parameters:
+    ///   - name: the part's name.
+    ///   - type: the type of the value.
+    /// - Throws: ``DatabaseError`` if there is no such part, or if a column does not fit.
     @_disfavoredOverload
     public func scope<T: Decodable>(_ name: String, as type: T?.Type = T?.self) throws -> T? {
         guard let part = names.part(name, handle) else { throw noColumn(name) }
@@ -38,6 +42,10 @@ extension Row {
     }
 
     /// Reads the columns of one part of the row as a `Decodable` type.
+    /// - Parameters:
+    ///   - name: the part's name.
+    ///   - type: the type of the value.
+    /// - Throws: ``DatabaseError`` if there is no such part, or if a column does not fit.
     @_disfavoredOverload
     public func scope<T: Decodable>(_ name: String, as type: T.Type = T.self) throws -> T {
         guard let part = names.part(name, handle) else { throw noColumn(name) }

@@ -27,27 +27,27 @@ public struct SQLCase<Value>: Sendable {
 
     private init(_ condition: SQLPredicate, _ part: Part) { parts = [(condition, part)] }
 
-    /// A value for what meets a condition.
+    /// A value for rows that meet a condition.
     public init(when condition: SQLPredicate, then value: SQLExpression<Value>) { self.init(condition, .expression(value)) }
 
-    /// A value for what meets a condition.
+    /// A value for rows that meet a condition.
     public init(when condition: SQLPredicate, then value: Value) where Value: SQLValueConvertible {
         self.init(condition, Self.part(value))
     }
 
-    /// A value, of a type that codes itself, for what meets a condition.
+    /// A value, of a type that codes itself, for rows that meet a condition.
     @_disfavoredOverload
     public init(when condition: SQLPredicate, then value: Value) where Value: Codable { self.init(condition, Self.coded(value)) }
 
-    /// A value for what meets this condition and none before it.
+    /// A value for rows that meet this condition and none before it.
     public func when(_ condition: SQLPredicate, then value: SQLExpression<Value>) -> Self { with(condition, .expression(value)) }
 
-    /// A value for what meets this condition and none before it.
+    /// A value for rows that meet this condition and none before it.
     public func when(_ condition: SQLPredicate, then value: Value) -> Self where Value: SQLValueConvertible {
         with(condition, Self.part(value))
     }
 
-    /// A value, of a type that codes itself, for what meets this condition and none before it.
+    /// A value, of a type that codes itself, for rows that meet this condition and none before it.
     @_disfavoredOverload
     public func when(_ condition: SQLPredicate, then value: Value) -> Self where Value: Codable {
         with(condition, Self.coded(value))

@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// Reads the columns of one row in order: what an ``SQLPositionalRecord`` is made from.
+/// Reads the columns of a row in order, to initialize an ``SQLPositionalRecord``.
 ///
 /// It cannot be kept: it is only ever lent to an initializer.
 @frozen
@@ -55,7 +55,7 @@ public struct SQLColumnReader: ~Copyable {
 
     /// The value of the next column for a type that codes itself: from a single value, or from JSON as text or JSONB. NULL is nil
     /// for an optional type.
-    /// - Throws: as for other types; what the type's own decoding throws, a `DecodingError` as a
+    /// - Throws: as for other types; the errors of the type's own decoding, a `DecodingError` as a
     ///   ``DatabaseError/Reason/typeMismatch`` with the column and the path in its JSON.
     @_disfavoredOverload
     public mutating func next<T: Decodable>(_ type: T.Type = T.self) throws -> T {
@@ -74,6 +74,7 @@ public struct SQLColumnReader: ~Copyable {
 
     /// The value of the next column for a property with a default: it is set, to nil where the column is NULL, unless the row has
     /// no such column.
+    /// - Throws: as for other types.
     public mutating func next<T: SQLValueConvertible>(_ type: ColumnDefault<T>.Type = ColumnDefault<T>.self) throws
         -> ColumnDefault<T>
     {
@@ -83,6 +84,7 @@ public struct SQLColumnReader: ~Copyable {
     }
 
     /// The same for a type that codes itself.
+    /// - Throws: as for other types.
     @_disfavoredOverload
     public mutating func next<T: Decodable>(_ type: ColumnDefault<T>.Type = ColumnDefault<T>.self) throws -> ColumnDefault<T> {
         let isThere = index >= end || order.map { $0[Int(index)] >= 0 } ?? true

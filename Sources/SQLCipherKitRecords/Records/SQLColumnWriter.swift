@@ -1,7 +1,7 @@
 import CSQLCipher
 import SQLCipherKitCore
 
-/// Takes the values of a record's columns in order: what an ``SQLPositionalRecord`` writes itself to.
+/// Receives the values of the columns of an ``SQLPositionalRecord`` in order.
 ///
 /// It cannot be kept: it is only ever lent to a call.
 public struct SQLColumnWriter: ~Copyable {
@@ -32,7 +32,7 @@ public struct SQLColumnWriter: ~Copyable {
     }
 
     /// Writes the next column.
-    /// - Throws: ``DatabaseError``: what storing the value throws, or ``DatabaseError/Reason/misuse`` after the last column.
+    /// - Throws: ``DatabaseError`` if the value cannot be stored, or ``DatabaseError/Reason/misuse`` after the last column.
     @inlinable
     @inline(__always)
     public mutating func put<T: SQLValueConvertible>(_ value: T) throws {
@@ -50,7 +50,7 @@ public struct SQLColumnWriter: ~Copyable {
 
     /// Writes the next column from a type that codes itself: a single value, or else JSON in the form that its
     /// ``JSONCodingOptions/columnFormat`` says. Nil is NULL.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and what its own encoding throws.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value that JSON cannot hold, and any error of its own encoding.
     @_disfavoredOverload
     public mutating func put<T: Encodable>(_ value: T) throws {
         // What is not bound is not encoded.
@@ -63,17 +63,20 @@ public struct SQLColumnWriter: ~Copyable {
     }
 
     /// Writes the next column from a property with a default, or leaves the column out while it is not set.
+    /// - Throws: as for other values.
     public mutating func put<T: SQLValueConvertible>(_ property: ColumnDefault<T>) throws {
         if property.isSet { try put(property.wrappedValue) } else { try leaveOut() }
     }
 
     /// Writes the next column from a property with a default, or leaves the column out while it is not set.
+    /// - Throws: as for other values.
     @_disfavoredOverload
     public mutating func put<T: Encodable>(_ property: ColumnDefault<T>) throws {
         if property.isSet { try put(property.wrappedValue) } else { try leaveOut() }
     }
 
     /// Leaves out the next column: an insertion gives it its default, an update does not change it.
+    /// - Throws: ``DatabaseError/Reason/misuse`` after the last column.
     public mutating func leaveOut() throws {
         if index >= count { throw pastEnd() }
         if handle == nil { collected?.pointee.append(nil) } else if parameters[index] > 0 { hasOtherColumns = true }

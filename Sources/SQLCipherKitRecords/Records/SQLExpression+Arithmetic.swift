@@ -65,7 +65,7 @@ private func infix<A: SQLValueConvertible, B, T>(_ a: A, _ name: String, _ b: SQ
 /// Whether a result may be no number, which is NULL in SQL: infinity less infinity.
 private func isReal(_ type: any Any.Type) -> Bool { type == Double.self || type == Float.self }
 
-/// What `+` works on: numbers and text.
+/// A type for which `+` is defined: numbers and text.
 public protocol _SQLAddable: SQLValueConvertible {
     /// SQL's operator for it.
     static var _sqlAddition: String { get }

@@ -99,7 +99,7 @@ public enum SQLOrderingBuilder: _SQLListBuilder {
     }
 }
 
-/// What can be a term of an order: an expression, ascending, or an ``SQLOrdering``.
+/// A term of an order: an expression, ascending, or an ``SQLOrdering``.
 public protocol _SQLOrderingTerm {
     var _ordering: SQLOrdering { get }
 }

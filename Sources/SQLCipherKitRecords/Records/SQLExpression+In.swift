@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// What a value can be one of: an array, a set, a range, or the values of a query.
+/// A collection of values for `in`: an array, a set, a range, or the values of a query.
 public protocol _SQLValues<_Member> {
     associatedtype _Member: SQLValueConvertible
 
@@ -97,7 +97,7 @@ extension SQLExpression where Value: SQLValueConvertible {
 }
 
 extension SQLExpression {
-    /// Whether what codes itself is one of a query's values.
+    /// A condition: the value, of a type that codes itself, is among a query's values.
     @_disfavoredOverload
     public func `in`<Request: SQLRequest>(_ request: Request) -> SQLPredicate where Request.Element == Value {
         among(request.selection, hasNulls: Value.self is any SQLNullable.Type)

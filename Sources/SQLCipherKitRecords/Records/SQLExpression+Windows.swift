@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// What an aggregate function is given, and over which rows it is computed.
+/// The argument of an aggregate function, and the rows over which it is computed.
 ///
 /// These follow an aggregate function such as ``SQLExpression/sum()-(_)``. After anything else they are an error when the query
 /// runs.
@@ -30,7 +30,7 @@ extension SQLExpression {
 
     /// The values of all rows as one text, in an order; nil if there is none.
     /// - Parameters:
-    ///   - separator: what stands between two values.
+    ///   - separator: the text between two values.
     ///   - order: the order. Default: any.
     public func groupConcat(separator: String = ",", orderedBy order: SQLOrdering...) -> SQLExpression<String?> {
         let list: SQL =
@@ -44,7 +44,7 @@ public struct SQLWindow: Sendable {
     let sql: SQL
 
     /// - Parameters:
-    ///   - partition: what is equal in the rows of a window. Default: all rows are in one.
+    ///   - partition: the value that the rows of a window share. Default: all rows are in one window.
     ///   - order: the order of these rows. With one, an aggregate function counts the rows up to the present one and those that are
     ///     equal to it in the order. Default: none.
     public init<each Value>(partition: repeat SQLExpression<each Value>, order: SQLOrdering...) {

@@ -250,7 +250,7 @@ extension SQLExpression where Value: SQLValueConvertible {
     where B._Plain == Value._Plain { order(.greaterOrEqual, a, b) }
 }
 
-/// Comparisons of what codes itself with another expression.
+/// Comparisons of an expression whose type codes itself with another expression.
 @_documentation(visibility: private)
 extension SQLExpression {
     @_disfavoredOverload

@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// A record that reads and writes its columns by position, without `Codable`: what the macro `@Record` makes of a record.
+/// A record that reads and writes its columns by position, without `Codable`. The macro `@Record` generates the conformance.
 ///
 /// Without the macro, a type says its columns once, in order, and reads and writes them in that order. Everything that takes an
 /// ``SQLRecord`` then uses these two methods: inserting, updating, fetching by a key, queries and joins. That takes about half of
@@ -37,11 +37,11 @@ public protocol SQLPositionalRecord: SQLRecord {
     static var recordColumns: SQLRecordColumns { get }
 
     /// Reads the record from its columns: one call of `next()` for each, in order.
-    /// - Throws: what reading a column throws.
+    /// - Throws: any error that reading a column throws.
     init(columns: inout SQLColumnReader) throws
 
     /// Writes the record to its columns: one call of `put` for each, in order, generated ones included, which are not stored.
-    /// - Throws: what writing a column throws.
+    /// - Throws: any error that writing a column throws.
     func write(to columns: inout SQLColumnWriter) throws
 }
 
@@ -51,6 +51,7 @@ extension SQLPositionalRecord {
     public func _write(to columns: inout SQLColumnWriter) throws { try write(to: &columns) }
 
     /// Reads the record from the columns of its names.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn``, or any error that reading a column throws.
     @inlinable
     public init(row: borrowing Row) throws {
         var columns = SQLColumnReader(row, Self.self)

@@ -26,7 +26,7 @@ public protocol SQLQueryable<Element>: SQLRequest, SQLFilterable, Sendable {
     var columns: Columns { get }
 }
 
-/// What has conditions and an order: a query, or an association. An extension serves both:
+/// A query or an association, with conditions and an order. An extension serves both:
 /// ```swift
 /// extension SQLFilterable where Columns == SQLColumns<Note> {
 ///     func starred() -> Self { filter { $0.stars > 3 }.order { $0.title } }
@@ -38,7 +38,7 @@ public protocol SQLFilterable<Columns> {
     /// The columns of the table, or a tuple of the columns of each table.
     associatedtype Columns
 
-    /// Keeps only what matches a condition.
+    /// Keeps only the rows that match a condition.
     func filter(_ condition: (Columns) -> SQLPredicate) -> Self
 
     /// Sorts by terms.

@@ -62,6 +62,7 @@ extension SQLRecord {
     }
 
     /// Reads the record by its coding keys, as by ``Row/decode(_:)``, with ``columnProfiles``.
+    /// - Throws: ``DatabaseError`` if a column is missing or its value does not fit, or any error of the type's own decoding.
     public init(row: borrowing Row) throws { self = try row.decode(Self.self) }
 }
 
@@ -76,7 +77,7 @@ extension String {
     }
 }
 
-/// What a query reads from one of its tables: a record, or an optional record where an outer join may find none.
+/// The value that a query reads from a table: a record, or an optional record where an outer join may find none.
 ///
 /// ``SQLRecord`` and optionals of such types conform to it; you need not.
 public protocol _SQLSource: SQLRowConvertible, Sendable {

@@ -104,7 +104,7 @@ extension SQLSelection: SQLRequest {
 }
 
 extension SQLRequest {
-    /// Makes something else of each row, such as a type of your own, which can be `Hashable` where a tuple cannot.
+    /// Converts each row, for example to your own type, which can be `Hashable` where a tuple cannot.
     /// ```swift
     /// struct Shelf: Hashable, Sendable {
     ///     var folder: Folder
@@ -200,7 +200,7 @@ extension SQLQuery {
     /// The records that the other query does not find.
     public func except(_ other: Self) -> Self { with(selection.except(other)) }
 
-    /// The query as a table of its own: for a condition on what its limit, its groups or its order have left.
+    /// The query as a table, for a condition that applies after its limit, its groups or its order.
     /// ```swift
     /// // Of the ten longest books those that Lem wrote.
     /// Book.order { $0.pages.descending }.limit(10).subquery.filter { $0.author == lem.id }

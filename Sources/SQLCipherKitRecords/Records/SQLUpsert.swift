@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// What to do if a row with the same unique values as an inserted record exists already
+/// The behavior if a row with the same unique values as an inserted record already exists
 /// (<https://sqlite.org/lang_upsert.html>).
 /// ```swift
 /// // Only the stars of the note with this title, and only if there are more of them.
@@ -102,7 +102,7 @@ extension Connection {
     /// Inserts a record, or resolves the conflict with an existing row as `conflict` says, and reads back the written row.
     /// - Parameters:
     ///   - record: the record to write. It receives the values of the written row, and stays unchanged if none was written.
-    ///   - conflict: how an existing row is identified, and what happens to it.
+    ///   - conflict: the unique constraint that identifies an existing row, and the change to that row.
     ///   - schema: the database. Default: nil, for the first one that has the table.
     /// - Returns: whether a row was inserted or updated.
     /// - Throws: ``DatabaseError``, or any error that the record's own coding throws; then nothing is changed.

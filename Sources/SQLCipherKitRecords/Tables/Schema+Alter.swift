@@ -90,6 +90,10 @@ extension Schema {
 
 extension Connection {
     /// Like ``Schema/create(_:ifNotExists:)``, but in the main database: `try db.create(Note.table)`.
+    /// - Parameters:
+    ///   - table: the table's description.
+    ///   - ifNotExists: whether to leave an existing table of this name as it is. Default: false.
+    /// - Throws: the same errors as ``Schema/create(_:ifNotExists:)``.
     public func create(_ table: SQLTable, ifNotExists: Bool = false) throws {
         let statements = try table.createStatements(ifNotExists: ifNotExists, on: self)
         try savepoint { db in for sql in statements { try db.execute(sql) } }

@@ -27,6 +27,7 @@ extension Schema {
 
     /// Creates an index on the values at several paths of documents, in this order; see
     /// ``createJSONIndex(_:on:column:_:isUnique:where:)``.
+    /// - Throws: ``DatabaseError`` with SQLite's error; nothing is changed then.
     public func createJSONIndex(
         _ name: String, on table: String, column: String, paths: [JSONPath], isUnique: Bool = false, where condition: SQL? = nil
     ) throws {
