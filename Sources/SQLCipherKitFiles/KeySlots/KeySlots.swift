@@ -6,8 +6,8 @@ import SQLCipherKitCore
 /// rewriting the database, like the key slots of LUKS for a disk.
 ///
 /// The database is encrypted with a random key. A small file beside it holds that key once per slot, wrapped under a key derived
-/// from the slot's passphrase or recovery key. The article <doc:KeySlotsGuide> describes the file format and what this protects
-/// against.
+/// from the slot's passphrase or recovery key. The article <doc:KeySlotsGuide> describes the protection, and
+/// <doc:KeySlotsFormat> the file.
 /// ```swift
 /// let notes = DatabaseLocation.file("notes.db")
 /// let slots = try KeySlots.create(.passphrase("correct horse"), label: "laptop", for: notes)

@@ -13,7 +13,7 @@ import SQLCipherKitFiles
 /// ```
 /// The replica reads committed pages from the database's write-ahead log, encrypted as they are there, and stores them as sealed
 /// objects. It sees the commits of all processes, and keeps each of them from overwriting what it has not read yet. It also decides
-/// when the log starts from the beginning. See <doc:Replication> for the format, and for what is lost when.
+/// when the log starts from the beginning. See <doc:ReplicationFormat> for the format, and <doc:ReplicationFaults> for losses.
 ///
 /// There can be one writer for each store. When a second one begins, the first ends with
 /// ``DatabaseError/Reason/replicaFenced``. On a store that cannot keep two writers apart, a replica ends with
