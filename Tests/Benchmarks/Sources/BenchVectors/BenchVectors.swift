@@ -1,5 +1,5 @@
 import Foundation
-import SQLCipherKitCore
+import SQLCipherKit
 import SQLCipherKitVectors
 
 /// Tables of vectors, for scripts/bench vectors: builds one from a file of four-byte numbers and searches it, and prints figures
@@ -7,10 +7,16 @@ import SQLCipherKitVectors
 ///
 /// The arguments are a folder, a file of vectors and one of queries, the dimensions, how the numbers are stored, whether the
 /// database is encrypted, whether a search looks at bits first (`exact` or `coarse`), and how many rounds of searches there are.
-/// Times are processor times in seconds, and of the first search after opening also one by the clock.
+/// Times are processor times in seconds, and of the first search after opening also one by the clock. No cache has the file then.
+///
+/// With `judged` and four files (passages, their vectors, queries, their vectors), it prints the ten best row ids for each query by
+/// words, by vectors and by both. A line of the passages has a row id, a title and a text, with tabs between them.
 @main struct BenchVectors {
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.count == 6, arguments[0] == "judged", let dimensions = Int(arguments[5]) {
+            return try searchJudged(passages: arguments[1], vectors: arguments[2], queries: arguments[3], arguments[4], dimensions)
+        }
         guard arguments.count == 8, let dimensions = Int(arguments[3]), let element = VectorTable.Element(rawValue: arguments[4]),
             let rounds = Int(arguments[7])
         else { return print("FOLDER VECTORS QUERIES DIMENSIONS ELEMENT encrypted|plain exact|coarse ROUNDS") }
@@ -30,6 +36,11 @@ import SQLCipherKitVectors
                 }
             }
         }
+        #if os(Linux)
+        // The file leaves the system's cache too.
+        let file = open(path, O_RDONLY)
+        _ = (fdatasync(file), posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED), close(file))
+        #endif
         let db = try Connection(.file(path), key: key)
         // Room for the table: what is measured first is a cold cache, and then a warm one.
         try db.execute("PRAGMA cache_size = -4000000")
@@ -54,6 +65,32 @@ import SQLCipherKitVectors
         figures["bytes"] = Double(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0)
         let output = try JSONEncoder().encode(figures), found = try JSONEncoder().encode(hits)
         print("{\"figures\": \(String(decoding: output, as: UTF8.self)), \"hits\": \(String(decoding: found, as: UTF8.self))}")
+    }
+
+    private static func searchJudged(
+        passages: String, vectors: String, queries: String, _ queryVectors: String, _ dimensions: Int
+    ) throws {
+        func lines(_ path: String) throws -> [Substring] { try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") }
+        let db = try Connection(.memory)
+        try db.execute("CREATE TABLE passage(id INTEGER PRIMARY KEY, title TEXT, text TEXT)")
+        try db.create(FTS5Table(
+            "words", columns: ["title", "text"], content: .external(table: "passage"), tokenizer: .multilingual()))
+        try db.create(VectorTable(
+            "vectors", dimensions: dimensions, of: .int8, content: .external(table: "passage", columns: ["title", "text"])))
+        let (words, near) = (try db.fullText("words"), try db.vectors("vectors"))
+        try db.transaction { db in
+            for line in try lines(passages) {
+                let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+                try db.execute("INSERT INTO passage VALUES (\(Int64(fields[0])), \(fields[1]), \(fields[2]))")
+            }
+            try near.set(try read(vectors, dimensions).enumerated().map { (id: Int64($0.offset + 1), vector: $0.element) })
+        }
+        let asked = zip(try lines(queries).map(String.init), try read(queryVectors, dimensions))
+        let hits = try asked.map { text, vector in
+            [try words.search(text, limit: 10).hits.map(\.rowID), try near.search(vector, limit: 10).map(\.rowID),
+             try db.search(HybridSearch(text, vector: vector, limit: 10), words: words, vectors: near).hits.map(\.rowID)]
+        }
+        print(String(decoding: try JSONEncoder().encode(hits), as: UTF8.self))
     }
 
     private static func read(_ path: String, _ dimensions: Int) throws -> [[Float]] {
