@@ -32,23 +32,25 @@ extension VectorIndex {
     /// ``VectorTable/Element/bits`` 1 and -1.
     /// - Returns: nil if the row has none.
     public func vector(for id: Int64) throws -> [Float]? {
-        let format = try format()
-        guard let slot = try connection.fetchOne(Int.self, "SELECT slot FROM \(raw: qualifiedName) WHERE id = \(id)") else {
-            return nil
-        }
-        guard VectorWriter.slots.contains(slot) else { throw damage("a slot is \(slot)") }
-        let (number, place) = slot.quotientAndRemainder(dividingBy: format.capacity)
-        return try VectorParts(self, format, hasRows: true, of: number).withVector(place) { stored in
-            guard stored.id(0) == id else { throw damage("the slot \(slot) is not that of its row") }
-            return format.decode(stored.vectors, scale: stored.scale(0))
+        try connection.inSnapshot {
+            let format = try format()
+            guard let slot = try connection.fetchOne(Int.self, "SELECT slot FROM \(raw: qualifiedName) WHERE id = \(id)") else {
+                return nil
+            }
+            guard VectorWriter.slots.contains(slot) else { throw damage("a slot is \(slot)") }
+            let (number, place) = slot.quotientAndRemainder(dividingBy: format.capacity)
+            return try VectorParts(self, format, hasRows: true, of: number).withVector(place) { stored in
+                guard stored.id(0) == id else { throw damage("the slot \(slot) is not that of its row") }
+                return format.decode(stored.vectors, scale: stored.scale(0))
+            }
         }
     }
 
     /// Removes the vectors of rows, whose bytes are overwritten. With external content the rows are missing a vector then. A row
     /// that has none is ignored.
     public func remove(_ ids: some Sequence<Int64>) throws {
-        let tables = VectorSchema(schema: schema, name: name, format: try format())
         try connection.transaction { db in
+            let tables = VectorSchema(schema: schema, name: name, format: try format())
             let hasContent = try content() != nil
             for id in ids {
                 let hasVector = try db.fetchOne(Int.self, "SELECT 1 FROM \(raw: qualifiedName) WHERE id = \(id)") != nil
@@ -61,10 +63,9 @@ extension VectorIndex {
 
     /// Removes all vectors, such as before those of another model. With external content all its rows are missing a vector then.
     public func removeAll() throws {
-        _ = try format()
         try connection.transaction { db in
-            let content = try content(), missing = companion(VectorNames.missing)
             let keepsBits = try format().keepsBits
+            let content = try content(), missing = companion(VectorNames.missing)
             for suffix in ["", VectorNames.chunks, VectorNames.free, VectorNames.missing]
                 + (keepsBits ? [VectorNames.bits] : []) {
                 try db.execute("DELETE FROM \(raw: companion(suffix))")

@@ -229,6 +229,28 @@ import TestSupport
         #expect(seen == [["1 1 0"], ["1 1 0", "2 0 1"], ["2 0 1"]])
     }
 
+    /// Another connection gives the row's slot to another row between the statements that read it.
+    @Test func vectorIsReadFromOneSnapshot() throws {
+        let db = try make()
+        try db.main.setJournalMode(.wal)
+        let other = try Connection(.file(path("a")), key: key.get()), vectors = try db.vectors("vfloat32")
+        let stored = try #require(try vectors.vector(for: 1))
+        var writes: [Result<Void, any Error>] = []
+        let token = try db.addTraceHook { event in
+            guard case .finished = event.kind, event.sql.hasPrefix("SELECT slot"), writes.isEmpty else { return }
+            writes.append(Result {
+                try other.execute("INSERT INTO note VALUES (100, 'new')")
+                try other.execute("DELETE FROM note WHERE id = 1")
+                try other.vectors("vfloat32").set([Float](repeating: 1, count: Self.dimensions), for: 100)
+            })
+        }
+        #expect(try vectors.vector(for: 1) == stored)
+        token.remove()
+        #expect(writes.count == 1)
+        try writes.first?.get()
+        #expect(try vectors.vector(for: 1) == nil && vectors.passesIntegrityCheck())
+    }
+
     // MARK: Other programs
 
     /// An independent build of SQLCipher, which has none of this package's functions and fires no delete trigger for a replaced
