@@ -209,6 +209,7 @@ try checkFileProtection()
 try await checkArticle()
 try await checkApp()
 try await checkScreen()
+try await checkEmbedding()
 print("\(count) expectations hold")
 
 extension Array {

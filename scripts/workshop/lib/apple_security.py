@@ -1,5 +1,5 @@
-"""Compiles and runs the package's sources for Apple's Keychain and file protection, and the screen of the article "In an app", with
-Tests/AppleSecurity for Apple's modules.
+"""Compiles and runs the package's sources for Apple's Keychain and file protection, the screen of the article "In an app", and the
+model of the article "Vectors from Apple's model", with Tests/AppleSecurity for Apple's modules.
 
 scripts/workshop/check-platforms runs it. It shows that the sources compile against the declarations that Apple documents, without a
 warning, and that they send the right requests to the Keychain. It does not show that Apple's Keychain behaves as the one in memory
@@ -48,11 +48,11 @@ def build_and_run(folder):
         run("swiftc", "-swift-version", "6", "-warnings-as-errors", *arguments)
 
     for name, files in {"Darwin": [TESTS / "Darwin.swift"], **{
-            name: sorted((TESTS / name).glob("*.swift")) for name in ("Security", "SwiftUI")}}.items():
+            name: sorted((TESTS / name).glob("*.swift")) for name in ("NaturalLanguage", "Security", "SwiftUI")}}.items():
         swiftc("-parse-as-library", "-emit-library", "-static", "-emit-module", "-module-name", name,
                "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
-    targets = [f"SQLCipherKit{part}" for part in ("", "Concurrency", "Core", "Files", "Records", "Search")]
-    targets += ["CSQLCipher", "CSQLCipherProvider"]
+    targets = [f"SQLCipherKit{part}" for part in ("", "Concurrency", "Core", "Files", "Records", "Search", "Vectors")]
+    targets += ["CSQLCipher", "CSQLCipherProvider", "CSQLCipherVectors"]
     # Objects of files that are gone stay in the folder.
     objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))
                if any((ROOT / "Sources" / target).rglob(path.stem)) or not path.stem.endswith(".swift")]
@@ -63,8 +63,10 @@ def build_and_run(folder):
              for word in ("-Xfrontend", "-testable-import-module", "-Xfrontend", name)],
            "-I", folder, "-I", BUILD / "Modules",
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipher.build/module.modulemap",
+           "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipherVectors.build/module.modulemap",
            "-Xcc", f"-fmodule-map-file={ROOT}/Sources/CLibTomCrypt/module.modulemap",
-           *chosen, *sorted((TESTS / "Check").glob("*.swift")), *objects, folder / "libSecurity.a", folder / "libSwiftUI.a",
+           *chosen, *sorted((TESTS / "Check").glob("*.swift")), *objects,
+           *(folder / f"lib{name}.a" for name in ("Security", "SwiftUI", "NaturalLanguage")),
            "-ltomcrypt", "-lm",
            "-o", folder / "check")
     said = run(folder / "check").strip()
