@@ -16,6 +16,8 @@ struct Pins: Decodable {
         let name: String, kind: String, licence: String
         let cipherVersion: String?, version: String?, sourceID: String?, minimumVersion: String?, purl: String?, cpe: String?
         let carriers: [Carrier]?, members: [Member]?, patches: [Patch]?
+        /// The folder in Vendor/sqlcipher that has the members, of source that is used as it is.
+        let folder: String?
     }
     struct Missing: Error { let name: String }
 

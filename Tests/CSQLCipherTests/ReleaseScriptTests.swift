@@ -180,8 +180,9 @@ let testsReleases = ProcessInfo.processInfo.environment["SQLCIPHERKIT_RELEASE_TE
             if let cpe = upstream.cpe { #expect(locators.contains("\(cpe):\(version):*:*:*:*:*:*:*")) }
             #expect(bill.relationships.contains { [$0.spdxElementId, $0.relatedSpdxElement].contains(package.SPDXID) })
         }
-        let members = try #require(try pins.upstream("SQLCipher").members)
-        #expect(bill.files.map(\.fileName) == members.map { "./Vendor/sqlcipher/\($0.file)" })
+        let folders = pins.upstreams.flatMap { upstream in (upstream.members ?? []).map { _ in upstream.folder.map { $0 + "/" } ?? "" } }
+        let members = pins.upstreams.flatMap { $0.members ?? [] }
+        #expect(bill.files.map(\.fileName) == zip(folders, members).map { "./Vendor/sqlcipher/\($0)\($1.file)" })
         for (file, member) in zip(bill.files, members) {
             #expect(file.checksums.contains(Bill.Sum(algorithm: "SHA256", checksumValue: member.installed)))
         }

@@ -57,6 +57,16 @@ struct VendorScriptTests {
             try files.createDirectory(at: shelf, withIntermediateDirectories: true)
             archive = shelf.appendingPathComponent(original.lastPathComponent)
             try files.copyItem(at: original, to: archive)
+            for other in try Pins.load().upstreams where other.folder != nil {
+                let name = try #require(other.carriers?.first?.file)
+                try files.copyItem(at: original.deletingLastPathComponent().appendingPathComponent(name), to: shelf.appendingPathComponent(name))
+            }
+        }
+
+        /// Puts the archives into the cache. Returns the path of SQLCipher's.
+        func fillCache() throws -> URL {
+            try FileManager.default.copyItem(at: archive.deletingLastPathComponent(), to: cache)
+            return cache.appendingPathComponent(archive.lastPathComponent)
         }
 
         func start(_ arguments: String...) throws -> Command {
@@ -89,12 +99,13 @@ struct VendorScriptTests {
     @Test func vendorUnpacksPinnedFilesOffline() throws {
         let copy = try Copy()
         try copy.unpack()
-        for member in try #require(try Pins.load().upstream("SQLCipher").members) {
-            #expect(try sum(copy.engine.appendingPathComponent(member.file)) == member.installed)
+        for upstream in try Pins.load().upstreams {
+            let folder = upstream.folder.map(copy.engine.appendingPathComponent) ?? copy.engine
+            for member in upstream.members ?? [] { #expect(try sum(folder.appendingPathComponent(member.file)) == member.installed) }
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: copy.engine.path).sorted()
         #expect(names == ["LICENSE.LibTomCrypt", "LICENSE.SQLCipher", "LICENSE.SQLite", "SHA256SUMS",
-                          "sqlite3.c", "sqlite3.h", "symbols.h"])
+                          "snowball", "sqlite3.c", "sqlite3.h", "symbols.h"])
         let notice = try String(contentsOf: copy.engine.appendingPathComponent("LICENSE.SQLCipher"), encoding: .utf8)
         #expect(notice.contains("ZETETIC LLC") && notice.contains("Redistributions in binary form"))
         let blessing = try String(contentsOf: copy.engine.appendingPathComponent("LICENSE.SQLite"), encoding: .utf8)
@@ -127,7 +138,7 @@ struct VendorScriptTests {
         let copy = try Copy()
         try copy.unpack()
         let before = try times(copy)
-        #expect(before.count == 8)
+        #expect(before.count == 9)
         try FileManager.default.removeItem(at: copy.archive)
         let second = try copy.run()
         #expect(second.status == 0 && second.errors.isEmpty && second.output.contains("verified"))
@@ -147,9 +158,7 @@ struct VendorScriptTests {
     /// The archive in the cache is looked at again each time that it is used.
     @Test func changedCacheByteIsRefused() throws {
         let copy = try Copy()
-        try FileManager.default.createDirectory(at: copy.cache, withIntermediateDirectories: true)
-        let cached = copy.cache.appendingPathComponent(copy.archive.lastPathComponent)
-        try FileManager.default.copyItem(at: copy.archive, to: cached)
+        let cached = try copy.fillCache()
         let original = try copy.changeByte(of: cached, at: 2_000_000)
         expectOneLine(try copy.run(), saying: "cache/\(cached.lastPathComponent)", try sum(cached))
         expectOneLine(try copy.run("--fetch"), saying: "cache/\(cached.lastPathComponent)", try sum(cached))
@@ -160,7 +169,7 @@ struct VendorScriptTests {
         #expect(try copy.run().status == 0)
     }
 
-    @Test(arguments: LongTests.sample(2, of: ["sqlite3.c", "sqlite3.h", "symbols.h", "LICENSE.SQLCipher", "LICENSE.LibTomCrypt"]))
+    @Test(arguments: LongTests.sample(2, of: ["sqlite3.c", "sqlite3.h", "symbols.h", "LICENSE.SQLCipher", "LICENSE.LibTomCrypt", "snowball/COPYING"]))
     func changedUnpackedByteIsReported(_ name: String) throws {
         let copy = try Copy()
         try copy.unpack()

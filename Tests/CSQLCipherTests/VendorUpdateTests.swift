@@ -148,8 +148,7 @@ struct VendorUpdateTests {
         // Upstream's own has no other name, and its files stay in the cache.
         try before.write(to: copy.vendor.appendingPathComponent("pins.json"))
         try FileManager.default.copyItem(at: VendorScriptTests.archive(), to: copy.archive)
-        try FileManager.default.createDirectory(at: copy.cache, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(at: copy.archive, to: copy.cache.appendingPathComponent(copy.archive.lastPathComponent))
+        _ = try copy.fillCache()
         try makeArchive(in: copy, named: "v9.9.9")
         let address = shelf.appendingPathComponent("v9.9.9.tar.gz")
         let upstream = try copy.run("--update", "sqlcipher==9.9.9", "--from", address.absoluteString)

@@ -1,6 +1,7 @@
 """The bill of materials of a release: SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/), as JSON."""
 
 import hashlib
+import re
 
 ROOT_ID = "SPDXRef-Package-SQLCipherKit"
 ENGINE_FOLDER = "Vendor/sqlcipher/"
@@ -51,24 +52,25 @@ def package(upstream, version, licence=None, **more):
     return entry
 
 
-def vendored(upstream, files):
-    """SQLCipher: the one component whose files are in the release, each with its sums."""
+def vendored(upstream, version, files, note=""):
+    """A component whose files are in the release, each with its sums."""
+    names = {"/".join(filter(None, [upstream.get("folder"), m["file"]])) for m in upstream["members"]}
     entries = [{
-        "SPDXID": f"SPDXRef-File-{path.removeprefix(ENGINE_FOLDER)}",
+        "SPDXID": f"SPDXRef-File-{re.sub('[^A-Za-z0-9.]+', '-', path.removeprefix(ENGINE_FOLDER))}",
         "fileName": f"./{path}",
         "checksums": [{"algorithm": "SHA1", "checksumValue": digest("sha1", data)}, checksum(digest("sha256", data))],
         "licenseConcluded": upstream["licence"],
         "licenseInfoInFiles": ["NOASSERTION"],
         "copyrightText": "NOASSERTION",
-    } for path, (_, data) in sorted(files.items()) if path.removeprefix(ENGINE_FOLDER) in {m["file"] for m in upstream["members"]}]
+    } for path, (_, data) in sorted(files.items()) if path.removeprefix(ENGINE_FOLDER) in names]
     sums = "".join(sorted(entry["checksums"][0]["checksumValue"] for entry in entries))
     sources = [f"{c['purl']} ({c['file']}, SHA-256 {c['sha256']})" if "file" in c else c["purl"] for c in upstream["carriers"]]
     found = package(
-        upstream, upstream["cipherVersion"],
+        upstream, version,
         licenseInfoFromFiles=["NOASSERTION"],
         packageVerificationCode={"packageVerificationCodeValue": digest("sha1", sums.encode())},
         hasFiles=[entry["SPDXID"] for entry in entries],
-        sourceInfo=f"from {', '.join(sources)}; sqlite3.c with this package's patches (Vendor/patches)",
+        sourceInfo=f"from {', '.join(sources)}{note}",
     )
     found["filesAnalyzed"] = True
     return found, entries
@@ -77,7 +79,8 @@ def vendored(upstream, files):
 def document(version, created, pins, files):
     named = {upstream["name"]: upstream for upstream in pins.upstreams}
     sqlcipher, sqlite = named["SQLCipher"], named["SQLite"]
-    engine, engine_files = vendored(sqlcipher, files)
+    note = "; sqlite3.c with this package's patches (Vendor/patches)"
+    engine, engine_files = vendored(sqlcipher, sqlcipher["cipherVersion"], files, note)
     components = [
         package({"name": "SQLCipherKit", "licence": "MIT", "copyright": "NOASSERTION"}, version, primaryPackagePurpose="LIBRARY"),
         engine,
@@ -85,6 +88,11 @@ def document(version, created, pins, files):
     ]
     links = [("SPDXRef-DOCUMENT", "DESCRIBES", ROOT_ID),
              (ROOT_ID, "CONTAINS", identifier("SQLCipher")), (identifier("SQLCipher"), "DEPENDS_ON", identifier("SQLite"))]
+    for upstream in pins.others:
+        component, its_files = vendored(upstream, upstream["version"], files)
+        components.append(component)
+        engine_files += its_files
+        links.append((ROOT_ID, "CONTAINS", identifier(upstream["name"])))
     for upstream in pins.upstreams:
         if "minimumVersion" in upstream:
             use = upstream["use"]

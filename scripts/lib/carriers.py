@@ -301,6 +301,20 @@ def members_of(carrier, place):
         raise Stop(f"{carrier['file']}: cannot be unpacked: {error}") from error
 
 
+def files_of(carrier, place, names):
+    """Files of an archive that is used as it is: from the folder that `place` is or is in, if that has it."""
+    if place is not None and not is_address(place):
+        shelf = Path(place) if Path(place).is_dir() else Path(place).parent
+        place = str(shelf) if (shelf / carrier["file"]).is_file() else None
+    else:
+        place = None
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive_of(carrier, place)), mode="r:*") as tar:
+            return {name: tar.extractfile(f"{carrier['folder']}/{name}").read() for name in names}
+    except (tarfile.TarError, EOFError, KeyError, zlib.error) as error:
+        raise Stop(f"{carrier['file']}: cannot be unpacked: {error}") from error
+
+
 def generated(tree):
     """The members of a tree, made as upstream's Makefile makes them, with the parser that knows UPDATE and DELETE with LIMIT."""
     if not (tree / GENERATOR).exists():

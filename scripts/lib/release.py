@@ -126,7 +126,7 @@ def engine(pins):
     problem = vendor.inspect(pins)
     if problem is not None:
         raise Stop(f"{problem}; run ./scripts/vendor")
-    names = [*pins.members, "symbols.h", "LICENSE.SQLCipher", "LICENSE.SQLite"]
+    names = [*pins.sums, "symbols.h", "LICENSE.SQLCipher", "LICENSE.SQLite"]
     files = {name: (vendor.FOLDER / name).read_bytes() for name in names}
     files["LICENSE.LibTomCrypt"] = vendor.linked_notice(pins).encode()
     files[vendor.SUMS] = vendor.sums_text(files, pins).encode()

@@ -29,10 +29,10 @@ SYSTEM_NOTICE = Path("/usr/share/doc/libtomcrypt-dev/copyright")
 
 HELP = """\
 Puts the engine's source, as Vendor/pins.json pins it, into Vendor/sqlcipher: sqlite3.c with the patches of
-Vendor/patches, sqlite3.h, the generated symbols.h, the licences, and SHA256SUMS. A run that finds everything in order
-changes nothing.
+Vendor/patches, sqlite3.h, the generated symbols.h, Snowball's stemmers, the licenses, and SHA256SUMS. A run that finds
+everything in order changes nothing.
 
-The archive comes from the package index that pip is configured for, or from where --from says. It is verified, and
+The archives come from the package index that pip is configured for, or from where --from says. They are verified, and
 kept in $SQLCIPHERKIT_CACHE, or else $XDG_CACHE_HOME/sqlcipherkit, or else ~/.cache/sqlcipherkit."""
 
 
@@ -54,8 +54,11 @@ class Pins:
             self.carriers = self.source["carriers"]
             self.members = {m["file"]: m for m in self.source["members"]}
             self.patches = {p["file"]: p["sha256"] for p in self.source["patches"]}
+            # Source that is used as it is, in a folder of its own.
+            self.others = [u for u in pins["upstreams"] if u["kind"] == "files"]
             # The sums of the files in Vendor/sqlcipher.
             self.sums = {name: m.get("patched", m)["sha256"] for name, m in self.members.items()}
+            self.sums.update({f"{u['folder']}/{m['file']}": m["sha256"] for u in self.others for m in u["members"]})
             self.title = f"SQLCipher {self.source['cipherVersion']} (SQLite {self.sqlite['version']})"
         except (ValueError, KeyError, StopIteration) as error:
             raise Stop(f"{shown(path)}: cannot be understood: {type(error).__name__} {error}") from error
@@ -144,6 +147,7 @@ def generated(source_bytes, pins):
 
 def write(path, data):
     try:
+        path.parent.mkdir(exist_ok=True, parents=True)
         with open(path, "wb") as file:
             file.write(data)
             file.flush()
@@ -222,13 +226,32 @@ def upstream_files(pins, place):
     return files
 
 
+def other_files(pins, place):
+    """The files of the other upstreams, verified: those that are in Vendor/sqlcipher, or a carrier's."""
+    files = {}
+    for upstream in pins.others:
+        wanted = {f"{upstream['folder']}/{m['file']}": m["file"] for m in upstream["members"]}
+        try:
+            found = {name: (FOLDER / name).read_bytes() for name in wanted}
+        except OSError:
+            found = {}
+        if any(sha256(data) != pins.sums[name] for name, data in found.items()) or not found:
+            carrier = upstream["carriers"][0]
+            members = carriers.files_of(carrier, place, wanted.values())
+            found = {name: members[file] for name, file in wanted.items()}
+            for name, data in found.items():
+                require_sum(f"{carrier['purl']}: {name}", data, pins.sums[name], "Vendor/pins.json", "it is another version")
+        files.update(found)
+    return files
+
+
 def pin_patches(pins, place):
     """Pins the patches as they are, and installs what they make of the pinned source."""
     with ready():
         files = upstream_files(pins, place)
         fresh = json.loads(json.dumps(pins.all))
         files[PATCHED] = pin(fresh, files[PATCHED], read_patches())
-        install_with_pins(files, Pins(fresh))
+        install_with_pins(files, Pins(fresh), place)
     say(f"{len(patch_sums())} patches are pinned, and applied in Vendor/sqlcipher")
 
 
@@ -253,7 +276,8 @@ def unpatched(files, target):
 
 def sums_text(files, pins):
     changes = sha256("".join(pins.patches.values()).encode())
-    lines = [f"# {pins.title}, upstream's sqlite3.c {pins.members[PATCHED]['sha256']}, with patches {changes}"]
+    others = "".join(f", {u['name']} {u['version']}" for u in pins.others)
+    lines = [f"# {pins.title}, upstream's sqlite3.c {pins.members[PATCHED]['sha256']}, with patches {changes}{others}"]
     return "\n".join(lines + [f"{sha256(files[name])}  {name}" for name in sorted(files)]) + "\n"
 
 
@@ -270,12 +294,12 @@ def inspect(pins):
         return f"Vendor/sqlcipher has another engine than {pins.title}, or other patches"
     recorded = {name: digest for digest, _, name in (row.partition("  ") for row in rows)}
     source = b""
-    for name in sorted({*recorded, *pins.members}):
+    for name in sorted({*recorded, *pins.sums}):
         try:
             data = (FOLDER / name).read_bytes()
         except FileNotFoundError:
             return f"Vendor/sqlcipher is not complete: {name} is missing"
-        if name in pins.members:
+        if name in pins.sums:
             require_sum(FOLDER / name, data, pins.sums[name], "Vendor/pins.json", remedy)
         else:
             require_sum(FOLDER / name, data, recorded[name], f"Vendor/sqlcipher/{SUMS}", remedy)
@@ -296,7 +320,8 @@ def install(files):
     try:
         for name, data in files.items():
             write(FRESH / name, data)
-        sync_folder(FRESH)
+        for folder in {(FRESH / name).parent for name in files}:
+            sync_folder(folder)
         if FOLDER.exists() or FOLDER.is_symlink():
             # In a container, a folder of a layer below cannot be renamed: it is copied then.
             shutil.move(FOLDER, RETIRED)
@@ -321,9 +346,9 @@ def ready():
         yield
 
 
-def complete(files, pins):
-    """All files that go into the folder: the members of the archive, and the files generated from them."""
-    files = {**files, **generated(files["sqlite3.c"], pins)}
+def complete(files, pins, place):
+    """All files that go into the folder: the members of the archives, and the files generated from them."""
+    files = {**files, **generated(files["sqlite3.c"], pins), **other_files(pins, place)}
     files["LICENSE.LibTomCrypt"] = libtomcrypt_notice(pins).encode()
     files[SUMS] = sums_text(files, pins).encode()
     return files
@@ -335,15 +360,15 @@ def vendor(pins, place):
         if inspect(pins) is None:
             say(f"{pins.title} is in Vendor/sqlcipher, verified")
             return
-        install(complete(with_patches(upstream_files(pins, place), pins), pins))
+        install(complete(with_patches(upstream_files(pins, place), pins), pins, place))
         say(f"{pins.title} unpacked into Vendor/sqlcipher")
 
 
-def install_with_pins(members, pins):
+def install_with_pins(members, pins, place):
     try:
         write(FRESH_PINS, (json.dumps(pins.all, indent=2, ensure_ascii=False) + "\n").encode())
         # A run that dies between the two leaves the old pins, and the next run restores the old files from them.
-        install(complete(members, pins))
+        install(complete(members, pins, place))
         os.replace(FRESH_PINS, VENDOR / "pins.json")
     finally:
         FRESH_PINS.unlink(missing_ok=True)
@@ -480,7 +505,7 @@ def update(pins, wanted, place, folder, only_check):
         carriers.keep(carrier, files)
         files[PATCHED] = pin(fresh, files[PATCHED], read_patches())
         fresh = Pins(fresh)
-        install_with_pins(files, fresh)
+        install_with_pins(files, fresh, place)
     old = {pins.source["version"], pins.sqlite["version"]} - {fresh.source["version"], fresh.sqlite["version"]}
     stale = [
         path.name
@@ -527,6 +552,8 @@ def main():
         if arguments.fetch:
             with contextlib.redirect_stdout(sys.stderr):
                 upstream_files(pins, None)
+                for upstream in pins.others:
+                    carriers.cached(upstream["carriers"][0])
             print(carriers.cached(pins.carriers[0]))
         elif arguments.update is not None:
             update(pins, arguments.update, place, arguments.folder, arguments.check)
