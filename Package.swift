@@ -109,7 +109,9 @@ let package = Package(
                 "CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore",
                 .target(name: "SQLCipherKitMacros", condition: .when(traits: ["Macros"])),
             ]),
-        .target(name: "SQLCipherKitSearch", dependencies: ["CSQLCipher", "SQLCipherKitCore"]),
+        // Other forms of words in ten languages.
+        .target(name: "CSQLCipherStems", cSettings: isDevelopment ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : []),
+        .target(name: "SQLCipherKitSearch", dependencies: ["CSQLCipher", "CSQLCipherStems", "SQLCipherKitCore"]),
         .target(
             name: "SQLCipherKitFiles",
             dependencies: ["CSQLCipher", "SQLCipherKitConcurrency", "SQLCipherKitCore", "SQLCipherKitSearch"]),

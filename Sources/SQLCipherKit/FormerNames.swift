@@ -170,7 +170,7 @@ extension FullTextSearch {
         set { unavailable() }
     }
 
-    @available(*, unavailable, renamed: "usesStemming")
+    @available(*, unavailable, message: "set languages, empty for none")
     public var findsForms: Bool {
         get { unavailable() }
         set { unavailable() }

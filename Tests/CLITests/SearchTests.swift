@@ -11,7 +11,8 @@ import TestSupport
         try sample.index()
     }
 
-    private func search(_ words: String...) throws -> Command.Outcome { try Tool.run(["search"] + Tool.key + [sample.database] + words) }
+    private func search(_ words: String...) throws -> Command.Outcome { try search(words) }
+    private func search(_ words: [String]) throws -> Command.Outcome { try Tool.run(["search"] + Tool.key + [sample.database] + words) }
 
     @Test func searchPrintsRankedHitsWithMarkedWords() throws {
         let outcome = try search("bread")
@@ -39,6 +40,18 @@ import TestSupport
         #expect(try search("title:plan").output.hasSuffix("1 hit\n"))
         #expect(try search("\"flour water\"").output.hasSuffix("1 hit\n"))
         try search("--", "-", "\"").expectFailure(1, "nothing found")
+    }
+
+    @Test func searchFindsFormsOfANamedLanguage() throws {
+        let file = sample.folder.path("haus.csv")
+        try Data("name,note\nHaus,klein\nBaum,groß\n".utf8).write(to: URL(fileURLWithPath: file))
+        try Tool.run(["import", sample.database, file, "--search", "name,note"] + Tool.key).expectSuccess()
+        try search("Häusern", "--in", "haus_search").expectFailure(1, "nothing found")
+        for language in [["german"], ["english", "german"]] {
+            let outcome = try search(["Häusern", "--in", "haus_search"] + language.flatMap { ["--language", $0] })
+            #expect(outcome.output.contains("[Haus]"), "\(outcome.errors)")
+        }
+        try search("Haus", "--in", "haus_search", "--language", "klingon").expectFailure(64, "klingon", "german")
     }
 
     @Test func searchPrintsJSONLinesAndCSV() throws {

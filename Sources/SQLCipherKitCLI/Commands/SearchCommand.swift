@@ -19,6 +19,7 @@ struct SearchCommand: ReadingCommand {
               sqlcipherkit search notes.db baking bread
               sqlcipherkit search notes.db 'title:plan OR "first steps"' --limit 3
               sqlcipherkit search notes.db bread --format jsonl | head
+              sqlcipherkit search notes.db Haus --language german
 
             \(form)
             """)
@@ -41,6 +42,10 @@ struct SearchCommand: ReadingCommand {
         name: .customLong("in"), help: ArgumentHelp("The full-text table; needed only if there are several.", valueName: "table"))
     var table: String?
 
+    @Option(help: ArgumentHelp(
+        "A language of the texts: its words are found in their other forms. Repeatable.", valueName: "language"))
+    var language: [FullTextSearch.Language] = [.english]
+
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -50,7 +55,7 @@ struct SearchCommand: ReadingCommand {
     func run() throws {
         let db = try attachments.open(file, .readOnly)
         let index = try SearchedTable(db, named: table, path: file.path)
-        let result = try index.search(words, limit: limit)
+        let result = try index.search(words, languages: Set(language), limit: limit)
         let (hits, total) = (result.hits, result.total.count)
         if let format = output.format, format != .table {
             try output.write(index.rowColumns, hits.map(\.row))
@@ -85,3 +90,5 @@ struct SearchCommand: ReadingCommand {
                 + "index finds them")
     }
 }
+
+extension FullTextSearch.Language: ExpressibleByArgument {}

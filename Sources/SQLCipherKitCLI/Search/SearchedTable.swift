@@ -38,11 +38,12 @@ struct SearchedTable {
     }
 
     /// Returns the best hits, and the number of all hits. In documents, the title counts most, then the path, then the text.
-    func search(_ words: [String], limit: Int) throws -> Result {
+    func search(_ words: [String], languages: Set<FullTextSearch.Language> = [.english], limit: Int) throws -> Result {
         let isOfDocuments = isOfDocuments
         let title = columns.count > 1 ? columns[0] : nil
         // A shell's argument is a whole word: the space says that the last one is not still being typed.
         var search = FullTextSearch(words.joined(separator: " ") + " ", limit: min(limit, 1_000))
+        search.languages = languages
         search.weights = isOfDocuments ? [5, 1, 3] : []
         search.snippet = isOfDocuments ? .column("body", words: 24) : .best(words: 24)
         search.highlightedColumns = title.map { [$0] } ?? []

@@ -177,6 +177,32 @@ final class SearchIndex {
         }
     }
 
+    /// Returns the compounds whose last part is a form of the word with this stem.
+    func compounds(ending stem: [UInt8], _ rules: WordStems, pages: Int) throws -> SearchMemory.Answer {
+        try remembered(.compounds(stem, rules.language)) {
+            let (words, isComplete) = try vocabulary(pages: pages)
+            var found: [[UInt8]: Term] = [:]
+            for beginning in rules.beginnings(of: stem) {
+                try words.eachCompound(with: beginning) { part, word, documents in
+                    guard try rules.stem(Array(part)) == stem else { return }
+                    found[Array(word)] = Term(bytes: Array(word), distance: 0, documents: min(documents, Int(Self.mostRows)))
+                }
+            }
+            let terms = found.values.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+            return SearchMemory.Answer(terms: terms, isComplete: isComplete)
+        }
+    }
+
+    private func vocabulary(pages: Int) throws -> (words: Vocabulary, isComplete: Bool) {
+        if let known = memory.vocabulary { return known }
+        var found = sqlcipherkit_terms()
+        defer { sqlcipherkit_terms_free(&found) }
+        try check(sqlcipherkit_words_beginning(handle, "", 0, 0, Int32(clamping: pages), &found))
+        let made = (Vocabulary(found), found.is_complete != 0)
+        memory.vocabulary = made
+        return made
+    }
+
     /// Returns the Porter stem of a word of lower-case ASCII letters; nil for any other word.
     static func stem(_ word: [UInt8]) -> [UInt8]? {
         guard (3...60).contains(word.count), word.allSatisfy({ (0x61...0x7a).contains($0) }) else { return nil }

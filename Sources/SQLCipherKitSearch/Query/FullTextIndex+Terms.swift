@@ -70,9 +70,11 @@ extension FullTextIndex {
     ///
     /// A word counts as an error if the index does not have it, or if very few rows have it and many times as many have a similar
     /// word. Words in quotes, excluded words and numbers stay unchanged.
-    /// - Parameter text: what the user has typed.
-    public func correctedText(_ text: String) throws -> String? {
-        try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text) }
+    /// - Parameters:
+    ///   - text: what the user has typed.
+    ///   - languages: those in which another form of a word of the index is no error. Default: English.
+    public func correctedText(_ text: String, languages: Set<FullTextSearch.Language> = [.english]) throws -> String? {
+        try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text, languages) }
     }
 
     /// Returns the tokens that the table's tokenizer finds in a text.

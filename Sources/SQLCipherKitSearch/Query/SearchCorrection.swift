@@ -25,7 +25,7 @@ struct SearchCorrection {
 
     func suggestions(for text: String, limit: Int) throws -> [FullTextIndex.Term] {
         var search = FullTextSearch(text)
-        search.usesStemming = false
+        search.languages = []
         var slots = try SearchSlots(search, index)
         guard let last = slots.slots.last, last.isPrefix, last.tokens.count == 1, !last.isLeftOut else { return [] }
         slots.slots = [last]
@@ -102,8 +102,9 @@ struct SearchCorrection {
         var words: [[UInt8]]
     }
 
-    func correctedText(_ text: String) throws -> String? {
+    func correctedText(_ text: String, _ languages: Set<FullTextSearch.Language>) throws -> String? {
         var search = FullTextSearch(text)
+        search.languages = languages
         search.prefixMatching = .none
         var slots = try SearchSlots(search, index)
         try slots.findWords()

@@ -8,6 +8,7 @@ final class SearchMemory {
         case word([UInt8])
         case beginning([UInt8], pages: Int)
         case near([UInt8], edits: Int, first: Int, isPrefix: Bool, pages: Int)
+        case compounds([UInt8], FullTextSearch.Language)
     }
 
     struct Answer {
@@ -25,6 +26,8 @@ final class SearchMemory {
     /// The questions, oldest first.
     private var order: [Question] = []
     private var terms = 0
+    /// The words of the index, and whether these are all.
+    var vocabulary: (words: Vocabulary, isComplete: Bool)?
     /// Identifies the index's content.
     private var content: UnsafeMutableRawPointer?
 
@@ -34,6 +37,7 @@ final class SearchMemory {
         answers = [:]
         order = []
         terms = 0
+        vocabulary = nil
     }
 
     subscript(question: Question) -> Answer? {

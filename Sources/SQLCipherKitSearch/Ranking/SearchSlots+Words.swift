@@ -21,6 +21,8 @@ extension SearchSlots {
         static let prefixPages = 16
         static let formPages = 16
         static let typoPages = 300
+        /// The same to find compounds by their last parts, once for all.
+        static let vocabularyPages = 2_000
     }
 
     /// Finds the words themselves, their other forms and synonyms, the words that begin with the last one, and, of words that the
@@ -45,20 +47,16 @@ extension SearchSlots {
             try findPhrase(&slot)
         } else {
             let word = slot.tokens[0]
-            let stem = SearchIndex.stem(word)
-            if index.isStemmed {
-                try add(stem ?? word, .exact, to: &slot)
-            } else {
-                try add(word, .exact, to: &slot)
-                if search.usesStemming, !slot.isQuoted, !slot.isExcluded, let stem { try findForms(word, stem, &slot) }
-            }
+            try add(index.stored(word), .exact, to: &slot)
+            if !slot.isQuoted, !slot.isExcluded { try findForms(word, &slot) }
             for other in slot.others { try add(other.token, .synonym, to: &slot) }
+            if !slot.isQuoted, !slot.isExcluded { try findCompounds(word, &slot) }
             if slot.isOpen { try findCompletions(word, typos: 0, &slot) }
             if slot.isOpen, index.isStemmed {
                 for stem in EnglishEndings.stems(beginning: word) { try add(stem, .form, to: &slot) }
-            } else if slot.isOpen, search.usesStemming, slot.alternatives.isEmpty, !index.hasTrigrams {
+            } else if slot.isOpen, slot.alternatives.isEmpty, !index.hasTrigrams, let english {
                 // A form that the index lacks, half typed: `bakin`.
-                for form in try forms(of: Set(EnglishEndings.stems(beginning: word))) {
+                for form in try forms(of: Set(EnglishEndings.stems(beginning: word)), english) {
                     slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
                 }
             }
@@ -78,28 +76,41 @@ extension SearchSlots {
         slot.alternatives.append(Alternative(tokens: [word], kind: kind, typos: 0, documents: term.documents))
     }
 
+    private var english: WordStems? { stems.first { $0.language == .english } }
+
     /// Finds the words of the index with the same stem.
-    private func findForms(_ word: [UInt8], _ stem: [UInt8], _ slot: inout Slot) throws {
-        for form in try forms(of: [stem]) where form.bytes != word {
-            slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
+    private func findForms(_ word: [UInt8], _ slot: inout Slot) throws {
+        for rules in stems {
+            guard let stem = try rules.stem(word) else { continue }
+            for form in try forms(of: [stem], rules) where form.bytes != word {
+                slot.alternatives.append(Alternative(tokens: [form.bytes], kind: .form, typos: 0, documents: form.documents))
+            }
         }
     }
 
     /// Returns the words of the index with one of these stems, those in the most rows first.
-    private func forms(of stems: Set<[UInt8]>) throws -> [SearchIndex.Term] {
-        var found: [SearchIndex.Term] = [], beginnings: Set<[UInt8]> = []
-        for stem in stems {
-            // `hope` and `hoping`, `happi` and `happy`, `possibl` and `possibility`.
-            let isCut = stem.count > 3 && (stem.last == UInt8(ascii: "e") || stem.suffix(2).elementsEqual("bl".utf8))
-            beginnings.insert(isCut ? stem.dropLast() : stem)
-            if stem.last == UInt8(ascii: "i") { beginnings.insert(stem.dropLast() + [UInt8(ascii: "y")]) }
-        }
-        for beginning in beginnings.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+    private func forms(of stems: Set<[UInt8]>, _ rules: WordStems) throws -> [SearchIndex.Term] {
+        var found: [SearchIndex.Term] = []
+        for beginning in Set(stems.flatMap(rules.beginnings)).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             found += try index.terms(beginning: beginning, pages: Bound.formPages).terms.filter { term in
-                SearchIndex.stem(term.bytes).map(stems.contains) ?? false && !found.contains { $0.bytes == term.bytes }
+                try rules.stem(term.bytes).map(stems.contains) ?? false && !found.contains { $0.bytes == term.bytes }
             }
         }
         return Array(found.sorted { $0.documents > $1.documents }.prefix(Bound.forms))
+    }
+
+    /// Finds compounds by their last part: `Karte` finds `Grafikkarten`.
+    private mutating func findCompounds(_ word: [UInt8], _ slot: inout Slot) throws {
+        guard slot.letters >= 4, !index.hasTrigrams else { return }
+        for rules in stems where rules.language.hasCompounds {
+            guard let stem = try rules.stem(word) else { continue }
+            let found = try index.compounds(ending: stem, rules, pages: Bound.vocabularyPages)
+            if !found.isComplete || found.terms.count > Bound.completions { isComplete = false }
+            for term in found.terms.sorted(by: { $0.documents > $1.documents }).prefix(Bound.completions) {
+                slot.alternatives.append(
+                    Alternative(tokens: [term.bytes], kind: .compound, typos: 0, documents: term.documents))
+            }
+        }
     }
 
     private mutating func findCompletions(_ word: [UInt8], typos: Int, _ slot: inout Slot) throws {
@@ -295,7 +306,7 @@ extension SearchSlots {
             }
             if found.count > Bound.typos { isComplete = false }
             let isUnknown = slot.alternatives.allSatisfy { $0.typos > 0 }
-            if edits == 1, isUnknown, search.usesStemming, !index.isStemmed, !index.hasTrigrams {
+            if edits == 1, isUnknown, !index.hasTrigrams {
                 try findForms(mistyped: word, near: found, &slot)
             }
         }
@@ -303,11 +314,19 @@ extension SearchSlots {
 
     /// Finds other forms of what a mistyped word may be: `bakign` finds `bake`, whether or not the index has `baking`.
     private func findForms(mistyped word: [UInt8], near found: [SearchIndex.Term], _ slot: inout Slot) throws {
-        let stems = found.prefix(Bound.mistyped).compactMap { SearchIndex.stem($0.bytes) } + EnglishEndings.stems(mistyped: word)
-        var forms = try forms(of: Set(stems))
-        // An error before the ending.
-        for (base, ending) in EnglishEndings.bases(of: word).prefix(2) where base.count >= 4 {
-            let first = slot.letters >= 5 ? 1 : -1
+        let first = slot.letters >= 5 ? 1 : -1
+        var forms: [SearchIndex.Term] = []
+        for rules in stems {
+            let likely = try found.prefix(Bound.mistyped).compactMap { try rules.stem($0.bytes) }
+            forms += try self.forms(of: Set(likely + (rules === english ? EnglishEndings.stems(mistyped: word) : [])), rules)
+            // An error before the ending.
+            guard rules !== english, let stem = try rules.stem(word), stem.count >= 4 else { continue }
+            for beginning in rules.beginnings(of: stem) {
+                let near = try index.terms(near: beginning, edits: 1, first: first, isPrefix: true, pages: Bound.formPages)
+                forms += try near.terms.filter { try rules.stem($0.bytes).map { TextWords.distance(stem, $0) == 1 } ?? false }
+            }
+        }
+        for (base, ending) in EnglishEndings.bases(of: word).prefix(2) where english != nil && base.count >= 4 {
             let near = try index.terms(near: base, edits: 1, first: first, isPrefix: true, pages: Bound.formPages)
             forms += near.terms.filter { term in
                 guard let stem = SearchIndex.stem(term.bytes) else { return false }

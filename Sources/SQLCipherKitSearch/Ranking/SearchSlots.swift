@@ -17,7 +17,7 @@ struct SearchSlots {
             switch kind {
             case .exact: 0
             case .form, .synonym: 1
-            case .prefix: 2
+            case .compound, .prefix: 2
             case .typo: isOther || typos > 1 ? 4 : 3
             }
         }
@@ -81,11 +81,14 @@ struct SearchSlots {
 
     let search: FullTextSearch
     let index: SearchIndex
+    /// The rules by which words have other forms.
+    let stems: [WordStems]
 
     init(_ search: FullTextSearch, _ index: SearchIndex) throws {
         self.search = search
         self.index = index
         rows = index.rows
+        stems = try (index.isStemmed ? [] : search.languages).sorted { $0.rawValue < $1.rawValue }.map(WordStems.init)
         try parse()
     }
 
@@ -103,7 +106,7 @@ struct SearchSlots {
             let known = clause.map { words[$0] }.filter { !$0.isEmpty }
             if known.count > 1 {
                 // The words of an alternative without spaces stand side by side.
-                let parts = known.map { Slot(joining: $0) }
+                let parts = known.map { slots in Slot(joining: slots.filter { !$0.isLeftOut }) }
                 slots.append(parts[0])
                 slots[slots.count - 1].parts = parts
             } else {
@@ -142,6 +145,7 @@ struct SearchSlots {
             if let column = part.column, let place = index.columns.firstIndex(named: column) { slot.columns = [Int32(place)] }
             return slot
         }
+        if !part.isQuoted, !isWhole { leaveOutElisions(&found) }
         guard isPrefix, !found.isEmpty else { return found }
         found[found.count - 1].isPrefix = true
         // A tokenizer has no synonyms for a beginning. What is being typed may be a whole word.
@@ -175,9 +179,20 @@ struct SearchSlots {
         return runs
     }
 
+    /// Leaves out the first word of `l'arbre`.
+    private func leaveOutElisions(_ slots: inout [Slot]) {
+        let elisions = search.languages.reduce(into: Set<[UInt8]>()) { $0.formUnion($1.elisions) }
+        guard !elisions.isEmpty, slots.count > 1 else { return }
+        let text = Array(search.text.utf8)
+        for place in slots.indices.dropLast() where slots[place].tokens.count == 1 && elisions.contains(slots[place].tokens[0]) {
+            let between = text[slots[place].range.upperBound..<slots[place + 1].range.lowerBound]
+            if ["'", "\u{2019}"].contains(String(decoding: between, as: UTF8.self)) { slots[place].isLeftOut = true }
+        }
+    }
+
     private mutating func leaveOut() {
         let stopWords = Set(search.stopWords.map { Array($0.lowercased().utf8) })
-        let wanted = slots.indices.filter { !slots[$0].isExcluded }
+        let wanted = self.wanted
         func isStopWord(_ slot: Slot) -> Bool { !slot.isQuoted && slot.tokens.count == 1 && stopWords.contains(slot.tokens[0]) }
         // If all words are stop words, they are meant. The last one may still become another word.
         let isAllStopWords = wanted.allSatisfy { isStopWord(slots[$0]) }

@@ -9,9 +9,9 @@ extension FullTextIndex {
     /// let found = try notes.search("quikc bro", limit: 20)
     /// for hit in found.hits { print(hit.rowID, hit.snippet ?? "") }
     /// ```
-    /// Each word is found as typed, in its other English forms, as the beginning of a word, and with typing errors;
-    /// ``FullTextSearch/Results/words`` tells how each was understood. Rows are ranked by ``FullTextSearch/RankingRule``. If few or
-    /// no rows have all words, rows without one or more of them follow. A text without any word finds nothing.
+    /// Each word is found as typed, in its other forms in ``FullTextSearch/languages``, as the beginning of a word, and with typing
+    /// errors; ``FullTextSearch/Results/words`` tells how each was understood. Rows are ranked by ``FullTextSearch/RankingRule``.
+    /// If few or no rows have all words, rows without one or more of them follow. A text without any word finds nothing.
     ///
     /// The work of a search is limited, whatever the text: see <doc:SearchRanking>.
     /// - Parameters:

@@ -66,6 +66,11 @@ public struct FullTextSearch: Sendable {
         case anywhere
     }
 
+    /// A language in which words are found by their other forms.
+    public enum Language: String, CaseIterable, Hashable, Sendable {
+        case danish, dutch, english, french, german, italian, norwegian, portuguese, russian, spanish, swedish
+    }
+
     /// How many typing errors a word may have. An error is a letter that is added, missing, wrong, or swapped with its neighbor.
     ///
     /// A word with digits may have none, nor may a word in a script without spaces. An error that changes the first letter, to
@@ -155,7 +160,7 @@ public struct FullTextSearch: Sendable {
     /// searched for and 12 excluded; further words are ignored. With `*` after it, a word or a phrase in quotes is a beginning.
     public var text: String
     /// A query in FTS5's own terms, which is searched for instead of the text. Its words are found as FTS5 finds them, and hits are
-    /// ordered by bm25: ``rankingRules``, ``typoTolerance``, ``prefixMatching``, ``usesStemming``, ``synonyms``, ``stopWords`` and
+    /// ordered by bm25: ``rankingRules``, ``typoTolerance``, ``prefixMatching``, ``languages``, ``synonyms``, ``stopWords`` and
     /// ``dropTokensThreshold`` have no effect. Default: none.
     public var query: FTS5Query?
     /// The maximum number of hits. Together with ``offset`` at most 10,000. Default: 20.
@@ -181,9 +186,14 @@ public struct FullTextSearch: Sendable {
     public var typoTolerance = TypoTolerance()
     /// Which words are treated as prefixes. Default: every word.
     public var prefixMatching = PrefixMatching.everyWord
-    /// Whether an English word also finds its other forms: the words of the index with the same Porter stem. An index with the
-    /// tokenizer ``FTS5Tokenizer/porter(_:)`` has only stems, so there it always does. Default: yes.
-    public var usesStemming = true
+    /// The languages in which a word also finds its other forms: the words of the index with the same stem, by Porter's rules for
+    /// English and Snowball's for the others (<https://snowballstem.org>). Empty for none. Default: English.
+    ///
+    /// In German, Dutch, Danish, Norwegian and Swedish, a word of four letters or more also finds compounds that end with it, if
+    /// the index has the first part as a word. French and Italian words before an apostrophe, as in `l'arbre`, are left out. Each
+    /// language takes time at each keystroke. An index with the tokenizer ``FTS5Tokenizer/porter(_:)`` has stems alone: there,
+    /// English words always find their other forms, and those of other languages never do.
+    public var languages: Set<Language> = [.english]
     /// Synonyms of typed words. Default: none.
     public var synonyms: [Synonym] = []
     /// Words that a row need not have if other words are typed as well. Default: none.
@@ -333,6 +343,8 @@ extension FullTextSearch {
             case form
             /// It is a synonym of the typed word.
             case synonym
+            /// It is a compound that ends with the typed word or another form of it.
+            case compound
             /// It is longer and begins with the typed word.
             case prefix
             /// It differs from the typed word by one or two typing errors.

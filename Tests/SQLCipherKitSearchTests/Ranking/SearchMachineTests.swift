@@ -145,7 +145,8 @@ import TestSupport
     /// Words that begin with one another, have other forms, and are near one another by typing errors.
     private static let words = """
         note notes noted notebook plan plans planned planner plane planet work works worked workshop cluster clusters clutter table \
-        tables tablet stable setting settings set site v2 2.10.3 802 wifi
+        tables tablet stable setting settings set site v2 2.10.3 802 wifi книга книгами книги cluster clusterkarte karten karte \
+        l'arbre arbres d'arbre bilarna bil maan manen canciones canción libri libro livros livro husene hus
         """.split(separator: " ").map(String.init)
 
     private static let tokenizers: [(String, FTS5Tokenizer)] = [
@@ -186,6 +187,7 @@ import TestSupport
         search.dropTokensThreshold = [0, 5, 5, 1_000].randomElement(using: &random) ?? 5
         search.prefixMatching = [.none, .lastWord, .everyWord, .everyWord].randomElement(using: &random) ?? .none
         search.countsAll = Bool.random(using: &random)
+        search.languages = Set(FullTextSearch.Language.allCases.shuffled(using: &random).prefix(Int.random(in: 0...4, using: &random)))
         if Bool.random(using: &random) { search.weights = [1, 5] }
         if Bool.random(using: &random) {
             search.rankingRules = Array(rules.shuffled(using: &random).prefix(Int.random(in: 0...5, using: &random)))

@@ -16,7 +16,7 @@ import TestSupport
     private func check(_ db: Connection, after step: String, _ rows: [Int: String]) throws {
         for typed in ["alp", "beta", "g", "del", "omega"] {
             var search = FullTextSearch(typed, limit: 1_000)
-            search.usesStemming = false
+            search.languages = []
             search.typoTolerance = .none
             search.prefixMatching = .lastWord
             let found = try db.fullText("t").search(search).hits.map(\.rowID).sorted()

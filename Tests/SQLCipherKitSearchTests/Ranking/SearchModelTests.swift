@@ -136,7 +136,7 @@ import TestSupport
             let typed = Array(Self.vocabulary.shuffled(using: &random).prefix(Int.random(in: 1...4, using: &random)))
             var search = FullTextSearch(typed.joined(separator: " "), limit: 1_000)
             search.prefixMatching = .none
-            search.usesStemming = false
+            search.languages = []
             search.dropTokensThreshold = 1_000
             let found = try index.search(search)
             let expected = rows.mapValues { key(typed, $0) }.filter { $0.value.words > 0 }
@@ -182,7 +182,7 @@ import TestSupport
             // No row has the last word.
             let typed = Array(vocabulary.shuffled(using: &random).prefix(Int.random(in: 2...6, using: &random))) + ["unheard"]
             var search = FullTextSearch(typed.joined(separator: " ") + " ", limit: 1_000)
-            (search.prefixMatching, search.typoTolerance, search.usesStemming, search.snippet) = (.none, .none, false, nil)
+            (search.prefixMatching, search.typoTolerance, search.languages, search.snippet) = (.none, .none, [], nil)
             let whole = try index.search(search)
             search.limit = 20
             for offset in [0, 20, 60] {

@@ -89,6 +89,19 @@ import TestSupport
             await field.cancel()
         }
 
+        try db.execute("""
+            INSERT INTO note(title, body)
+            VALUES ('Technik', 'Grafikkarten, Grafik, Häuser')
+            """)
+        var german = FullTextSearch("Karte Haus ")
+        german.languages = [.german]
+        for hit in try notes.search(german).hits {
+            // 2 [Grafikkarten], Grafik, [Häuser]
+            print(hit.rowID, hit.snippet ?? "")
+            #expect(hit.rowID == 2 && hit.snippet?.description == "[Grafikkarten], Grafik, [Häuser]" && hit.matchedWordCount == 2)
+        }
+        #expect(try notes.search(german).hits.count == 1)
+
         var chosen = FullTextSearch("brown fox")
         chosen.filter = "created >= \("2010-01-01")"
         chosen.weights = [1, 5]

@@ -104,7 +104,7 @@ import TestSupport
             let (condition, isLetIn) = filter(&random)
             var search = FullTextSearch(words.joined(separator: " "), limit: [0, 1, 20].randomElement(using: &random) ?? 0)
             search.prefixMatching = .none
-            search.usesStemming = false
+            search.languages = []
             // Words with errors are looked for if too few rows have what was typed.
             let isShort = words.count == 1 && Bool.random(using: &random)
             search.dropTokensThreshold = isShort ? 1_000 : 0

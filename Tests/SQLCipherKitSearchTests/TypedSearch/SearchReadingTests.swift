@@ -158,7 +158,7 @@ import Testing
         let index = try db.fullText("t")
         func rows(_ text: String, _ change: (inout FullTextSearch) -> Void = { _ in }) throws -> Set<Int64> {
             var search = FullTextSearch(text)
-            (search.dropTokensThreshold, search.typoTolerance, search.prefixMatching, search.usesStemming) = (0, .none, .none, false)
+            (search.dropTokensThreshold, search.typoTolerance, search.prefixMatching, search.languages) = (0, .none, .none, [])
             change(&search)
             return Set(try index.search(search).hits.map(\.rowID))
         }

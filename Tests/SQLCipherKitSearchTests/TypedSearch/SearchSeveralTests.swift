@@ -59,7 +59,7 @@ import TestSupport
             if round % 5 == 0 { typed.append("xylophone") }
             var search = FullTextSearch(typed.joined(separator: " ") + (Bool.random(using: &random) ? " " : ""), limit: 1_000)
             search.prefixMatching = [.none, .lastWord, .everyWord].randomElement(using: &random) ?? .none
-            search.usesStemming = Bool.random(using: &random)
+            search.languages = Bool.random(using: &random) ? [.english] : []
             search.dropTokensThreshold = [0, 5, 1_000].randomElement(using: &random) ?? 5
             search.countsAll = Bool.random(using: &random)
             let (one, several) = (try whole.search(search), try db.search(search, in: indexes))

@@ -72,7 +72,7 @@ import TestSupport
         let (typed, texts, expected) = Self.operators[number]
         let index = try made(texts, .unicode61())
         var search = FullTextSearch(typed + " ")
-        (search.dropTokensThreshold, search.typoTolerance, search.usesStemming, search.prefixMatching) = (0, .none, false, .none)
+        (search.dropTokensThreshold, search.typoTolerance, search.languages, search.prefixMatching) = (0, .none, [], .none)
         #expect(try Set(index.search(search).hits.map(\.rowID)) == expected, "\(typed)")
     }
 

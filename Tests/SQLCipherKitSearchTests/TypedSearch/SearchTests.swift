@@ -48,7 +48,7 @@ import Testing
         let found = try notes.search("runs ")
         #expect(found.words[0].kind == .form && found.hits.allSatisfy { $0.inexactness == 1 })
         var exact = FullTextSearch("runs ")
-        exact.usesStemming = false
+        exact.languages = []
         exact.typoTolerance = .none
         exact.prefixMatching = .none
         #expect(try notes.search(exact).hits.isEmpty)

@@ -21,7 +21,7 @@ enum Typecheck {
     /// The compiler's arguments that make the package's modules known.
     static func modules() throws -> [String] {
         let products = try BuildProducts.folder.path
-        let maps = ["CSQLCipher", "CSQLCipherProvider", "CSQLCipherVectors"].map { "\(products)/\($0).build/module.modulemap" }
+        let maps = ["CSQLCipher", "CSQLCipherProvider", "CSQLCipherStems", "CSQLCipherVectors"].map { "\(products)/\($0).build/module.modulemap" }
             + [Repository.file("Sources/CLibTomCrypt/module.modulemap").path]
         return ["-I", "\(products)/Modules"]
             + maps.filter { FileManager.default.fileExists(atPath: $0) }.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }

@@ -52,7 +52,7 @@ def build_and_run(folder):
         swiftc("-parse-as-library", "-emit-library", "-static", "-emit-module", "-module-name", name,
                "-emit-module-path", folder / f"{name}.swiftmodule", "-o", folder / f"lib{name}.a", *files)
     targets = [f"SQLCipherKit{part}" for part in ("", "Concurrency", "Core", "Files", "Records", "Search", "Vectors")]
-    targets += ["CSQLCipher", "CSQLCipherProvider", "CSQLCipherVectors"]
+    targets += ["CSQLCipher", "CSQLCipherProvider", "CSQLCipherStems", "CSQLCipherVectors"]
     # Objects of files that are gone stay in the folder.
     objects = [path for target in targets for path in sorted((BUILD / f"{target}.build").rglob("*.o"))
                if any((ROOT / "Sources" / target).rglob(path.stem)) or not path.stem.endswith(".swift")]
@@ -63,6 +63,7 @@ def build_and_run(folder):
              for word in ("-Xfrontend", "-testable-import-module", "-Xfrontend", name)],
            "-I", folder, "-I", BUILD / "Modules",
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipher.build/module.modulemap",
+           "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipherStems.build/module.modulemap",
            "-Xcc", f"-fmodule-map-file={BUILD}/CSQLCipherVectors.build/module.modulemap",
            "-Xcc", f"-fmodule-map-file={ROOT}/Sources/CLibTomCrypt/module.modulemap",
            *chosen, *sorted((TESTS / "Check").glob("*.swift")), *objects,

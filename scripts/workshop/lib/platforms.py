@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 ENGINE = ROOT / "Sources" / "CSQLCipher"
 VECTORS = ROOT / "Sources" / "CSQLCipherVectors"
+STEMS = ROOT / "Sources" / "CSQLCipherStems"
 PROBE = ROOT / "Tests" / "ProviderProbe"
 WORK = ROOT / ".build" / "platforms"
 
@@ -111,7 +112,8 @@ class Compiler:
 
 
 def sources(platform):
-    found = sorted([*ENGINE.glob("Provider/*/*.c"), *ENGINE.glob("System/*.c"), *VECTORS.glob("*.c")])
+    found = sorted(
+        [*ENGINE.glob("Provider/*/*.c"), *ENGINE.glob("System/*.c"), *VECTORS.glob("*.c"), *STEMS.glob("*.c")])
     if platform.has_engine:
         return [ENGINE / "Engine" / "engine.c", *found, *sorted(PROBE.glob("*.c"))]
     return [*found, *(PROBE / f"{name}.c" for name in BARE_PROBE)]

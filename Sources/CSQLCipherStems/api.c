@@ -1,0 +1,3 @@
+#include "snowball.h"
+
+#include "../../Vendor/sqlcipher/snowball/runtime/api.c"

@@ -1,0 +1,3 @@
+#include "snowball.h"
+
+#include "../../Vendor/sqlcipher/snowball/src_c/stem_UTF_8_french.c"

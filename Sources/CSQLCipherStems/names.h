@@ -1,0 +1,68 @@
+/* Names of this package's own for Snowball's functions: a program may have another copy. */
+#pragma once
+
+#if !__has_include("../../Vendor/sqlcipher/snowball/runtime/api.h")
+#error "SQLCipherKit: the source of Snowball is missing. Run ./scripts/setup (or only ./scripts/vendor) in the package's folder."
+#endif
+
+#define SN_close_env sqlcipherkit_stems_SN_close_env
+#define SN_create_env sqlcipherkit_stems_SN_create_env
+#define SN_set_current sqlcipherkit_stems_SN_set_current
+#define assign_to sqlcipherkit_stems_assign_to
+#define create_s sqlcipherkit_stems_create_s
+#define debug sqlcipherkit_stems_debug
+#define eq_s sqlcipherkit_stems_eq_s
+#define eq_s_b sqlcipherkit_stems_eq_s_b
+#define eq_v sqlcipherkit_stems_eq_v
+#define eq_v_b sqlcipherkit_stems_eq_v_b
+#define find_among sqlcipherkit_stems_find_among
+#define find_among_b sqlcipherkit_stems_find_among_b
+#define in_grouping sqlcipherkit_stems_in_grouping
+#define in_grouping_U sqlcipherkit_stems_in_grouping_U
+#define in_grouping_b sqlcipherkit_stems_in_grouping_b
+#define in_grouping_b_U sqlcipherkit_stems_in_grouping_b_U
+#define insert_s sqlcipherkit_stems_insert_s
+#define insert_v sqlcipherkit_stems_insert_v
+#define len_utf8 sqlcipherkit_stems_len_utf8
+#define lose_s sqlcipherkit_stems_lose_s
+#define out_grouping sqlcipherkit_stems_out_grouping
+#define out_grouping_U sqlcipherkit_stems_out_grouping_U
+#define out_grouping_b sqlcipherkit_stems_out_grouping_b
+#define out_grouping_b_U sqlcipherkit_stems_out_grouping_b_U
+#define replace_s sqlcipherkit_stems_replace_s
+#define skip_utf8 sqlcipherkit_stems_skip_utf8
+#define slice_del sqlcipherkit_stems_slice_del
+#define slice_from_s sqlcipherkit_stems_slice_from_s
+#define slice_from_v sqlcipherkit_stems_slice_from_v
+#define slice_to sqlcipherkit_stems_slice_to
+
+#define danish_UTF_8_close_env sqlcipherkit_stems_danish_close_env
+#define danish_UTF_8_create_env sqlcipherkit_stems_danish_create_env
+#define danish_UTF_8_stem sqlcipherkit_stems_danish_stem
+#define dutch_UTF_8_close_env sqlcipherkit_stems_dutch_close_env
+#define dutch_UTF_8_create_env sqlcipherkit_stems_dutch_create_env
+#define dutch_UTF_8_stem sqlcipherkit_stems_dutch_stem
+#define french_UTF_8_close_env sqlcipherkit_stems_french_close_env
+#define french_UTF_8_create_env sqlcipherkit_stems_french_create_env
+#define french_UTF_8_stem sqlcipherkit_stems_french_stem
+#define german_UTF_8_close_env sqlcipherkit_stems_german_close_env
+#define german_UTF_8_create_env sqlcipherkit_stems_german_create_env
+#define german_UTF_8_stem sqlcipherkit_stems_german_stem
+#define italian_UTF_8_close_env sqlcipherkit_stems_italian_close_env
+#define italian_UTF_8_create_env sqlcipherkit_stems_italian_create_env
+#define italian_UTF_8_stem sqlcipherkit_stems_italian_stem
+#define norwegian_UTF_8_close_env sqlcipherkit_stems_norwegian_close_env
+#define norwegian_UTF_8_create_env sqlcipherkit_stems_norwegian_create_env
+#define norwegian_UTF_8_stem sqlcipherkit_stems_norwegian_stem
+#define portuguese_UTF_8_close_env sqlcipherkit_stems_portuguese_close_env
+#define portuguese_UTF_8_create_env sqlcipherkit_stems_portuguese_create_env
+#define portuguese_UTF_8_stem sqlcipherkit_stems_portuguese_stem
+#define russian_UTF_8_close_env sqlcipherkit_stems_russian_close_env
+#define russian_UTF_8_create_env sqlcipherkit_stems_russian_create_env
+#define russian_UTF_8_stem sqlcipherkit_stems_russian_stem
+#define spanish_UTF_8_close_env sqlcipherkit_stems_spanish_close_env
+#define spanish_UTF_8_create_env sqlcipherkit_stems_spanish_create_env
+#define spanish_UTF_8_stem sqlcipherkit_stems_spanish_stem
+#define swedish_UTF_8_close_env sqlcipherkit_stems_swedish_close_env
+#define swedish_UTF_8_create_env sqlcipherkit_stems_swedish_create_env
+#define swedish_UTF_8_stem sqlcipherkit_stems_swedish_stem

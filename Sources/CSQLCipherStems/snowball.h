@@ -1,0 +1,6 @@
+/* For files with Snowball's source. */
+#pragma once
+
+#include "names.h"
+
+#pragma clang diagnostic ignored "-Weverything"
