@@ -77,6 +77,18 @@ extension FullTextIndex {
         try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text, languages) }
     }
 
+    /// Returns the languages that the texts are surely in, for ``FullTextSearch/languages``: those of which at least six of eight
+    /// very frequent words, such as `und` and `nicht`, are each in one row in fifty. Texts of a few words have too few of them.
+    public func languages() throws -> Set<FullTextSearch.Language> {
+        try SearchIndex.with(self) { index in
+            Set(try FullTextSearch.Language.allCases.filter { language in
+                try index.tokens(typed: language.frequentWords, isPrefix: false).count { word in
+                    try index.term(index.stored(word.bytes)).map { $0.documents * 50 >= index.rows } ?? false
+                } >= 6
+            })
+        }
+    }
+
     /// Returns the tokens that the table's tokenizer finds in a text.
     /// - Parameters:
     ///   - text: the text.

@@ -87,5 +87,22 @@ extension FullTextSearch.Language {
     private static let frenchElisions = words("c d j l m n s t qu jusqu lorsqu puisqu quoiqu")
     private static let italianElisions = words("c d l m n s t v un all agl coll dall dagl dell degl nell negl quell sull sugl")
 
+    /// Eight words that texts in the language have, and those in the others mostly lack.
+    var frequentWords: String {
+        switch self {
+        case .danish: "af efter blev hvad nogle noget mellem ikke"
+        case .dutch: "het niet een van voor naar deze ook"
+        case .english: "the and with from this that which have"
+        case .french: "les une dans pour est pas sur avec"
+        case .german: "und ist nicht mit auf eine oder wird"
+        case .italian: "che sono della come questo nella anche gli"
+        case .norwegian: "etter ble hva noen mellom noe dersom ikke"
+        case .portuguese: "uma não são também pode pela seu com"
+        case .russian: "для или при как если это что только"
+        case .spanish: "una los las del cuando puede está también"
+        case .swedish: "och inte till att ett från denna även"
+        }
+    }
+
     private static func words(_ text: String) -> Set<[UInt8]> { Set(text.split(separator: " ").map { Array($0.utf8) }) }
 }

@@ -124,7 +124,7 @@ extension Cases {
         family("search-indexes",
             call("what there is", differs: [.utf16]) { t in
                 let index = try t.schema.fullText(t.text("index", "note_fts", .name))
-                return try (index.columns(), index.passesIntegrityCheck(), index.size().total > 0, index.settings.count, index.connection.isOpen, t.schema.fullTextIndexes().map(\.name))
+                return try (index.columns(), index.passesIntegrityCheck(), index.size().total > 0, index.settings.count, index.connection.isOpen, t.schema.fullTextIndexes().map(\.name), index.languages().count)
             },
             call("of the connection", refusing: [.attached]) { t in try t.db.fullText(t.text("index", "words", .name)).columns() })
         + family("search-create",

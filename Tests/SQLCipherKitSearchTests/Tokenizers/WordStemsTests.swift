@@ -149,6 +149,23 @@ import TestSupport
         }
     }
 
+    /// The German text has words that are frequent in other languages as well.
+    @Test(arguments: [FTS5Tokenizer.multilingual(), .multilingual(removesDiacritics: false), .porter(.unicode61())])
+    func languagesOfAnIndexAreThoseOfItsTexts(_ tokenizer: FTS5Tokenizer) throws {
+        let db = try Connection(.memory)
+        try db.create(FTS5Table("f", columns: ["a"], tokenizer: tokenizer))
+        let index = try db.fullText("f")
+        #expect(try index.languages().isEmpty)
+        for _ in 1...40 { try db.execute("INSERT INTO f(a) VALUES ('the name and this van for door een pas les los com ett')") }
+        #expect(try index.languages().isEmpty)
+        try db.execute("INSERT INTO f(a) VALUES ('Das ist nicht für eine, und auf der Karte wird es mit')")
+        #expect(try index.languages() == [.german])
+        try db.execute("INSERT INTO f(a) VALUES ('Não é uma, são também pela que seu'), ('А это для нас, как если или при том')")
+        #expect(try index.languages() == [.german, .portuguese, .russian])
+        for _ in 1...40 { try db.execute("INSERT INTO f(a) VALUES ('a few words')") }
+        #expect(try index.languages().isEmpty)
+    }
+
     @Test func compoundsAreFoundByTheirLastPart() throws {
         let db = try Connection(.memory)
         try db.create(FTS5Table("f", columns: ["a"], tokenizer: .multilingual()))
