@@ -212,7 +212,8 @@ struct UnlockedKey {
         } catch let error as DatabaseError where error.reason == .keySlotsRolledBack {
             let what = (error.underlyingError as? KeySlots.Rollback)?.description ?? error.message
             throw Failure(
-                "the key slots of \(path) are not the latest of their database: \(what); --accept-rollback continues with them",
+                "the key slots of \(path) and their database are not both the latest: \(what); --accept-rollback continues with "
+                    + "them",
                 status: .key)
         }
         if let rollback = slots.acceptedRollback { Output.error("accepted: \(rollback)") }

@@ -80,9 +80,7 @@ private struct SlotsKey: DeferredKey {
             schema.noteKeyHolder()
             // A new database does not know its slots yet.
             let isAccepted = try slots.acceptedRollback != nil && schema.isReadOnly
-            if !isAccepted, try schema.slotMark() == nil {
-                try slots.check(try slots.verified(try slots.storage.read()), on: schema, updates: true)
-            }
+            if !isAccepted, try schema.slotMark() == nil { try slots.checkStanding(on: schema) }
         }
     }
 

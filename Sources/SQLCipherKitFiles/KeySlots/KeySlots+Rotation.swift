@@ -90,6 +90,8 @@ extension KeySlots {
         guard (try? table.advance(under: new)) != nil, let bytes = try? table.bytes(under: new), (try? write(bytes)) != nil else {
             return
         }
-        if db.isOpen { try? db.main.setSlotMark(table) } else { try? connect(new)?.main.setSlotMark(table) }
+        let rewritten = if db.isOpen { db } else { try? connect(new) }
+        guard let schema = rewritten?.main, (try? schema.setSlotMark(table)) != nil else { return }
+        noteSeen(table, by: schema, under: new, write)
     }
 }

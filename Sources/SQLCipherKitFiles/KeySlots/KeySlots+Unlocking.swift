@@ -120,16 +120,45 @@ extension KeySlots {
             return settings.access == .readWriteCreate ? try requireDatabaseOrNew() : ()
         }
         defer { db.close() }
-        do { try check(try verified(try storage.read()), on: db.main, updates: true) } catch let error as DatabaseError {
+        try checkStanding(on: db.main)
+    }
+
+    /// Checks that slots and database are both the latest, and notes in each what it has not seen of the other.
+    func checkStanding(on schema: Schema) throws {
+        do { try check(try verified(try storage.read()), on: schema, updates: true) } catch let error as DatabaseError {
             guard error.reason == .keySlotsRolledBack else { throw error }
             // Another process may have been between its two steps. Under the lock no process is.
-            do { try storage.update { bytes, _ in try check(try verified(bytes), on: db.main, updates: false) } } catch let second
+            do { try storage.update { bytes, _ in try check(try verified(bytes), on: schema, updates: false) } } catch let second
                 as DatabaseError
             {
                 // A read-only access cannot take the lock.
                 throw second.reason == .keySlotsRolledBack || !settings.isReadOnly ? second : error
             }
         }
+        noteSeen(by: schema)
+    }
+
+    /// Notes in the slots that the database has their mark, where a process died or the database was new before that.
+    private func noteSeen(by schema: Schema) {
+        // What a transaction has not committed yet, it may undo.
+        guard !settings.isReadOnly, !schema.connection.isInTransaction,
+            let table = try? verified(storage.read()), table.isUnseen(by: try? schema.slotMark())
+        else { return }
+        try? storage.update { bytes, write in
+            let table = try verified(bytes)
+            if table.isUnseen(by: try schema.slotMark()) { noteSeen(table, by: schema, under: slotKey, write) }
+        }
+    }
+
+    /// Notes that the database has the mark of these slots: from then on, one without it is an older state. If that fails, the next
+    /// opening does it.
+    func noteSeen(_ table: SlotTable, by schema: Schema, under key: DatabaseKey, _ write: ([UInt8]) throws -> Void) {
+        // A power cut must not take the mark, and leave the note.
+        guard (try? schema.makeDurable()) != nil else { return }
+        var table = table
+        (table.isSeen, table.isForNewDatabase) = (true, false)
+        guard let bytes = try? table.bytes(under: key) else { return }
+        try? write(bytes)
     }
 
     private func connectForCheck() throws -> Connection? {
@@ -187,7 +216,13 @@ extension KeySlots {
         case .ahead: break
         }
         guard updates, try !schema.isReadOnly else { return }
-        do { try schema.setSlotMark(table) } catch let error as DatabaseError where error.reason == .busy {
+        do {
+            try schema.connection.transaction { _ in
+                // Another process may have changed the slots since. An older mark in place of its own would look like an older
+                // database.
+                if case .ahead = table.standing(to: try schema.slotMark()) { try schema.setSlotMark(table) }
+            }
+        } catch let error as DatabaseError where error.code.primary == .busy {
             // Another connection is writing: the next opening does it.
         }
     }

@@ -132,7 +132,12 @@ public struct KeySlots: Sendable {
                 // First: if the process dies in between, the database has no slots, but never slots that it does not know.
                 try db?.main.setSlotMark(table)
                 try write(try table.bytes(under: slotKey))
-                if changesKey, let db { try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write) }
+                guard let db else { return }
+                if changesKey {
+                    try made.replaceKey(of: db, by: slotKey, &table, .newFile, nil, write)
+                } else {
+                    made.noteSeen(table, by: db.main, under: slotKey, write)
+                }
             } catch {
                 // The database still has its old key: remove the slots again.
                 if let file = storage as? SlotFile {
@@ -345,7 +350,8 @@ extension KeySlots {
             try db?.main.setSlotMark(table)
             try write(try table.bytes(under: slotKey))
             // From here on the change is in effect. If the mark is lost, the next opening sets it.
-            try? db?.commit()
+            guard let db, (try? db.commit()) != nil else { return }
+            noteSeen(table, by: db.main, under: slotKey, write)
         }
     }
 }

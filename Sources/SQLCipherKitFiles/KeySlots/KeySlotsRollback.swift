@@ -5,7 +5,8 @@ extension KeySlots {
     /// ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
     ///
     /// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored,
-    /// for instance from a backup, passphrases that have been revoked since may become valid again.
+    /// for instance from a backup, passphrases that have been revoked since may become valid again, and the database may lack what
+    /// was written since.
     public struct Rollback: Error, Hashable, Sendable {
         /// The kinds of differences.
         public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -15,6 +16,8 @@ extension KeySlots {
 
             /// The slots are older than the latest ones that the database has seen.
             public static let older = Kind("older")
+            /// The database is older than the slots, which it had seen: it was restored. No passphrase becomes valid again.
+            public static let olderDatabase = Kind("olderDatabase")
             /// The slots are not those that the database knows: they were created separately for the same key, or changed with a
             /// copy of the database.
             public static let others = Kind("others")
@@ -41,7 +44,8 @@ extension KeySlots {
             self.kind = kind
             generation = table.generation
             databaseGeneration = mark?.generation
-            let known = mark?.slots
+            // Slots that are the latest bring nothing back.
+            let known = kind == .olderDatabase ? table.slots.map { SlotMark.Slot($0) } : mark?.slots
             revoked = known.map { known in
                 table.slots.filter { slot in !known.contains { $0.id == slot.id } }.map(\.label)
             }
@@ -61,6 +65,9 @@ extension KeySlots.Rollback: CustomStringConvertible {
             switch kind {
             case .older:
                 "they have seen \(generation) changes, and the database has seen \(databaseGeneration ?? 0)"
+            case .olderDatabase:
+                "the database has seen \(databaseGeneration ?? 0) of their \(generation) changes, and had seen all of them: it was "
+                    + "replaced by an older state of it"
             case .others: "the database knows others, made for the same key or changed with a copy"
             case .unknown: "the database does not know them any more: it was replaced, or its mark was removed"
             default: "the database that they were used with is missing or empty"
@@ -80,9 +87,14 @@ extension SlotTable {
     /// How the table compares with the database's mark.
     enum Standing {
         case current
-        /// The database has not seen the last change: a process died between the two steps, or the database was restored.
+        /// The database has not seen the last change, as far as is known: a process died between the two steps.
         case ahead
         case rolledBack(KeySlots.Rollback)
+    }
+
+    /// Whether the database has the mark of this generation, and the table does not say so. Version 1 cannot say it.
+    func isUnseen(by mark: SlotMark?) -> Bool {
+        if !isSeen, version == Self.version, case .current = standing(to: mark) { true } else { false }
     }
 
     func standing(to mark: SlotMark?) -> Standing {
@@ -94,7 +106,8 @@ extension SlotTable {
         if let seen = mark.change, let own = change(of: mark.generation), seen != own {
             return .rolledBack(KeySlots.Rollback(.others, self, mark))
         }
-        return mark.generation == generation && (mark.change == history.last) ? .current : .ahead
+        if mark.generation == generation, mark.change == history.last { return .current }
+        return isSeen ? .rolledBack(KeySlots.Rollback(.olderDatabase, self, mark)) : .ahead
     }
 }
 
@@ -102,8 +115,8 @@ extension DatabaseError {
     static func rolledBackSlots(_ rollback: KeySlots.Rollback) -> DatabaseError {
         DatabaseError(
             code: .corrupt, reason: .keySlotsRolledBack,
-            message: "the key slots are not the latest of their database: \(rollback). Unlock with acceptingRollback to continue "
-                + "with them",
+            message: "the key slots and their database are not both the latest: \(rollback). Unlock with acceptingRollback to "
+                + "continue with them",
             underlying: rollback)
     }
 }

@@ -22,6 +22,8 @@ struct SlotTable: Hashable, Sendable {
     /// Whether the slots were created for a database that did not exist, and have not been changed with it since: that database may
     /// have no mark of them.
     var isForNewDatabase = false
+    /// Whether the database has the mark of this generation, durably: one with an earlier mark is an older state of it.
+    var isSeen = false
     /// The key from before a change of the database key that may be incomplete.
     var previous: WrappedKey?
     var slots: [SlotRecord] = []
@@ -46,11 +48,12 @@ struct SlotTable: Hashable, Sendable {
             throw DatabaseError.damagedSlots("they have the unknown version \(version)")
         }
         let flags = try reader.number(bytes: 2)
-        guard flags & ~(version == 1 ? 1 : 3) == 0 else { throw DatabaseError.damagedSlots("they have unknown flags") }
+        guard flags & ~(version == 1 ? 1 : 7) == 0 else { throw DatabaseError.damagedSlots("they have unknown flags") }
         id = try reader.bytes(Self.idCount)
         generation = try reader.number(bytes: 8)
         // Version 1 has no flag for it.
         isForNewDatabase = version == 1 ? generation == 1 : flags & 2 != 0
+        isSeen = flags & 4 != 0
         guard generation > 0 else { throw DatabaseError.damagedSlots("they have no generation") }
         if version > 1 {
             let count = try reader.number(bytes: 2)
@@ -78,7 +81,7 @@ struct SlotTable: Hashable, Sendable {
         guard last < Int.max else { throw DatabaseError.damagedSlots("they cannot be changed again") }
         // If there is a gap, the changes before it do not belong to these slots.
         if last > generation { history = [] }
-        generation = last + 1
+        (generation, isSeen) = (last + 1, false)
         history = history.suffix(Self.maximumHistory - 1) + [try randomBytes(Self.idCount)]
         if version == 1, let before = try previousKey(under: key) {
             version = Self.version
@@ -97,7 +100,7 @@ struct SlotTable: Hashable, Sendable {
     func bytes(under key: DatabaseKey) throws -> [UInt8] {
         var writer = Self.magic
         writer.append(number: Self.version, bytes: 2)
-        writer.append(number: (previous == nil ? 0 : 1) | (isForNewDatabase ? 2 : 0), bytes: 2)
+        writer.append(number: (previous == nil ? 0 : 1) | (isForNewDatabase ? 2 : 0) | (isSeen ? 4 : 0), bytes: 2)
         writer += id
         writer.append(number: generation, bytes: 8)
         writer.append(number: history.count, bytes: 2)

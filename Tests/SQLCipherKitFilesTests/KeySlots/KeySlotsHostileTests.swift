@@ -32,16 +32,27 @@ import TestSupport
     private func bytes() throws -> [UInt8] { Array(try Data(contentsOf: file)) }
 
     /// Another program that has the key can write any number there. One that no slots have is no mark, as if it had been removed.
-    @Test(arguments: [Int64.min, -1, 0, .max]) func anyKeySlotGenerationOpensOrThrows(_ generation: Int64) throws {
+    /// As the slots note that the database had one, each is refused, and opens when that is accepted.
+    @Test(arguments: [Int64.min, -1, 0, .max]) func anyKeySlotGenerationIsRefusedUntilAccepted(_ generation: Int64) throws {
         let slots = try make()
         let db = try Connection(location, key: .slots(slots))
         sqlcipherkit_allow_slot_mark(try db.live(), 1)
         try db.execute("UPDATE sqlcipherkit_key_slots SET generation = \(generation)")
         db.close()
-        let opened = Result { try Connection(location, key: .slots(secret: .passphrase("one"))).isOpen }
-        do { #expect(try opened.get() && generation < 1) } catch let error as DatabaseError {
-            #expect(error.reason == .keySlotsRolledBack && generation == .max)
+        let error = #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(secret: .passphrase("one"))) }
+        #expect(error?.reason == .keySlotsRolledBack)
+        #expect((error?.underlyingError as? KeySlots.Rollback)?.kind == (generation < 1 ? .unknown : .older))
+        let accepting = DatabaseKey.slots(secret: try .passphrase("one"), acceptingRollback: true)
+        var reading = DatabaseConfiguration()
+        reading.access = .readOnly
+        #expect(try Connection(location, key: accepting, configuration: reading).fetchOne(Int.self, "SELECT count(*) FROM t") == 0)
+        // After the last number there is none that the slots could have.
+        if generation == .max {
+            #expect(throws: DatabaseError.self) { try Connection(location, key: accepting) }
+            return
         }
+        try Connection(location, key: accepting).close()
+        #expect(try Connection(location, key: .slots(secret: .passphrase("one"))).isOpen)
     }
 
     @Test func flippedBitInKeySlotsIsDetected() throws {
@@ -174,18 +185,39 @@ import TestSupport
         #expect(reason(mixed) == .keySlotsDamaged)
     }
 
-    /// A process that died between writing the slots and the database's mark of them.
+    /// A process that died between writing the slots and committing the database's mark of them.
     @Test func keySlotsNewerThanTheMarkOpen() throws {
         let slots = try make()
         let database = URL(fileURLWithPath: folder.path("a.db"))
         let before = try Data(contentsOf: database)
-        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
+        // Before the commit. After it the slots are written once more, with the note that the database has seen them.
+        let storage = FirstWrite(try bytes())
+        let other = try KeySlots.unlock(.passphrase("one"), of: location, at: .storage(storage))
+        try other.add(.passphrase("two"), label: "second", derivation: .quick)
         try before.write(to: database)
+        try Data(storage.bytes).write(to: file)
         _ = try Connection(location, key: .slots(secret: .passphrase("two")))
         // And from now on it knows.
         let bytes = try bytes()
         try slots.revoke("second")
         try Data(bytes).write(to: file)
         #expect(throws: DatabaseError.self) { try Connection(location, key: .slots(secret: .passphrase("two"))) }
+    }
+}
+
+/// Keeps the first bytes of each change alone, as a process that dies after them. Used by one thread.
+private final class FirstWrite: KeySlots.Storage, @unchecked Sendable {
+    private(set) var bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    func read() -> [UInt8]? { bytes }
+
+    func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws {
+        var isFirst = true
+        try change(bytes) { new in
+            if isFirst { bytes = new }
+            isFirst = false
+        }
     }
 }

@@ -86,20 +86,55 @@ import TestSupport
         #expect(error?.reason == .keySlotsDamaged && error?.underlyingError == nil)
     }
 
-    /// A database that was restored as a file is older than its slots, which brings nothing back.
-    @Test func olderDatabaseWithNewerKeySlotsOpens() throws {
+    /// A database that was restored as a file, or put back, is older than its slots from the first change of them on. It brings no
+    /// passphrase back.
+    @Test(arguments: [1, 10]) func olderDatabaseBesideNewerKeySlotsThrows(changes: Int) throws {
         let slots = try make()
         let database = URL(fileURLWithPath: path)
         let before = try Data(contentsOf: database)
-        for number in 0..<5 {
-            try slots.add(.passphrase("x"), label: "\(number)", derivation: .quick)
-            try slots.revoke("\(number)")
-        }
         try slots.revoke("second")
-        try before.write(to: database)
+        for number in 1..<changes { try slots.add(.passphrase("x"), label: "\(number)", derivation: .quick) }
         #expect(try unlock().acceptedRollback == nil)
+        let latest = try Data(contentsOf: database)
+        try before.write(to: database)
+        let report = try #require(rollback())
+        #expect(report.kind == .olderDatabase && report.generation == 2 + changes && report.databaseGeneration == 2)
+        #expect(report.revoked == [] && report.superseded == [] && report.missing == [])
         let error = #expect(throws: DatabaseError.self) { try unlock("two") }
         #expect(error?.reason == .noSlotOpens)
+        try expectAccepted(.olderDatabase, ["one"])
+        // And so is the one that it took the place of.
+        try latest.write(to: database)
+        #expect(rollback()?.kind == .olderDatabase)
+    }
+
+    /// Neither side knows of the last change if the process died between the two steps, or if nothing could note that the database
+    /// has seen it; the next opening notes it.
+    @Test func nextOpeningNotesThatDatabaseHasSeenKeySlots() throws {
+        let capture = Capture()
+        let slots = try KeySlots.create(.passphrase("one"), label: "first", for: location, at: .storage(capture), derivation: .quick)
+        try Connection(location, key: .slots(slots)).execute("CREATE TABLE t AS SELECT 'kept' AS x")
+        let database = URL(fileURLWithPath: path), before = try Data(contentsOf: database)
+        func unlock(_ bytes: [UInt8]) throws -> [UInt8]? {
+            let storage = KeySlots.MemoryStorage(bytes)
+            _ = try KeySlots.unlock(.passphrase("one"), of: location, at: .storage(storage))
+            return storage.value
+        }
+        let count = capture.all.count
+        try slots.add(.passphrase("two"), label: "second", derivation: .quick)
+        #expect(capture.all.count == count + 2)
+        let (changed, seen) = (capture.all[count], capture.all[count + 1])
+        let after = try Data(contentsOf: database)
+        #expect(try unlock(changed) == seen)
+        #expect(try unlock(seen) == seen)
+        // Before the mark was committed.
+        try before.write(to: database)
+        #expect(try unlock(changed) == seen)
+        try before.write(to: database)
+        let error = #expect(throws: DatabaseError.self) { try unlock(seen) }
+        #expect((error?.underlyingError as? KeySlots.Rollback)?.kind == .olderDatabase)
+        try after.write(to: database)
+        #expect(try unlock(seen) == seen)
     }
 
     /// Copied, and changed beside the copy: its changes are not this database's.

@@ -178,7 +178,7 @@ import TestSupport
         try makeFormer(FormerSlots.midRotation)
         let slots = try KeySlots.unlock(.passphrase(FormerSlots.first), of: location)
         #expect(!slots.isRotationUnfinished)
-        #expect(try bytes()[8..<12] == [0, 2, 0, 0])
+        #expect(try bytes()[8..<12] == [0, 2, 0, 4])
         try expectRow(.passphrase(FormerSlots.first))
         #expect(throws: DatabaseError.self) { try expectRow(.passphrase(FormerSlots.second)) }
     }
