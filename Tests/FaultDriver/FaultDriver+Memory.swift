@@ -121,6 +121,8 @@ extension FaultDriver {
         case "memory-pool-slots":
             let secret = try withClear(masked) { try KeySlots.Secret.passphrase($0) }
             return try useShared(try DatabasePool(location, key: .slots(secret: secret)), nil)
+        case _ where action.hasPrefix("memory-cancelled-"):
+            return try useCancelled(String(action.dropFirst("memory-cancelled-".count)), path, masked)
         default:
             throw DatabaseError(message: "no action \(action)")
         }

@@ -1,5 +1,6 @@
 import Foundation
 import SQLCipherKit
+import SQLCipherKitReplication
 
 /// A queue or a pool whose every connection and thread has worked with the key.
 extension FaultDriver {
@@ -46,5 +47,74 @@ extension FaultDriver {
             }
         }
         for _ in 0..<2 * threads { ended.wait() }
+    }
+
+    /// Uses a raw key in what is closed or stopped by a call of its own, and calls that in a cancelled task.
+    /// - Parameter kind: the object. Closing it leaves open what it was made of, which is closed after it.
+    /// - Returns: the objects that were closed.
+    static func useCancelled(_ kind: String, _ path: String, _ masked: [UInt8]) throws -> [Any] {
+        let location = DatabaseLocation.file(path)
+        @Sendable func key() throws -> DatabaseKey { try withClear(masked) { try .raw($0) } }
+        nonisolated(unsafe) var closed: [any Sendable] = []
+        try waiting {
+            switch kind {
+            case "queue":
+                let queue = try DatabaseQueue(location, key: key())
+                try await work(queue)
+                try await cancelled { try await queue.close() }
+                closed = [queue]
+            case "pool", "snapshot", "replica":
+                let pool = try DatabasePool(location, key: key())
+                let store = try SharedKeyValueStore("settings", in: pool)
+                try await store.set("x", to: 1)
+                try await work(pool)
+                closed = [pool, store]
+                if kind == "snapshot" {
+                    let snapshot = try await pool.snapshot()
+                    _ = try await snapshot.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM t") }
+                    try await cancelled { try await snapshot.close() }
+                    closed.append(snapshot)
+                }
+                if kind == "replica" {
+                    let replicator = try await Replicator(of: pool, in: FolderStore(path + "-store"))
+                    try await replicator.waitUntilStored(timeout: .seconds(60))
+                    try await cancelled { await replicator.stop() }
+                    closed.append(replicator)
+                }
+                try await cancelled { try await pool.close() }
+            case "replica-of-file":
+                let replicator = try await Replicator(of: location, key: key(), in: FolderStore(path + "-store"))
+                try await replicator.waitUntilStored(timeout: .seconds(60))
+                try await cancelled { await replicator.stop() }
+                closed = [replicator]
+            case "follower":
+                let store = try FolderStore(path + "-store")
+                let replicator = try await Replicator(of: location, key: key(), in: store)
+                try await replicator.waitUntilStored(timeout: .seconds(60))
+                await replicator.stop()
+                let follower = try await ReplicaFollower(at: path + "-copy", following: store, key: key())
+                try await follower.catchUp()
+                try await cancelled { await follower.stop() }
+                try await cancelled { try await follower.database.close() }
+                closed = [follower, follower.database]
+            default:
+                throw DatabaseError(message: "no kind \(kind)")
+            }
+        }
+        return closed
+    }
+
+    private static func work(_ database: DatabaseWriter) async throws {
+        try await database.write { db in try db.execute("INSERT INTO t VALUES (zeroblob(9000))") }
+        _ = try await database.read { db in try db.fetchOne(Int.self, "SELECT sum(length(x)) FROM t") }
+    }
+
+    private static func cancelled(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await body()
+        }
+        task.cancel()
+        try await task.value
     }
 }

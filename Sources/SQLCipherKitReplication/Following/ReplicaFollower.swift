@@ -43,13 +43,14 @@ public actor ReplicaFollower {
     public nonisolated var reader: DatabaseReader { database.reader }
 
     private let path: String
-    /// The key that was given last.
-    private var encryption: DatabaseKey
+    /// The key that was given last; nil once the follower has stopped, so that it stays in no memory but the open copy's.
+    private var encryption: DatabaseKey?
     private var replica: ReplicaReader
     private var state: FollowerState
     private var status: Status
     private var loop: Task<Void, Never>?
     private var isBusy = false
+    private var isStopped = false
     /// Keeps other followers from the copy.
     private var lock: OwnFile?
     /// The number of looks without a new head, so that most of them cost one request.
@@ -114,14 +115,14 @@ public actor ReplicaFollower {
     /// - Returns: the state that the copy has now.
     /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; ``DatabaseError/Reason/replicaKeyChanged`` if the
     ///   newest states need another key; ``DatabaseError/Reason/replicaRolledBack`` if the store lacks what the copy has;
-    ///   ``DatabaseError/Reason/replicaForked`` if its history is another one; any error of writing to the copy.
+    ///   ``DatabaseError/Reason/replicaForked`` if its history is another one; any error of writing to the copy;
+    ///   ``DatabaseError/Reason/closed`` after ``stop()``.
     @discardableResult
     public func catchUp() async throws -> Replicator.Position { try await catchUp(lookingAtHead: true) }
 
     private func catchUp(lookingAtHead: Bool) async throws -> Replicator.Position {
-        while isBusy { try await Task.sleep(for: .milliseconds(2)) }
-        isBusy = true
-        defer { isBusy = false }
+        try await begin()
+        defer { end() }
         try await advance(lookingAtHead: lookingAtHead)
         if replica.isSuperseded {
             throw DatabaseError.changedReplicaKey("the copy has the last state with its key, and changeKey(to:) goes on")
@@ -129,11 +130,33 @@ public actor ReplicaFollower {
         return state.position
     }
 
-    /// Stops following. The copy stays as it is, and open.
+    /// Waits for its turn to change the copy.
+    private func begin() async throws {
+        while isBusy { try await Task.sleep(for: .milliseconds(2)) }
+        if isStopped { throw Self.stopped }
+        isBusy = true
+    }
+
+    private func end() {
+        isBusy = false
+        if isStopped { letGo() }
+    }
+
+    private static var stopped: DatabaseError {
+        DatabaseError(code: .misuse, reason: .closed, message: "the follower was stopped")
+    }
+
+    /// Stops following. The copy stays as it is, and open: close ``database`` to leave no key in memory.
     public func stop() async {
         loop?.cancel()
         await loop?.value
-        lock = nil
+        isStopped = true
+        if !isBusy { letGo() }
+    }
+
+    private func letGo() {
+        (lock, encryption) = (nil, nil)
+        replica.dropKeys()
     }
 
     private func turn() async -> Bool {
@@ -269,11 +292,10 @@ extension ReplicaFollower {
     /// - Parameter key: how the database is encrypted now.
     /// - Throws: ``DatabaseError/Reason/replicaKeyChanged`` if the key is a former one; ``DatabaseError/Reason/replicaDamaged`` if
     ///   it opens nothing in the store, or if the first snapshot with it is not complete; ``DatabaseError/Reason/busy`` if another
-    ///   process reads the copy; errors of the store.
+    ///   process reads the copy; ``DatabaseError/Reason/closed`` after ``stop()``; errors of the store.
     public func changeKey(to key: DatabaseKey) async throws {
-        while isBusy { try await Task.sleep(for: .milliseconds(2)) }
-        isBusy = true
-        defer { isBusy = false }
+        try await begin()
+        defer { end() }
         let reader = try await ReplicaReader(replica.store, key: key, holding: replica.held)
         if reader.isSuperseded { throw DatabaseError.changedReplicaKey("this key was changed as well") }
         guard reader.contents.snapshot != nil, let salt = reader.key?.salt else {
@@ -295,6 +317,7 @@ extension ReplicaFollower {
         guard replica.contents.snapshot != nil else { return false }
         try await requirePages(of: replica.contents.pageSize)
         let isOfSection = try await database.read { db in try db.main.cipher?.salt == salt }
+        guard let encryption else { throw Self.stopped }
         if isNew || !isOfSection { try await giveCopy(encryption, salt, replica.held) }
         return true
     }

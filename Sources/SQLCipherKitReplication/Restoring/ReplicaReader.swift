@@ -8,7 +8,7 @@ import SQLCipherKitFiles
 /// It goes only forward: what it has seen is in the history of everything that it sees later.
 struct ReplicaReader {
     let store: CheckedStore
-    private let encryption: DatabaseKey
+    private var encryption: DatabaseKey?
     private(set) var key: ReplicaKey?
     /// The keys that were derived for the salts in the head.
     private var keys: [ReplicaKey] = []
@@ -132,11 +132,14 @@ struct ReplicaReader {
     private mutating func key(for salt: [UInt8]) async throws -> ReplicaKey {
         if let known = keys.first(where: { $0.salt == salt }) { return known }
         try Task.checkCancellation()
-        let encryption = encryption
+        guard let encryption else { throw DatabaseError(code: .misuse, reason: .closed, message: "the follower was stopped") }
         let key = try await BlockingExecutor.run { try ReplicaKey(encryption, salt: salt) }
         keys.append(key)
         return key
     }
+
+    /// Leaves no key in memory. The reader opens nothing any more.
+    mutating func dropKeys() { (encryption, key, keys) = (nil, nil, []) }
 
     // MARK: Reading objects
 

@@ -22,7 +22,8 @@ public actor Replicator {
     private let store: CheckedStore
     private let options: Options
     private let location: DatabaseLocation
-    private let encryption: DatabaseKey
+    /// Nil once it has ended, so that no key stays in memory.
+    private var encryption: DatabaseKey?
     private let pool: DatabasePool?
 
     private var loop: Task<Void, Never>?
@@ -135,7 +136,7 @@ public actor Replicator {
     }
 
     private func start() async throws {
-        let (location, key, keepsLog) = (location, encryption, options.persistsWAL)
+        let (location, key, keepsLog) = (location, try key, options.persistsWAL)
         let box = try await BlockingExecutor.run { Box(value: try ReplicaSource(location, key, keepsLog: keepsLog)) }
         source = box.value
         do { try source?.start() } catch {
@@ -167,7 +168,14 @@ public actor Replicator {
         holdsLog = isHeld
     }
 
-    private func openSource() throws -> ReplicaSource { try ReplicaSource(location, encryption, keepsLog: options.persistsWAL) }
+    private var key: DatabaseKey {
+        get throws {
+            guard let encryption else { throw endError }
+            return encryption
+        }
+    }
+
+    private func openSource() throws -> ReplicaSource { try ReplicaSource(location, key, keepsLog: options.persistsWAL) }
 
     private struct Box: @unchecked Sendable {
         // Sendable: the value is made in one place and then used by the actor alone.
@@ -220,8 +228,8 @@ public actor Replicator {
         waiters.remove(at: index).continuation.resume(throwing: error(status))
     }
 
-    /// Stores what was committed so far, if the store can be reached, and ends. The database's log is then free again. Each call
-    /// returns when the replica has ended, in a cancelled task too.
+    /// Stores what was committed so far, if the store can be reached, and ends. The database's log is then free again, and the
+    /// replica has no key in memory any more. Each call returns when the replica has ended, in a cancelled task too.
     public func stop() async {
         isStopping = true
         nap?.cancel()
@@ -278,7 +286,7 @@ public actor Replicator {
         watch?.cancel()
         try? remember(isDurable: true)
         source?.close()
-        source = nil
+        (source, encryption) = (nil, nil)
         followHold()
         status.isEnded = true
         let error = endError
@@ -1099,7 +1107,7 @@ extension Replicator {
     /// A reader of what the key opens; nil if that is nothing.
     private func reader(_ version: String, needsState: Bool = false) async throws -> ReplicaReader? {
         do {
-            let reader = try await ReplicaReader(store, key: encryption, needsState: needsState)
+            let reader = try await ReplicaReader(store, key: key, needsState: needsState)
             if reader.version != version { throw DatabaseError.unavailableStore("the store is not up to date") }
             return reader
         } catch let error as DatabaseError {

@@ -40,6 +40,7 @@ import KitSupport
                         out["%s (padded %x)" % (name, pad)] = words[:32]
                         out["%s (words %x)" % (name, pad)] = b"".join(words[i:i + 8][::-1] for i in range(0, 32, 8))
                 key = raw
+                if raw: halves("replica key", hmac.new(raw, b"SQLCipherKit replication 2", "sha512").digest())
                 if passphrase:
                     out["passphrase"] = passphrase.encode()[:32]
                     key = hashlib.pbkdf2_hmac("sha512", passphrase.encode(), salt, int(iterations), 32) if not raw else raw
@@ -93,6 +94,18 @@ import KitSupport
             try Connection(.file(path), key: .raw(Self.raw)).execute("CREATE TABLE t(x)")
             let needles = try needles(salt: header(), passphrase: nil, iterations: 0)
             try expectNothing("memory-raw", masked(Self.raw), needles, bindsNow: bindsNow)
+        }
+
+        /// What cleans up is not given up: an app that locks itself in a cancelled task keeps no key.
+        @Test(arguments: ["pool", "queue", "snapshot", "replica", "replica-of-file", "follower"], [false, true])
+        func closingInCancelledTaskWipesKeyFromMemory(_ kind: String, bindsNow: Bool) throws {
+            let db = try Connection(.file(path), key: .raw(Self.raw))
+            // As a replica needs it.
+            try db.main.setJournalMode(.wal)
+            try db.execute("CREATE TABLE t(x)")
+            db.close()
+            let needles = try needles(salt: header(), passphrase: nil, iterations: 0)
+            try expectNothing("memory-cancelled-\(kind)", masked(Self.raw), needles, bindsNow: bindsNow)
         }
 
         @Test(arguments: [false, true]) func passphraseFromFileIsWipedFromMemory(bindsNow: Bool) throws {
