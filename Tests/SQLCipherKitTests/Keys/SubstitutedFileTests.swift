@@ -20,7 +20,7 @@ import TestSupport
 
     /// A call, and how its caller comes to see what is in the file.
     struct Door: Sendable {
-        /// The calls, which stand for their forms with `async` too.
+        /// The calls, which stand for their forms with `async` too; or a function of an article.
         let calls: [String]
         /// What the caller sees for a substitute where the call does not throw. Default: the older state alone.
         var sees: [Substitute: [Int]] = [.older: [Bench.older]]
@@ -111,9 +111,7 @@ import TestSupport
     static let doors: [Door] = [
         Door(calls: ["Connection.init(_:key:configuration:)"]) { try $0.values() },
         Door(calls: ["DatabasePool.init(_:key:configuration:)"]) { bench in
-            let pool = try DatabasePool(bench.location, key: bench.key)
-            defer { close(pool) }
-            return try await pool.read { db in try db.fetchAll(Int.self, "SELECT x FROM t") }
+            try await values(try DatabasePool(bench.location, key: bench.key))
         },
         Door(calls: ["DatabaseQueue.init(_:key:configuration:)"]) { bench in
             let queue = try DatabaseQueue(bench.location, key: bench.key)
@@ -271,7 +269,32 @@ import TestSupport
             _ = try await Replicator.restoreIfMissing(bench.path, from: bench.store, key: bench.key)
             return try bench.values()
         },
+        // The functions of the articles that get a file and its key.
+        Door(calls: ["the function of Migrating that encrypts once"]) { bench in
+            let mark = EncryptionMark(isSet: { true }, set: {})
+            try DatabaseConverter.encryptOnce(fileAt: bench.path, key: bench.key, mark: mark)
+            return try await values(try DatabasePool(bench.location, key: bench.key))
+        },
+        Door(calls: ["the function of Migrating that opens first, and then migrates"]) { bench in
+            do { return try await values(try DatabasePool(bench.location, key: bench.key)) } catch let error as DatabaseError
+                where error.reason == .wrongKeyOrNotADatabase
+            {
+                try DatabaseConverter.migrate(fileAt: bench.path, key: bench.key)
+                return try await values(try DatabasePool(bench.location, key: bench.key))
+            }
+        },
+        Door(calls: ["moveToGroup of AppGroups"]) { bench in
+            let old = try DatabasePool(bench.location, key: bench.key)
+            defer { close(old) }
+            try await old.main.backup(toFileAt: bench.folder.path("b.db"), key: bench.other)
+            return try bench.values(of: "b.db", bench.other)
+        },
     ]
+
+    private static func values(_ pool: DatabasePool) async throws -> [Int] {
+        defer { close(pool) }
+        return try await pool.read { db in try db.fetchAll(Int.self, "SELECT x FROM t") }
+    }
 
     private static func close(_ database: DatabaseWriter) { try? database.close() }
 
