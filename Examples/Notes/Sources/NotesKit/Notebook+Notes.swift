@@ -57,7 +57,7 @@ extension Notebook {
         return sections.filter { $0.body.contains { !$0.isWhitespace } }
     }
 
-    /// What a person has changed in a note, and nothing else.
+    /// The changes that a person has made to a note, and nothing else.
     public struct Edits: Codable, Sendable {
         /// A text as it is now, and as it was when that person opened it.
         public struct Text: Codable, Sendable {
@@ -66,14 +66,16 @@ extension Notebook {
             public init(_ was: String, _ now: String) { (self.was, self.now) = (was, now) }
 
             /// A note may be changed if its text is still what was opened, or already what is wanted: saving twice does no harm.
-            func fits(_ text: String) -> Bool { text.utf8.elementsEqual(was.utf8) || text.utf8.elementsEqual(now.utf8) }
+            func fits(_ text: String) -> Bool { text.hasBytes(of: was) || text.hasBytes(of: now) }
         }
 
         public var title, body: Text?
         public var pinned, deleted: Bool?
+        /// The versions that this person has seen, and that the note as it is saved replaces.
+        public var settles: [ID]?
 
-        public init(title: Text? = nil, body: Text? = nil, pinned: Bool? = nil, deleted: Bool? = nil) {
-            (self.title, self.body, self.pinned, self.deleted) = (title, body, pinned, deleted)
+        public init(title: Text? = nil, body: Text? = nil, pinned: Bool? = nil, deleted: Bool? = nil, settles: [ID]? = nil) {
+            (self.title, self.body, self.pinned, self.deleted, self.settles) = (title, body, pinned, deleted, settles)
         }
     }
 
@@ -87,7 +89,7 @@ extension Notebook {
     /// - Returns: nil if there is no such note.
     @discardableResult
     public func save(_ edits: Edits, to id: ID) async throws -> Saved? {
-        try await write { db in
+        try await write { [device] db in
             guard let note = try db.fetchOne(Note.self, id: id) else { return nil }
             var changed = note
             for (edit, path) in [(edits.title, \Note.title), (edits.body, \Note.body)] {
@@ -99,6 +101,7 @@ extension Notebook {
             changed.pinned = edits.pinned ?? note.pinned
             if let deleted = edits.deleted { changed.deleted = deleted ? note.deleted ?? .now : nil }
             try db.updateChanges(changed, from: note)
+            try Self.keepVersions(db, of: note, as: changed, settling: edits.settles ?? [], by: device)
             return .saved(changed)
         }
     }

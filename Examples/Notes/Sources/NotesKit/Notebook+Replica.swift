@@ -17,10 +17,11 @@ extension Notebook {
         return try await Replicator(of: pool, in: FolderStore(folder), options: options)
     }
 
-    /// The size of the encrypted file in bytes.
-    public func size() throws -> UInt64 {
-        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        defer { try? file.close() }
-        return try file.seekToEnd()
+    /// The size of the encrypted file and its log in bytes.
+    public var size: UInt64 {
+        ["", "-wal"].reduce(0) { sum, end in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path + end)
+            return sum + ((attributes?[.size] as? NSNumber)?.uint64Value ?? 0)
+        }
     }
 }

@@ -2,12 +2,17 @@ import Foundation
 import SQLCipherKit
 
 extension Notebook {
-    /// What a screen asks for. Without a text, the pinned and the newest notes are shown.
+    /// The question of a screen. Without a text, the answer is the pinned and the newest notes.
     public struct Question: Hashable, Sendable {
+        public enum Part: String, Sendable {
+            case kept, deleted
+            /// Notes that copies have changed before they met.
+            case conflicts
+        }
+
         public var text = ""
         public var folder, tag: String?
-        /// Whether the deleted notes are meant instead of the others.
-        public var isDeleted = false
+        public var part = Part.kept
         public var limit = 50
 
         public init(_ text: String = "", in folder: String? = nil, tagged tag: String? = nil) {
@@ -23,7 +28,11 @@ extension Notebook {
 
         /// The condition for a row of `note`.
         var condition: SQL {
-            var condition: SQL = isDeleted ? "deleted IS NOT NULL" : "deleted IS NULL"
+            var condition: SQL = switch part {
+            case .kept: "deleted IS NULL"
+            case .deleted: "deleted IS NOT NULL"
+            case .conflicts: "id IN (\(Notebook.disputed))"
+            }
             if let folder { condition = "\(condition) AND folder = \(folder)" }
             if let tag { condition = "\(condition) AND id IN (SELECT note FROM note_tag WHERE tag = \(tag))" }
             return condition
@@ -34,6 +43,8 @@ extension Notebook {
         public struct Row: Hashable, Sendable {
             public let note: Note
             public let tags: [String]
+            /// True if copies have changed the note before they met.
+            public let isDisputed: Bool
             public let title, excerpt: HighlightedText
         }
 
@@ -47,22 +58,23 @@ extension Notebook {
         /// How many notes there are for the question, and whether that is exact or a lower bound.
         public let total: Int
         public let isExact: Bool
-        /// How many notes there are, and how many that are deleted and can be restored.
-        public let all, deleted: Int
+        /// How many notes there are, how many that are deleted and can be restored, and how many conflicts.
+        public let all, deleted, conflicts: Int
         public let folders, tags: [Group]
         /// The text that was probably meant.
         public let correction: String?
     }
 
-    /// What a screen shows now, all of it as of one commit.
+    /// The content of a screen now, all of it as of one commit.
     public func screen(_ question: Question = Question()) async throws -> Screen {
         try await pool.read { db in try Self.screen(db, question) }
     }
 
-    /// An element now and after each commit, whatever makes it: this program, another one, or another copy. All loops over it share
-    /// one observation.
+    /// An element now and after each change of the notes, whatever makes it: this program, another one, or another copy. All loops
+    /// over it share one observation.
     public func changes() -> DatabaseObservation<Void> {
-        pool.observe(tracking: .fullDatabase) { _ in }.includingOtherProcesses(every: .seconds(1)).shared()
+        let region = DatabaseRegion(Self.shared.map { DatabaseTable($0) })
+        return pool.observe(tracking: region) { _ in }.includingOtherProcesses(every: .seconds(1)).shared()
     }
 
     private static func screen(_ db: Connection, _ question: Question) throws -> Screen {
@@ -70,12 +82,15 @@ extension Notebook {
         let tags = try db.fetchAll(NoteTag.filter { $0.note.in(found.hits.map(\.note.id)) }.order { $0.tag })
         let byNote = Dictionary(grouping: tags, by: \.note), deleted = try db.count(Note.filter { $0.deleted != nil })
         let folders = try db.fetchAll(Folder.order { $0.name }.select { $0.name })
+        let disputed = Set(try db.fetchAll(ID.self, Self.disputed))
         return Screen(
             rows: found.hits.map { hit in
                 let tags = byNote[hit.note.id, default: []].map(\.tag)
-                return Screen.Row(note: hit.note, tags: tags, title: hit.title, excerpt: hit.excerpt)
+                return Screen.Row(
+                    note: hit.note, tags: tags, isDisputed: disputed.contains(hit.note.id), title: hit.title, excerpt: hit.excerpt)
             },
             total: found.total, isExact: found.isExact, all: try db.count(Note.all) - deleted, deleted: deleted,
+            conflicts: disputed.count,
             folders: folders.map { Screen.Group(name: $0, count: found.folders[$0] ?? 0) },
             tags: found.tags.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(20).map(Screen.Group.init),
             correction: found.correction)

@@ -7,7 +7,7 @@ extension Notebook {
         public let title, excerpt: HighlightedText
     }
 
-    /// What was found, and what else there is.
+    /// The notes found, and the counts for all others.
     struct Found {
         var hits: [Hit]
         var total: Int

@@ -14,6 +14,12 @@ public struct Notebook: Sendable {
     /// A key for what a page keeps outside of this notebook, such as drafts. It is in the notebook, and is not synchronized.
     public let draftKey: Data
 
+    /// The name of this copy for the others, such as "Laptop". Default: nil.
+    public var device: String?
+
+    /// The tables that are the same in all copies.
+    static let shared = ["folder", "note", "version", "tag", "note_tag", "attachment"]
+
     /// Opens a notebook, or creates it.
     public init(at path: String, key: DatabaseKey) async throws { try await self.init(at: path, key: key, migratedThrough: nil) }
 
@@ -35,8 +41,9 @@ public struct Notebook: Sendable {
             return (try kept("peer", UUID().uuidString), try kept("draft-key", bytes))
         }
         self.draftKey = draftKey
-        log = try await SharedChangeLog(
-            pool, tables: ["folder", "note", "tag", "note_tag", "attachment"], localPeer: peer)
+        // A former version of the application lacks one of them.
+        let tables = try await pool.read { db in try Self.shared.filter { try db.main.hasTable($0) } }
+        log = try await SharedChangeLog(pool, tables: tables, localPeer: peer)
     }
 
     public func close() async throws { try await pool.close() }
@@ -70,6 +77,14 @@ public struct Notebook: Sendable {
             try db.execute("ALTER TABLE note ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
         }
         migrator.add("deleted notes") { db in try db.execute("ALTER TABLE note ADD COLUMN deleted TEXT") }
+        migrator.add("versions of texts") { db in
+            try db.execute(SQLScript("""
+                CREATE TABLE version(
+                    id INTEGER PRIMARY KEY, note INTEGER NOT NULL REFERENCES note(id) ON DELETE CASCADE,
+                    field TEXT NOT NULL, text TEXT NOT NULL, changed TEXT NOT NULL, device TEXT) STRICT;
+                CREATE INDEX version_field ON version(note, field);
+                """))
+        }
         return migrator
     }
 

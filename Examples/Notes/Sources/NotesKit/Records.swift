@@ -9,7 +9,7 @@ extension ID {
     static var new: ID { .random(in: 1...(1 << 53)) }
 }
 
-/// Its name is its key, as a tag's: copies that add the same one have one, and no note loses it.
+/// The key of a folder is its name, as that of a tag: copies that add the same folder have one, and no note loses it.
 @Record("folder", options: .strict)
 public struct Folder: Hashable, Sendable {
     @PrimaryKey public var name: String
@@ -28,6 +28,20 @@ public struct Note: Hashable, Sendable {
 
     /// Notes that are not deleted.
     static var kept: SQLQuery<Note> { filter { $0.deleted == nil } }
+}
+
+/// A text of a note as a copy has saved it, until a copy that has seen it replaces it. Of two copies that edit a note before they
+/// meet, each leaves a version: the note has the later text, and the other one is not lost.
+@Record("version", options: .strict, indexes: [SQLIndex("version_field", on: ["note", "field"])])
+public struct Version: Hashable, Sendable {
+    @PrimaryKey public var id: ID
+    @References(Note.self, onDelete: .cascade) public var note: ID
+    /// `title` or `body`.
+    public var field: String
+    public var text: String
+    public var changed: Date
+    /// The name of the copy, if it has one.
+    public var device: String?
 }
 
 @Record("tag", options: .strict)

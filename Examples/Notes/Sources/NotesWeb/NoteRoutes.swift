@@ -28,17 +28,28 @@ struct EditableNote: ResponseCodable {
     var title, body: String
     var folder: String?
     var pinned, deleted: Bool
+    /// The texts that other copies have left instead, and the versions that a form with them settles when it is saved.
+    var others: [Other]
+    var settles: [ID]
 
-    init(_ note: Note) {
+    struct Other: Codable {
+        var field, text: String
+        var device: String?
+    }
+
+    init(_ note: Note, _ conflict: [Version] = []) {
         (id, title, body, folder) = (note.id, note.title, note.body, note.folder)
         (pinned, deleted) = (note.pinned, note.deleted != nil)
+        others = conflict.filter { !$0.text.hasBytes(of: $0.field == "title" ? note.title : note.body) }
+            .map { Other(field: $0.field, text: $0.text, device: $0.device) }
+        settles = conflict.map(\.id)
     }
 }
 
 /// Reads and changes single notes. Each page learns of a change by its events, not by the answer.
 struct NoteRoutes {
     let notebook: Notebook
-    let shared: String?
+    let exchange: CopyExchange?
 
     var endpoints: RouteCollection<NotesContext> {
         RouteCollection(context: NotesContext.self)
@@ -47,7 +58,7 @@ struct NoteRoutes {
             .patch("notes/:id", use: change)
             .delete("notes/:id", use: discard)
             .get("draft-key") { [key = notebook.draftKey] _, _ in DraftKey(key: key.base64EncodedString()) }
-            .post("synchronize", use: synchronize)
+            .put("exchange", use: setExchange)
     }
 
     struct DraftKey: ResponseEncodable { var key: String }
@@ -65,14 +76,14 @@ struct NoteRoutes {
         let id = new.id ?? .random(in: 1...(1 << 53))
         guard 1...(1 << 53) ~= id else { throw HTTPError(.badRequest, message: "an id is a number from 1 to 2^53") }
         let note = try await notebook.add(new.title, new.body, folder: new.folder, tags: new.tags ?? [], id: id)
-        let isNew = note.title.utf8.elementsEqual(new.title.utf8) && note.body.utf8.elementsEqual(new.body.utf8)
+        let isNew = note.title.hasBytes(of: new.title) && note.body.hasBytes(of: new.body)
         return EditedResponse(
             status: isNew ? .created : .conflict, headers: [.location: "/notes/\(note.id)"], response: EditableNote(note))
     }
 
     @Sendable func show(_ request: Request, context: NotesContext) async throws -> EditableNote {
         guard let note = try await notebook.note(context.id) else { throw Self.missing }
-        return EditableNote(note)
+        return EditableNote(note, try await notebook.conflict(of: note.id))
     }
 
     /// Answers 200 with the note as it is saved, or 409 with the note as it was left elsewhere.
@@ -92,14 +103,11 @@ struct NoteRoutes {
         return .noContent
     }
 
-    struct Exchange: ResponseEncodable {
-        var received: Int
-        var sent: Int
-    }
+    struct Switch: Decodable { var isOffline: Bool }
 
-    @Sendable func synchronize(_ request: Request, context: NotesContext) async throws -> Exchange {
-        guard let shared else { throw HTTPError(.conflict, message: "start the server with --sync FOLDER") }
-        let changes = try await notebook.synchronize(through: shared)
-        return Exchange(received: changes.received, sent: changes.sent)
+    /// Answers when an exchange with the other copies that was going on has ended.
+    @Sendable func setExchange(_ request: Request, context: NotesContext) async throws -> CopyExchange.State {
+        guard let exchange else { throw HTTPError(.conflict, message: "start the server with --sync FOLDER") }
+        return try await exchange.setOffline(request.decode(as: Switch.self, context: context).isOffline)
     }
 }

@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import NotesKit
+import ServiceLifecycle
 import Serving
 import SQLCipherKit
 import SQLCipherKitReplication
@@ -16,6 +17,8 @@ public enum NotesServer {
         public var replica: String?
         /// The folder through which copies exchange their changes. Default: nil.
         public var shared: String?
+        /// The name of this copy, and the address of another one that a person may want to see beside it. Default: nil.
+        public var device, beside: String?
         var logger = Logger(label: "notes")
 
         public init(path: String, key: DatabaseKey) { (self.path, self.key) = (path, key) }
@@ -26,25 +29,31 @@ public enum NotesServer {
 
     /// Opens the notebook, from its replica if the file is missing. The server listens on this machine's own address alone.
     static func application(_ settings: Settings) async throws -> some ApplicationProtocol {
-        let notebook: Notebook
-        var replica: Replicator?
+        var notebook: Notebook, replica: Replicator?
         if let folder = settings.replica {
             notebook = try await .restored(at: settings.path, key: settings.key, from: folder)
             replica = try await notebook.replicate(to: folder)
         } else {
             notebook = try await Notebook(at: settings.path, key: settings.key)
         }
+        notebook.device = settings.device
+        let database = DatabaseService(replica: replica, logger: settings.logger) { [notebook] in try await notebook.close() }
+        var services: [any Service] = [database], exchange: CopyExchange?
+        if let folder = settings.shared {
+            let copies = try await CopyExchange(notebook, through: folder, logger: settings.logger)
+            exchange = copies
+            services.append(copies)
+        }
         let router = Router(context: NotesContext.self)
         router.add(middleware: OwnPageOnly())
         router.add(middleware: DatabaseErrors())
         router.addPage()
-        router.addRoutes(NoteRoutes(notebook: notebook, shared: settings.shared).endpoints)
-        router.addRoutes(ScreenRoutes(notebook: notebook, replica: replica).endpoints)
+        router.addRoutes(NoteRoutes(notebook: notebook, exchange: exchange).endpoints)
+        let copies = ScreenRoutes.Copies(replica: replica, exchange: exchange, beside: settings.beside)
+        router.addRoutes(ScreenRoutes(notebook, copies).endpoints)
         return Application(
             router: router, server: .droppingSlowClients(),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: settings.port)),
-            services: [
-                DatabaseService(replica: replica, logger: settings.logger) { [notebook] in try await notebook.close() }
-            ], logger: settings.logger)
+            services: services, logger: settings.logger)
     }
 }

@@ -14,11 +14,11 @@ struct ScreenMessage: ResponseCodable {
         var title: [String]
         var excerpt: [String]
         var tags: [String]
-        var pinned: Bool
+        var pinned, isDisputed: Bool
     }
 
     var rows: [Row]
-    var total, all, deleted: Int
+    var total, all, deleted, conflicts: Int
     var isExact: Bool
     var folders, tags: [Notebook.Screen.Group]
     var correction: String?
@@ -29,9 +29,11 @@ struct ScreenMessage: ResponseCodable {
         rows = screen.rows.map { row in
             Row(
                 id: row.note.id, folder: row.note.folder, title: row.title.sentParts,
-                excerpt: row.excerpt.withoutMarkdown.sentParts, tags: row.tags, pinned: row.note.pinned)
+                excerpt: row.excerpt.withoutMarkdown.sentParts, tags: row.tags, pinned: row.note.pinned,
+                isDisputed: row.isDisputed)
         }
-        (total, isExact, all, deleted) = (screen.total, screen.isExact, screen.all, screen.deleted)
+        (total, isExact) = (screen.total, screen.isExact)
+        (all, deleted, conflicts) = (screen.all, screen.deleted, screen.conflicts)
         (folders, tags, correction) = (screen.folders, screen.tags, screen.correction)
         milliseconds = time / .milliseconds(1)
     }
@@ -60,15 +62,20 @@ extension HighlightedText {
     }
 }
 
-/// What the pages show, and what they learn of changes.
+/// Answers what pages show, and tells them of changes.
 struct ScreenRoutes {
+    /// Other copies of the notebook, as far as there are any.
+    struct Copies {
+        var replica: Replicator?
+        var exchange: CopyExchange?
+        var beside: String?
+    }
+
     let notebook: Notebook
-    let replica: Replicator?
+    let copies: Copies
     let changes: DatabaseObservation<Void>
 
-    init(notebook: Notebook, replica: Replicator?) {
-        (self.notebook, self.replica, changes) = (notebook, replica, notebook.changes())
-    }
+    init(_ notebook: Notebook, _ copies: Copies) { (self.notebook, self.copies, changes) = (notebook, copies, notebook.changes()) }
 
     var endpoints: RouteCollection<NotesContext> {
         RouteCollection(context: NotesContext.self).get("screen", use: screen).get("events", use: events)
@@ -81,7 +88,10 @@ struct ScreenRoutes {
             throw HTTPError(.badRequest, message: "text is what has been typed, of at most 1000 characters")
         }
         var question = Notebook.Question(text, in: query.get("folder"), tagged: query.get("tag"))
-        question.isDeleted = query.get("deleted") != nil
+        guard let part = query.get("part").map(Notebook.Question.Part.init(rawValue:)) ?? .kept else {
+            throw HTTPError(.badRequest, message: "part is kept, deleted or conflicts")
+        }
+        question.part = part
         guard let limit = query.get("limit").map({ Int($0) }) ?? question.limit, 1...10_000 ~= limit else {
             throw HTTPError(.badRequest, message: "limit is a number from 1 to 10000")
         }
@@ -97,8 +107,9 @@ struct ScreenRoutes {
         let (events, sender) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let version = Version()
         @Sendable func send() async throws {
-            let (bytes, replica) = (try notebook.size(), await replicaState())
-            let event = Event(version: version.now, bytes: bytes, replica: replica)
+            let event = Event(
+                version: version.now, bytes: notebook.size, device: notebook.device, beside: copies.beside,
+                replica: await copies.replica?.currentStatus.forPages, exchange: await copies.exchange?.state)
             sender.yield(ByteBuffer(string: "data: \(String(decoding: try JSONEncoder().encode(event), as: UTF8.self))\n\n"))
         }
         return Response(
@@ -143,21 +154,20 @@ struct ScreenRoutes {
         var now: UInt32 { number.withLock { $0 } }
         func advance() { number.withLock { $0 &+= 1 } }
     }
-
-    private func replicaState() async -> ReplicaState? {
-        guard let replica else { return nil }
-        return ReplicaState(await replica.currentStatus)
-    }
 }
 
-/// What each page is told.
+/// The message to each page.
 struct Event: Codable {
-    /// Another one after each change, and for each stream: then the page asks for its screen.
+    /// Changes with each change, and for each stream: then the page asks for its screen.
     var version: UInt32
-    /// The size of the encrypted file in bytes.
+    /// The size of the encrypted file and its log in bytes.
     var bytes: UInt64
+    /// The name of this copy, and the address of another one to open beside it.
+    var device, beside: String?
     /// Missing without a replica.
     var replica: ReplicaState?
+    /// Missing without a folder for it.
+    var exchange: CopyExchange.State?
 }
 
 struct ReplicaState: Codable {
@@ -172,4 +182,8 @@ struct ReplicaState: Codable {
             error.reason == .storeUnavailable ? "its folder cannot be used" : "it has failed"
         }
     }
+}
+
+extension Replicator.Status {
+    fileprivate var forPages: ReplicaState { ReplicaState(self) }
 }

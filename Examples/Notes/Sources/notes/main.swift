@@ -16,9 +16,10 @@ let usage = """
       sync FOLDER                               exchanges changes with other copies through a folder
       watch                                     the folders, now and after each change
       import PATH [--in FOLDER]                 adds the Markdown and text files of a folder
-      serve [--port PORT] [--replica PATH] [--sync PATH]
+      serve [--port PORT] [--replica PATH] [--sync PATH] [--name NAME] [--beside URL]
                                                 the notebook in a browser, on this machine alone; with an encrypted
-                                                replica, and a folder through which copies exchange changes
+                                                replica, and a folder through which copies exchange changes all the time;
+                                                with a name for this copy, and the address of another one to open beside it
 
     Ends with 1 if it has not done that, as when nothing was found, and with 2 for a command that it does not know.
     The key is a passphrase in the file that NOTES_KEY_FILE names, which only its owner may read.
@@ -26,7 +27,7 @@ let usage = """
 
 struct Usage: Error {}
 
-/// What was asked for was not done, in words.
+/// The reason why a command has not done what it was given to do.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 
@@ -45,7 +46,7 @@ struct Words {
         var arguments = arguments.makeIterator()
         while let argument = arguments.next() {
             if argument.hasPrefix("--") {
-                let known = ["--in", "--tag", "--port", "--replica", "--sync"]
+                let known = ["--in", "--tag", "--port", "--replica", "--sync", "--name", "--beside"]
                 guard known.contains(argument), let value = arguments.next() else { throw Usage() }
                 options[argument, default: []].append(value)
             } else {
@@ -88,6 +89,8 @@ func serve(_ path: String, _ words: Words) async throws {
     }
     settings.replica = words.options["--replica"]?.last
     settings.shared = words.options["--sync"]?.last
+    settings.device = words.options["--name"]?.last
+    settings.beside = words.options["--beside"]?.last
     try await NotesServer.run(settings)
 }
 
@@ -115,6 +118,9 @@ func run() async throws {
         print("\(note.title)\n\n\(note.body)")
         for attachment in try await notebook.attachments(of: note) {
             print("[\(attachment.name), \(attachment.content.count) bytes]")
+        }
+        for version in try await notebook.conflict(of: note.id) where ![note.title, note.body].contains(version.text) {
+            print("\n[the \(version.field) on \(version.device ?? "another copy"):]\n\(version.text)")
         }
     case "attach":
         let id = try await Failure.missing(notebook.note(try words.id())).id

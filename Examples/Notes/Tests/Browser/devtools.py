@@ -179,3 +179,48 @@ class Page:
     def picture(self, path):
         data = self.call("Page.captureScreenshot", format="png")["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
+
+
+class Movie:
+    """An animated picture of pages beside each other (https://developers.google.com/speed/webp/docs/riff_container)."""
+
+    def __init__(self, pages, gap=16):
+        self.places, self.frames, self.width, self.height = {}, [], 0, 0
+        for page in pages:
+            width, height = page.run("[innerWidth, innerHeight]")
+            self.places[page] = self.width
+            self.width, self.height = self.width + width + gap, max(self.height, height)
+        self.width -= gap
+        self.shown = dict.fromkeys(pages)
+
+    def shot(self, seconds):
+        """Shows for some time what has changed in the pages."""
+        changed = []
+        for page, x in self.places.items():
+            page.front()
+            data = base64.b64decode(page.call("Page.captureScreenshot", format="webp", quality=75)["data"])
+            if data != self.shown[page]:
+                changed.append((x, *page.run("[innerWidth, innerHeight]"), data))
+                self.shown[page] = data
+        for index, frame in enumerate(changed):
+            self.frames.append([*frame, int(seconds * 1000) if index == len(changed) - 1 else 0])
+
+    def write(self, path):
+        def chunk(name, data):
+            return name + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+
+        def box(*values):
+            return b"".join(value.to_bytes(3, "little") for value in values)
+
+        body = chunk(b"VP8X", b"\x02\0\0\0" + box(self.width - 1, self.height - 1))
+        body += chunk(b"ANIM", b"\xff" * 4 + b"\0\0")
+        for x, width, height, data, duration in self.frames:
+            # Chromium's file without the header of the whole.
+            at, image = 12, b""
+            while at < len(data):
+                size = struct.unpack_from("<I", data, at + 4)[0]
+                if data[at:at + 4] in (b"ALPH", b"VP8 ", b"VP8L"):
+                    image += chunk(data[at:at + 4], data[at + 8:at + 8 + size])
+                at += 8 + size + size % 2
+            body += chunk(b"ANMF", box(x // 2, 0, width - 1, height - 1, duration) + b"\x02" + image)
+        pathlib.Path(path).write_bytes(chunk(b"RIFF", b"WEBP" + body))

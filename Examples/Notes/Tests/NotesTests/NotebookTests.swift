@@ -28,7 +28,7 @@ import Testing
         #expect(try await notes.search("starter").isEmpty)
         #expect(try await notes.shelves().map(\.count) == [1, 0])
         var deleted = Notebook.Question()
-        deleted.isDeleted = true
+        deleted.part = .deleted
         #expect(try await notes.screen(deleted).rows.map(\.note.id) == [note.id])
         try await notes.save(.init(deleted: false), to: note.id)
         #expect(try await notes.search("starter").map(\.note.id) == [note.id])
@@ -53,7 +53,7 @@ import Testing
             }
         }
         for _ in 0..<2 { #expect(try await save(.init(body: .init("Draft", "One"))) == "saved Plan, One") }
-        // Another page opened it before that. What it has not changed is not compared.
+        // A page that had opened it before that. Fields that the page has not changed are not compared.
         #expect(try await save(.init(title: .init("Plan", "The plan"))) == "saved The plan, One")
         #expect(try await save(.init(title: .init("The plan", "A plan"), body: .init("Draft", "Two"))) == "conflict The plan, One")
         // Texts are the same if their bytes are.
@@ -86,7 +86,7 @@ import Testing
         let note = try await laptop.add("Plan", "Draft", folder: "Work", tags: ["todo"])
         for notes in [laptop, phone] { try await notes.synchronize(through: shared) }
         let copy = try #require(try await phone.note(note.id))
-        // Each changes another column, and adds a folder of the same name.
+        // The copies change different columns, and add a folder of the same name.
         try await laptop.save(.init(title: .init("Plan", "The plan")), to: note.id)
         try await phone.save(.init(body: .init(copy.body, "Final")), to: note.id)
         try await laptop.add("On the laptop", "", folder: "Home")
@@ -96,6 +96,73 @@ import Testing
         #expect(try await laptop.shelves().map { "\($0.folder.name) \($0.count)" } == ["Home 2", "Work 1"])
         #expect(try await phone.note(note.id).map { [$0.title, $0.body] } == ["The plan", "Final"])
         for copy in [laptop, phone] { #expect(try await copy.search("quikc").map(\.note.title) == ["On the phone"]) }
+    }
+
+    @Test func `texts of copies that had not met stand beside each other until a person has seen both`() async throws {
+        var (laptop, phone) = (try await open("laptop.db"), try await open("phone.db"))
+        (laptop.device, phone.device) = ("Laptop", "Phone")
+        struct NotSaved: Error {}
+        let copies = [laptop, phone], shared = folder.appendingPathComponent("shared").path
+        let stores = try copies.map { try $0.changeStore(in: shared) }
+        func meet() async throws {
+            for _ in 0..<2 { for (copy, store) in zip(copies, stores) { try await copy.synchronize(with: store) } }
+        }
+        let id = try await laptop.add("Plan", "Draft").id
+        try await meet()
+        /// The text of the note and the conflict, the same in both copies.
+        func state() async throws -> String {
+            try await meet()
+            var states: Set<String> = []
+            for copy in copies {
+                let note = try #require(try await copy.note(id)), versions = try await copy.conflict(of: id)
+                let screen = try await copy.screen()
+                var conflicts = Notebook.Question()
+                conflicts.part = .conflicts
+                #expect(screen.conflicts == (versions.isEmpty ? 0 : 1))
+                #expect(try await copy.screen(conflicts).rows.map(\.note.id) == (versions.isEmpty ? [] : [id]))
+                if note.deleted == nil { #expect(screen.rows.map(\.isDisputed) == [!versions.isEmpty]) }
+                let others = versions.filter { $0.field == "body" }.map { "\($0.device ?? "?"): \($0.text)" }.sorted()
+                states.insert(([note.deleted == nil ? note.body : "(\(note.body))"] + others).joined(separator: ", "))
+            }
+            return states.sorted().joined(separator: " | ")
+        }
+        func save(_ copy: Notebook, _ was: String, _ now: String, settles: [Int64]? = nil, deleted: Bool? = nil) async throws {
+            let edits = Notebook.Edits(body: .init(was, now), deleted: deleted, settles: settles)
+            guard case .saved = try await copy.save(edits, to: id) else { throw NotSaved() }
+            // Times have milliseconds.
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        try await save(laptop, "Draft", "One")
+        try await save(phone, "Draft", "Two")
+        #expect(try await state() == "Two, Laptop: One, Phone: Two")
+        // Text that a person types without having seen the other one settles nothing.
+        try await save(phone, "Two", "Two more")
+        #expect(try await state() == "Two more, Laptop: One, Phone: Two more")
+        // A copy that has not met the others yet goes on from its own text, while the other one settles.
+        let seen = try await laptop.conflict(of: id).map(\.id)
+        try await save(phone, "Two more", "Three")
+        try await save(laptop, "Two more", "One and two more", settles: seen)
+        #expect(try await state() == "One and two more, Laptop: One and two more, Phone: Three")
+        // Keeping the text that is there.
+        try await laptop.save(.init(settles: laptop.conflict(of: id).map(\.id)), to: id)
+        #expect(try await state() == "One and two more")
+        // Changes of different fields, and the same change in both copies, are no conflict.
+        try await laptop.save(.init(title: .init("Plan", "The plan")), to: id)
+        for copy in copies { try await save(copy, "One and two more", "Four") }
+        #expect(try await state() == "Four")
+        // One copy deletes, and another one changes.
+        try await laptop.save(.init(deleted: true), to: id)
+        try await save(phone, "Four", "Five")
+        #expect(try await state() == "(Five), Phone: Five")
+        try await laptop.save(.init(deleted: false), to: id)
+        #expect(try await state() == "Five")
+        // A note that was deleted and restored has its text as before.
+        try await save(laptop, "Five", "Six")
+        for deleted in [true, false] { try await laptop.save(.init(deleted: deleted), to: id) }
+        try await save(phone, "Five", "Seven")
+        #expect(try await state() == "Seven, Laptop: Six, Phone: Seven")
+        try await phone.save(.init(deleted: true), to: id)
+        #expect(try await state() == "(Seven), Laptop: Six")
     }
 
     @Test func `an application without a column goes on until it is updated`() async throws {

@@ -96,19 +96,55 @@ import Testing
         }
     }
 
-    @Test func `what another copy has left is shown when it arrives`() async throws {
+    @Test func `changes of another copy arrive while this one is online`() async throws {
         let phone = try await Notebook(at: path("phone.db"), key: .passphrase("correct horse"))
         try await phone.add("Fox", "Seen in the garden.")
         try await phone.synchronize(through: path("shared"))
+        // As a person has left it.
+        let laptop = try await Notebook(at: path("laptop.db"), key: .passphrase("correct horse"))
+        try await laptop.setOffline(true)
+        try await laptop.close()
         try await NotesServer.application(settings("laptop.db")).test(.live) { client in
             let port = try #require(client.port)
             try await EventReader.read(port: port) { events async throws in
-                try await events.next()
+                #expect(try await events.next().exchange?.isOffline == true)
                 #expect(try await screen(client, "garden").shown == [])
-                #expect(try await ask(client, .post, "/synchronize").body.contains(#""received":1"#))
-                try await events.next()
-                #expect(try await screen(client, "garden").shown == ["Fox"])
+                let online = try await ask(client, .put, "/exchange", #"{"isOffline": false}"#)
+                #expect(online.status == 200 && online.body == #"{"isOffline":false}"#)
+                try await eventually { try await screen(client, "garden").shown == ["Fox"] }
+                #expect(try await ask(client, .put, "/exchange", #"{"isOffline": true}"#).body == #"{"isOffline":true}"#)
+                #expect(try await events.next().exchange?.problem == nil)
             }
+        }
+        #expect(try await Notebook(at: path("laptop.db"), key: .passphrase("correct horse")).isOffline())
+    }
+
+    @Test func `a page gets both texts of copies that had not met, and settles them`() async throws {
+        var phone = try await Notebook(at: path("phone.db"), key: .passphrase("correct horse"))
+        phone.device = "Phone"
+        let id = try await phone.add("Plan", "Draft").id
+        try await phone.synchronize(through: path("shared"))
+        try await NotesServer.application(settings("laptop.db")).test(.live) { [phone] client in
+            func note() async throws -> EditableNote {
+                try await JSONDecoder().decode(EditableNote.self, from: Data(ask(client, .get, "/notes/\(id)").body.utf8))
+            }
+            try await eventually { try await screen(client, "plan").rows.count == 1 }
+            _ = try await ask(client, .put, "/exchange", #"{"isOffline": true}"#)
+            let mine = #"{"body": {"was": "Draft", "now": "On the laptop"}}"#
+            #expect(try await ask(client, .patch, "/notes/\(id)", mine).status == 200)
+            try await phone.save(.init(body: .init("Draft", "On the phone")), to: id)
+            try await phone.synchronize(through: path("shared"))
+            let alone = try await note()
+            #expect(alone.others.isEmpty && alone.body == "On the laptop")
+            _ = try await ask(client, .put, "/exchange", #"{"isOffline": false}"#)
+            try await eventually { try await screen(client, "plan").conflicts == 1 }
+            let both = try await note()
+            #expect(both.body == "On the phone" && both.others.map(\.text) == ["On the laptop"] && both.settles.count == 2)
+            #expect(try await screen(client, "plan").rows.map(\.isDisputed) == [true])
+            #expect(try await ask(client, .get, "/screen?text=&part=conflicts").body.contains(#""total":1"#))
+            #expect(try await ask(client, .patch, "/notes/\(id)", #"{"settles": \#(both.settles)}"#).status == 200)
+            #expect(try await note().settles.isEmpty)
+            #expect(try await screen(client, "plan").conflicts == 0)
         }
     }
 
@@ -158,7 +194,7 @@ import Testing
             for json in ["", "{", "[]", "{}", #"{"title": "", "body": ""}"#, #"{"title": "\#(title)", "body": ""}"#] {
                 #expect(try await ask(client, .post, "/notes", json).status == 400, "\(json)")
             }
-            for uri in ["/screen", "/screen?text=&limit=0", "/screen?text=&limit=ten",
+            for uri in ["/screen", "/screen?text=&limit=0", "/screen?text=&limit=ten", "/screen?text=&part=some",
                 "/screen?text=\(String(repeating: "x", count: 1001))", "/notes/fox"] {
                 #expect(try await ask(client, .get, uri).status == 400, "\(uri)")
             }

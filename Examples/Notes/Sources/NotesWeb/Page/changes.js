@@ -1,4 +1,4 @@
-// What the server tells of changes. One page has the stream, and tells the others: a browser has six connections for them all.
+// News of changes from the server. One page has the stream, and tells the others: a browser has six connections for all of them.
 const channel = new BroadcastChannel("changes"), listeners = [];
 let last = null;
 

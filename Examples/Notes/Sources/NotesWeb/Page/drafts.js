@@ -1,5 +1,5 @@
-// What is typed and not yet saved. It is kept in the browser, encrypted, and its key is in the notebook: no text is readable
-// outside of that.
+// Texts that are typed and not yet saved. They are kept in the browser, encrypted, and their key is in the notebook: no text is
+// readable outside of that.
 import { send } from "./server.js";
 
 const encoder = new TextEncoder(), decoder = new TextDecoder(), prefix = "draft:";

@@ -33,11 +33,11 @@ export async function reopen() {
 
 async function show(note, typed = note, draft = drafts.newID()) {
     let release = await drafts.hold(draft);
-    // Another page has this draft: the text goes on in a copy.
+    // If another page has this draft, the text goes on in a copy.
     while (!release) release = await drafts.hold(draft = drafts.newID());
     open?.release();
     open = { draft, release, isSaving: false };
-    byID("conflict").hidden = true;
+    drawOthers(note);
     place(note, typed);
     say("");
     keep();
@@ -55,6 +55,26 @@ function place(note, typed) {
     drawState();
 }
 
+// The text of another page or another copy, below the one in the form.
+function drawTheirs(words, title, body) {
+    byID("conflict").hidden = false;
+    byID("conflictSaid").textContent = words;
+    byID("theirTitle").textContent = title;
+    byID("theirs").value = body;
+    byID("theirs").hidden = byID("both").hidden = body === "";
+}
+
+// The texts that other copies have left before they met this one. Saving the form settles those that it shows.
+function drawOthers({ deleted, others, settles }) {
+    byID("conflict").hidden = true;
+    if (!settles?.length) return;
+    const of = name => others.filter(({ field }) => field === name).map(({ text }) => text).join("\n\n");
+    const devices = [...new Set(others.map(({ device }) => device ?? "another copy"))].join(", ");
+    drawTheirs(deleted ? "This note was deleted in one copy and changed in another. Save brings it back."
+        : `This note was changed in two copies before they met. Save to keep only what is above; the text from ${devices} is here:`,
+        of("title"), of("body"));
+}
+
 function drawState() {
     const { isNew, deleted, pinned } = open.note;
     byID("pin").textContent = pinned ? "Unpin" : "Pin";
@@ -65,7 +85,7 @@ function drawState() {
     byID("discard").hidden = !isChanged();
 }
 
-// What was changed, with what it was: the server refuses it if that is no longer so.
+// The texts that were changed, with what they were: the server refuses them if that is no longer so.
 function edits() {
     const { note, shown } = open, result = {};
     for (const name of ["title", "body"]) {
@@ -116,24 +136,23 @@ function save() {
         const { note } = mine, changed = edits();
         if (note.isNew) {
             await send("POST", "notes", { id: note.id, title: form.title.value, body: form.body.value, folder: note.folder });
-        } else if (isChanged()) {
-            await send("PATCH", `notes/${note.id}`, note.deleted ? { ...changed, deleted: false } : changed);
+        } else if (isChanged() || note.settles?.length) {
+            const { settles } = note;
+            await send("PATCH", `notes/${note.id}`, { ...changed, settles, ...(note.deleted ? { deleted: false } : {}) });
         }
         await close(mine, note.isNew ? "Added." : "Saved.");
     });
 }
 
-// Both texts are shown. What was not changed here is as it is there; saving again replaces what is there by what is here.
+// Shows both texts. Fields that were not changed here are as they are there; saving again replaces the other text by this one.
 function conflict(now) {
     if (!now?.id) return say("The notebook refuses this now.");
     const changed = edits();
-    byID("conflict").hidden = false;
-    byID("conflictSaid").textContent = now.deleted
+    drawTheirs(now.deleted
         ? "This note was deleted elsewhere. Save again to bring it back with your text; the text it had is here:"
-        : "This note was changed elsewhere after you opened it. Save again to replace that text, which is here:";
-    byID("theirTitle").textContent = now.title;
-    byID("theirs").value = now.body;
-    place(now, { title: changed.title?.now ?? now.title, body: changed.body?.now ?? now.body });
+        : "This note was changed elsewhere after you opened it. Save again to replace that text, which is here:",
+        now.title, now.body);
+    place({ ...now, settles: open.note.settles }, { title: changed.title?.now ?? now.title, body: changed.body?.now ?? now.body });
     say("Not saved.");
     keep();
 }
@@ -144,7 +163,7 @@ function gone() {
     keep();
 }
 
-// Another change than that of the text, which stays as it is.
+// A change of anything but the text, which stays as it is.
 const change = (edits, after) => attempt(async mine => {
     await send("PATCH", `notes/${mine.note.id}`, edits);
     Object.assign(mine.note, edits);

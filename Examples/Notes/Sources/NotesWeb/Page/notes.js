@@ -5,12 +5,12 @@ import { openNew, openNote, openDraft, reopen, onTold } from "./editor.js";
 
 const byID = id => document.getElementById(id), text = byID("text"), editor = byID("editor");
 const page = 50;
-let asked = null, pause = null, version = null, now = null;
+let asked = null, pause = null, version = null, now = null, last = {};
 
-// What is searched for is in the address: a reload, a bookmark and the browser's Back show it again.
+// The address has the search: a reload, a bookmark and the browser's Back show it again.
 function read() {
     const query = new URLSearchParams(location.search), limit = Number(query.get("show") ?? page);
-    now = { text: query.get("q") ?? "", folder: query.get("folder"), tag: query.get("tag"), deleted: query.has("deleted"),
+    now = { text: query.get("q") ?? "", folder: query.get("folder"), tag: query.get("tag"), part: query.get("part"),
         limit: limit >= 1 && limit <= 10_000 ? Math.floor(limit) : page };
     if (text.value !== now.text) text.value = now.text;
 }
@@ -19,8 +19,9 @@ function read() {
 function go(change, isStep = true) {
     now = { ...now, limit: page, ...change };
     const query = new URLSearchParams();
-    for (const [name, value] of [["q", now.text], ["folder", now.folder], ["tag", now.tag]]) if (value) query.set(name, value);
-    if (now.deleted) query.set("deleted", "");
+    for (const [name, value] of Object.entries({ q: now.text, folder: now.folder, tag: now.tag, part: now.part })) {
+        if (value) query.set(name, value);
+    }
     if (now.limit !== page) query.set("show", now.limit);
     history[isStep ? "pushState" : "replaceState"](null, "", query.size > 0 ? "?" + query : location.pathname);
     show();
@@ -31,8 +32,7 @@ async function show() {
     asked?.abort();
     asked = new AbortController();
     const query = new URLSearchParams({ text: now.text, limit: now.limit });
-    for (const name of ["folder", "tag"]) if (now[name] !== null) query.set(name, now[name]);
-    if (now.deleted) query.set("deleted", "");
+    for (const name of ["folder", "tag", "part"]) if (now[name] !== null) query.set(name, now[name]);
     // The server reads a plus as a plus, and not as a space.
     const address = "screen?" + String(query).replaceAll("+", "%20");
     try { draw(await send("GET", address, undefined, asked.signal)); } catch (error) {
@@ -85,19 +85,20 @@ function choose(id, choices) {
     });
 }
 
-function draw({ rows, total, isExact, all, deleted, folders, tags, correction, milliseconds }) {
-    const isHere = name => !now.deleted && now.folder === name;
+function draw({ rows, total, isExact, all, deleted, conflicts, folders, tags, correction, milliseconds }) {
+    const isHere = name => !now.part && now.folder === name;
     const choices = [{ name: null, label: "All notes" }, ...folders].map(({ name, label = name, count }) =>
-        ({ key: "in " + (name ?? ""), label, count, change: { folder: name, deleted: false }, isCurrent: isHere(name) }));
-    if (deleted > 0 || now.deleted) {
-        const change = { folder: null, deleted: true };
-        choices.push({ key: "deleted", label: "Deleted", count: deleted, change, isCurrent: now.deleted });
+        ({ key: "in " + (name ?? ""), label, count, change: { folder: name, part: null }, isCurrent: isHere(name) }));
+    for (const [part, label, count] of [["deleted", "Deleted", deleted], ["conflicts", "Conflicts", conflicts]]) {
+        const isCurrent = now.part === part;
+        if (count > 0 || isCurrent) choices.push({ key: part, label, count, change: { folder: null, part }, isCurrent });
     }
     choose("folders", choices);
     const shown = tags.some(({ name }) => name === now.tag) || now.tag === null ? tags : [{ name: now.tag, count: 0 }, ...tags];
     choose("tags", shown.map(({ name, count }) => ({ key: name, label: "#" + name, count, isCurrent: now.tag === name,
         change: { tag: now.tag === name ? null : name } })));
-    const found = total.toLocaleString() + (isExact ? "" : " or more"), whole = (now.deleted ? deleted : all).toLocaleString();
+    const found = total.toLocaleString() + (isExact ? "" : " or more");
+    const whole = ({ deleted, conflicts }[now.part] ?? all).toLocaleString();
     byID("count").textContent = `${found} of ${whole} in ${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)} ms`;
     byID("meant").hidden = !correction;
     const take = button(correction ?? "", () => {
@@ -112,6 +113,7 @@ function draw({ rows, total, isExact, all, deleted, folders, tags, correction, m
         make("li", {}, button("", attempt(() => openNote(row.id)))), (element, row) => {
         element.firstChild.replaceChildren(
             make("strong", { dir: "auto" }, row.pinned ? "📌 " : "", ...marked(row.title)),
+            ...(row.isDisputed ? [make("em", { className: "bad" }, "Changed in two copies")] : []),
             ...[row.folder, ...row.tags.map(tag => "#" + tag)].filter(Boolean).map(tag => make("em", { dir: "auto" }, tag)),
             make("span", { dir: "auto" }, ...marked(row.excerpt)));
     });
@@ -131,7 +133,19 @@ async function drawDrafts() {
     });
 }
 
-function tell({ isAway, bytes, replica }) {
+function tellOfCopies({ device, beside, exchange }) {
+    document.title = document.querySelector("h1").textContent = device ? `Notes: ${device}` : "Notes";
+    byID("beside").hidden = !beside;
+    byID("beside").onclick = () => open(beside, "beside", `popup,width=390,height=800,left=${screenX + outerWidth}`);
+    byID("exchange").hidden = !exchange;
+    if (!exchange) return;
+    byID("offline").checked = exchange.isOffline;
+    byID("copies").textContent = exchange.isOffline ? "Changes wait for the other copies."
+        : exchange.problem ? `The other copies are not reached: ${exchange.problem}.` : "Changes go to the other copies.";
+    byID("copies").classList.toggle("bad", Boolean(exchange.problem));
+}
+
+function tell({ isAway, bytes, replica, ...copies }) {
     if (isAway) {
         byID("replica").textContent = "The server does not answer. Waiting for it …";
     } else {
@@ -140,6 +154,7 @@ function tell({ isAway, bytes, replica }) {
         byID("replica").textContent = !replica ? "There is no safe copy." : replica.problem
             ? `The safe copy ${replica.secondsBehind === undefined ? "is missing" : age}: ${replica.problem}.`
             : replica.secondsBehind === undefined ? "The safe copy is being made." : `The safe copy ${age}.`;
+        tellOfCopies(copies);
     }
     byID("replica").classList.toggle("bad", Boolean(isAway || replica?.problem));
 }
@@ -150,11 +165,13 @@ byID("more").onclick = () => go({ limit: now.limit + page }, false);
 byID("new").onclick = attempt(() => openNew(now.folder));
 addEventListener("popstate", () => { read(); show(); });
 read();
-byID("sync").onclick = attempt(async () => {
-    const { received, sent } = await send("POST", "synchronize");
-    say(`${received} changes received, ${sent} sent.`);
+byID("offline").onchange = attempt(async () => {
+    const isOffline = byID("offline").checked;
+    last.exchange = await send("PUT", "exchange", { isOffline });
+    tellOfCopies(last);
 });
 onChange(event => {
+    if (!event.isAway) last = event;
     tell(event);
     if (!event.isAway && event.version !== version) show();
     version = event.isAway ? null : event.version;
