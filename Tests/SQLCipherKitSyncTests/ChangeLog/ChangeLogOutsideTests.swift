@@ -145,6 +145,42 @@ import TestSupport
         }
     }
 
+    /// A trigger that is newer than those of the log, or temporary, and ends with RAISE(IGNORE), keeps none of them from running.
+    @Test(arguments: ["", "TEMP"]) func raiseIgnoreHidesNoChange(_ kind: String) throws {
+        let a = try peer("a"), b = try peer("b")
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1), ('m', 1, 1)") }
+        for event in ["INSERT", "UPDATE", "DELETE"] {
+            try a.connection.execute(
+                "CREATE \(raw: kind) TRIGGER t\(raw: event) AFTER \(raw: event) ON main.note BEGIN SELECT RAISE(IGNORE); END")
+        }
+        try a.connection.execute(SQLScript("""
+            INSERT INTO note VALUES ('x', 1, 1); UPDATE note SET title = 2 WHERE id = 'n'; DELETE FROM note WHERE id = 'm';
+            """))
+        #expect(try a.logOutsideChanges() == 3)
+        try exchange(a, b)
+        #expect(try rows(b) == [["n", 2, 1], ["x", 1, 1]] && rows(a) == rows(b))
+    }
+
+    /// SQLite takes `SELECT *` for generated columns only where no trigger runs: in the log's write.
+    @Test func rowsWithGeneratedColumnsAreTransferred() throws {
+        var logs: [ChangeLog] = []
+        for name in ["a", "b"] {
+            let db = try Connection(.memory)
+            for table in ["note", "spare"] {
+                try db.execute("CREATE TABLE \(raw: table)(id INTEGER PRIMARY KEY, x, y AS (x + 1), z AS (x + 2) STORED)")
+            }
+            logs.append(try ChangeLog(db, tables: ["note"], localPeer: name))
+        }
+        let (a, b) = (logs[0], logs[1])
+        try a.connection.execute("INSERT INTO spare(id, x) VALUES (1, 1), (2, 2)")
+        #expect(error { try a.connection.execute("INSERT INTO note SELECT * FROM spare") } != nil)
+        try a.write { try $0.execute("INSERT INTO note SELECT * FROM spare") }
+        try a.connection.execute("UPDATE spare SET id = id + 2")
+        try a.connection.execute("INSERT INTO note(id, x) SELECT id, x FROM spare")
+        try exchange(a, b)
+        #expect(try rows(b) == [[1, 1, 2, 3], [2, 2, 3, 4], [3, 1, 2, 3], [4, 2, 3, 4]])
+    }
+
     // MARK: Tables that are made again
 
     private static let remakes = [

@@ -19,8 +19,6 @@ import TestSupport
         let schema: String
         private(set) var triggers: [String] = []
         let isRecursive: Bool, isText: Bool
-        var ignores: Bool { triggers.contains { $0.contains("IGNORE)") } }
-
         init(_ random: inout SeededGenerator) {
             func one(_ texts: [String]) -> String { texts.randomElement(using: &random) ?? "" }
             let kind = Int.random(in: 0..<Self.keys.count, using: &random)
@@ -149,8 +147,7 @@ import TestSupport
             peers.append(try open(name, db))
             if isFirst { continue }
             for sql in form.triggers { try db.execute(SQL(raw: sql)) }
-            // After RAISE(IGNORE) no older trigger runs: the log has to know of the newer ones.
-            if form.ignores || Bool.random(using: &random) { try peers.last?.log.logOutsideChanges() }
+            if Bool.random(using: &random) { try peers.last?.log.logOutsideChanges() }
         }
         for peer in peers {
             for other in peers where other !== peer && (!forgets || Bool.random(using: &random)) {
