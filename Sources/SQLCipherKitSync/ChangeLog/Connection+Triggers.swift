@@ -9,6 +9,17 @@ extension Connection {
         switch triggers {
         case .all: return try body()
         case .essentialOnly:
+            // SQLite's switch leaves these on.
+            let temporary = try temp.entries(where: "type = 'trigger'")
+            if !temporary.isEmpty {
+                return try transaction { db in
+                    let statements = try temporary.map { try $0.statement() }
+                    for entry in temporary { try db.temp.dropTrigger(entry.name) }
+                    let result = try withTriggers(triggers, changing: tables, body)
+                    for statement in statements { try db.execute(statement.sqlAsWritten(in: db.temp)) }
+                    return result
+                }
+            }
             let others = try main.triggersOfOthers(tables.nameSet)
             // With nothing of others, all run. With nothing of this package, a switch is enough.
             if others.users.isEmpty { return try body() }

@@ -161,6 +161,19 @@ import TestSupport
         #expect(try rows(b) == [["n", 2, 1], ["x", 1, 1]] && rows(a) == rows(b))
     }
 
+    /// Temporary triggers do not run on receipt either, and stay.
+    @Test func receiveRunsNoTemporaryTrigger() throws {
+        let a = try peer("a"), b = try peer("b")
+        try b.connection.execute(
+            "CREATE TEMP TRIGGER t AFTER INSERT ON main.note BEGIN UPDATE note SET title = 't' WHERE id = new.id; END")
+        try a.write { try $0.execute("INSERT INTO note VALUES ('n', 1, 1)") }
+        try exchange(a, b)
+        #expect(try rows(b) == [["n", 1, 1]])
+        try b.connection.execute("INSERT INTO note VALUES ('m', 1, 1)")
+        try exchange(a, b)
+        #expect(try rows(a) == [["m", "t", 1], ["n", 1, 1]] && rows(b) == rows(a))
+    }
+
     /// SQLite takes `SELECT *` for generated columns only where no trigger runs: in the log's write.
     @Test func rowsWithGeneratedColumnsAreTransferred() throws {
         var logs: [ChangeLog] = []
