@@ -249,34 +249,34 @@ void sqlcipherkit_rest_triggers(sqlite3 *db, const char *schema, const char *pre
     sqlite3_mutex_leave(db->mutex);
 }
 
+/* The columns of a table's key, each after a text. The result is to be freed; NULL without memory. */
+static char *sqlcipherkit_key_list(const Table *table, const char *before) {
+    sqlite3_str *keys = sqlite3_str_new(NULL);
+    for (int i = 0; i < table->nCol; i++) {
+        if ((table->aCol[i].colFlags & COLFLAG_PRIMKEY) != 0) sqlite3_str_appendf(keys, "%s\"%w\"", before, table->aCol[i].zCnName);
+    }
+    return sqlite3_str_finish(keys);
+}
+
 /* Notes the rows of a table that is about to be dropped as deleted, if a change log's triggers note its deletes: SQLite fires none
- * for them. A trigger's name is that of the table that it writes to, with an ending. */
+ * for them. */
 static void sqlcipherkit_note_dropped_rows(Parse *parse, const char *name, const char *schema) {
-    static const char outside[] = "changelog_outside_", ending[] = "_delete";
     sqlite3 *db = parse->db;
     const Table *table = sqlite3FindTable(db, name, schema);
     if (parse->nested > 0 || parse->nErr > 0 || db->init.busy || parse->eParseMode != PARSE_MODE_NORMAL || table == NULL) return;
-    for (const Trigger *trigger = table->pTrigger; trigger != NULL; trigger = trigger->pNext) {
-        const int size = trigger->zName == NULL ? 0 : sqlite3Strlen30(trigger->zName) - (int)sizeof ending + 1;
-        if (size <= (int)sizeof outside - 1 || sqlite3StrNICmp(trigger->zName, outside, (int)sizeof outside - 1) != 0) continue;
-        if (sqlite3StrICmp(trigger->zName + size, ending) != 0) continue;
-        char *target = sqlite3MPrintf(db, "%.*s", size, trigger->zName);
-        sqlite3_str *keys = sqlite3_str_new(db);
-        for (int i = 0; i < table->nCol; i++) {
-            if ((table->aCol[i].colFlags & COLFLAG_PRIMKEY) == 0) continue;
-            sqlite3_str_appendf(keys, ", \"%w\"", table->aCol[i].zCnName);
-        }
-        char *list = sqlite3_str_finish(keys);
-        if (target == NULL || list == NULL) {
-            sqlite3OomFault(db);
-        } else if (sqlite3FindTable(db, target, schema) != NULL) {
-            sqlite3NestedParse(parse, "INSERT INTO \"%w\".\"%w\" SELECT 2%s FROM \"%w\".\"%w\"", schema, target, list, schema,
-                               name);
-        }
-        sqlite3_free(list);
-        sqlite3DbFree(db, target);
-        return;
+    char *target = NULL;
+    for (const Trigger *trigger = table->pTrigger; trigger != NULL && target == NULL; trigger = trigger->pNext) {
+        target = sqlcipherkit_noting_table(db, trigger, "_delete", schema);
     }
+    if (target == NULL) return;
+    char *keys = sqlcipherkit_key_list(table, ", ");
+    if (keys == NULL) {
+        sqlite3OomFault(db);
+    } else {
+        sqlite3NestedParse(parse, "INSERT INTO \"%w\".\"%w\" SELECT 2%s FROM \"%w\".\"%w\"", schema, target, keys, schema, name);
+    }
+    sqlite3_free(keys);
+    sqlite3DbFree(db, target);
 }
 
 int sqlcipherkit_is_deferred(sqlite3 *db, const char *schema, const char *table, int foreign_key) {

@@ -122,6 +122,7 @@
 #pragma GCC diagnostic error "-Wunused-function"
 #include "recorded_rows.h"
 #include "changes.h"
+#include "blobs.h"
 #include "recorder.h"
 #include "recording.h"
 #include "access.h"

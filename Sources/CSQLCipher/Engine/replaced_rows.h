@@ -6,22 +6,29 @@
  * REPLACE deletes.
  */
 
+/* The table in which a trigger of a change log notes changes, which is to be freed; NULL for any other trigger. The trigger has the
+ * table's name with an ending. */
+static char *sqlcipherkit_noting_table(sqlite3 *db, const Trigger *trigger, const char *ending, const char *schema) {
+    static const char outside[] = "changelog_outside_";
+    const int size = trigger->zName == NULL ? 0 : sqlite3Strlen30(trigger->zName) - sqlite3Strlen30(ending);
+    if (size <= (int)sizeof outside - 1 || sqlite3StrNICmp(trigger->zName, outside, (int)sizeof outside - 1) != 0) return NULL;
+    if (sqlite3StrICmp(trigger->zName + size, ending) != 0) return NULL;
+    char *table = sqlite3MPrintf(db, "%.*s", size, trigger->zName);
+    if (table != NULL && sqlite3FindTable(db, table, schema) != NULL) return table;
+    sqlite3DbFree(db, table);
+    return NULL;
+}
+
 /* Whether a trigger belongs to a synchronized full-text index: it is named after an index that has its companion tables. Or it
- * notes changes outside of a change log, in a table that has its name. */
+ * notes changes outside of a change log. */
 static int sqlcipherkit_keeps_an_index(sqlite3 *db, const Trigger *trigger, const char *schema) {
     static const char *const endings[] = {"_before_delete", "_after_delete"};
-    static const char outside[] = "changelog_outside_", ending[] = "_delete";
     const char *name = trigger->zName;
     if (trigger->op != TK_DELETE || name == NULL) return 0;
     const int size = sqlite3Strlen30(name);
-    const int noted = size - (int)sizeof ending + 1;
-    if (noted > (int)sizeof outside - 1 && sqlite3StrNICmp(name, outside, (int)sizeof outside - 1) == 0
-        && sqlite3StrICmp(name + noted, ending) == 0) {
-        char *table = sqlite3MPrintf(db, "%.*s", noted, name);
-        const int is_noted = table != NULL && sqlite3FindTable(db, table, schema) != NULL;
-        sqlite3DbFree(db, table);
-        return is_noted;
-    }
+    char *noted = sqlcipherkit_noting_table(db, trigger, "_delete", schema);
+    sqlite3DbFree(db, noted);
+    if (noted != NULL) return 1;
     for (int i = 0; i < 2; i++) {
         const int kept = size - sqlite3Strlen30(endings[i]);
         if (kept <= 0 || sqlite3StrICmp(name + kept, endings[i]) != 0) continue;

@@ -7,6 +7,7 @@
 
 /* Compiled with the engine. */
 #include "access.h"
+#include "blobs.h"
 #include "changes.h"
 #include "columns.h"
 #include "constraints.h"

@@ -22,6 +22,7 @@ public final class Blob: ConnectionDependent {
     private let connection: Connection
     private var handle: OpaquePointer?
     private let schema: String, table: String, column: String
+    private var rowID: Int64
     private let isWritable: Bool
     /// The number of bytes.
     public private(set) var count: Int
@@ -35,7 +36,7 @@ public final class Blob: ConnectionDependent {
     ) throws {
         let db = schema.connection
         connection = db
-        isWritable = forWriting
+        (isWritable, self.rowID) = (forWriting, rowID)
         (self.schema, self.table, self.column) = (schema.name, table, column)
         let database = try db.liveForUse()
         let (table, column) = (try table.cName("the name of a table"), try column.cName("the name of a column"))
@@ -43,7 +44,7 @@ public final class Blob: ConnectionDependent {
             throw DatabaseError(code: .authorization, reason: .refusedSQL,
                 message: "KeySlots alone writes \(SQLCIPHERKIT_SLOT_MARK)")
         }
-        let rc = sqlite3_blob_open(database, schema.name, table, column, rowID, forWriting ? 1 : 0, &handle)
+        let rc = sqlcipherkit_open_blob(database, schema.name, table, column, rowID, forWriting ? 1 : 0, &handle)
         guard rc == SQLITE_OK, let handle else {
             count = 0
             throw db.failure(rc)
@@ -84,7 +85,7 @@ public final class Blob: ConnectionDependent {
         if rc & 0xff == SQLITE_ABORT {
             // SQLite's handle is unusable after a failure or a change of its row.
             var fresh: OpaquePointer?
-            rc = sqlite3_blob_open(connection.handle, schema, table, column, rowID, isWritable ? 1 : 0, &fresh)
+            rc = try sqlcipherkit_open_blob(connection.liveForUse(), schema, table, column, rowID, isWritable ? 1 : 0, &fresh)
             if rc == SQLITE_OK, let fresh {
                 // The new handle keeps the old one's transaction open.
                 sqlite3_blob_close(handle)
@@ -92,6 +93,7 @@ public final class Blob: ConnectionDependent {
             }
         }
         try connection.check(rc)
+        self.rowID = rowID
         count = Int(sqlite3_blob_bytes(handle))
     }
 
@@ -155,7 +157,7 @@ public final class Blob: ConnectionDependent {
         let (handle, offset) = try range(offset, bytes.count)
         if !isWritable { throw DatabaseError.misuse("the blob was opened for reading") }
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
-        try check(sqlite3_blob_write(handle, base, Int32(bytes.count), offset))
+        try check(sqlcipherkit_write_blob(connection.liveForUse(), schema, table, rowID, handle, base, Int32(bytes.count), offset))
     }
 
     private func live() throws -> OpaquePointer {
@@ -238,7 +240,8 @@ extension Schema {
     /// Opens the value of a column in a row, to read and write it incrementally.
     /// - Parameters:
     ///   - table: a table with row ids and without generated columns.
-    ///   - column: a stored column. For writing, it must have no index and no foreign key.
+    ///   - column: a stored column. For writing, it must have no index and no foreign key, nor may a full-text index or a table of
+    ///     vectors have it: SQLite runs no trigger for what a blob writes. A change log notes it all the same.
     ///   - rowID: the row's id.
     ///   - forWriting: whether the value may be written. Default: false.
     /// - Throws: SQLite's error if there is no such table, column or row, or its value is neither a blob nor text.

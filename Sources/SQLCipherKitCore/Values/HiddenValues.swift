@@ -38,3 +38,5 @@ extension OwnedRow: _HidesValues {
 extension LikePattern: _HidesValues {}
 
 extension JSONElement: _HidesValues {}
+
+extension Blob: _HidesValues {}

@@ -174,6 +174,102 @@ import TestSupport
         #expect(try rows(a) == [["m", "t", 1], ["n", 1, 1]] && rows(b) == rows(a))
     }
 
+    // MARK: Blob handles
+
+    /// No trigger hears of what a blob handle writes: outside of the log's write, inside of it, in a transaction, on another
+    /// connection, and at a row to which it was moved.
+    @Test func blobWritesAreLogged() throws {
+        let folder = try TemporaryFolder()
+        let a = try peer("a", .file(folder.path("a.db"))), b = try peer("b"), db = a.connection
+        let other = try Connection(.file(folder.path("a.db")), key: .passphrase("x").quick)
+        for number in 1...4 { try a.write { try $0.execute("INSERT INTO note VALUES (\("n\(number)"), x'0000', x'0000')") } }
+        try exchange(a, b)
+        func open(_ id: Int64, _ db: Connection) throws -> Blob {
+            try db.main.openBlob(table: "NOTE", column: "Body", rowID: id, forWriting: true)
+        }
+        let blob = try open(1, db)
+        try blob.write(Data([1]))
+        try blob.write(Data([1]))
+        try blob.reopen(rowID: 2)
+        try blob.write(Data([2]))
+        blob.close()
+        #expect(try db.fetchOne(Int.self, "SELECT count(*) FROM changelog_outside_note") == 2)
+        try exchange(a, b)
+        #expect(try rows(b)[0] == ["n1", .blob(Data([0, 0])), .blob(Data([1, 1]))] && rows(a) == rows(b))
+        let third = try open(3, other)
+        try third.write(Data([3]))
+        third.close()
+        try exchange(a, b)
+        #expect(try rows(a) == rows(b) && rows(b)[2][2] == .blob(Data([3, 0])))
+        try db.transaction { db in
+            let blob = try open(4, db)
+            try blob.write(Data([4]))
+            try blob.write(Data([5]), at: 1)
+            blob.close()
+        }
+        try exchange(a, b)
+        #expect(try rows(a) == rows(b))
+        try a.write { db in
+            let blob = try open(4, db)
+            try blob.write(Data([9]))
+            blob.close()
+        }
+        #expect(try a.logOutsideChanges() == 0)
+        try exchange(a, b)
+        #expect(try rows(a) == rows(b) && rows(b)[3][2] == .blob(Data([9, 5])))
+        // A write that is undone is none.
+        _ = try? db.transaction { db in
+            let blob = try open(1, db)
+            try blob.write(Data([7]))
+            blob.close()
+            throw CancellationError()
+        }
+        #expect(try a.logOutsideChanges() == 0)
+    }
+
+    /// An index that triggers keep up to date would not hear of a blob handle either.
+    @Test func blobHandlesForIndexedColumnsAreRefused() throws {
+        func open(_ db: Connection, _ column: String, forWriting: Bool = true) throws {
+            try db.main.openBlob(table: "note", column: column, rowID: 1, forWriting: forWriting).close()
+        }
+        for (columns, refused, allowed) in [
+            ([FTS5Table.Column("title")], ["title", "TITLE"], ["body"]),
+            ([FTS5Table.Column("body", expression: "upper(body)")], ["body"], ["title"]),
+        ] as [([FTS5Table.Column], [String], [String])] {
+            let db = try Connection(.memory)
+            try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title, body)")
+            try db.create(FTS5Table("note_fts", columns: columns, content: .external(table: "note")))
+            try db.execute("INSERT INTO note VALUES (1, 'fox', 'hen')")
+            for column in refused {
+                #expect(error { try open(db, column) }?.message.contains("note_fts") == true, "\(column)")
+                try open(db, column, forWriting: false)
+            }
+            for column in allowed { try open(db, column) }
+            #expect(try db.fullText("note_fts").passesIntegrityCheck())
+        }
+        // Triggers as SQLite's manual has them.
+        let db = try Connection(.memory)
+        try db.execute(SQLScript("""
+            CREATE TABLE note(id INTEGER PRIMARY KEY, title, body);
+            CREATE VIRTUAL TABLE words USING fts5(title, content=note, content_rowid=id);
+            CREATE TRIGGER note_au AFTER UPDATE ON note BEGIN
+                INSERT INTO words(words, rowid, title) VALUES ('delete', old.id, old.title);
+                INSERT INTO words(rowid, title) VALUES (new.id, new.title);
+            END;
+            INSERT INTO note VALUES (1, 'fox', 'hen');
+            """))
+        #expect(error { try open(db, "title") }?.message.contains("words") == true)
+        try open(db, "body")
+        // Those of a table of vectors.
+        try db.execute(SQLScript("""
+            CREATE TABLE v_chunks(chunk INTEGER PRIMARY KEY); CREATE TABLE v_missing(id INTEGER PRIMARY KEY);
+            CREATE TRIGGER v_updated AFTER UPDATE ON note WHEN CAST(old.body AS BLOB) IS NOT CAST(new.body AS BLOB) BEGIN
+                INSERT INTO v_missing VALUES (new.id);
+            END;
+            """))
+        #expect(error { try open(db, "body") }?.message.contains("past v,") == true)
+    }
+
     /// SQLite takes `SELECT *` for generated columns only where no trigger runs: in the log's write.
     @Test func rowsWithGeneratedColumnsAreTransferred() throws {
         var logs: [ChangeLog] = []
