@@ -14,7 +14,7 @@ static int sqlcipherkit_search_expression(Walker *walker, Expr *expression) {
     return search->is_found ? WRC_Abort : WRC_Continue;
 }
 
-/* Whether a column is named in a trigger, or in the view from which an index reads its content. */
+/* Returns 1 if a trigger, or the view from which an index reads its content, names a column. */
 static int sqlcipherkit_names_column(const Trigger *trigger, const Table *view, const char *column) {
     sqlcipherkit_column_search search = {{0}, column, 0};
     search.walker.xExprCallback = sqlcipherkit_search_expression;
@@ -30,8 +30,8 @@ static int sqlcipherkit_names_column(const Trigger *trigger, const Table *view, 
     return search.is_found;
 }
 
-/* What a trigger brings up to date: the full-text index that it writes to, or the table of vectors that notes, in a table of its
- * own, which rows have none. The result is to be freed; NULL for nothing of the kind. */
+/* The index that a trigger keeps up to date: the full-text index that it writes to, or the table of vectors that notes, in a table
+ * of its own, which rows have none. The caller frees the result; NULL if the trigger keeps no index. */
 static char *sqlcipherkit_index_of(sqlite3 *db, const Trigger *trigger, const char *schema) {
     static const char missing[] = "_missing";
     for (const TriggerStep *step = trigger->step_list; step != NULL; step = step->pNext) {

@@ -140,7 +140,7 @@ extension KeySlots {
 
     /// Notes in the slots that the database has their mark, where a process died or the database was new before that.
     private func noteSeen(by schema: Schema) {
-        // What a transaction has not committed yet, it may undo.
+        // A transaction may undo a mark that it has not committed.
         guard !settings.isReadOnly, !schema.connection.isInTransaction,
             let table = try? verified(storage.read()), table.isUnseen(by: try? schema.slotMark())
         else { return }

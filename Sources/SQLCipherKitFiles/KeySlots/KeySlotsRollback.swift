@@ -92,7 +92,7 @@ extension SlotTable {
         case rolledBack(KeySlots.Rollback)
     }
 
-    /// Whether the database has the mark of this generation, and the table does not say so. Version 1 cannot say it.
+    /// True if the database has the mark of this generation and the slots do not say so. Version 1 cannot say it.
     func isUnseen(by mark: SlotMark?) -> Bool {
         if !isSeen, version == Self.version, case .current = standing(to: mark) { true } else { false }
     }

@@ -22,7 +22,7 @@ struct SlotTable: Hashable, Sendable {
     /// Whether the slots were created for a database that did not exist, and have not been changed with it since: that database may
     /// have no mark of them.
     var isForNewDatabase = false
-    /// Whether the database has the mark of this generation, durably: one with an earlier mark is an older state of it.
+    /// True once the database has the mark of this generation durably: a database with an earlier mark is an older state.
     var isSeen = false
     /// The key from before a change of the database key that may be incomplete.
     var previous: WrappedKey?

@@ -48,11 +48,11 @@ struct Vocabulary {
         }
     }
 
-    /// What stands between the parts of a compound (`Frage-n-katalog`), and what the first part may have lost (`Sprach-kurs`).
+    /// The letters between the parts of a compound (`Frage-n-katalog`), and those that its first part may lose (`Sprach-kurs`).
     private static let links = ["s", "n", "e", "es", "en", "er", "ens"].map { Array($0.utf8) }
     private static let lost = ["e", "a", "en"].map { Array($0.utf8) }
 
-    /// Whether the index has the first part of a compound as a word of its own.
+    /// Returns true if the index has the first part of a compound as a word.
     private func hasWord(_ part: [UInt8]) -> Bool {
         contains(part) || Self.lost.contains { contains(part + $0) }
             || Self.links.contains { part.count >= $0.count + Self.shortest && part.suffix($0.count).elementsEqual($0)

@@ -67,7 +67,7 @@ extension FullTextSearch.Language {
         }
     }
 
-    /// Whether two nouns are written as one word: `Grafikkarte`.
+    /// True for a language that writes two nouns as one word: `Grafikkarte`.
     var hasCompounds: Bool {
         switch self {
         case .danish, .dutch, .german, .norwegian, .swedish: true

@@ -12,7 +12,7 @@ open class NLContextualEmbedding {
         case available, notAvailable, error
     }
 
-    /// Whether the model can be loaded, and what a request for it answers.
+    /// The state of the model's files, and the answer to a request for them.
     nonisolated(unsafe) public static var standInHasAssets = false
     nonisolated(unsafe) public static var standInAnswer = AssetsResult.available
 

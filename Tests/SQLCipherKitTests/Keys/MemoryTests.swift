@@ -96,7 +96,7 @@ import KitSupport
             try expectNothing("memory-raw", masked(Self.raw), needles, bindsNow: bindsNow)
         }
 
-        /// What cleans up is not given up: an app that locks itself in a cancelled task keeps no key.
+        /// Cleaning up is not given up: an app that locks itself in a cancelled task keeps no key.
         @Test(arguments: ["pool", "queue", "snapshot", "replica", "replica-of-file", "follower"], [false, true])
         func closingInCancelledTaskWipesKeyFromMemory(_ kind: String, bindsNow: Bool) throws {
             let db = try Connection(.file(path), key: .raw(Self.raw))
