@@ -7,8 +7,8 @@ import SQLCipherKitCore
 /// let pool = try DatabasePool(.file("notes.db"), key: .passphrase("correct horse"))
 /// let count = try await pool.read { db in try db.fetchOne(Int.self, "SELECT count(*) FROM note") }
 /// ```
-/// The pool keeps the database in write-ahead logging mode. A read sees the database as it was when the read began, whatever is
-/// written in the meantime, and never waits for a write. ``DatabaseWriter`` has the calls.
+/// The pool keeps the database in write-ahead logging mode. A read sees the database as it was when the read began, without later
+/// writes, and never waits for a write. ``DatabaseWriter`` has the calls.
 ///
 /// Readers are opened when they are needed. They are read-only, and ``DatabaseConfiguration/prepareDatabase`` gives each of them
 /// its functions, collations and tokenizers. The key is derived from a passphrase once, for the first connection.
@@ -47,8 +47,8 @@ extension DatabasePool {
     /// It waits for writes in two cases: if databases are attached, because all must be read in the same snapshot; and if the
     /// write-ahead log is empty, because it then writes an unchanged page to the log.
     /// - Parameter timeout: how long the call may take. Default: nil, no limit.
-    /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or has an empty one and the pool is
-    ///   read-only; and what `read(timeout:_:)` throws.
+    /// - Throws: ``DatabaseError/Reason/snapshotLost`` if a database has no write-ahead log, or if its log is empty and the pool is
+    ///   read-only; and the errors of `read(timeout:_:)`.
     public func snapshot(timeout: Duration? = nil) throws -> DatabaseSnapshot {
         let deadline = timeout.map { Deadline.after($0) }
         if let snapshot = try read(timeout: timeout, { db in try self.snapshotAtOnce(db) }) { return snapshot }

@@ -22,23 +22,29 @@ public struct DatabaseReader: Sendable {
     /// Reads a snapshot.
     public init(_ snapshot: DatabaseSnapshot) { (core, self.snapshot) = (snapshot.core, snapshot) }
 
-    /// Whether the database, or the snapshot, can be read.
+    /// True while the database, or the snapshot, can be read.
     public var isOpen: Bool { core.isOpen }
 
-    /// Reads, like `read(timeout:_:)` of ``DatabaseWriter`` and ``DatabaseSnapshot``.
+    /// Runs `body` on a connection that can only read and that sees one consistent snapshot of the database.
+    /// - Parameters:
+    ///   - timeout: how long the call may take. Default: nil, no limit.
+    ///   - body: reads. Its result must not be part of the connection.
+    /// - Throws: as `read(timeout:_:)` of the ``DatabaseWriter`` or ``DatabaseSnapshot`` that is read.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try core.run(core.reading, timeout: timeout, body)
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> sending R
     ) async throws -> sending R {
         try await core.run(core.reading, timeout: timeout, body)
     }
 
-    /// Gives the results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``. A snapshot
-    /// does not change: observing it throws ``DatabaseError/Reason/misuse``.
+    /// Observes the results of a read, now and after each commit that may have changed them; see ``DatabaseObservation``. A
+    /// snapshot does not change: a loop over the observation of a snapshot throws ``DatabaseError/Reason/misuse``.
+    /// - Parameter fetch: reads the result, as in `read(_:)`. Called again for each element.
     public func observe<T: Sendable>(_ fetch: @escaping @Sendable (Connection) throws -> T) -> DatabaseObservation<T> {
         guard let snapshot else { return core.observe(fetch) }
         return snapshot.pool.observe { _ in throw DatabaseError.misuse("a snapshot does not change: read it") }
@@ -48,11 +54,13 @@ public struct DatabaseReader: Sendable {
 @_documentation(visibility: private)
 extension DatabaseReader {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
+    /// - Throws: as the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try core.run(core.reading, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await core.run(core.reading, timeout: timeout) { db in try body(db) }
     }

@@ -45,8 +45,8 @@ public final class DatabaseSnapshot: Sendable {
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - body: reads. Its result must not be part of the connection.
-    /// - Throws: what `body` throws; ``DatabaseError/Reason/snapshotLost``; ``DatabaseError/Reason/closed`` after `close()`; and
-    ///   what `read(timeout:_:)` of the pool throws.
+    /// - Throws: any error that `body` throws; ``DatabaseError/Reason/snapshotLost`` if the pool has ended the snapshot;
+    ///   ``DatabaseError/Reason/closed`` after `close()`; and the errors of `read(timeout:_:)` of the pool.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try core.run(core.reading, timeout: timeout, body)
     }
@@ -59,7 +59,7 @@ public final class DatabaseSnapshot: Sendable {
         try await core.run(core.reading, timeout: timeout, body)
     }
 
-    /// Whether the snapshot can be read.
+    /// True while the snapshot can be read.
     public var isOpen: Bool { core.isOpen }
 
     /// Ends the snapshot after waiting for running reads; each later read throws ``DatabaseError/Reason/closed``. Closing twice
@@ -71,6 +71,7 @@ public final class DatabaseSnapshot: Sendable {
     }
 
     /// The asynchronous form. It ends the snapshot in a cancelled task too.
+    /// - Throws: as the synchronous form.
     public func close() async throws {
         try await core.close()
         pool.snapshots.remove(core)
@@ -80,11 +81,13 @@ public final class DatabaseSnapshot: Sendable {
 @_documentation(visibility: private)
 extension DatabaseSnapshot {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
+    /// - Throws: as the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try core.run(core.reading, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await core.run(core.reading, timeout: timeout) { db in try body(db) }
     }

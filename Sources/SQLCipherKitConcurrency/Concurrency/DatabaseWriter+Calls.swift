@@ -6,8 +6,9 @@ extension DatabaseWriter {
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - body: reads. Its result must not be part of the connection.
-    /// - Throws: what `body` throws; ``DatabaseError/Reason/timeout``; ``DatabaseError/Reason/closed``;
-    ///   ``DatabaseError/Reason/misuse`` inside another call; ``DatabaseError/Reason/usedAfterFork`` in a child process.
+    /// - Throws: any error that `body` throws; ``DatabaseError/Reason/timeout``; ``DatabaseError/Reason/closed``;
+    ///   ``DatabaseError/Reason/suspended`` between ``suspend(timeout:)`` and ``resume()``; ``DatabaseError/Reason/misuse`` inside
+    ///   another call of this database; ``DatabaseError/Reason/usedAfterFork`` in a child process.
     public func read<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try run(reading, timeout: timeout, body)
     }
@@ -25,8 +26,8 @@ extension DatabaseWriter {
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit. A commit that has begun is finished.
     ///   - body: reads and writes.
-    /// - Throws: what `body` throws, and any error of beginning and committing, such as ``DatabaseError/Reason/busy``; nothing has
-    ///   changed then. Also what `read(timeout:_:)` throws.
+    /// - Throws: any error that `body` throws; errors of beginning and committing, such as ``DatabaseError/Reason/busy``; and the
+    ///   errors of `read(timeout:_:)`. Nothing has changed then.
     @discardableResult
     public func write<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try run(.write, timeout: timeout, body)
@@ -41,12 +42,12 @@ extension DatabaseWriter {
         try await run(.write, timeout: timeout, body)
     }
 
-    /// Runs `body` outside a transaction while no other call has a connection: for `VACUUM`, and whatever else needs the database
-    /// to itself.
+    /// Runs `body` outside a transaction while no other call has a connection. Use it for `VACUUM` and other work that needs
+    /// exclusive use of the database.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - body: may begin and end transactions; one that it leaves open is rolled back.
-    /// - Throws: what `body` throws, and what `read(timeout:_:)` throws.
+    /// - Throws: any error that `body` throws, and the errors of `read(timeout:_:)`.
     @discardableResult
     public func barrierWriteWithoutTransaction<R>(
         timeout: Duration? = nil, _ body: (Connection) throws -> sending R
@@ -80,9 +81,9 @@ extension DatabaseWriter {
     /// Other writes wait until it has ended. To block reads as well, use `barrierWriteWithoutTransaction(timeout:_:)`.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - body: reads and writes. What it does outside a transaction stays, even if it throws.
-    /// - Throws: what `body` throws; ``DatabaseError/Reason/misuse`` if it leaves a transaction open, which is rolled back; and
-    ///   what `read(timeout:_:)` throws.
+    ///   - body: reads and writes. Its changes outside a transaction stay, even if it throws.
+    /// - Throws: any error that `body` throws; ``DatabaseError/Reason/misuse`` if `body` leaves a transaction open, which is then
+    ///   rolled back; and the errors of `read(timeout:_:)`.
     @discardableResult
     public func writeWithoutTransaction<R>(timeout: Duration? = nil, _ body: (Connection) throws -> sending R) throws -> sending R {
         try run(.withoutTransaction, timeout: timeout, body)
@@ -105,7 +106,7 @@ extension DatabaseWriter {
     /// ```swift
     /// try queue.transaction(.exclusive) { db in try db.execute("UPDATE note SET title = upper(title)") }
     /// ```
-    /// `write(timeout:_:)` is the immediate one.
+    /// For an immediate transaction, `write(timeout:_:)` is shorter.
     /// - Parameters:
     ///   - kind: how the transaction begins (<https://sqlite.org/lang_transaction.html>).
     ///   - timeout: how long the call may take. Default: nil, no limit. A commit that has begun is finished.
@@ -128,6 +129,7 @@ extension DatabaseWriter {
     }
 
     /// Writes in a transaction of the given kind, and commits or rolls back according to the result of `body`.
+    /// - Throws: as the form that returns a value.
     @discardableResult
     public func transaction<R: Sendable>(
         _ kind: TransactionKind, timeout: Duration? = nil, _ body: (Connection) throws -> TransactionEnd<R>
@@ -136,6 +138,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func transaction<R: Sendable>(
         _ kind: TransactionKind, timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> TransactionEnd<R>
@@ -150,22 +153,26 @@ extension DatabaseWriter {
 @_documentation(visibility: private)
 extension DatabaseWriter {
     /// Reads with a function, or a closure that is not written inline. See the form with a `sending` result.
+    /// - Throws: as the form with a `sending` result.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try run(reading, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func read<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await run(reading, timeout: timeout) { db in try body(db) }
     }
 
     /// Writes with a function, or a closure that is not written inline. See the form with a `sending` result.
+    /// - Throws: as the form with a `sending` result.
     @discardableResult
     public func write<R: Sendable>(timeout: Duration? = nil, _ body: (Connection) throws -> R) throws -> R {
         try run(.write, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func write<R: Sendable>(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await run(.write, timeout: timeout) { db in try body(db) }
@@ -173,11 +180,13 @@ extension DatabaseWriter {
 
     /// Writes with a closure that returns nothing. With this form the compiler needs no help where the call is the only expression
     /// of another closure.
+    /// - Throws: as the form with a `sending` result.
     public func write(timeout: Duration? = nil, _ body: (Connection) throws -> Void) throws {
         try run(.write, timeout: timeout) { db in try body(db) }
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func write(timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> Void) async throws {
         try await run(.write, timeout: timeout) { db in try body(db) }
     }
@@ -200,6 +209,7 @@ extension DatabaseWriter {
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func write<R: Sendable>(
         timeout: Duration? = nil, _ body: sending @escaping (Connection) throws -> TransactionEnd<R>
@@ -208,10 +218,10 @@ extension DatabaseWriter {
     }
 }
 
-/// A write, and a read of exactly what it has committed.
+/// A write, and a read of the state that it has committed.
 extension DatabaseWriter {
-    /// Runs `body` as a write, and after its commit `read`, which sees the database as this write has left it, whatever is written
-    /// in the meantime.
+    /// Runs `body` as a write, and after its commit `read`, which sees the database as this write has left it, without any later
+    /// write.
     ///
     /// ```swift
     /// let notes = try await pool.write { db in
@@ -226,9 +236,9 @@ extension DatabaseWriter {
     ///   - timeout: how long both may take together. Default: nil, no limit.
     ///   - body: reads and writes, as in `write(timeout:_:)`.
     ///   - read: reads. Its argument is the result of `body`. It is not called if the write fails.
-    /// - Throws: what `write(timeout:_:)` throws; nothing has changed then. After the commit: what `read` throws,
+    /// - Throws: the errors of `write(timeout:_:)`; nothing has changed then. After the commit: any error that `read` throws,
     ///   ``DatabaseError/Reason/timeout``, and ``DatabaseError/Reason/snapshotLost`` if another process has moved the log into the
-    ///   database in between. The write then stays.
+    ///   database between the commit and the read. The write then stays.
     public func write<W, R>(
         timeout: Duration? = nil, _ body: (Connection) throws -> sending W, then read: (Connection, W) throws -> sending R
     ) throws -> sending R {

@@ -3,7 +3,7 @@ import Foundation
 import SQLCipherKitCore
 
 extension DatabaseWriter {
-    /// Whether the database accepts calls: it is not closed, and no call without a timeout is closing it.
+    /// True while the database accepts calls: it is not closed, and no call without a timeout is closing it.
     public final var isOpen: Bool { forks == sqlcipherkit_forks() && writer.isOpen }
 
     /// Closes the database after waiting for the running calls. Waiting and later calls throw ``DatabaseError/Reason/closed``.
@@ -90,7 +90,7 @@ extension DatabaseWriter {
 
 /// For systems that stop or kill a process that holds locks, such as an app in the background whose database is in an app group.
 extension DatabaseWriter {
-    /// Ends all transactions, and begins none before ``resume()``.
+    /// Ends all transactions, and refuses new ones until ``resume()``.
     ///
     /// Running calls are ended as soon as they notice: the statement is interrupted, the transaction is rolled back, and the call
     /// throws ``DatabaseError/Reason/suspended``; a commit that has begun is finished. Waiting and later calls throw the same
@@ -128,7 +128,7 @@ extension DatabaseWriter {
         observers.allMayHaveChanged()
     }
 
-    /// Whether the database is suspended.
+    /// True between ``suspend(timeout:)`` and ``resume()``.
     public final var isSuspended: Bool { writer.isSuspended }
 
     /// Suspends the database on one notification and resumes it on another, on the thread that posts them, until the returned
@@ -139,8 +139,9 @@ extension DatabaseWriter {
     /// - Parameters:
     ///   - suspending: the notification that suspends.
     ///   - resuming: the notification that resumes.
-    ///   - center: where they are posted. Default: the default centre of the process.
+    ///   - center: the center that posts them. Default: the default center of the process.
     ///   - timeout: how long to wait for the running calls. Default: three seconds, because the system allows about five.
+    /// - Returns: a token; observing ends when it is cancelled or released.
     public final func observeSuspension(
         suspending: Notification.Name, resuming: Notification.Name, in center: NotificationCenter = .default,
         timeout: Duration? = .seconds(3)
@@ -190,13 +191,14 @@ extension DatabaseWriter {
 
     /// Frees memory that the connections use for speed: cached pages and compiled statements. Idle readers are closed; a reader in
     /// use keeps its memory. Waits for a running write.
-    /// - Throws: what `write(timeout:_:)` throws.
+    /// - Throws: the errors of `write(timeout:_:)`.
     public final func releaseMemory() throws {
         closeFreeReaders()
         try make(releasing)
     }
 
     /// The asynchronous form. It frees the memory in a cancelled task too.
+    /// - Throws: as the synchronous form.
     public final func releaseMemory() async throws {
         closeFreeReaders()
         try await make(releasing)

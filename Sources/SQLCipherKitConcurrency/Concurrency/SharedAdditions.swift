@@ -9,8 +9,8 @@ public final class SharedHookToken: Sendable {
 
     fileprivate init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
-    /// Removes the hook: it is not called for anything that happens afterwards. A call that another thread has begun may still be
-    /// running. A second `remove()` does nothing.
+    /// Removes the hook: later events do not call it. A call that another thread has begun may still be running. A second
+    /// `remove()` does nothing.
     public func remove() { action() }
 }
 
@@ -19,7 +19,8 @@ public final class SharedHookToken: Sendable {
 /// A hook is called on the thread that runs the call, and must not use the database: a call of the same queue or pool would wait
 /// for itself, and throws ``DatabaseError/Reason/misuse``. A hook takes effect with the next call that begins to run.
 extension DatabaseWriter {
-    /// Calls `body` before each commit; if it throws, the transaction is rolled back instead. See ``Connection/addCommitHook(_:)``.
+    /// Calls `body` before each commit. If `body` throws, the transaction is rolled back instead, and the statement that was to
+    /// commit throws, as ``Connection/addCommitHook(_:)`` describes.
     ///
     /// ```swift
     /// let token = pool.addCommitHook { if quota.isExceeded { throw QuotaError() } }
@@ -45,6 +46,10 @@ extension DatabaseWriter {
 
     /// Calls `body` when a statement begins and when it ends, on every connection, including readers. Several threads may call it
     /// at the same time. See ``Connection/addTraceHook(showingValues:_:)``.
+    /// - Parameters:
+    ///   - showingValues: true to show bound values in the SQL of an event. Default: false, placeholders.
+    ///   - body: receives each event.
+    /// - Returns: a token, which removes the hook when you ask it to.
     @discardableResult
     public func addTraceHook(showingValues: Bool = false, _ body: @escaping @Sendable (TraceEvent) -> Void) -> SharedHookToken {
         additions.add(body, to: showingValues ? \.tracesWithValues : \.traces)
@@ -61,23 +66,25 @@ extension DatabaseWriter {
     /// Running reads continue without it; every later call has it. If a schema needs an extension, such as the collation of an
     /// index, register it in ``DatabaseConfiguration/prepareDatabase`` instead, before anything is read.
     /// - Parameter item: the extension. It is made once for each connection.
-    /// - Throws: as ``Connection/register(_:)``, and what `write(timeout:_:)` throws; nothing has changed then.
+    /// - Throws: as ``Connection/register(_:)``, and the errors of `write(timeout:_:)`; nothing has changed then.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) throws {
         try make(adding { db in try db.register(item()) })
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func register(_ item: @autoclosure @escaping @Sendable () -> SQLExtension) async throws {
         try await make(adding { db in try db.register(item()) })
     }
 
     /// Removes a function or a collation from all connections. A name that is not registered is ignored.
-    /// - Throws: as ``Connection/unregister(_:)``, and what `write(timeout:_:)` throws.
+    /// - Throws: as ``Connection/unregister(_:)``, and the errors of `write(timeout:_:)`.
     public func unregister(_ name: SQLExtension.Name) throws {
         try make(adding { db in try db.unregister(name) })
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func unregister(_ name: SQLExtension.Name) async throws {
         try await make(adding { db in try db.unregister(name) })
     }
@@ -94,7 +101,7 @@ extension DatabaseWriter {
     }
 }
 
-/// What was added to the connections of a queue or a pool after they were opened: extensions and trace hooks on all of them, other
+/// The additions to the connections of a queue or a pool after they were opened: extensions and trace hooks on all of them, other
 /// hooks on the writer. The next call that gets a connection brings it up to date.
 final class SharedAdditions: Sendable {
     typealias Action = @Sendable (Connection) throws -> Void

@@ -23,12 +23,13 @@ extension DatabaseWriter {
     public var main: SharedSchema { SharedSchema(database: self, name: "main") }
 
     /// Returns a database by its name in SQL, in any case: `main`, or the name that it was attached under.
-    /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name, and what `read(timeout:_:)` throws.
+    /// - Throws: ``DatabaseError/Reason/schemaName`` if no database has that name, and the errors of `read(timeout:_:)`.
     public func schema(_ name: String) throws -> SharedSchema {
         SharedSchema(database: self, name: try read { db in try db.schema(name).name })
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func schema(_ name: String) async throws -> SharedSchema {
         SharedSchema(database: self, name: try await read { db in try db.schema(name).name })
     }

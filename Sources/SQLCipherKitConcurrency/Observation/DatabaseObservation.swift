@@ -17,11 +17,11 @@ import SQLCipherKitCore
 /// but never the last one. Each element is read after the commit that caused it, and a commit that an element already reflects does
 /// not cause another one. The result may still be the same as before: `removingDuplicates()` skips such elements.
 ///
-/// On a pool the first element never waits for a write, because a reader reads it at once. A queue has a single connection for
-/// both.
+/// On a pool the first element never waits for a write, because a reader reads it at once. A queue reads and writes on a single
+/// connection, so the first element waits for a running write.
 ///
 /// The sequence ends when the loop's task is cancelled. If the read throws, the sequence throws that error and ends. It throws
-/// ``DatabaseError/Reason/closed`` when the database is closed, or when the connection that writes was, as after a failed key
+/// ``DatabaseError/Reason/closed`` when the database is closed, or when the connection that writes is closed, as after a failed key
 /// change. Each loop observes independently, unless the observation is ``shared()``, and keeps the database open.
 public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
     private let source: ObservationSource<Element>
@@ -34,8 +34,8 @@ public struct DatabaseObservation<Element: Sendable>: AsyncSequence, Sendable {
     /// Returns this observation, with a new element after commits by other processes and other queues or pools as well.
     ///
     /// SQLite does not report such commits, so the connection that writes polls for them
-    /// (<https://sqlite.org/pragma.html#pragma_data_version>). It is not known what such a commit touched, so that each one causes
-    /// a new read. Use `removingDuplicates()` to skip equal results.
+    /// (<https://sqlite.org/pragma.html#pragma_data_version>). The tables that such a commit touched are unknown, so each such
+    /// commit causes a new read. Use `removingDuplicates()` to skip equal results.
     /// - Parameter interval: the time between two polls, at least 10 ms.
     public func includingOtherProcesses(every interval: Duration) -> DatabaseObservation {
         var result = self
@@ -189,8 +189,8 @@ public enum ObservationStart: Sendable {
     case later
 }
 
-/// Ends what `start` or ``DatabaseWriter/observeSuspension(suspending:resuming:in:timeout:)`` has started, when the token is
-/// released or with ``cancel()``.
+/// Ends an observation that `start` or ``DatabaseWriter/observeSuspension(suspending:resuming:in:timeout:)`` has started, when the
+/// token is released or with ``cancel()``.
 public final class ObservationToken: Sendable {
     private let end: @Sendable () -> Void
 

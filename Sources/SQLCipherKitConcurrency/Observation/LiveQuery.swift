@@ -17,18 +17,18 @@ import SQLCipherKitCore
 /// ```
 /// The read runs outside of the main actor, again after each commit that may have changed its result, as
 /// ``DatabaseObservation`` describes. `value` is set once for each change, and only if the new value differs, where it is
-/// `Equatable`. Rows that are `Identifiable` keep their identity, so that a list can animate what moved.
+/// `Equatable`. Rows that are `Identifiable` keep their identity, so that a list can animate moves.
 ///
-/// Whatever is asked for last wins: `load`, a new ``searchText`` and ``loadMore()`` end the read before them, by interrupting its
-/// statement, and nothing that it has read arrives later. Until there is a new value, the old one stays. When the object is
-/// released, the observation ends. It imports `Observation` alone, and is not tied to SwiftUI.
+/// The last request wins: `load`, a new ``searchText`` and ``loadMore()`` interrupt the read before them, and its result never
+/// arrives. Until there is a new value, the old one stays. When the object is released, the observation ends. The type imports
+/// `Observation` alone, and is not tied to SwiftUI.
 @MainActor @Observable
 public final class LiveQuery<Value: Sendable> {
     /// The newest result; nil until the first one has been read. After an error it is the last one before it.
     public private(set) var value: Value?
     /// Why there is no newer result; nil after the next one. An error ends the observation, and `load()` begins another one.
     public private(set) var error: (any Error)?
-    /// Whether a result has been asked for that has not arrived.
+    /// True if a result has been asked for that has not arrived.
     public private(set) var isLoading = false
 
     private var typed = ""
@@ -51,15 +51,15 @@ public final class LiveQuery<Value: Sendable> {
         self.init(pageSize: .max, pause: .zero) { _, _ in observation }
     }
 
-    /// Creates a query for what a user types, or for a list that grows, or both. It reads nothing before `load()`, or before
+    /// Creates a query for a search field, for a list that grows, or for both. It reads nothing before `load()`, or before
     /// ``searchText`` is set.
     /// - Parameters:
     ///   - database: the queue or pool that is read.
     ///   - pageSize: the number of rows that ``loadMore()`` adds, and that are read at first. Default: 50. A number below 1 is the
     ///     error ``DatabaseError/Reason/invalidArgument``.
     ///   - pause: how long the user has to stop typing before the read begins. Default: 150 ms.
-    ///   - fetch: reads the result for the text, and at most as many rows as the last parameter says, from the first. They are
-    ///     of one snapshot, so that none is missing or there twice while rows come and go.
+    ///   - fetch: reads the result for the text, from the first row, and at most `limit` rows. All rows are read in one snapshot,
+    ///     so no row is missing or appears twice while other rows come and go.
     public convenience init(
         _ database: DatabaseWriter, pageSize: Int = 50, debounce pause: Duration = .milliseconds(150),
         _ fetch: @escaping @Sendable (_ db: Connection, _ text: String, _ limit: Int) throws -> Value
@@ -72,8 +72,8 @@ public final class LiveQuery<Value: Sendable> {
         }
     }
 
-    /// What the user has typed. When it changes, the older read ends at once; the new one begins, from its first page, when the
-    /// text has not changed for the length of the pause. Bind a search field to it: `.searchable(text: $found.text)`.
+    /// The text in the search field. When it changes, the running read ends at once. A new read begins, from its first page, when
+    /// the text has not changed for the length of the pause. Bind a search field to it: `.searchable(text: $found.searchText)`.
     public var searchText: String {
         get { typed }
         set {
@@ -84,8 +84,8 @@ public final class LiveQuery<Value: Sendable> {
     }
 
     /// Reads the result, and follows its changes. Call it when the view appears, to try again after an error, and to refresh.
-    /// - Parameter start: with ``ObservationStart/immediate``, the value is there when the call returns, read on this thread.
-    ///   Default: it arrives later.
+    /// - Parameter start: ``ObservationStart/immediate`` reads the value on this thread before the call returns. Default: the value
+    ///   arrives later.
     public func load(_ start: ObservationStart = .later) { begin(start) }
 
     /// Shows the results of another observation from now on, for example after a filter has changed. The old value stays until the
@@ -139,7 +139,7 @@ public final class LiveQuery<Value: Sendable> {
 }
 
 extension LiveQuery where Value: Collection {
-    /// Whether there may be more rows than `value` has: it has as many as were asked for.
+    /// True if there may be more rows than `value` has: it has as many as were asked for.
     public var hasMore: Bool { value.map { $0.count >= loadedLimit } ?? false }
 
     /// Reads one page more, if there may be more rows and nothing is loading. Call it when the last row appears; calling it again
