@@ -44,8 +44,8 @@ public struct FTS5Table: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         /// In the full-text table itself.
         case own
-        /// In an ordinary table. Triggers keep the index in step with it, whatever inserts, updates, upserts, replaces or deletes
-        /// rows there, through this package or not.
+        /// In an ordinary table. Triggers keep the index in step with every insert, update, upsert, replacement and deletion of its
+        /// rows, through this package or not.
         ///
         /// With synchronization the content table must have a primary key, which may be of any kind. An `INTEGER PRIMARY KEY` is
         /// the row id of the hits. For any other key, the table `<name>_keys` gives each key a row id that survives `VACUUM`; rows
@@ -199,7 +199,7 @@ extension FTS5Table.Column {
     /// - Parameters:
     ///   - name: the full-text column's name.
     ///   - column: the content table's column with the documents.
-    ///   - paths: where the words are.
+    ///   - paths: the paths of the words in a document.
     ///   - isIndexed: whether the words are in the index. Default: true.
     public static func json(
         _ name: String, in column: String, at paths: JSONPath..., isIndexed: Bool = true

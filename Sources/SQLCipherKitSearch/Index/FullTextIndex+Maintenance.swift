@@ -11,12 +11,12 @@ extension FullTextIndex {
         public var content: Int
         /// The sizes of texts, the settings, and the tables for synchronization.
         public var other: Int
-        /// The sum of the others.
+        /// The sum of the three.
         public var total: Int { index + content + other }
     }
 
     /// Rebuilds the index from its content: necessary after a change to a tokenizer, or if content changed without its triggers.
-    /// - Throws: what SQLite reports, for example for a contentless table, and ``DatabaseError/Reason/invalidArgument`` if another
+    /// - Throws: an error from SQLite, for example for a contentless table, and ``DatabaseError/Reason/invalidArgument`` if another
     ///   library's triggers write to an index whose content is synchronized. The index is then as before.
     public func rebuild() throws {
         try connection.transaction { _ in
@@ -29,6 +29,7 @@ extension FullTextIndex {
     }
 
     /// Merges all segments of the index into one: the smallest and fastest form. This rewrites the whole index.
+    /// - Throws: an error from SQLite, for example if the table is gone or the connection is read-only.
     public func optimize() throws { try command("optimize") }
 
     /// Merges segments of the index, a limited number of pages at a time.
@@ -40,8 +41,8 @@ extension FullTextIndex {
     ///   - pages: about how many pages of the index to write, from 1 to 1,000,000. Default: 500.
     ///   - everything: whether to put all segments on one level first, so that repeated calls, until one returns false, have the
     ///     effect of ``optimize()``. Default: no.
-    /// - Returns: whether there was something to merge.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number of pages out of range, and what SQLite reports.
+    /// - Returns: true if there was something to merge.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a number of pages out of range, and errors from SQLite.
     @discardableResult
     public func merge(pages: Int = 500, everything: Bool = false) throws -> Bool {
         guard (1...1_000_000).contains(pages) else {
@@ -53,9 +54,9 @@ extension FullTextIndex {
         return connection.totalChanges - before >= 2
     }
 
-    /// Returns whether the index is undamaged and, if there is content, matches it exactly.
-    /// - Parameter comparingContent: whether to read external content and compare it. Default: yes.
-    /// - Throws: what SQLite reports, except that the index is damaged.
+    /// Returns true if the index is undamaged and, if there is content, matches it exactly.
+    /// - Parameter comparingContent: true to read external content and compare it. Default: true.
+    /// - Throws: errors from SQLite, for example if the table is gone. Damage is not an error: the result is false.
     public func passesIntegrityCheck(comparingContent: Bool = true) throws -> Bool {
         do {
             // FTS5's own command for it is an INSERT, which a read cannot do.
@@ -71,7 +72,7 @@ extension FullTextIndex {
     }
 
     /// Empties the index of a contentless table, or of one with external content. The content stays.
-    /// - Throws: what SQLite reports, for example for a table with its own content. The index is then as before.
+    /// - Throws: an error from SQLite, for example for a table with its own content. The index is then as before.
     public func deleteAll() throws {
         try connection.transaction { _ in
             try forgetReplaced()

@@ -40,8 +40,8 @@ public struct FullTextIndex {
 
 extension Schema {
     /// Returns the full-text table with a name, ignoring case.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name; ``DatabaseError/Reason/schemaName`` if the
-    ///   database is detached.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no full-text table of that name;
+    ///   ``DatabaseError/Reason/schemaName`` if the database is detached.
     public func fullText(_ table: String) throws -> FullTextIndex {
         guard let index = try fullTextIndexes(where: "name = \(table) COLLATE NOCASE").first else { throw noFullText(table) }
         return index
@@ -72,7 +72,7 @@ extension Schema {
 
 extension Connection {
     /// Returns the full-text table with a name in the main database, ignoring case.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no full-text table of that name.
     public func fullText(_ table: String) throws -> FullTextIndex { try main.fullText(table) }
 }
 
@@ -85,9 +85,8 @@ extension FullTextIndex {
         /// The size of the index's blobs in bytes, from 32 to 65,536. FTS5's default: 4,050.
         public static func pageSize(_ bytes: Int) -> Setting { other("pgsz", bytes) }
 
-        /// Whether the words of a deleted row are removed from the index at once. Otherwise they are marked as deleted and stay in
-        /// the file until segments are merged. SQLite before 3.42 cannot read an index written with this setting. FTS5's default:
-        /// no.
+        /// Removes the words of a deleted row from the index at once. Otherwise they are marked as deleted and stay in the file
+        /// until segments are merged. SQLite before 3.42 cannot read an index written with this setting. FTS5's default: off.
         public static func secureDelete(_ isOn: Bool) -> Setting { other("secure-delete", isOn ? 1 : 0) }
 
         /// The function that ranks hits if a search names none, with its arguments, such as `bm25(5.0, 1.0)`. FTS5's default:
@@ -125,7 +124,7 @@ extension FullTextIndex {
 
     /// Changes a setting of the index, for all connections and permanently.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a value outside the documented range, which FTS5 would ignore, and
-    ///   what SQLite reports.
+    ///   errors from SQLite.
     public func configure(_ setting: Setting) throws {
         guard setting.isInRange else {
             throw DatabaseError.invalidArgument("the setting \(setting.name) cannot be \(setting.value)")
@@ -134,6 +133,7 @@ extension FullTextIndex {
     }
 
     /// The settings that were changed, by FTS5's names, and `version`, the format of the index.
+    /// - Throws: errors from SQLite, for example if the table is gone.
     public var settings: [String: SQLValue] {
         get throws {
             let rows: [(String, SQLValue)] = try connection.fetchAll("SELECT k, v FROM \(raw: companion("_config"))")
@@ -151,8 +151,12 @@ extension FullTextIndex {
     /// }
     /// ```
     /// The record is read from all columns of the content table, or of the full-text table if that stores its own text.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table, and the errors of
-    ///   ``search(_:)``.
+    /// - Parameters:
+    ///   - type: the type of the records.
+    ///   - search: the search.
+    /// - Returns: the records with their hits, in the order of the hits.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table; the errors of ``search(_:)``; and errors of
+    ///   reading a record, such as ``DatabaseError/Reason/typeMismatch``.
     public func records<Record: SQLRowConvertible>(
         _ type: Record.Type, _ search: FullTextSearch
     ) throws -> [FullTextSearch.RecordHit<Record>] {
@@ -160,6 +164,8 @@ extension FullTextIndex {
     }
 
     /// Returns the hits with their records, read from the content table. Hits whose rows have been deleted are left out.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table, and errors of reading a record, such as
+    ///   ``DatabaseError/Reason/typeMismatch``.
     public func records<Record: SQLRowConvertible>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]
     ) throws -> [FullTextSearch.RecordHit<Record>] {
@@ -171,6 +177,7 @@ extension FullTextIndex {
 
     /// Returns the hits with their records, read as a `Decodable` type whose coding keys are the columns' names; see
     /// ``Row/decode(_:)``.
+    /// - Throws: as the form for records.
     @_disfavoredOverload
     public func records<Record: Decodable>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]

@@ -10,8 +10,8 @@ extension Schema {
     ///   - progress: called after each thousand rows and at the end. It must not use the connection. If it throws, everything is
     ///     undone. Default: none.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid description, and if another library's triggers write to a
-    ///   table of that name whose content is to be synchronized; what SQLite reports, for example for a name
-    ///   in use or an unknown tokenizer; and what `progress` throws. Nothing has changed then.
+    ///   table of that name whose content is to be synchronized; an error from SQLite, for example for a name in use or an unknown
+    ///   tokenizer; and any error that `progress` throws. Nothing has changed then.
     public func create(
         _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
         progress: DatabaseProgress.Handler? = nil
@@ -96,6 +96,7 @@ extension Schema {
 
 extension Connection {
     /// Creates a full-text table in the main database; see ``Schema/create(_:ifNotExists:populate:progress:)``.
+    /// - Throws: as that function.
     public func create(
         _ table: FTS5Table, ifNotExists: Bool = false, populate: Bool = true,
         progress: DatabaseProgress.Handler? = nil

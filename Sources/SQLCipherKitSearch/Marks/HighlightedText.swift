@@ -19,7 +19,7 @@ public struct HighlightedText: Hashable, Sendable {
         self.ranges = HighlightedText.normalized(ranges, in: text)
     }
 
-    /// Whether anything is marked.
+    /// True if a part of the text is marked.
     public var hasHighlights: Bool { !ranges.isEmpty }
 
     /// Returns the text with a string before and after each marked part.

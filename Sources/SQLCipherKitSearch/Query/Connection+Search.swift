@@ -12,6 +12,8 @@ extension Connection {
     ///   - text: the user's input. Any text is accepted.
     ///   - indexes: the tables, one or more, none of them twice. They may be in several databases of this connection.
     ///   - limit: the maximum number of hits. Default: 20.
+    /// - Returns: the hits of all tables, best first.
+    /// - Throws: as ``search(_:in:adapting:)``.
     public func search(
         _ text: String, in indexes: [FullTextIndex], limit: Int = 20
     ) throws -> FullTextSearch.Results {
@@ -39,10 +41,10 @@ extension Connection {
     ///   - indexes: the tables, one or more, none of them twice. They may be in several databases of this connection.
     ///   - adapt: changes the search for one table: its filter, weights, columns, highlights, snippet, signals, facets, synonyms or
     ///     stop words. Facets with the same name are counted together. Default: no change.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables, if a table is listed twice or belongs
-    ///   to another connection, and if `adapt` changes the text, the limit, the offset, the rules or `dropTokensThreshold`, or
-    ///   groups facets of the same name in different ways; the errors of ``FullTextIndex/search(_:)``; and what `adapt`
-    ///   throws.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there are no tables; if a table is listed twice or belongs to another
+    ///   connection; if the search has a query or another order than the best; and if `adapt` changes the text, the limit, the
+    ///   offset, the rules or `dropTokensThreshold`, or groups facets of the same name in different ways. Also the errors of
+    ///   ``FullTextIndex/search(_:)``, and any error that `adapt` throws.
     public func search(
         _ search: FullTextSearch, in indexes: [FullTextIndex],
         adapting adapt: (inout FullTextSearch, FullTextIndex) throws -> Void = { _, _ in }
@@ -95,8 +97,8 @@ extension Connection {
     ///     print(match.hit.schema, match.record.title)
     /// }
     /// ```
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table or one that is gone, and what reading a record
-    ///   throws.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a contentless table or a table that is gone, and errors of reading a
+    ///   record, such as ``DatabaseError/Reason/typeMismatch``.
     public func records<Record: SQLRowConvertible>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]
     ) throws -> [FullTextSearch.RecordHit<Record>] {
@@ -105,6 +107,7 @@ extension Connection {
 
     /// Returns the hits with their records, read as a `Decodable` type whose coding keys are the columns' names; see
     /// ``Row/decode(_:)``.
+    /// - Throws: as the form for records.
     @_disfavoredOverload
     public func records<Record: Decodable>(
         _ type: Record.Type, of hits: [FullTextSearch.Hit]

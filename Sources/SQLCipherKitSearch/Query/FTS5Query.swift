@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
-/// A full-text query in FTS5's own terms, which is well-formed whatever text it contains
-/// (<https://sqlite.org/fts5.html#full_text_query_syntax>). For what people type, search for the text itself.
+/// A full-text query in FTS5's own terms, which is well-formed with any text in it
+/// (<https://sqlite.org/fts5.html#full_text_query_syntax>). For user input, search for the text itself.
 ///
 /// ```swift
 /// let query = FTS5Query.all("swift", .prefix("data")).or(.phrase("open source")).excluding("java")
@@ -100,7 +100,7 @@ extension FTS5Query {
     /// The query in FTS5's own syntax, to be bound to `MATCH`.
     public var expression: String { node.expression }
 
-    /// Whether the query has no text at all, and so finds nothing in any table.
+    /// True if the query has no text at all, and so finds nothing in any table.
     public var isEmpty: Bool { node.isEmpty }
 }
 

@@ -7,9 +7,9 @@ extension FullTextIndex {
     /// let frequent = try notes.terms(byFrequency: true, limit: 50)
     /// ```
     /// - Parameters:
-    ///   - prefix: what the words begin with, in the form that the index stores. Default: all words.
-    ///   - byColumn: whether to count each column separately. Default: no.
-    ///   - byFrequency: whether the words of the most rows come first. Default: no, the order is that of the words' bytes.
+    ///   - prefix: the beginning of the words, in the form that the index stores. Default: empty, for all words.
+    ///   - byColumn: true to count each column separately. Default: false.
+    ///   - byFrequency: true for the words of the most rows first. Default: false, for the order of the words' bytes.
     ///   - limit: the maximum number of words. Default: all.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func terms(
@@ -43,8 +43,9 @@ extension FullTextIndex {
     /// The words have the form that the index stores; in an index of stems, they are words of its texts. Only the part of the index
     /// with these words is read. For one or two letters in a large index, these are only the words with the most rows.
     /// - Parameters:
-    ///   - text: what the user has typed so far.
+    ///   - text: the user's input so far.
     ///   - limit: the maximum number of words. Default: 8.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func suggestions(for text: String, limit: Int = 8) throws -> [Term] {
         try SearchIndex.with(self) { index in try SearchCorrection(index).suggestions(for: text, limit: max(0, limit)) }
     }
@@ -55,10 +56,11 @@ extension FullTextIndex {
     /// Only the parts of the index that may have such words are read. A word with a different first letter of the same script is
     /// included if it has fewer errors than are allowed, or only one.
     /// - Parameters:
-    ///   - word: what the user has typed.
+    ///   - word: the word as typed.
     ///   - distance: the maximum number of errors, from 1 to 3. nil, the default: one error; if no word has just one, and the word
     ///     has more than four letters, two errors.
     ///   - limit: the maximum number of words. Default: 5.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func corrections(of word: String, distance: Int? = nil, limit: Int = 5) throws -> [Term] {
         try SearchIndex.with(self) { index in
             try SearchCorrection(index).corrections(of: word, distance: distance, limit: max(0, limit))
@@ -71,14 +73,18 @@ extension FullTextIndex {
     /// A word counts as an error if the index does not have it, or if very few rows have it and many times as many have a similar
     /// word. Words in quotes, excluded words and numbers stay unchanged.
     /// - Parameters:
-    ///   - text: what the user has typed.
-    ///   - languages: those in which another form of a word of the index is no error. Default: English.
+    ///   - text: the user's input.
+    ///   - languages: the languages in which another form of a word of the index is not an error. Default: English.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func correctedText(_ text: String, languages: Set<FullTextSearch.Language> = [.english]) throws -> String? {
         try SearchIndex.with(self) { index in try SearchCorrection(index).correctedText(text, languages) }
     }
 
-    /// Returns the languages that the texts are surely in, for ``FullTextSearch/languages``: those of which at least six of eight
-    /// very frequent words, such as `und` and `nicht`, are each in one row in fifty. Texts of a few words have too few of them.
+    /// Returns the languages that the texts are surely in, for ``FullTextSearch/languages``.
+    ///
+    /// For each language, eight very frequent words are looked up, such as `und` and `nicht`. The result has the languages of which
+    /// at least six words are each in one row in fifty or more. Very short texts have too few of these words.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public func languages() throws -> Set<FullTextSearch.Language> {
         try SearchIndex.with(self) { index in
             Set(try FullTextSearch.Language.allCases.filter { language in
@@ -92,9 +98,9 @@ extension FullTextIndex {
     /// Returns the tokens that the table's tokenizer finds in a text.
     /// - Parameters:
     ///   - text: the text.
-    ///   - purpose: why it is split into words. Default: for a query.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and what
-    ///   ``FTS5Tokenizer/tokens(of:for:on:)`` throws.
+    ///   - purpose: the purpose of the tokens. Default: a query.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and the errors of
+    ///   ``FTS5Tokenizer/tokens(of:for:on:)``.
     public func tokens(
         of text: String, for purpose: FTS5Tokenizer.Purpose = .query
     ) throws -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {

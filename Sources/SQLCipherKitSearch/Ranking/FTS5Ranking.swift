@@ -22,28 +22,34 @@ public struct FTS5RankingContext: ~Copyable {
     public func phraseSize(_ phrase: Int) -> Int { Int(api.pointee.xPhraseSize(context, Int32(clamping: phrase))) }
 
     /// The number of rows in the table.
+    /// - Throws: an error of FTS5.
     public func rowCount() throws -> Int {
         var count: Int64 = 0
         try check(api.pointee.xRowCount(context, &count))
         return Int(count)
     }
 
-    /// The number of words in a column of the row, counted from 0; nil for all columns together.
+    /// The number of words in a column of the row.
+    /// - Parameter column: the column, counted from 0; nil, the default, for all columns together.
+    /// - Throws: ``ResultCode/range`` if the table has no such column.
     public func columnSize(_ column: Int? = nil) throws -> Int {
         var size: Int32 = 0
         try check(api.pointee.xColumnSize(context, Int32(clamping: column ?? -1), &size))
         return Int(size)
     }
 
-    /// The number of words in a column, counted from 0, in all rows; nil for all columns together.
+    /// The number of words in a column, in all rows.
+    /// - Parameter column: the column, counted from 0; nil, the default, for all columns together.
+    /// - Throws: ``ResultCode/range`` if the table has no such column.
     public func totalSize(_ column: Int? = nil) throws -> Int {
         var size: Int64 = 0
         try check(api.pointee.xColumnTotalSize(context, Int32(clamping: column ?? -1), &size))
         return Int(size)
     }
 
-    /// The occurrences of the query's phrases in the row, in the order of columns and positions: which phrase of the query, in
-    /// which column, and at which word the phrase begins, each counted from 0.
+    /// The occurrences of the query's phrases in the row, in the order of columns and positions. An occurrence has the number of
+    /// the phrase in the query, the number of the column, and the number of the word at which the phrase begins, all from 0.
+    /// - Throws: an error of FTS5.
     public func instances() throws -> [(phrase: Int, column: Int, position: Int)] {
         var count: Int32 = 0
         try check(api.pointee.xInstCount(context, &count))
@@ -58,6 +64,8 @@ public struct FTS5RankingContext: ~Copyable {
     }
 
     /// The text of a column of the row; nil if it is not stored, for example in a contentless table.
+    /// - Parameter column: the column, counted from 0.
+    /// - Throws: ``ResultCode/range`` if the table has no such column.
     public func text(_ column: Int) throws -> String? {
         var text: UnsafePointer<CChar>?
         var count: Int32 = 0

@@ -30,7 +30,7 @@ extension FullTextSearch {
         /// - Parameters:
         ///   - value: an SQL expression over the content table's columns that gives a number of 0 or more. Any other value counts
         ///     as 0.
-        ///   - half: the value that has half of the maximum influence, a number above 0: that of a typical popular row.
+        ///   - half: the value that has half of the maximum influence, a number above 0: choose the value of a typical popular row.
         ///   - strength: the maximum influence, from 0 to 1,000. Default: 1, which at most doubles the relevance.
         public init(_ value: SQL, pivot half: Double, strength: Double = 1) {
             self.value = value

@@ -3,7 +3,7 @@ import Foundation
 import SQLCipherKitCore
 
 extension FTS5Tokenizer {
-    /// Why FTS5 has a text split into words (<https://sqlite.org/fts5.html#custom_tokenizers>).
+    /// The purpose for which FTS5 splits a text into words (<https://sqlite.org/fts5.html#custom_tokenizers>).
     public struct Purpose: OptionSet, Hashable, Sendable {
         public let rawValue: Int32
         public init(rawValue: Int32) { self.rawValue = rawValue }
@@ -105,9 +105,9 @@ public struct FTS5Token {
     public let bytes: UnsafeBufferPointer<UInt8>
     /// The bytes of the text that the token stands for.
     public let range: Range<Int>
-    /// Whether the token has the same position as the one before.
+    /// True if the token has the same position as the one before.
     public let isColocated: Bool
-    /// Whether only spaces follow the token in the text. With ``FTS5Tokenizer/Purpose/prefix``, it may then not be a whole word.
+    /// True if only spaces follow the token in the text. With ``FTS5Tokenizer/Purpose/prefix``, it may then not be a whole word.
     public let isAtEnd: Bool
 
     /// The token as a string.
@@ -116,7 +116,7 @@ public struct FTS5Token {
 
 /// Changes, drops or adds to the tokens of another tokenizer.
 public protocol FTS5TokenFilter: Sendable {
-    /// What a filter computes when a table is opened, such as its own words as tokens of the base.
+    /// The values that a filter computes when a table is opened, such as its own words as tokens of the base.
     associatedtype State = Void
 
     /// The tokenizer whose tokens are filtered: built in, or already registered on the same connection.
@@ -131,6 +131,7 @@ public protocol FTS5TokenFilter: Sendable {
 }
 
 extension FTS5TokenFilter where State == Void {
+    /// Computes nothing, for a filter without a state. Throws no error.
     public func prepare(_ tokens: (String) throws -> [String]) throws {}
 }
 

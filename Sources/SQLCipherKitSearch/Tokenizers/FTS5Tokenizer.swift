@@ -104,7 +104,7 @@ extension FTS5Tokenizer {
     /// ```
     /// - Parameters:
     ///   - text: the text.
-    ///   - purpose: why it is split into words. Default: to be indexed.
+    ///   - purpose: the purpose of the tokens. Default: the index.
     ///   - connection: the connection on which the tokenizer is registered.
     /// - Throws: ``DatabaseError`` for a tokenizer that is not registered, ``DatabaseError/Reason/invalidArgument`` for one that
     ///   rejects its arguments, and any error of a tokenizer in Swift.
@@ -175,7 +175,7 @@ extension SQLExtension {
     }
 
     /// Finds words in text that is written without spaces: Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese. It is
-    /// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, under a name of yours.
+    /// ``FTS5Tokenizer/multilingual(removesDiacritics:removesVowelSigns:)``, which needs no registration, under a name you choose.
     public static func cjkTokenizer(as name: String) -> SQLExtension { tokenizer(FTS5CJKTokenizer(), as: name) }
 
     /// Splits identifiers into their parts: `parseHTTPResponse2` is found by `parse`, `http`, `response`, `httpResponse` and by the

@@ -61,8 +61,8 @@ extension FullTextSearch {
         }
 
         /// Groups by the elements of a JSON array, stored as text or JSONB. An element counts once for each row, and only the first
-        /// 100 elements of each row count. Rows with anything but an array are left out. `true` and `false` count as 1 and 0, and
-        /// nested arrays and objects as their JSON text.
+        /// 100 elements of each row count. Rows without an array are left out. `true` and `false` count as 1 and 0, and nested
+        /// arrays and objects as their JSON text.
         /// - Parameters:
         ///   - array: an expression for the array.
         ///   - limit: the maximum number of elements, most frequent first, from 1 to 10,000. Default: 100.
@@ -84,7 +84,7 @@ extension FullTextSearch {
         }
 
         /// Groups by ranges of a number: below the first bound, from each bound up to but not including the next, and from the last
-        /// bound on. Rows with anything but a number are left out.
+        /// bound on. Rows without a number are left out.
         /// - Parameters:
         ///   - number: an expression for the number.
         ///   - bounds: from 1 to 100 finite numbers in ascending order.

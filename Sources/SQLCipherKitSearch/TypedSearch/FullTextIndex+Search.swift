@@ -13,24 +13,29 @@ extension FullTextIndex {
     /// errors; ``FullTextSearch/Results/words`` tells how each was understood. Rows are ranked by ``FullTextSearch/RankingRule``.
     /// If few or no rows have all words, rows without one or more of them follow. A text without any word finds nothing.
     ///
-    /// The work of a search is limited, whatever the text: see <doc:SearchRanking>.
+    /// The work of a search is limited for every text: see <doc:SearchRanking>.
     /// - Parameters:
     ///   - text: the user's input. Any text is accepted.
     ///   - limit: the maximum number of hits. Default: 20.
+    /// - Throws: as ``search(_:)``. No text causes an error.
     public func search(_ text: String, limit: Int = 20) throws -> FullTextSearch.Results {
         try search(FullTextSearch(text, limit: limit))
     }
 
     /// Searches for a query in FTS5's own terms.
     /// - Parameters:
-    ///   - query: what to search for. A query without a word finds nothing.
+    ///   - query: the query. A query without a word finds nothing.
     ///   - limit: the maximum number of hits. Default: 20.
     /// - Returns: the hits, best first by bm25, and the number of all rows that the query finds.
+    /// - Throws: as ``search(_:)``.
     public func search(_ query: FTS5Query, limit: Int = 20) throws -> FullTextSearch.Results {
         try search(FullTextSearch(query, limit: limit))
     }
 
     /// Searches with all options of a ``FullTextSearch``.
+    /// - Throws: ``DatabaseError/Reason/noSuchColumn`` for a column that the table does not have;
+    ///   ``DatabaseError/Reason/invalidArgument`` for numbers out of range or if the table is gone; and errors from SQLite,
+    ///   including errors in the filter and the facets.
     public func search(_ search: FullTextSearch) throws -> FullTextSearch.Results {
         try SearchIndex.with(self) { index in
             if search.query != nil { return try QuerySearch(search, index).found() }

@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// A search of a full-text table with all options: for what people type, complete or still being typed, or for an ``FTS5Query``.
+/// A search of a full-text table with all options: for user input, complete or still being typed, or for an ``FTS5Query``.
 ///
 /// ```swift
 /// let notes = try db.fullText("note_fts")
@@ -24,9 +24,10 @@ public struct FullTextSearch: Sendable {
     /// A ranking rule. Rows are compared by the first rule, ties by the second, and so on. Rows that are equal by all rules are
     /// sorted by row id, the newest first. A row's place follows from the index, the text and the row alone.
     public enum RankingRule: Int32, Hashable, Sendable {
-        /// Rows that lack fewer of the words come first, a rare word counting for more than a frequent one. If the index has
-        /// what was typed, rows with a word like it come after those that have every word, and before those that lack one. A row
-        /// that has all but one in three of the words side by side in the heaviest column lacks none: there was a word too many.
+        /// Rows that lack fewer of the words come first; a rare word counts for more than a frequent one. If the index has the
+        /// typed word, rows with only a similar word come after rows with every word, and before rows that lack a word. A row that
+        /// has all but one in three of the words side by side in the heaviest column counts as lacking none: the text had a word
+        /// too many.
         case words = 1
         /// Rows with a column that is the text come first, then rows whose heaviest column begins with it: see ``Field``.
         case field = 2
@@ -41,18 +42,18 @@ public struct FullTextSearch: Sendable {
         case relevance = 5
     }
 
-    /// Whether a column of a row is the text that was typed, whatever form its words have.
+    /// The relation between a column of a row and the typed text, with its words in any form.
     public enum Field: Int, Hashable, Sendable {
         /// A column is the text, and no more.
         case whole
         /// The heaviest column begins with the text. An index that does not store the sizes of columns cannot tell this from
         /// ``whole``.
         case beginning
-        /// Neither.
+        /// Neither of these.
         case other
     }
 
-    /// Where a row has the words. The heaviest column is the one with the highest weight; without weights, the first.
+    /// The place of the words in a row. The heaviest column is the column with the highest weight; without weights, the first.
     public enum Place: Int, Hashable, Sendable {
         /// All side by side in the heaviest column, in the order in which they were typed.
         case sideBySideInHeaviestColumn
@@ -91,7 +92,7 @@ public struct FullTextSearch: Sendable {
         public static let none = TypoTolerance(oneTypoFrom: .max, twoTyposFrom: .max)
     }
 
-    /// Which words are treated as prefixes, so that longer words match too.
+    /// The words that are treated as prefixes, so that longer words match too.
     public enum PrefixMatching: Hashable, Sendable {
         /// None.
         case none
@@ -145,7 +146,7 @@ public struct FullTextSearch: Sendable {
         /// - Parameters:
         ///   - name: the column's name.
         ///   - words: the length in words, from 1 to 64. Default: 16.
-        ///   - ellipsis: the text that replaces what was left out. Default: `…`.
+        ///   - ellipsis: the text in place of omitted words. Default: `…`.
         public static func column(_ name: String, words: Int = 16, ellipsis: String = "…") -> Snippet {
             Snippet(column: name, words: words, ellipsis: ellipsis)
         }
@@ -184,7 +185,7 @@ public struct FullTextSearch: Sendable {
     public var rankingRules: [RankingRule] = [.words, .field, .place, .exactness, .relevance]
     /// How many typing errors a word may have. Default: one from 4 letters, two from 8 letters.
     public var typoTolerance = TypoTolerance()
-    /// Which words are treated as prefixes. Default: every word.
+    /// The words that are treated as prefixes. Default: every word.
     public var prefixMatching = PrefixMatching.everyWord
     /// The languages in which a word also finds its other forms: the words of the index with the same stem, by Porter's rules for
     /// English and Snowball's for the others (<https://snowballstem.org>). Empty for none. Default: English.
@@ -198,8 +199,8 @@ public struct FullTextSearch: Sendable {
     public var synonyms: [Synonym] = []
     /// Words that a row need not have if other words are typed as well. Default: none.
     public var stopWords: Set<String> = []
-    /// If fewer rows than this have all words, rows without one or more of them are shown too, and rows with something like a word
-    /// that the index has: a typing error or, with ``PrefixMatching/everyWord``, a longer word. 0 never shows them. Default: 5.
+    /// If fewer rows than this have all words, the search also shows rows that lack words, and rows with words similar to a typed
+    /// word that the index has: with a typing error or, with ``PrefixMatching/everyWord``, longer. 0 never shows them. Default: 5.
     public var dropTokensThreshold = 5
     /// How relevance is reduced according to a value of the row, such as its age. Default: not at all.
     public var decay: Decay?
@@ -208,7 +209,7 @@ public struct FullTextSearch: Sendable {
     /// The groups in which the rows found are counted, each facet under a name of your choice, such as
     /// `["tag": .elements("tags")]`: see ``Results/facets``. At most 16 facets. Default: none.
     public var facets: [String: Grouping] = [:]
-    /// Whether all rows are counted, including those that lack too many words to be on a page, so that ``Results/total`` is the
+    /// True if all rows are counted, including those that lack too many words to be on a page, so that ``Results/total`` is the
     /// same on each page. A search with ``facets`` always counts all rows. Default: no.
     public var countsAll = false
     /// For an ``FTS5Query``, the name of the ranking function: `bm25`, or one registered with ``SQLExtension/ranking(_:_:)``. It
@@ -238,16 +239,16 @@ extension HighlightedText: ExpressibleByStringLiteral {
 extension FullTextSearch {
     /// The result of a search.
     public struct Results: Sendable {
-        /// The hits, best first.
+        /// The hits, in the order of the search: best first by default.
         public let hits: [Hit]
         /// How each word was understood, in the order of the text; empty for an ``FTS5Query``.
         public let words: [Word]
-        /// How many rows were found: all that any page has, with ``FullTextSearch/countsAll`` or facets.
+        /// The number of rows found. With ``FullTextSearch/countsAll`` or facets, it counts the rows of all pages.
         public let total: Total
-        /// How many of these rows are in each group, by the names in ``FullTextSearch/facets``.
+        /// The number of these rows in each group, by the names in ``FullTextSearch/facets``.
         public let facets: [String: [FacetCount]]
-        /// Whether too few rows have all words (see ``FullTextSearch/dropTokensThreshold``), in whatever form, so that rows without
-        /// one or more of them were looked for too. ``Hit/matchedWordCount`` tells how many a hit has.
+        /// True if too few rows have all words, in any form, so that the search also looked for rows that lack words: see
+        /// ``FullTextSearch/dropTokensThreshold``. ``Hit/matchedWordCount`` is the number of words of a hit.
         public let hasDroppedTokens: Bool
     }
 
@@ -255,7 +256,7 @@ extension FullTextSearch {
     public struct Total: Hashable, Sendable, CustomStringConvertible {
         /// The number of rows that were counted, at most 200,000 of each index.
         public let count: Int
-        /// Whether these are all, and counted in each facet: whether the search looked at all rows and words of the index that
+        /// True if the number is that of all rows, also in each facet: the search looked at all rows and words of the index that
         /// could have led to a hit. It is false for one or two letters in a large index, and without ``FullTextSearch/countsAll``
         /// if rows that lack words were left out.
         public let isExact: Bool
@@ -272,7 +273,7 @@ extension FullTextSearch {
 
         /// The position of the row's index in the list of indexes searched, starting at 0; always 0 in a search of one index.
         public let indexPosition: Int
-        /// The name of the database with the full-text table: `main`, or that of an attached one.
+        /// The name of the database with the full-text table: `main`, or the name of an attached database.
         public let schema: String
         /// The name of the full-text table.
         public let table: String
@@ -281,19 +282,19 @@ extension FullTextSearch {
         /// The relevance; higher is better. For user input it is only one of the ranking rules. It can be compared only among the
         /// hits of one search.
         public let score: Double
-        /// How many of the typed words the row has. This and the other numbers are 0 for an ``FTS5Query``.
+        /// The number of typed words that the row has. This and the other numbers are 0 for an ``FTS5Query``.
         public let matchedWordCount: Int
         /// The total number of typing errors in its words.
         public let typoCount: Int
-        /// Whether a column is the text that was typed.
+        /// The relation between a column and the typed text.
         public let field: Field
-        /// Where the row has the words.
+        /// The place of the words in the row.
         public let place: Place
         /// The sum, over all words, of 0 for a word as typed, 1 for another form of it or a synonym, 2 for a longer word that
         /// begins with it, 3 for a word with a typing error, 4 for a longer word or another form of that or a word with two errors,
-        /// and 5 for a word too many. Where ``place`` is in one column, only what is there counts.
+        /// and 5 for a word too many. If ``place`` is in one column, only the words there count.
         public let inexactness: Int
-        /// Whether the row has all of several words side by side, in whatever form.
+        /// True if the row has all of several words side by side, in any form.
         public var isPhrase: Bool {
             matchedWordCount > 1 && (place == .sideBySideInHeaviestColumn || place == .sideBySideElsewhere)
         }
@@ -335,19 +336,19 @@ extension FullTextSearch {
 
     /// How a typed word or phrase was understood.
     public struct Word: Hashable, Sendable {
-        /// How a word of the index matches a typed word.
+        /// The relation between a word of the index and a typed word.
         public enum Kind: Int, Hashable, Sendable {
-            /// It is the typed word.
+            /// The typed word.
             case exact
-            /// It is another form of the typed word, with the same stem.
+            /// Another form of the typed word, with the same stem.
             case form
-            /// It is a synonym of the typed word.
+            /// A synonym of the typed word.
             case synonym
-            /// It is a compound that ends with the typed word or another form of it.
+            /// A compound that ends with the typed word or another form of it.
             case compound
-            /// It is longer and begins with the typed word.
+            /// A longer word that begins with the typed word.
             case prefix
-            /// It differs from the typed word by one or two typing errors.
+            /// A word that differs from the typed word by one or two typing errors.
             case typo
         }
 
@@ -355,7 +356,7 @@ extension FullTextSearch {
         public struct Match: Hashable, Sendable {
             /// The word in the form that the index has; the words of a phrase are separated by spaces.
             public let text: String
-            /// How it matches the typed word.
+            /// The relation to the typed word.
             public let kind: Kind
             /// The number of typing errors.
             public let typos: Int
@@ -369,14 +370,14 @@ extension FullTextSearch {
         public let range: Range<String.Index>
         /// The words of the index that were searched for, nearest first; empty if the index has no match.
         public let matches: [Match]
-        /// Whether rows with it were excluded.
+        /// True if rows with the word were excluded.
         public let isExcluded: Bool
-        /// Whether it was ignored, because it is a stop word beside other words or exceeds the maximum number of words.
+        /// True if the word was ignored, because it is a stop word beside other words or exceeds the maximum number of words.
         public let isLeftOut: Bool
 
-        /// Whether the index has no match for it.
+        /// True if the index has no match for the word.
         public var isUnknown: Bool { matches.isEmpty && !isLeftOut }
-        /// How the nearest match corresponds to the typed word; nil if there is no match.
+        /// The relation between the nearest match and the typed word; nil if there is no match.
         public var kind: Kind? { matches.first?.kind }
     }
 }
