@@ -4,8 +4,8 @@ import SQLCipherKitCore
 /// Where a program remembers that a database file has been encrypted, for
 /// ``DatabaseConverter/encryptOnce(fileAt:key:mark:configuration:progress:)``.
 ///
-/// The mark must be as safe as the key: without it, a plaintext file is taken once more. So it is kept where the
-/// key is, and never beside the database. There is one mark for each database.
+/// The mark must be as safe as the key: without the mark, a plaintext file is accepted once more. Keep the mark where the key is,
+/// never beside the database. Each database has its own mark.
 public struct EncryptionMark: Sendable {
     let isSet: @Sendable () throws -> Bool
     let set: @Sendable () throws -> Void
@@ -28,7 +28,7 @@ public struct EncryptionMark: Sendable {
     ///
     /// It must be a regular file without another name, belong to the user that the process runs as, and grant no permissions to
     /// group and others; else the mark throws ``DatabaseError/Reason/keyProvider``.
-    /// - Parameter path: the mark's path. Its folder must exist, and must not be that of the database.
+    /// - Parameter path: the mark's path. Its folder must exist, and must not be the folder of the database.
     public static func file(_ path: String) -> EncryptionMark {
         let path = Paths.absolute(path), folder = path.parentFolder
         return EncryptionMark(
@@ -67,22 +67,24 @@ extension DatabaseConverter {
     /// try DatabaseConverter.encryptOnce(fileAt: path, key: key, mark: .file(keyPath + "-encrypted"))
     /// let pool = try DatabasePool(.file(path), key: key)
     /// ```
-    /// Call it at each start of an app whose earlier versions did not encrypt. A call that would take any plaintext file could be
-    /// given one: a program that can write to the folder would choose what your app takes for its own. As long as the mark
-    /// is not set, a plaintext file is encrypted as ``encrypt(fileAt:key:configuration:progress:)`` does, and a file that the key
-    /// opens is left as it is; then the mark is set. It is set where there is no file, too: your app then makes an encrypted one.
-    /// Once it is set, nothing is encrypted.
+    /// Call it at each start of an app whose earlier versions did not encrypt. If the app accepted every plaintext file, a program
+    /// that can write to the folder could put its own file there. Therefore a mark records that the file has been encrypted.
     ///
-    /// A process that dies at any point leaves the plaintext file or the encrypted one, and the next call goes on. What the
-    /// plaintext file held before the mark was set is taken as it is. A passphrase that the user types has no place for a mark.
+    /// While the mark is not set, a plaintext file is encrypted as ``encrypt(fileAt:key:configuration:progress:)`` does, and a file
+    /// that the key opens is left unchanged; then the mark is set. The mark is also set if there is no file: your app then creates
+    /// an encrypted one. Once the mark is set, no file is encrypted.
+    ///
+    /// A process that dies at any point leaves the plaintext file or the encrypted file, and the next call continues. The content
+    /// of the plaintext file before the mark was set is accepted unchecked. If the user types the passphrase, there is no safe
+    /// place for a mark.
     /// - Parameters:
     ///   - path: the file.
-    ///   - key: its key. Without cipher settings, SQLCipher 4's are used, whatever the page size of the plaintext file: the key
-    ///     alone then opens the file.
+    ///   - key: its key. Without cipher settings, SQLCipher 4's are used, for any page size of the plaintext file: the key alone
+    ///     then opens the file.
     ///   - mark: where it is remembered: beside the key, not beside the file.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: whether this call has encrypted the file.
+    /// - Returns: true if this call has encrypted the file.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext file once the mark is set;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if the mark is not set, and the file is neither plaintext nor opened by
     ///   the key; ``DatabaseError/Reason/invalidArgument`` for a mark in the file's folder; and as

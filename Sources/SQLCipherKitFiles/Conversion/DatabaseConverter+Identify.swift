@@ -47,7 +47,7 @@ extension DatabaseConverter {
     ///   - key: the key to try; nil to only tell plaintext databases from other files.
     ///   - limits: how much it may use; it ends between two key derivations. Default: nil, for those of ``ResourceLimits``, but a
     ///     minute.
-    /// - Returns: what the file is.
+    /// - Returns: the kind of the file, with its settings if it is encrypted.
     /// - Throws: ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``,
     ///   ``ResultCode/interrupted`` in a cancelled task, or the error that prevents the file from being read.
     public static func identify(

@@ -132,13 +132,13 @@ extension DatabaseConverter {
     /// - Parameters:
     ///   - path: the file.
     ///   - key: its key, before and after.
-    ///   - acceptingUnauthenticated: whether to take a file without page authentication too, as SQLCipher 1 makes it. Write access
-    ///     is enough to turn a file of any version into such a file and to change its content, without the key. Once it is
-    ///     converted, nothing shows that. Default: false. Settings of `key` without authentication need no permission.
+    ///   - acceptingUnauthenticated: true to accept also a file without page authentication, as SQLCipher 1 makes it. With write
+    ///     access, anyone can turn a file of any version into such a file and change its content, without the key. After the
+    ///     conversion, no trace of that is left. Default: false. Settings of `key` without authentication need no permission.
     ///   - configuration: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
     ///   - progress: as for ``convert(fileAt:from:to:pageSize:configuration:progress:)``.
-    /// - Returns: the version that the file was made with, from 2 to 4, whatever its page size; if 4, nothing was done unless it
-    ///   had another page size. Nil if its settings were those of no version, or without page authentication.
+    /// - Returns: the version that the file was made with, from 2 to 4, for any page size; if 4, nothing was done unless it had
+    ///   another page size. Nil if its settings belong to no version, or have no page authentication.
     /// - Throws: the same errors as ``convert(fileAt:from:to:pageSize:configuration:progress:)``;
     ///   ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if none of these settings open the file with the key;
     ///   ``DatabaseError/Reason/missingHMAC`` if only settings without page authentication do.

@@ -39,15 +39,16 @@ struct RecoveryCopy {
 }
 
 extension Schema {
-    /// Writes what the first page and the schema hold to a file of some kilobytes, so that losing the first page loses no table.
+    /// Writes the content of the first page and the schema to a file of some kilobytes, so that losing the first page loses no
+    /// table.
     ///
     /// ```swift
     /// try db.main.writeRecoveryCopy()
     /// ```
     /// The file has the salt, the header and the definitions of all tables with the places where they begin. It is encrypted like
     /// the database, and contains no rows.
-    /// ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` uses it where the database's own
-    /// are lost. Write it again after each change of the schema or the key, and after ``vacuum()``,
+    /// ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` uses it if the first page of the
+    /// database is lost. Write it again after each change of the schema or the key, and after ``vacuum()``,
     /// ``eraseDeletedContent(progress:)`` and other rewrites of the file. ``Schema/BackupOptions/writesRecoveryCopy`` writes one
     /// with each backup, and ``SharedSchema/keepRecoveryCopy(toFileAt:)`` one after each change of the schema.
     ///

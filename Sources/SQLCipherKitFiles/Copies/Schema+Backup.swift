@@ -221,13 +221,13 @@ extension Schema {
         public var pagesPerStep = 1024
         /// How long to pause between two steps, to leave the disk and the processor to other work. Default: zero.
         public var pause: Duration = .zero
-        /// Whether a backup to a file may replace a file of the same name, which stays unchanged until the new one is complete. No
+        /// True if a backup to a file may replace a file of the same name, which stays unchanged until the new one is complete. No
         /// connection may have that file open, as it would not notice the replacement. Default: false.
         public var replacesFile = false
         /// Whether to write the copy row by row: see ``compact``.
         package var isCompact = false
 
-        /// Whether to write the recovery copy of the database that is backed up as well, beside it
+        /// True to write the recovery copy of the database that is backed up as well, beside it
         /// (``Schema/writeRecoveryCopy(toFileAt:)``). Default: false.
         public var writesRecoveryCopy = false
 
@@ -286,8 +286,8 @@ extension SharedSchema {
         }
     }
 
-    /// Replaces the whole content of the database with that of a backup. Other writes wait; a pool's reads continue, and see the
-    /// old content until the call is done.
+    /// Replaces the whole content of the database with the content of a backup. Other writes wait; a pool's reads continue, and see
+    /// the old content until the call is done.
     /// - Parameters:
     ///   - path: as in ``Schema/restore(fromFileAt:key:options:progress:)``.
     ///   - key: how the backup is encrypted; nil, the default, for the encryption of the database.

@@ -18,7 +18,7 @@ extension Schema {
     /// - Parameters:
     ///   - tables: the tables' names. Default: nil, for all tables except SQLite's own and those that belong to a virtual table.
     ///   - target: the database to copy to.
-    ///   - options: how to treat existing rows, and what to leave out.
+    ///   - options: how to treat existing rows, and whether to omit indexes and triggers.
     ///   - progress: called before each table, every 256 rows and at the end. If it throws, nothing is changed, and the call throws
     ///     the same error.
     /// - Returns: the number of copied rows, without those skipped because of a conflict.
@@ -181,11 +181,11 @@ extension Schema {
 
         /// How to treat a row with a key that already exists in the target. Default: the copy fails.
         public var conflict = Conflict.fail
-        /// Whether to first delete the existing rows of a table in the target. Default: false.
+        /// True to first delete the existing rows of a table in the target. Default: false.
         public var emptiesTarget = false
-        /// Whether a table that is new in the target gets its indexes. Default: true.
+        /// True if a table that is new in the target gets its indexes. Default: true.
         public var includesIndexes = true
-        /// Whether a table that is new in the target gets its triggers, after the rows are copied. They run in the target from then
+        /// True if a table that is new in the target gets its triggers, after the rows are copied. They run in the target from then
         /// on, so leave them out if the source is untrusted. Default: true.
         public var includesTriggers = true
 

@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 extension Schema {
     /// Moves the rows of a table that meet a condition to the table of the same name in another database of the connection.
-    /// Whatever happens, each row stays in exactly one of the two.
+    /// After an error or a crash, each row is still in exactly one of the two.
     ///
     /// ```swift
     /// let archive = try db.attach(.file("archive.db"), as: "archive", key: archiveKey)
@@ -11,17 +11,16 @@ extension Schema {
     /// A transaction that deletes in one file and inserts in another is not always atomic over both: see
     /// ``Connection/Settings/isAtomicAcrossFiles``. This call works in steps, each of which writes one file in one transaction:
     /// the rows go into a table of their own in this database, from there to the other one, and are then removed here. If the
-    /// process dies in between, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
+    /// process dies between two steps, the next call between the two databases, or ``finishMoves(to:)``, does the rest.
     ///
     /// The rows are deleted and inserted as by SQL: triggers run on both sides, and foreign keys hold. Rows that refer to a moved
-    /// one by a foreign key that would delete or change them (`ON DELETE CASCADE`, `SET NULL`, `SET DEFAULT`) are an error: move
-    /// those first. The target's table must have all
-    /// columns of the source's table, by name; generated columns are computed again. A row id that is no column of the table is
-    /// assigned by the target.
+    /// row by a foreign key that would delete or change them (`ON DELETE CASCADE`, `SET NULL`, `SET DEFAULT`) are an error: move
+    /// those rows first. The target's table must have all columns of the source's table, by name; generated columns are computed
+    /// again. A row id that is not a column of the table is assigned by the target.
     /// - Parameters:
     ///   - table: the table's name.
     ///   - target: the database to move to.
-    ///   - condition: which rows, as after `WHERE`.
+    ///   - condition: the condition that the rows meet, as after `WHERE`.
     /// - Returns: the number of rows moved.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, or if the databases belong to different connections;
     ///   ``DatabaseError/Reason/schemaName`` if a database is no longer attached or both are the same;
@@ -35,8 +34,8 @@ extension Schema {
         return try mover.move(table, condition)
     }
 
-    /// Does what an interrupted ``moveRows(of:to:where:)`` between the two databases has left to do.
-    /// - Returns: how many calls had been interrupted.
+    /// Finishes interrupted calls of ``moveRows(of:to:where:)`` between the two databases.
+    /// - Returns: the number of interrupted calls.
     /// - Throws: as ``moveRows(of:to:where:)``. The rows are then kept for the next call.
     @discardableResult
     public func finishMoves(to target: Schema) throws -> Int {

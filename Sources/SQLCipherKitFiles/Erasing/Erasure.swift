@@ -125,7 +125,7 @@ extension Schema {
     /// transactions: after an error, or if the process ends, the content is unchanged, but the indexes may have been rewritten.
     /// - Parameter progress: called before each full-text index, before the pages are rewritten, and with all pages done. If it
     ///   throws before the last call, nothing is changed, and this method throws the same error.
-    /// - Returns: a report of what was rewritten and what could not be.
+    /// - Returns: a report of the rewritten tables and indexes, and of those that could not be rewritten.
     /// - Throws: ``DatabaseError/Reason/misuse`` in a transaction, while a result is being read, on a read-only database and for
     ///   `temp`, which is never in a file; ``DatabaseError/Reason/busy`` if another connection reads or writes for longer than the
     ///   busy timeout; the message then says whether the pages have already been rewritten; ``DatabaseError/Reason/schemaName``;
@@ -138,7 +138,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// A report of what ``Schema/eraseDeletedContent(progress:)`` has rewritten.
+    /// The report of ``Schema/eraseDeletedContent(progress:)``.
     public struct ErasureReport: Hashable, Sendable {
         /// The number of pages that the database has now, all of which were written.
         public internal(set) var pages = 0
@@ -150,7 +150,7 @@ extension Schema {
         public internal(set) var trees: [String] = []
         /// The tables and indexes for which `ANALYZE` took new samples, as the previous samples contained their values.
         public internal(set) var analyzedTables: [String] = []
-        /// The number of bytes removed from the write-ahead log or the rollback journal, excluding those of the rewrite itself.
+        /// The number of bytes removed from the write-ahead log or the rollback journal, without the bytes of the rewrite itself.
         public internal(set) var journalBytes = 0
         /// The full-text tables with external content that have an index that does not match the content. Words deleted from the
         /// content but not from the index are still in the index: call ``FullTextIndex/rebuild()`` and erase again.
@@ -159,7 +159,7 @@ extension Schema {
         /// remains of deleted rows that a module left in these are not erased.
         public internal(set) var otherVirtualTables: [String] = []
 
-        /// Whether everything in the database could be erased.
+        /// True if all deleted content of the database was erased.
         public var isComplete: Bool { unmatchedIndexes.isEmpty && otherVirtualTables.isEmpty }
     }
 }
@@ -170,7 +170,7 @@ extension SharedSchema {
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
     ///   - progress: as in ``Schema/eraseDeletedContent(progress:)``.
-    /// - Returns: what was rewritten, and what could not be.
+    /// - Returns: a report of the rewritten tables and indexes, and of those that could not be rewritten.
     /// - Throws: as ``Schema/eraseDeletedContent(progress:)``; ``DatabaseError/Reason/busy`` only because of connections outside
     ///   the queue or the pool; ``DatabaseError/Reason/timeout``.
     @discardableResult

@@ -44,7 +44,7 @@ extension Schema {
             public let page: Int?
             /// The table or index that the page belongs to, if any.
             public let object: String?
-            /// Whether the content found is not deleted: a row, a word that occurs in a row, or a sample of such a row.
+            /// True if the content found is not deleted: a row, a word that occurs in a row, or a sample of such a row.
             public internal(set) var isLive: Bool
         }
 
@@ -58,7 +58,7 @@ extension Schema {
 
         /// The places of deleted or at least unused content.
         public var remnants: [Place] { places.filter { !$0.isLive } }
-        /// Whether all places are in content that is not deleted.
+        /// True if all places are in content that is not deleted.
         public var isErased: Bool { places.allSatisfy(\.isLive) }
     }
 }

@@ -5,8 +5,8 @@ extension DatabaseKey {
     /// ```swift
     /// let db = try Connection(.file("notes.db"), key: .slots(secret: .passphrase("correct horse")))
     /// ```
-    /// The slots are read when the database is opened. Opening throws what
-    /// ``KeySlots/unlock(_:of:at:preferredSlot:costLimit:memoryLimit:acceptingRollback:cipher:configuration:)`` throws, and
+    /// The slots are read when the database is opened. Opening throws the errors of
+    /// ``KeySlots/unlock(_:of:at:preferredSlot:costLimit:memoryLimit:acceptingRollback:cipher:configuration:)``, and
     /// ``DatabaseError/Reason/keyRotationUnfinished`` if a rotation was interrupted and cannot be finished now, unless the access
     /// is read-only. To continue with the old key nevertheless, unlock the slots and open with ``slots(_:cipher:)``.
     /// - Parameters:

@@ -21,8 +21,8 @@ extension KeySlots {
     ///   - mode: how the database is rewritten. Default: by a new file, which replaces the old one when it is complete.
     ///   - progress: called from time to time during the rewrite; if it throws, the database and the slots stay as they were.
     /// - Throws: ``DatabaseError/Reason/misuse`` if no slot is kept, if a slot is not named without `droppingOthers`, or if `db`
-    ///   belongs to another database; ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and what
-    ///   ``Connection/changeKey(to:mode:progress:)`` throws. The slots are then as before.
+    ///   belongs to another database; ``DatabaseError/Reason/noSlotOpens`` for a wrong secret; and the
+    ///   errors of ``Connection/changeKey(to:mode:progress:)``. The slots are then as before.
     public mutating func rotateKey(
         of db: Connection, keeping kept: [String: Secret], droppingOthers: Bool = false, derivation: Derivation? = nil,
         mode: Schema.KeyChangeMode = .newFile, progress: DatabaseProgress.Handler? = nil

@@ -25,7 +25,7 @@ extension KeySlots {
     ///   - configuration: only its access, busy timeout and treatment of links are used.
     /// - Throws: ``DatabaseError/Reason/noSlotOpens`` for a wrong secret, a damaged slot, or if the limit was reached before a slot
     ///   opened; ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/keySlotsRolledBack``, with a
-    ///   ``KeySlots/Rollback`` that says what would become valid again; ``DatabaseError/Reason/cannotOpen`` if there are no slots;
+    ///   ``KeySlots/Rollback`` that lists the effects; ``DatabaseError/Reason/cannotOpen`` if there are no slots;
     ///   and any error of opening the database.
     public static func unlock(
         _ secret: Secret, of location: DatabaseLocation, at place: Place = .beside, preferredSlot label: String? = nil,

@@ -44,7 +44,7 @@ public struct KeySlots: Sendable {
     public let location: DatabaseLocation
     /// The key that opens the database, with its cipher settings.
     public internal(set) var key: DatabaseKey
-    /// Whether a change of the database key was interrupted and unlocking could not finish it, for instance because another
+    /// True if a change of the database key was interrupted and unlocking could not finish it, for instance because another
     /// connection uses the database. The slots still open the database, with the old key; a later opening, or
     /// ``rotateKey(of:keeping:droppingOthers:derivation:mode:progress:)``, gives it the new one.
     public internal(set) var isRotationUnfinished = false
@@ -171,8 +171,8 @@ public struct KeySlots: Sendable {
         try verified(try storage.read()).slots.map(\.slot)
     }
 
-    /// Returns what the slots of a database claim to be, without a key and so without authentication, for example to ask for the
-    /// right passphrase.
+    /// Returns the slots of a database as the bytes at `place` claim them, without a key and so without authentication, for example
+    /// to ask for the right passphrase.
     /// - Throws: ``DatabaseError/Reason/keySlotsDamaged``; ``DatabaseError/Reason/cannotOpen`` if there are none.
     public static func unverifiedSlots(of location: DatabaseLocation, at place: Place = .beside) throws -> [Slot] {
         guard let bytes = try storage(place, location, DatabaseConfiguration()).read() else { throw missing(location) }
@@ -264,7 +264,7 @@ extension KeySlots {
     }
 
     /// Adds a slot for a new random recovery key, and returns that key. It is not stored anywhere else.
-    /// - Throws: what ``add(_:label:derivation:)`` throws.
+    /// - Throws: the errors of ``add(_:label:derivation:)``.
     public func addRecoveryKey(label: String, derivation: Derivation = .standard) throws -> RecoveryKey {
         let key = try RecoveryKey()
         try add(.recoveryKey(key), label: label, derivation: derivation)

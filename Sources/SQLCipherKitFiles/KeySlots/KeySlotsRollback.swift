@@ -5,8 +5,8 @@ extension KeySlots {
     /// ``DatabaseError/Reason/keySlotsRolledBack``, and is in ``KeySlots/acceptedRollback``.
     ///
     /// The slots are intact, and a holder of the database's key has written them. But if a slot file or a database was restored,
-    /// for instance from a backup, passphrases that have been revoked since may become valid again, and the database may lack what
-    /// was written since.
+    /// for instance from a backup, passphrases that have been revoked since may become valid again, and the database may lack later
+    /// changes.
     public struct Rollback: Error, Hashable, Sendable {
         /// The kinds of differences.
         public struct Kind: Hashable, Sendable, CustomStringConvertible {

@@ -4,7 +4,8 @@ import SQLCipherKitCore
 extension KeySlots {
     /// How the key of a slot is derived from its passphrase or recovery key, which determines the cost of a guess.
     ///
-    /// The slot file stores it, authenticated with the slot. What a file may demand is limited: see ``KeySlots/defaultCostLimit``.
+    /// The slot file stores it, authenticated with the slot. The cost that a file may demand is limited: see
+    /// ``KeySlots/defaultCostLimit``.
     public enum Derivation: Hashable, Sendable {
         /// Argon2id, version 1.3 (RFC 9106). It takes computing time and memory, which makes guessing with graphics cards
         /// expensive. Memory is in KiB, from 7,168 to 1,048,576 (1 GiB). There are 1 to 64 passes, and 1 to 16 lanes, which are

@@ -181,7 +181,7 @@ extension KeySlots {
 }
 
 extension KeySlots {
-    /// Slots in memory, for an application that stores the bytes itself.
+    /// Key slots in memory, for an application that stores the bytes itself.
     /// ```swift
     /// let bytes = KeySlots.MemoryStorage(stored)
     /// let slots = try KeySlots.unlock(.passphrase("…"), of: location, at: .storage(bytes))
@@ -202,6 +202,8 @@ extension KeySlots {
 
         public func read() -> [UInt8]? { value }
 
+        /// Runs `change` with the current bytes, while no other caller can change them.
+        /// - Throws: any error that `change` throws.
         public func update(_ change: (_ bytes: [UInt8]?, _ write: ([UInt8]) throws -> Void) throws -> Void) throws {
             try changing.withLock { _ in
                 try change(value) { new in bytes.withLock { $0 = new } }

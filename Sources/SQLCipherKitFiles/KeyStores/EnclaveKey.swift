@@ -15,7 +15,7 @@
     /// a key in the Enclave (ECIES on P-256 with AES-GCM), and only this device can decrypt them, after asking its user if
     /// required. While a database is open, its key is in the process's memory, as always.
     public struct EnclaveKey: Hashable, Sendable {
-        /// What the user must do before the Enclave decrypts
+        /// The user's action that the Enclave requires before it decrypts
         /// (<https://developer.apple.com/documentation/security/secaccesscontrolcreateflags>).
         public enum AccessControl: Hashable, Sendable, CaseIterable {
             /// Nothing.
@@ -34,15 +34,15 @@
         public let accessGroup: String?
         /// When a new key can be used. A key of the Enclave never leaves its device.
         public let accessibility: KeychainAccessibility
-        /// What the user must do to use a new key.
+        /// The user's action that a new key requires.
         public let accessControl: AccessControl
 
         /// Describes a key. It is created the first time that it is needed to encrypt.
         /// - Parameters:
         ///   - tag: a name that you choose.
         ///   - accessGroup: the group that shares it; nil for the application's own.
-        ///   - accessibility: when it can be used.
-        ///   - accessControl: what the user must do each time.
+        ///   - accessibility: when the key can be used. Default: after the first unlock, on this device only.
+        ///   - accessControl: the user's action that each use requires. Default: none.
         /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an empty tag, and for an accessibility that is not
         ///   ``KeychainAccessibility/isThisDeviceOnly``.
         public init(
@@ -74,7 +74,7 @@
             return encrypted as Data
         }
 
-        /// Decrypts what ``encrypt(_:)`` returned. The Enclave prompts the user as required when the key was created.
+        /// Decrypts the result of ``encrypt(_:)``. The Enclave prompts the user as required when the key was created.
         /// - Throws: ``DatabaseError/Reason/keyProvider`` if there is no such key, if the user declines, or if the bytes were not
         ///   encrypted for this key.
         public func decrypt(_ encrypted: Data) throws -> SecureBytes {
@@ -91,8 +91,9 @@
             throw Keychain.error(error, "the Secure Enclave's key \(tag) does not decrypt")
         }
 
-        /// Deletes the key. Everything encrypted for it is lost.
-        /// - Returns: whether there was one.
+        /// Deletes the key. All data encrypted for it is lost.
+        /// - Returns: true if there was a key.
+        /// - Throws: ``DatabaseError/Reason/keyProvider`` if the Keychain refuses.
         @discardableResult public func delete() throws -> Bool {
             try Keychain.delete(attributes, "the Secure Enclave's key \(tag)")
         }

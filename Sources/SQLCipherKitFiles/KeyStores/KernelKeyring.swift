@@ -52,7 +52,7 @@
         }
 
         /// Removes a secret from the keyring.
-        /// - Returns: whether there was one of that name.
+        /// - Returns: true if there was a key of that name.
         /// - Throws: ``DatabaseError/Reason/keyProvider``.
         @discardableResult
         public func remove(_ name: String) throws -> Bool {

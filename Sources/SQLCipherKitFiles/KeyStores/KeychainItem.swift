@@ -23,12 +23,12 @@
         public let encoding: KeyEncoding
         /// When the item can be read, and whether it can leave the device. Reading ignores it.
         public let accessibility: KeychainAccessibility
-        /// Whether iCloud Keychain synchronizes the item to the user's other devices (`kSecAttrSynchronizable`): the key is then on
+        /// True if iCloud Keychain synchronizes the item to the user's other devices (`kSecAttrSynchronizable`): the key is then on
         /// all of them and, encrypted, on servers. A synchronized item and one that is not are two different items.
         public let isSynchronized: Bool
         /// The Secure Enclave's key that encrypts the item's bytes; nil for none.
         public let enclaveKey: EnclaveKey?
-        /// Whether the item is in the data protection keychain (`kSecUseDataProtectionKeychain`). Otherwise, on a Mac, it is in the
+        /// True if the item is in the data protection keychain (`kSecUseDataProtectionKeychain`). Otherwise, on a Mac, it is in the
         /// login keychain, which supports neither accessibility nor groups.
         public let usesDataProtection: Bool
 
@@ -77,7 +77,11 @@
             self.usesDataProtection = usesDataProtection
         }
 
-        /// The item's key; nil if there is no item.
+        /// Reads the item's key. With an ``enclaveKey``, the Secure Enclave decrypts it and may prompt the user.
+        /// - Returns: the key; nil if there is no item.
+        /// - Throws: ``DatabaseError/Reason/keyProvider`` if the Keychain or the Enclave refuses, for instance while the device is
+        ///   locked; ``DatabaseError/Reason/invalidKey`` or ``DatabaseError/Reason/emptyKey`` for bytes that are not a key in this
+        ///   encoding.
         public func key() throws -> DatabaseKey? {
             var query = attributes
             query[kSecMatchLimit as String] = kSecMatchLimitOne
@@ -127,14 +131,15 @@
     import Security
 
     extension KeychainItem {
-        /// Returns the item's key. If there is no item, creates one with a new random key first. If several processes do so at the
-        /// same time, one of them creates the item and all get the same key.
+        /// Returns the item's key. If there is no item, creates it first, with a new random key. If several processes do so at the
+        /// same time, all get the same key.
         ///
         /// An item can be lost while its database still exists, for instance when a backup is restored. The new key then does not
         /// open the database: opening throws ``DatabaseError/Reason/wrongKeyOrNotADatabase``.
         /// - Parameter withSalt: whether a new key includes 16 random bytes for the file's salt, which a file with a plaintext
         ///   header needs (``CipherConfiguration/plaintextHeaderSize``).
-        /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the item holds a passphrase.
+        /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the item is for a passphrase and does not exist; and the errors of
+        ///   ``key()``.
         public func loadOrCreateKey(withSalt: Bool = false) throws -> DatabaseKey {
             if let key = try key() { return key }
             if encoding == .passphrase {
@@ -170,6 +175,7 @@
 
         /// Replaces the item's key, which is lost, or creates the item if there is none. The item gets this ``accessibility``.
         /// - Parameter bytes: as for ``store(_:)``.
+        /// - Throws: as ``store(_:)`` for bytes that are not a key; ``DatabaseError/Reason/keyProvider`` if the Keychain refuses.
         public func replace(with bytes: some ContiguousBytes) throws {
             try bytes.withUnsafeBytes { bytes in
                 let bytes = try checked(bytes)
@@ -188,7 +194,8 @@
 
         /// Deletes the item: a database that has no other key is lost. The Secure Enclave's key is kept, as other items may need it
         /// (``EnclaveKey/delete()``).
-        /// - Returns: whether there was one.
+        /// - Returns: true if there was an item.
+        /// - Throws: ``DatabaseError/Reason/keyProvider`` if the Keychain refuses.
         @discardableResult public func delete() throws -> Bool {
             try Keychain.delete(attributes, "the Keychain's item \(service)")
         }
@@ -268,7 +275,7 @@
         /// system deletes the item when the passcode is removed.
         case whenPasscodeSetThisDeviceOnly
 
-        /// Whether the item can only be read on this device: it is not restored to another device from a backup, and never
+        /// True if the item can only be read on this device: it is not restored to another device from a backup, and never
         /// synchronized.
         public var isThisDeviceOnly: Bool {
             switch self {

@@ -12,8 +12,8 @@ extension DatabaseConverter {
     /// it are found by themselves. Indexes are created again from the rows, and are only read for the columns of lost rows.
     /// Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
     /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost if its own
-    /// page is lost, or one of the overflow pages of a large value; what is left of it, such as its first columns, is kept in a
-    /// table of its own. ``DatabaseConverter/SalvageReport`` says where these rows went, and those whose table is unknown.
+    /// page is lost, or one of the overflow pages of a large value; its intact part, such as its first columns, is kept in a
+    /// separate table. ``DatabaseConverter/SalvageReport`` names the tables of these rows, and of rows whose table is unknown.
     ///
     /// If the first page is lost, its salt and the tables that it defines are taken from a recovery copy
     /// (``Schema/writeRecoveryCopy(toFileAt:)``). Without one, the rows of these tables are in the table
@@ -34,7 +34,7 @@ extension DatabaseConverter {
     ///     ``DatabaseConfiguration/safeguards`` apply: pages may share rows, so that a small file becomes a large one.
     ///   - progress: called repeatedly, and once with all work done before the file gets its name. If it throws, no new file is
     ///     created, and the call throws the same error.
-    /// - Returns: a report of what was copied and what was lost.
+    /// - Returns: a report of the copied and the lost rows and pages.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase``, ``DatabaseError/Reason/notEncrypted``,
     ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/timeout``, ``DatabaseError/Reason/limitExceeded``, or an error
     ///   from SQLite. In each case no new file is created.
@@ -92,8 +92,8 @@ extension DatabaseConverter {
 }
 
 extension DatabaseConverter {
-    /// A report of what ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` has copied and
-    /// could not copy.
+    /// The report of ``DatabaseConverter/salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)``: the rows that it has
+    /// copied, and those that it could not copy.
     public struct SalvageReport: Hashable, Sendable {
         /// A table of the damaged database.
         public struct Table: Hashable, Sendable {
@@ -116,7 +116,7 @@ extension DatabaseConverter {
             /// be cut, and the columns that are lost are NULL. If the indexes have all columns, a row is copied like any other.
             public let partialRows: Int
 
-            /// Whether nothing in the table was lost.
+            /// True if nothing in the table was lost.
             public var isComplete: Bool { lostPages.isEmpty && lostRows == 0 }
         }
 
@@ -146,7 +146,7 @@ extension DatabaseConverter {
         /// The number of tables, indexes, views and triggers whose definition is from the recovery copy.
         public let recoveredObjects: Int
 
-        /// Whether the new database has all tables, with all their rows.
+        /// True if the new database has all tables, with all their rows.
         public var isComplete: Bool {
             tables.allSatisfy(\.isComplete) && lostObjects.isEmpty && lostSchemaPages.isEmpty && unassignedRows == 0
         }

@@ -2,27 +2,27 @@ import Foundation
 import SQLCipherKitCore
 
 extension DatabaseConverter {
-    /// Opens a database; if it is damaged, salvages it first and says what was lost.
+    /// Opens a database; if it is damaged, salvages it first and reports the loss.
     ///
     /// ```swift
     /// let (db, report) = try DatabaseConverter.openOrSalvage(fileAt: "notes.db", key: key)
     /// if let report, !report.isComplete { warnUser(about: report) }
     /// ```
     /// A file that opens, and whose pages all match their authentication codes, is left alone, and the report is nil. Otherwise
-    /// the file and its log are copied to `path` with `-damaged` appended, or with a number if that exists, and what
-    /// ``salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` saves takes its place under the same key. Remove the
-    /// damaged copy when you do not need it; meanwhile there must be room for three such files. Close all other connections to the
-    /// file, in all processes.
+    /// the file and its log are copied to `path` with `-damaged` appended, or with a number if that exists, and the file that
+    /// ``salvage(fileAt:key:to:newKey:recoveryCopy:configuration:progress:)`` creates takes its place, with the same key. The disk
+    /// needs room for three such files until you remove the damaged copy. Close all other connections to the file, in all
+    /// processes.
     ///
     /// The new file and the copy have the permissions and, as far as the system allows, the owner and the group of the damaged
-    /// one. If the process ends meanwhile, the path has the damaged file or the new one, and the next call goes on with the damaged
-    /// copy, which has the log in either case.
+    /// file. If the process ends during the call, the path has the damaged file or the new one. The next call continues with the
+    /// damaged copy, which has the log in either case.
     /// - Parameters:
     ///   - path: the database, which must exist.
     ///   - key: how it is encrypted. The new file has the same key.
     ///   - configuration: how the connection is opened.
     ///   - progress: as for `salvage`; it is not called if nothing is damaged.
-    /// - Returns: the connection, and what was saved and lost; nil if nothing was damaged.
+    /// - Returns: the connection, and a report of the saved and the lost rows; nil if nothing was damaged.
     /// - Throws: ``DatabaseError/Reason/wrongKeyOrNotADatabase`` if no page matches the key, ``DatabaseError/Reason/cannotOpen``,
     ///   or an error from SQLite. The file is then unchanged.
     public static func openOrSalvage(

@@ -11,14 +11,14 @@ extension Schema {
     public struct SpaceReport: Hashable, Sendable {
         /// One table or index.
         public struct Object: Hashable, Sendable {
-            /// Whether it is a table or an index.
+            /// The kinds of objects that have pages.
             public enum Kind: String, Hashable, Sendable {
                 case table, index
             }
 
             /// Its name. The table that holds the schema is `sqlite_schema`.
             public let name: String
-            /// Whether it is a table or an index.
+            /// The kind: a table or an index.
             public let kind: Kind
             /// The table that an index belongs to; for a table, its own name.
             public let table: String

@@ -5,8 +5,8 @@ extension Schema {
     /// The form to which ``Schema/convertValues(of:in:to:allowingRounding:)`` converts a column's values.
     public enum ValueConversion: Hashable, Sendable {
         /// Dates, from any text that is read as a date, from archives of `NSDate`, from dates in MongoDB's Extended JSON, as Realm
-        /// exports them, and from numbers if `numbers` says what they mean, such as ``DateStrategy/milliseconds``. A number is
-        /// never guessed to be a date: without `numbers`, a column with numbers throws.
+        /// exports them, and from numbers if `numbers` gives their meaning, such as ``DateStrategy/milliseconds``. Without
+        /// `numbers`, a column with numbers throws: a number is never guessed to be a date.
         case dates(DateStrategy, numbers: DateStrategy? = nil)
         /// UUIDs, from blobs of 16 bytes and from text.
         case uuids(UUIDStrategy)
@@ -95,7 +95,7 @@ extension Schema {
     ///     in that case.
     /// - Returns: the number of values that were changed.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table or the column does not exist, if a value is not of this kind
-    ///   or would be rounded, if a date is a number and the conversion does not say what numbers mean, or if the column's declared
+    ///   or would be rounded, if a date is a number and the conversion gives no meaning of numbers, or if the column's declared
     ///   type turns the new form into another one; or an error from SQLite. In each case nothing has changed.
     @discardableResult
     public func convertValues(

@@ -89,8 +89,8 @@ extension Schema {
         public enum Origin: String, Hashable, Sendable {
             /// Apple's Core Data, by its table `Z_METADATA`: a date is the seconds since 2001.
             case coreData
-            /// Android's Room, by its table `room_master_table`: a date is what a converter of the program makes of it, usually the
-            /// milliseconds since 1970.
+            /// Android's Room, by its table `room_master_table`: a converter in the program determines the form of a date, usually
+            /// the milliseconds since 1970.
             case room
         }
 

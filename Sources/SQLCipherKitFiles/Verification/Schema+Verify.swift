@@ -291,10 +291,10 @@ extension Schema {
         public let unchecked: [IntegrityReport.Unchecked]
         /// The number of pages in the file.
         public let pageCount: Int
-        /// Whether each page has an authentication code. Otherwise, a changed page is only found if it breaks the structure.
+        /// True if each page has an authentication code. Otherwise, a changed page is only found if it breaks the structure.
         public let isAuthenticated: Bool
 
-        /// Whether no problem was found in what could be checked.
+        /// True if no problem was found. Parts that could not be checked are not covered.
         public var isIntact: Bool { problems.isEmpty }
     }
 }
