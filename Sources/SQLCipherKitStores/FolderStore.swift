@@ -5,8 +5,8 @@ import SQLCipherKitCore
 /// A store in a folder, such as one on another disk or on a share.
 ///
 /// Each object is a file, which is written as `~new`, flushed, and renamed. One writer at a time has the lock file, so conditions
-/// are atomic between processes, and what a killed process leaves is one file, which the next writer replaces. On a network file
-/// system that depends on its locks. Links are not followed below the folder.
+/// are atomic between processes. A killed process leaves at most one file, which the next writer replaces. On a network file
+/// system, atomicity depends on its locks. Links below the folder are not followed.
 public struct FolderStore: ObjectStore {
     /// The absolute path of the folder.
     public let path: String
@@ -15,8 +15,9 @@ public struct FolderStore: ObjectStore {
 
     private static let lockName = "~lock", newName = "~new"
 
-    /// - Parameter path: the folder; created with permissions 0700 if it is missing, like those above it.
-    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there is no such folder and it cannot be created: no folder is then.
+    /// Opens the store in a folder, which is created if it is missing.
+    /// - Parameter path: the folder. A missing folder and missing folders above it get permissions 0700.
+    /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if the folder cannot be created; no folder is left then.
     ///   ``DatabaseError/Reason/invalidArgument`` for a path that is empty or has a NUL character.
     public init(_ path: String) throws {
         self.path = try Paths.folder(path, of: "the store")

@@ -1,15 +1,15 @@
 import SQLCipherKitCore
 
-/// A place that keeps objects by name: a folder, or an object store.
+/// Storage that keeps objects by name: a folder, or an object store. Implement this protocol for another kind of storage.
 ///
 /// A replica stores immutable objects and one manifest, which it replaces only if no other writer has. All bytes are sealed before
 /// they reach the store.
 ///
-/// A store may throw any error. A call that throws may have taken effect. The error is taken for temporary, and the call is
-/// repeated later with the same bytes, unless it is a ``DatabaseError`` with the reason `storeUnsupported`: then no later call can
-/// succeed. Your program meets every error as a ``DatabaseError``, with the store's own as the underlying one.
+/// A store may throw any error, and a call that throws may have taken effect. The error counts as temporary, and the call is
+/// repeated later with the same bytes. Only a ``DatabaseError`` with the reason `storeUnsupported` means that no later call can
+/// succeed. Your program receives every error as a ``DatabaseError``, with the store's error as the underlying one.
 public protocol ObjectStore: Sendable {
-    /// Returns the objects whose names begin with `prefix`, in any order.
+    /// Returns the names and sizes of the objects whose names begin with `prefix`, in any order.
     func list(prefix: String) async throws -> [StoredObject.Info]
 
     /// Returns an object; nil if there is none of that name.
@@ -26,9 +26,9 @@ public protocol ObjectStore: Sendable {
 }
 
 extension StoredObject {
-    /// What must hold for an object to be stored.
+    /// The condition under which an object is stored.
     public enum Condition: Hashable, Sendable {
-        /// Nothing: an object of that name is replaced.
+        /// No condition: an object of that name is replaced.
         case always
         /// There is no object of that name.
         case isAbsent
@@ -45,7 +45,10 @@ extension StoredObject {
         /// The size in bytes.
         public let size: Int
 
-        /// What a store returns in a list.
+        /// Creates an entry of a list, for a store of your own.
+        /// - Parameters:
+        ///   - name: the name, with `/` between its parts.
+        ///   - size: the size in bytes.
         public init(name: String, size: Int) { (self.name, self.size) = (name, size) }
     }
 }
@@ -62,7 +65,10 @@ public struct StoredObject: Sendable {
     /// The version, for ``StoredObject/Condition/isVersion(_:)``.
     public let version: String
 
-    /// What a store returns for a name.
+    /// Creates an object, for a store of your own.
+    /// - Parameters:
+    ///   - bytes: the content.
+    ///   - version: the version, which differs from the version of every other content under the name.
     public init(bytes: [UInt8], version: String) { (self.bytes, self.version) = (bytes, version) }
 }
 

@@ -2,7 +2,7 @@
     import Foundation
     import SQLCipherKitCore
 
-    /// What signs requests to an object store.
+    /// The keys that sign requests to an object store.
     public struct S3Credentials: Sendable {
         /// The name of the access key.
         public let accessKey: String
@@ -11,11 +11,11 @@
         /// The token of temporary credentials; nil for others.
         let sessionToken: String?
 
-        /// Credentials from a place of your own.
+        /// Creates credentials from values that your program has.
         /// - Parameters:
         ///   - accessKey: the name of the access key.
         ///   - secretKey: the secret access key.
-        ///   - sessionToken: the token of temporary credentials. Default: nil, for others.
+        ///   - sessionToken: the token of temporary credentials. Default: nil, for permanent credentials.
         public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
             (self.accessKey, self.secretKey, self.sessionToken) = (accessKey, secretKey, sessionToken)
         }
@@ -26,8 +26,8 @@
         /// (<https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html>).
         /// - Parameters:
         ///   - profile: the section of the file. Default: nil, `AWS_PROFILE` or `default`; the environment is then first.
-        ///   - environment: the environment variables. Default: those of the process.
-        /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if there are none.
+        ///   - environment: the environment variables. Default: the variables of the process.
+        /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if no credentials are found.
         public static func standard(
             profile: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment
         ) throws -> S3Credentials {

@@ -23,13 +23,13 @@
 
         /// The number of times that a request is made before its error is thrown. The pause grows up to 25 seconds. Default: 4.
         public var attempts = 4
-        /// How long a request may take, with the transfer of the object or of its part. Default: 60 seconds.
+        /// The longest time for a request, with the transfer of the object or of its part. Default: 60 seconds.
         public var timeout: Duration = .seconds(60)
         /// The size in bytes of the parts of a larger object, at least 5 MiB
         /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html>). A part that fails is sent again alone. Default:
         /// 16 MiB.
         public var partSize = 16 << 20
-        /// What checks the condition under which an object is stored. Default: the server.
+        /// The side that checks the condition under which an object is stored. Default: the server.
         public var conditions = Conditions.server
 
         let bucket: String
@@ -39,13 +39,14 @@
         let client: S3Client
         let proof = ConditionsProof()
 
+        /// Creates a store in a bucket.
         /// - Parameters:
         ///   - bucket: the bucket's name. It must exist.
-        ///   - prefix: what the names of all objects begin with, such as `notes/`. Default: nothing.
+        ///   - prefix: the beginning of the names of all objects, such as `notes/`. Default: empty.
         ///   - region: the region that requests are signed for.
         ///   - endpoint: the server's URL, such as `http://localhost:9000`; nil, the default, for Amazon's.
         ///   - addressing: how the bucket is named. Default: nil, in the host's name for Amazon, and in the path for others.
-        ///   - credentials: what signs the requests.
+        ///   - credentials: the keys that sign the requests.
         ///   - configuration: how the server is reached, such as a proxy. Default: nil, one client for all stores. Redirects are
         ///     never followed: a server that answers with one would be sent the signature and the data elsewhere.
         /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if the endpoint is not the URL of a server.
@@ -69,7 +70,7 @@
         /// ```
         /// - Parameters:
         ///   - url: `s3://`, the bucket, and optionally the beginning of the objects' names, to which a slash is added.
-        ///   - environment: the environment variables. Default: those of the process.
+        ///   - environment: the environment variables. Default: the variables of the process.
         ///   - configuration: how the server is reached, as for
         ///     ``init(bucket:prefix:region:endpoint:addressing:credentials:configuration:)``.
         /// - Throws: ``DatabaseError/Reason/storeUnavailable`` if the URL names no bucket, if there are no credentials, or if
@@ -161,14 +162,14 @@
     import Synchronization
 
     extension S3Store {
-        /// What checks that an object is stored only under a condition. This is what keeps two writers apart.
+        /// The side that checks the condition under which an object is stored. The check keeps two writers apart.
         public enum Conditions: Hashable, Sendable {
-            /// The server, while it stores the object. Before the first such object, it has to refuse two that it must not store:
-            /// otherwise the call throws ``DatabaseError/Reason/storeUnsupported``, and nothing was stored.
+            /// The server, while it stores the object. Before the first such object, two requests that the server must refuse test
+            /// it: if it accepts one, the call throws ``DatabaseError/Reason/storeUnsupported``, and your object is not stored.
             case server
             /// The store, which asks for the present version before it stores the object. This is for servers without conditional
             /// writes, such as OpenStack Swift. A second writer is noticed, unless both store at the same time: then commits that
-            /// were stored may be lost. So make sure that there is one writer.
+            /// were stored may be lost. Make sure that there is one writer.
             case client
         }
 
