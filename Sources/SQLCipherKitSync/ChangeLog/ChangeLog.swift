@@ -14,7 +14,7 @@ import SQLCipherKitCore
 /// entry: the peer, a number, a time and the changes. ``changes(since:)`` returns a message with the entries that another peer
 /// lacks, this peer's own and those received from others. ``receive(_:)`` applies a message in one transaction. Repeated messages,
 /// and messages that arrive by several routes, do no harm. A message that follows a lost one is refused until the lost entries have
-/// arrived. When all peers have all entries, they have the same rows, whatever the order of the messages: <doc:Synchronise> has the
+/// arrived. When all peers have all entries, they have the same rows, in any order of the messages: <doc:Synchronise> has the
 /// rules.
 ///
 /// The log is kept in tables with names that begin with `changelog`, encrypted like the rest of the database. Use it on its
@@ -32,14 +32,14 @@ public final class ChangeLog {
     public let connection: Connection
     /// The name of this copy. ``rename(to:)`` changes it.
     public private(set) var localPeer: String
-    /// Which triggers run in ``receive(_:)``. Default: ``Changeset/Triggers/essentialOnly``, because the changes already
-    /// contain what triggers wrote to logged tables. To run triggers that write to other tables, name the ones that must not run:
-    /// `.except["log_new"])`.
+    /// The triggers that run in ``receive(_:)``. Default: ``Changeset/Triggers/essentialOnly``, because the changes already contain
+    /// the rows that triggers wrote to logged tables. To run triggers that write to other tables, name those that must not run:
+    /// `.except(["log_new"])`.
     public var triggers = Changeset.Triggers.essentialOnly
 
-    /// What is done with changes that were made outside of ``write(_:)``. Default: ``OutsideChanges/logged``.
+    /// The treatment of changes made outside of ``write(_:)``. Default: ``OutsideChanges/logged``.
     public var outsideChanges = OutsideChanges.logged
-    /// How far ahead of this device's clock the times of received entries may be: ``receive(_:)`` refuses those further ahead,
+    /// The limit for the times of received entries, after this device's clock: ``receive(_:)`` refuses entries with later times,
     /// because they would win over all later changes. Default: one day.
     public var clockTolerance: Duration = .seconds(86_400)
 
@@ -173,7 +173,7 @@ public final class ChangeLog {
     /// next, and logged or refused as ``outsideChanges`` says. A row with NULL in its key cannot be logged: after a change of one,
     /// the call throws.
     /// - Parameter body: makes the changes.
-    /// - Returns: what `body` returns.
+    /// - Returns: the result of `body`.
     /// - Throws: any error that `body`, beginning or committing throws. Then nothing has changed, and nothing is logged.
     @discardableResult
     public func write<R>(_ body: (Connection) throws -> R) throws -> R {
@@ -327,18 +327,18 @@ extension ChangeLog {
 // MARK: Outside changes
 
 extension ChangeLog {
-    /// What is done with changes of logged tables that were made outside of ``ChangeLog/write(_:)``: by other code, on another
+    /// The treatment of changes of logged tables that were made outside of ``ChangeLog/write(_:)``: by other code, on another
     /// connection, or by another program.
     public enum OutsideChanges: Hashable, Sendable {
-        /// They are logged, as one entry of this peer. The times are those at which they are noticed.
+        /// The changes are logged, as one entry of this peer, with the times at which they are noticed.
         case logged
         /// ``ChangeLog/write(_:)``, ``ChangeLog/changes(since:)`` and ``ChangeLog/receive(_:)`` throw
         /// ``DatabaseError/Reason/misuse`` with the tables' names, until ``ChangeLog/logOutsideChanges()`` is called.
         case refused
     }
 
-    /// Logs what was changed outside of ``write(_:)`` since it was looked for last.
-    /// - Returns: the number of rows.
+    /// Logs the changes made outside of ``write(_:)`` since the log last looked for such changes.
+    /// - Returns: the number of changed rows.
     /// - Throws: ``DatabaseError``. Then nothing is logged.
     @discardableResult
     public func logOutsideChanges() throws -> Int {
@@ -429,7 +429,7 @@ extension ChangeLog {
 
     /// Registers a peer, so that ``prune(gracePeriod:)`` keeps the entries that it lacks. Call this before you copy the
     /// database for a new peer: the copy can then be opened under that name. Registering a peer again has no effect.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for that of a removed peer.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for the name of a removed peer.
     public func add(peer name: String) throws {
         guard name.isPeerName else {
             throw Self.invalidPeerName
@@ -457,8 +457,8 @@ extension ChangeLog {
     ///
     /// An older position than the other copy's does no harm: the message then has more entries than needed. The message is made in
     /// memory.
-    /// - Parameter position: the position that the other peer sent, or its last known one, ``position(of:)``. Default: that of a
-    ///   copy without entries.
+    /// - Parameter position: the position that the other peer sent, or its last known one, ``position(of:)``. Default: the position
+    ///   of a copy without entries.
     /// - Throws: ``DatabaseError/Reason/changesMissing`` if entries that the copy lacks have been pruned: ``snapshot()`` replaces
     ///   them;
     ///   ``DatabaseError/Reason/misuse`` if the other copy has a different entry under the same peer and number, because two copies
@@ -511,17 +511,17 @@ extension ChangeLog {
             """)
     }
 
-    /// Deletes the entries that all peers are known to have, and what is kept of the rows that were deleted in them.
+    /// Deletes the entries that all peers are known to have, and the keys and times of rows that were deleted in them.
     ///
-    /// What a peer has is known from its messages, even from one without entries, and from what other peers' messages say of it.
-    /// Nothing is deleted while a peer is known to have entries that this one lacks.
+    /// The entries of a peer are known from its messages, also from messages without entries, and from other peers' messages. No
+    /// entry is deleted while a peer is known to have entries that this one lacks.
     ///
     /// Register all peers before the first call, with ``add(peer:)`` or by receiving a message: a peer that was unknown then cannot
     /// get the deleted entries, and needs a ``snapshot()``. Rows that it has inserted before are logged again, as if they were
     /// inserted when they are received.
-    /// - Parameter gracePeriod: peers of which nothing was known for longer are not waited for. They too need a
-    ///   ``snapshot()`` when they come back; what they have changed meanwhile keeps its times. The keys and times of deleted rows
-    ///   are kept until they know of the deletes, or are removed. Default: nil, no limit.
+    /// - Parameter gracePeriod: how long to wait for a silent peer. A peer that was silent for longer needs a ``snapshot()`` when
+    ///   it comes back; its own changes keep their times. The keys and times of deleted rows are kept until such peers know of the
+    ///   deletes, or are removed. Default: nil, no limit.
     /// - Returns: the number of entries deleted; 0 if no other peer is known.
     /// - Throws: ``DatabaseError``. Then nothing is deleted.
     @discardableResult
@@ -631,7 +631,7 @@ extension ChangeLog {
     /// Applies a message from another peer in one transaction: all of it, or nothing.
     ///
     /// Entries that were received before are skipped. Foreign key actions do not run, and only the triggers that ``triggers``
-    /// allows do, because the changes contain what both did. References to deleted rows are repaired only if the connection
+    /// allows do, because the changes contain the effects of both. References to deleted rows are repaired only if the connection
     /// enforces foreign keys. See <doc:Synchronise> for how conflicts are resolved.
     /// ```swift
     /// do { try log.receive(message) } catch let error as DatabaseError where error.reason == .changesMissing {
@@ -995,12 +995,12 @@ extension ChangeLog {
 // MARK: Renaming
 
 extension ChangeLog {
-    /// Gives this copy a new name, under which its changes go on.
+    /// Gives this copy a new name for its later changes.
     ///
-    /// Call it if other copies know changes of this one that it no longer has, and that nothing can give back: it was restored from
-    /// a backup, or begun again, and there is no store that has what it has sent, or what it has stored there was removed. Then
-    /// ``receive(_:)`` throws ``DatabaseError/Reason/misuse`` here or there, or `synchronize(with:)` stores nothing. Under the new
-    /// name it receives its former changes like those of any other copy. Those that no other copy is known to have are logged again
+    /// Call it if other copies have changes of this copy that it no longer has and cannot get back. That happens if the copy was
+    /// restored from a backup or created again, and no store has its changes. Then ``receive(_:)`` throws
+    /// ``DatabaseError/Reason/misuse`` at this copy or another one, or `synchronize(with:)` stores nothing. Under the new name, the
+    /// copy receives its former changes like those of any other copy. Changes that no other copy is known to have are logged again
     /// after them.
     /// ```swift
     /// let former = try await SharedChangeLog(pool, tables: ["note"], localPeer: "laptop")

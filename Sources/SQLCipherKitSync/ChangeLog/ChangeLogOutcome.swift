@@ -1,7 +1,7 @@
 import SQLCipherKitCore
 
 extension ChangeLog {
-    /// What ``ChangeLog/receive(_:)`` did.
+    /// The result of ``ChangeLog/receive(_:)``.
     public struct Outcome: Hashable, Sendable {
         /// The result for one table.
         public struct Table: Hashable, Sendable {
@@ -30,14 +30,14 @@ extension ChangeLog {
         public internal(set) var received = 0
         /// The number of entries that had been received before.
         public internal(set) var repeated = 0
-        /// The number of rows that were logged again, as changes of this peer: because it was restored from a backup, or because a
-        /// peer has inserted them before what others have forgotten.
+        /// The number of rows that were logged again, as changes of this peer: because it was restored from a backup, or because
+        /// the peer that inserted them was unknown when the log was pruned.
         public internal(set) var renewed = 0
 
         /// The result for a table; nil if the table was neither changed nor repaired.
         public subscript(table: String) -> Table? { tables.first { $0.name.isSameName(as: table) } }
 
-        /// Whether the call changed rows in addition to the message's changes, because of a unique value, a foreign key or a check.
+        /// True if the call changed rows in addition to the message's changes, because of a unique value, a foreign key or a check.
         /// Then the log has a new entry that all other peers lack, including the sender of the message.
         public var hasRepairs: Bool { tables.contains { $0.deleted + $0.detached + $0.kept > 0 } }
 

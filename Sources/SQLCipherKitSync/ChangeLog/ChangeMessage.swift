@@ -37,11 +37,11 @@ extension ChangeLog {
         /// The number of entries, each a transaction of one peer.
         public var count: Int { entries.count }
 
-        /// Whether the message has neither entries nor all rows. It still contains the sender's position, which allows the receiver
+        /// True if the message has neither entries nor all rows. It still contains the sender's position, which allows the receiver
         /// to prune its log.
         public var isEmpty: Bool { entries.isEmpty && state == nil }
 
-        /// Whether the message has all rows of the sender's tables: see ``ChangeLog/snapshot()``.
+        /// True if the message has all rows of the sender's tables: see ``ChangeLog/snapshot()``.
         public var isSnapshot: Bool { state != nil }
 
         private static let mark: [UInt8] = Array("SCKlog".utf8), version: [UInt8] = Array("7".utf8)
@@ -130,8 +130,12 @@ extension ChangeLog {
 }
 
 extension ChangeLog.Message: Codable {
+    /// Decodes a message from its bytes.
+    /// - Throws: as ``init(data:)``, and errors of the decoder.
     public init(from decoder: any Decoder) throws { try self.init(data: decoder.singleValueContainer().decode(Data.self)) }
 
+    /// Encodes the message as its bytes.
+    /// - Throws: errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(data)

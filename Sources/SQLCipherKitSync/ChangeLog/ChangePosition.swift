@@ -49,7 +49,7 @@ extension ChangeLog {
         /// The number of a peer's last entry; 0 if the copy has none.
         public func sequence(of peer: String) -> Int64 { marks[peer]?.sequence ?? 0 }
 
-        /// Whether the copy has all entries that another copy has.
+        /// Returns true if the copy has all entries that another copy has.
         public func includes(_ other: Position) -> Bool {
             other.marks.allSatisfy { sequence(of: $0.key) >= $0.value.sequence }
         }

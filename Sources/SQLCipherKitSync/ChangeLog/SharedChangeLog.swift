@@ -9,18 +9,18 @@ import SQLCipherKitCore
 /// try await log.write { db in try db.execute("UPDATE note SET title = 'x' WHERE id = 1") }
 /// let outcome = try await log.receive(message)
 /// ```
-/// It has the calls of a ``ChangeLog``, which describes them. Each runs on the connection that writes, in a transaction of its own,
-/// while reads of a pool continue, and has an asynchronous form. Observations see what is received, like any other change.
+/// It has the calls of a ``ChangeLog``, which describes them. Each runs on the connection that writes, in its own transaction,
+/// while reads of a pool continue, and has an asynchronous form. Observations see received changes, like any other change.
 public struct SharedChangeLog: Sendable {
     /// The queue or the pool.
     public let database: DatabaseWriter
     /// The name of this copy.
     public let localPeer: String
-    /// As ``ChangeLog/triggers``.
+    /// The triggers that run in `receive(_:)`, as ``ChangeLog/triggers`` describes.
     public var triggers = Changeset.Triggers.essentialOnly
-    /// As ``ChangeLog/outsideChanges-swift.property``.
+    /// The treatment of changes made outside of `write(_:)`, as ``ChangeLog/outsideChanges-swift.property`` describes.
     public var outsideChanges = ChangeLog.OutsideChanges.logged
-    /// As ``ChangeLog/clockTolerance``.
+    /// The limit for the times of received entries, as ``ChangeLog/clockTolerance`` describes. Default: one day.
     public var clockTolerance: Duration = .seconds(86_400)
 
     /// The system's time, and what draws the identity of an entry. Tests set them.
@@ -33,8 +33,9 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// Opens the log of a database, or creates it.
-    /// - Parameters: as those of ``ChangeLog/init(_:tables:localPeer:mergePolicies:)``.
-    /// - Throws: as it, and as ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
+    /// - Parameters: as for ``ChangeLog/init(_:tables:localPeer:mergePolicies:)``.
+    /// - Throws: as ``ChangeLog/init(_:tables:localPeer:mergePolicies:)`` and
+    ///   ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
     public init(
         _ database: DatabaseWriter, tables: [String], localPeer peer: String,
         mergePolicies rules: [String: ChangeLog.MergePolicy] = [:]
@@ -45,6 +46,7 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public init(
         _ database: DatabaseWriter, tables: [String], localPeer peer: String,
         mergePolicies rules: [String: ChangeLog.MergePolicy] = [:]
@@ -61,47 +63,54 @@ public struct SharedChangeLog: Sendable {
     }
 
     /// Runs `body` with the log, on the connection that writes, without a transaction around it. Use it for
-    /// ``ChangeLog/prune(gracePeriod:)``, ``ChangeLog/add(peer:)``, ``ChangeLog/position`` and all else that this type does
-    /// not have.
-    /// - Throws: what `body` throws, and as ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
+    /// ``ChangeLog/prune(gracePeriod:)``, ``ChangeLog/add(peer:)``, ``ChangeLog/position`` and other calls that this type does not
+    /// have.
+    /// - Throws: any error that `body` throws, and as ``DatabaseWriter/writeWithoutTransaction(timeout:_:)-7tpq1``.
     @discardableResult
     public func withLog<R: Sendable>(_ body: (ChangeLog) throws -> R) throws -> R {
         try database.writeWithoutTransaction { db in try body(log(db)) }
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func withLog<R: Sendable>(_ body: sending @escaping (ChangeLog) throws -> R) async throws -> R {
         try await database.writeWithoutTransaction { [self] db in try body(log(db)) }
     }
 
-    /// As ``ChangeLog/write(_:)``.
+    /// Runs `body` in a transaction and logs its changes, as ``ChangeLog/write(_:)`` does.
+    /// - Throws: as ``ChangeLog/write(_:)`` and ``withLog(_:)``.
     @discardableResult
     public func write<R: Sendable>(_ body: (Connection) throws -> R) throws -> R { try withLog { try $0.write(body) } }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func write<R: Sendable>(_ body: sending @escaping (Connection) throws -> R) async throws -> R {
         try await withLog { try $0.write(body) }
     }
 
-    /// As ``ChangeLog/changes(since:)``.
+    /// Returns a message with the entries that another peer lacks, as ``ChangeLog/changes(since:)`` does.
+    /// - Throws: as ``ChangeLog/changes(since:)`` and ``withLog(_:)``.
     public func changes(
         since position: ChangeLog.Position = ChangeLog.Position()
     ) throws -> ChangeLog.Message { try withLog { try $0.changes(since: position) } }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     public func changes(since position: ChangeLog.Position = ChangeLog.Position()) async throws -> ChangeLog.Message {
         try await withLog { try $0.changes(since: position) }
     }
 
-    /// As ``ChangeLog/receive(_:)``.
+    /// Merges a message from another peer into the database, as ``ChangeLog/receive(_:)`` does.
+    /// - Throws: as ``ChangeLog/receive(_:)`` and ``withLog(_:)``.
     @discardableResult
     public func receive(_ message: ChangeLog.Message) throws -> ChangeLog.Outcome {
         try withLog { try $0.receive(message) }
     }
 
     /// The asynchronous form.
+    /// - Throws: as the synchronous form; `CancellationError` when the task is cancelled.
     @discardableResult
     public func receive(_ message: ChangeLog.Message) async throws -> ChangeLog.Outcome {
         try await withLog { try $0.receive(message) }

@@ -8,8 +8,8 @@ import SQLCipherKitCore
 /// try db.execute("DELETE FROM note WHERE id = 5")
 /// let changes = try recorder.changeset()
 /// ```
-/// What is recorded is the difference between the first and the last state of each row: a row that was changed back, or whose
-/// change was rolled back, has no change. Changes by other connections are not recorded, nor are rows of a table without a declared
+/// The recorder keeps the difference between the first and the last state of each row: a row that was changed back, or whose change
+/// was rolled back, has no change. Changes by other connections are not recorded, nor are rows of a table without a declared
 /// primary key. A row with NULL in that key cannot be recorded: after a change of one, ``changeset()`` throws.
 public final class ChangeRecorder: ConnectionDependent {
     private let schema: Schema
@@ -106,15 +106,18 @@ public final class ChangeRecorder: ConnectionDependent {
         tables?.append(table)
     }
 
-    /// Whether nothing has changed. A change that was undone may still count as one.
+    /// True if nothing has changed. A change that was undone may still count as one.
+    /// - Throws: ``DatabaseError/Reason/closed``.
     public var isEmpty: Bool { get throws { sqlite3session_isempty(try live()) != 0 } }
 
-    /// Returns what has changed since the recording began. Recording continues.
-    /// - Throws: ``ResultCode/schema`` if the columns of a table have changed since then; from then on
-    ///   ``DatabaseError/Reason/invalidArgument`` if a row with NULL in its key was changed, with the table and the column.
+    /// Returns the changes since the recording began. Recording continues.
+    /// - Throws: ``ResultCode/schema`` if the columns of a table have changed since then;
+    ///   ``DatabaseError/Reason/invalidArgument``, with the table and the column, if a row with NULL in its key was changed; and
+    ///   ``DatabaseError/Reason/closed``.
     public func changeset() throws -> Changeset { try output { sqlite3session_changeset($0, $1, $2) } }
 
-    /// Returns the same as ``changeset()``, without the old values.
+    /// Returns the same changes as ``changeset()``, without the old values.
+    /// - Throws: as ``changeset()``.
     public func patchset() throws -> Changeset { try output { sqlite3session_patchset($0, $1, $2) } }
 
     private func output(
@@ -139,7 +142,7 @@ public final class ChangeRecorder: ConnectionDependent {
 }
 
 extension Schema {
-    /// Runs `body` in a transaction, or in a savepoint of the open one, and returns what it has changed in this database.
+    /// Runs `body` in a transaction, or in a savepoint of the open one, and returns its changes in this database.
     ///
     /// If `body` throws, or the changeset cannot be made, the changes are rolled back, so no change is kept without being in a
     /// changeset. To record the changes of several transactions, use a ``ChangeRecorder``.

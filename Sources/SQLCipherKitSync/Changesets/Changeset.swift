@@ -21,7 +21,7 @@ public struct Changeset: Hashable, Sendable {
     /// Creates a changeset from saved bytes.
     public init(data: Data) { self.data = data }
 
-    /// Whether it contains no change.
+    /// True if there is no change.
     public var isEmpty: Bool { data.isEmpty }
 
     /// Whether it is a patchset.
@@ -29,7 +29,7 @@ public struct Changeset: Hashable, Sendable {
 
     /// One change of one row.
     public struct Change: Hashable, Sendable {
-        /// What was done.
+        /// The kind of the change.
         public let kind: RowChange.Kind
         /// The table.
         public let table: String
@@ -37,10 +37,10 @@ public struct Changeset: Hashable, Sendable {
         package let isIndirect: Bool
         /// The positions, from 0, of the columns of the primary key.
         public let primaryKey: [Int]
-        /// The values before an update or a delete, column by column. An update has only those of the key and of the columns that
-        /// it changes, a patchset only those of the key. All others are nil.
+        /// The values before an update or a delete, column by column. An update has only the values of the key and of the columns
+        /// that it changes; a patchset has only those of the key. All others are nil.
         public let old: [SQLValue?]
-        /// The values after an insert or an update, column by column. An update has only those that it changes. All others are nil.
+        /// The values after an insert or an update, column by column. An update has only the changed values. All others are nil.
         public let new: [SQLValue?]
     }
 
@@ -53,7 +53,7 @@ public struct Changeset: Hashable, Sendable {
     }
 
     /// Calls `body` with each change.
-    /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, and what `body` throws.
+    /// - Throws: ``ResultCode/corrupt`` for bytes that are not a changeset, and any error that `body` throws.
     public func forEach(_ body: (Change) throws -> Void) throws { try iterate { try body(Change($0)) } }
 
     /// Reads the bytes of all changes, and calls `body` with the table of each: its name, its number of columns and its primary
@@ -399,7 +399,7 @@ extension Changeset {
         /// The existing row, column by column, for ``Kind/different`` and ``Kind/exists``.
         public let current: [SQLValue]?
 
-        /// What to do about it.
+        /// The treatment of a conflict.
         public enum Resolution: Hashable, Sendable {
             /// Leave out this change and continue. For foreign keys: accept the violations.
             case omit
@@ -462,11 +462,11 @@ extension Changeset {
     ///   - options: whether triggers run, and similar settings.
     ///   - onConflict: decides about each conflict. It may use the connection. If it throws, nothing has changed, and the call
     ///     throws the same error.
-    /// - Returns: for each table, what was applied, what was left out, and why.
+    /// - Returns: for each table, the number of applied and omitted changes, and the reason.
     /// - Throws: ``ResultCode/abort`` if a conflict was resolved with ``Changeset/Conflict/Resolution/abort``; the error names the
     ///   table and the row. ``ResultCode/corrupt`` for bytes that are not a changeset, ``ResultCode/schema`` for a missing required
     ///   table, ``DatabaseError/Reason/invalidArgument`` for a trigger that does not exist, ``DatabaseError/Reason/misuse`` for a
-    ///   replacement that cannot be made, and what SQLite reports. Nothing has changed then.
+    ///   replacement that cannot be made, and errors from SQLite. Nothing has changed then.
     @discardableResult
     public func apply(
         to db: Connection, tables: [String]? = nil, options: Options = Options(),
@@ -489,6 +489,7 @@ extension Changeset {
     }
 
     /// Applies the changes like ``apply(to:tables:options:onConflict:)``, with a rule for each table instead of a closure.
+    /// - Throws: as that function. A conflict of a table whose rule is ``Policy/Rule/abort`` throws.
     @discardableResult
     public func apply(
         to db: Connection, tables: [String]? = nil, options: Options = Options(),
@@ -771,7 +772,7 @@ extension Changeset {
         /// The result for a table; nil if the changeset has no changes of it.
         public subscript(table: String) -> Table? { tables.first { $0.name.isSameName(as: table) } }
 
-        /// Whether all changes were made. A change that was ignored because ``Changeset/Options/reportsNoOpChanges`` is off
+        /// True if all changes were made. A change that was ignored because ``Changeset/Options/reportsNoOpChanges`` is off
         /// counts as made.
         public var isComplete: Bool { tables.allSatisfy { $0.applied == $0.changes } }
     }

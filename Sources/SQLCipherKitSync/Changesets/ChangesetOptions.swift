@@ -1,14 +1,14 @@
 import SQLCipherKitCore
 
 extension Changeset {
-    /// What happens to the database's triggers while the changes are applied.
+    /// The triggers of the database that run while the changes are applied.
     public enum Triggers: Hashable, Sendable {
-        /// They run. What a trigger did where the changes were recorded is also among the changes. So a trigger that writes to
-        /// a recorded table does it twice, or causes a conflict.
+        /// All triggers run. The changes also contain the rows that a trigger wrote where they were recorded. So a trigger that
+        /// writes to a recorded table writes twice, or causes a conflict.
         case all
         /// Only temporary triggers run, and those that keep this package's full-text indexes and tables of vectors in step with
-        /// their content; those of a table of vectors only if the changes have none of its own rows. The changes contain what the
-        /// others did.
+        /// their content; those of a table of vectors only if the changes have none of its own rows. The changes contain the effect
+        /// of the others.
         case essentialOnly
         /// The triggers with these names, for example one that writes a log, do not run; others do. They are dropped and
         /// created again in the same transaction.
@@ -17,15 +17,15 @@ extension Changeset {
 
     /// How a changeset is applied.
     public struct Options: Hashable, Sendable {
-        /// What happens to triggers. Default: ``Triggers/all``.
+        /// The triggers that run. Default: ``Triggers/all``.
         public var triggers = Triggers.all
-        /// Whether foreign key actions run, such as `ON DELETE CASCADE`. What they did where the changes were recorded is also
-        /// among the changes. Default: true.
+        /// True if foreign key actions run, such as `ON DELETE CASCADE`. The changes also contain their effect where the changes
+        /// were recorded. Default: true.
         public var runsForeignKeyActions = true
-        /// Whether a change whose row is already in the state after the change is a conflict. A changeset that is applied twice has
+        /// True if a change whose row is already in the state after the change is a conflict. A changeset that is applied twice has
         /// many of them. Default: true.
         public var reportsNoOpChanges = true
-        /// Whether the call throws for a table that the database does not have, or has with fewer columns or another primary key.
+        /// True if the call throws for a table that the database does not have, or has with fewer columns or another primary key.
         /// Default: false; the changes of the table are left out, and ``Changeset/Outcome`` says so.
         public var requiresAllTables = false
 

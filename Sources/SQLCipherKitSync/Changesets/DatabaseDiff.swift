@@ -20,7 +20,7 @@ public struct DatabaseDiff {
     public struct Table: Hashable, Sendable {
         /// How the table's definition differs.
         public enum Definition: Hashable, Sendable {
-            /// It does not differ.
+            /// The definitions are the same.
             case same
             /// Only the second database has the table.
             case added
@@ -43,13 +43,13 @@ public struct DatabaseDiff {
         /// The number of rows that are equal in both.
         public let unchanged: Int
 
-        /// Whether neither the definition nor any row differs.
+        /// True if neither the definition nor any row differs.
         public var isSame: Bool { definition == .same && inserted == 0 && deleted == 0 && updated == 0 }
     }
 
     private let old: DiffSide
     private let new: DiffSide
-    /// Whether virtual tables of modules that are not SQLite's own are left out of the comparison and of the SQL, not refused:
+    /// True if virtual tables of modules that are not SQLite's own are left out of the comparison and of the SQL, not refused:
     /// ``otherModules()`` names them. The tables that hold their content are compared like any other. Default: false.
     public var leavesOutOtherModules = false
 
@@ -68,6 +68,8 @@ public struct DatabaseDiff {
     }
 
     /// Returns the differences table by table, ordered by name, including the tables that hold the content of virtual tables.
+    /// - Throws: ``DatabaseError/Reason/closed``, ``DatabaseError/Reason/schemaName`` if a database was detached, and errors from
+    ///   SQLite.
     public func summary() throws -> [Table] {
         try looking { old, new in
             var names = Set(old.tables.keys).union(new.tables.keys)
@@ -85,15 +87,17 @@ public struct DatabaseDiff {
         }
     }
 
-    /// Whether the databases have the same content and the same schema.
+    /// Returns true if the databases have the same content and the same schema.
+    /// - Throws: as ``sql()``.
     public func isEmpty() throws -> Bool {
         struct Found: Error {}
         do { try forEachStatement { _ in throw Found() } } catch is Found { return false }
         return true
     }
 
-    /// The virtual tables of either database whose modules are not SQLite's own, ordered by name. Such a module may read anything,
-    /// not only the database, and other programs need not have it.
+    /// Returns the names of the virtual tables of either database whose modules are not SQLite's own, ordered by name. Such a
+    /// module may read data outside the database, and other programs may lack it.
+    /// - Throws: as ``summary()``.
     public func otherModules() throws -> [String] {
         let objects = try old.schema().objects + new.schema().objects
         return Set(objects.filter(\.usesOtherModule).map { ExactText($0.name) }).map(\.text).sorted()
@@ -384,7 +388,7 @@ extension DatabaseDiff {
     /// Your database then has the triggers, views and expressions of the second one: check them before you trust them.
     /// - Parameter db: the connection; it may be the first database's own, whose `main` is changed.
     /// - Throws: ``DatabaseError/Reason/misuse`` inside a transaction or on a read-only database,
-    ///   ``DatabaseError/Reason/malformedSchema`` as ``sql()`` does, and what SQLite reports if the database is not equal
+    ///   ``DatabaseError/Reason/malformedSchema`` as ``sql()`` does, and an error from SQLite if the database is not equal
     ///   to the first. Nothing has changed then.
     public func apply(to db: Connection) throws {
         try db.main.requireRewritable()

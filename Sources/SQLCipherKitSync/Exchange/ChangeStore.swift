@@ -13,8 +13,8 @@ import SQLCipherKitCore
 public struct ChangeStore: Sendable {
     let store: CheckedStore
     private let encryption: DatabaseKey
-    /// How long a copy that does not synchronize keeps the others from pruning their logs. A copy that was away for longer loses
-    /// nothing: it takes over all rows of the others, merged with its own changes. Default: 365 days.
+    /// The time for which a copy that does not synchronize keeps the others from pruning their logs. A copy that was away for
+    /// longer loses nothing: it receives all rows of the others, merged with its own changes. Default: 365 days.
     public var gracePeriod: Duration = .seconds(365 * 86_400)
     /// The size of objects, and the number of a copy's objects after which all rows take their place. Tests set them.
     package var partSize = 8 << 20, largestCount: Int64 = 256, largestSize = 4 << 20
@@ -26,8 +26,8 @@ public struct ChangeStore: Sendable {
 
     /// - Parameters:
     ///   - store: the folder or the bucket.
-    ///   - key: the key that all copies have, such as that of their databases: a passphrase, or a raw key. The databases may have
-    ///     others. A store keeps its key: to change it, begin in an empty one.
+    ///   - key: the key that all copies have, such as the key of their databases: a passphrase, or a raw key. The databases may
+    ///     have other keys. The key of a store cannot be changed: to use another one, begin with an empty store.
     public init(_ store: any ObjectStore, key: DatabaseKey) { (self.store, encryption) = (CheckedStore(store), key) }
 
     private final class Known: Sendable { let opened = Lock<Opened?>(nil) }
