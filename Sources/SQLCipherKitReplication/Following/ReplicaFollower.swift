@@ -11,27 +11,27 @@ import SQLCipherKitFiles
 /// for try await titles in follower.database.observe({ db in try db.fetchAll(String.self, "SELECT title FROM note") }) { … }
 /// ```
 /// The copy moves from one commit to a later one, in one transaction, so a read never sees half of a commit. A page that is not
-/// authentic is never written. Only the follower may write to the copy: what another program changes there is lost or damages it.
-/// One follower at a time has a copy.
+/// authentic is never written. Only the follower may write to the copy: changes by another program are lost or damage it. One
+/// follower at a time has a copy.
 ///
-/// The copy never goes back, and never changes to another history: if the store shows one, ``catchUp()`` throws
-/// ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, which the status has too, and the copy
-/// stays as it is.
+/// The copy never returns to an earlier state, and never changes to another history. If the store shows one, ``catchUp()`` throws
+/// ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked``, the status has the same error, and the
+/// copy is unchanged.
 public actor ReplicaFollower {
-    /// What a follower is doing.
+    /// The state of a follower.
     public struct Status: Sendable {
         /// The state of the copy.
         public var position: Replicator.Position
         /// The newest state that was seen in the store.
         public var newest: Replicator.Position
-        /// When the newest state that the copy has was stored, by the clock of the machine that stored it.
+        /// The time when the state of the copy was stored, by the clock of the machine that stored it.
         public var storedAt: Date
-        /// When the copy last had the newest state that was in the store.
+        /// The last time when the copy had the newest state in the store.
         public var upToDateAt: Date?
         /// The error of the last attempt; nil if it succeeded. The follower tries again.
         public var error: DatabaseError?
 
-        /// How many commits the copy is behind, as far as is known; nil if the store has begun a new generation.
+        /// The known number of commits in the store that the copy lacks; nil if the store has begun a new generation.
         public var commitsBehind: Int? {
             position.generation == newest.generation ? Int(newest.commit) - Int(position.commit) : nil
         }
@@ -63,11 +63,11 @@ public actor ReplicaFollower {
     ///   - path: the path of the copy. Its position is in a file beside it, with the suffix `-replica`.
     ///   - store: where the replica is.
     ///   - key: how the database is encrypted.
-    ///   - interval: how often the store is asked, at least every 10 milliseconds. Default: one second.
+    ///   - interval: the time between two requests for changes, at least 10 milliseconds. Default: one second.
     ///   - configuration: how the copy is opened.
     /// - Throws: as ``Replicator/restore(to:from:key:at:replacing:progress:)``; ``DatabaseError/Reason/busy`` while another
     ///   follower has the copy; ``DatabaseError/Reason/cannotOpen`` if there is a file at `path` that no follower has made;
-    ///   ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if the store lacks what it has;
+    ///   ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if the store lacks the copy's state;
     ///   ``DatabaseError/Reason/replicaKeyChanged`` if the copy has another key: then start with that key and call
     ///   ``changeKey(to:)``, or remove the copy; any error of opening the copy.
     public init(
@@ -108,13 +108,13 @@ public actor ReplicaFollower {
 
     deinit { loop?.cancel() }
 
-    /// What the follower is doing.
+    /// The state of the follower.
     public var currentStatus: Status { status }
 
     /// Brings the copy to the newest state in the store, at once.
     /// - Returns: the state that the copy has now.
     /// - Throws: errors of the store; ``DatabaseError/Reason/replicaDamaged``; ``DatabaseError/Reason/replicaKeyChanged`` if the
-    ///   newest states need another key; ``DatabaseError/Reason/replicaRolledBack`` if the store lacks what the copy has;
+    ///   newest states need another key; ``DatabaseError/Reason/replicaRolledBack`` if the store lacks the copy's state;
     ///   ``DatabaseError/Reason/replicaForked`` if its history is another one; any error of writing to the copy;
     ///   ``DatabaseError/Reason/closed`` after ``stop()``.
     @discardableResult

@@ -6,10 +6,10 @@ import SQLCipherKitFiles
 extension Replicator {
     /// Restores a state to a new file, which gets its name when every page is authentic and the structure is intact.
     ///
-    /// If that is interrupted, what was read stays in files beside it, encrypted, with the suffixes `-restoring` and
-    /// `-restoring-state`. The next call for the same name goes on from there if it restores the same replica to the same or a
-    /// later state of the generation, and begins from scratch otherwise. But if it asks for the newest state, and the store no
-    /// longer has what was seen there, it throws.
+    /// If the call is interrupted, the pages read so far stay in files beside the new file, encrypted, with the suffixes
+    /// `-restoring` and `-restoring-state`. The next call for the same name continues from there if it restores the same replica to
+    /// the same or a later state of the generation, and begins from scratch otherwise. But if it asks for the newest state, and the
+    /// store no longer has the state seen there, it throws.
     ///
     /// ```swift
     /// let position = try await Replicator.restore(to: "notes.db", from: FolderStore("/backup/notes"), key: key)
@@ -23,12 +23,11 @@ extension Replicator {
     ///     nor a write-ahead log with content, which would be read as a part of the new file. Default: false.
     ///   - progress: called from time to time with the bytes that were read and the bytes to read; throw to cancel.
     /// - Returns: the state that was restored.
-    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens, or anything in it was
-    ///   changed or is missing; ``DatabaseError/Reason/replicaRolledBack`` and ``DatabaseError/Reason/replicaForked`` if an
-    ///   interrupted call has seen what the store lacks; ``DatabaseError/Reason/invalidArgument`` if the store does not have that
-    ///   state;
-    ///   ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/conversionFailed``; errors of the store. No file gets the name
-    ///   then, and a file that was to be replaced is unchanged.
+    /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens, or if an object was
+    ///   changed or is missing; ``DatabaseError/Reason/replicaRolledBack`` or ``DatabaseError/Reason/replicaForked`` if an
+    ///   interrupted call has seen a state that the store lacks; ``DatabaseError/Reason/invalidArgument`` if the store lacks the
+    ///   state; ``DatabaseError/Reason/cannotOpen``, ``DatabaseError/Reason/conversionFailed``; errors of the store. Then no file
+    ///   gets the name, and a file that was to be replaced is unchanged.
     @discardableResult
     public static func restore(
         to path: String, from store: any ObjectStore, key: DatabaseKey, at moment: RestorePoint = .newest, replacing: Bool = false,
@@ -157,7 +156,7 @@ extension Replicator {
     public struct Generation: Hashable, Sendable {
         /// The first and the last state. Each commit between them can be restored.
         public let first: Position, last: Position
-        /// When the first snapshot and the last commit were stored, by the clock of the machine that stored them.
+        /// The times when the first snapshot and the last commit were stored, by the clock of the machine that stored them.
         public let firstTime: Date, lastTime: Date
         /// The size of the objects in bytes.
         public let size: Int
@@ -165,7 +164,7 @@ extension Replicator {
 }
 
 extension Replicator {
-    /// What can be restored from a store, from the oldest generation to the newest.
+    /// Returns the generations that can be restored from a store, the oldest first.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
     public static func generations(in store: any ObjectStore, key: DatabaseKey) async throws -> [Generation] {
         try await ReplicaReader(CheckedStore(store), key: key, needsState: true).generations()
@@ -181,9 +180,9 @@ extension Replicator {
     /// let pool = try DatabasePool(.file("notes.db"), key: key)
     /// let replica = try await Replicator(of: pool, in: store)
     /// ```
-    /// A store in which no replica was begun is no error, and neither is one whose first snapshot was never completed: the program
-    /// then creates the database. But a replica that the key does not open is an error, and so are objects without a head, as
-    /// an empty database would otherwise take the place of the one that is there.
+    /// A store without a replica is not an error, nor is a store whose first snapshot was never completed: the program then creates
+    /// the database. But a replica that the key does not open is an error, and so are objects without a head: otherwise, an empty
+    /// database would take the place of the replicated one.
     /// - Parameters: as for ``restore(to:from:key:at:replacing:progress:)``.
     /// - Returns: the state that was restored; nil if there is a file at `path`, or nothing to restore.
     /// - Throws: as ``restore(to:from:key:at:replacing:progress:)``.

@@ -1,10 +1,10 @@
 import SQLCipherKitCore
 
 extension Replicator {
-    /// Removes at once what only former keys of the database open, as after a key has leaked.
+    /// Removes the objects that only former keys of the database open, for example after a key has leaked.
     ///
-    /// Without this call it stays for ``Replicator/Options/retention`` after the change of the key. A replica that runs goes on. If
-    /// the call is interrupted, call it again.
+    /// Without this call they stay for ``Replicator/Options/retention`` after the change of the key. A running replica continues.
+    /// If the call is interrupted, call it again.
     /// - Parameters:
     ///   - store: where the replica is.
     ///   - key: how the database is encrypted now.

@@ -12,8 +12,9 @@ import SQLCipherKitFiles
 /// try await replica.waitUntilStored()
 /// ```
 /// The replica reads committed pages from the database's write-ahead log, encrypted as they are there, and stores them as sealed
-/// objects. It sees the commits of all processes, and keeps each of them from overwriting what it has not read yet. It also decides
-/// when the log starts from the beginning. See <doc:ReplicationFormat> for the format, and <doc:ReplicationFaults> for losses.
+/// objects. It sees the commits of all processes, and keeps each process from overwriting pages of the log that the replica has not
+/// read yet. It also decides when the log starts from the beginning. See <doc:ReplicationFormat> for the format, and
+/// <doc:ReplicationFaults> for losses.
 ///
 /// There can be one writer for each store. When a second one begins, the first ends with
 /// ``DatabaseError/Reason/replicaFenced``. On a store that cannot keep two writers apart, a replica ends with
@@ -104,9 +105,13 @@ public actor Replicator {
     }
 
     /// Starts to replicate the database of a pool.
+    /// - Parameters:
+    ///   - pool: the pool, with an encrypted database in write-ahead logging mode.
+    ///   - store: the place for the replica.
+    ///   - options: the intervals, the retention and the limits.
     /// - Throws: ``DatabaseError/Reason/notEncrypted`` for a plaintext database; ``DatabaseError/Reason/misuse`` for one without a
     ///   write-ahead log; ``DatabaseError/Reason/invalidArgument`` for options out of range; and any error of opening the database.
-    ///   A store that cannot be reached is no error: see ``currentStatus``.
+    ///   An unreachable store is not an error: see ``currentStatus``.
     public init(of pool: DatabasePool, in store: any ObjectStore, options: Options = Options()) async throws {
         let (location, key) = try await BlockingExecutor.run { try pool.replicationSource() }
         try self.init(location, key, pool, store, options)
@@ -114,6 +119,11 @@ public actor Replicator {
     }
 
     /// Starts to replicate a database that this or another process uses.
+    /// - Parameters:
+    ///   - location: the file of the database.
+    ///   - key: how the database is encrypted.
+    ///   - store: the place for the replica.
+    ///   - options: the intervals, the retention and the limits.
     /// - Throws: as ``init(of:in:options:)``.
     public init(
         of location: DatabaseLocation, key: DatabaseKey, in store: any ObjectStore, options: Options = Options()
@@ -188,7 +198,7 @@ public actor Replicator {
         if holdsLog { pool?.releaseLog() }
     }
 
-    /// What the replica is doing.
+    /// The state of the replica.
     public var currentStatus: Status { status }
 
     /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot.
@@ -228,8 +238,8 @@ public actor Replicator {
         waiters.remove(at: index).continuation.resume(throwing: error(status))
     }
 
-    /// Stores what was committed so far, if the store can be reached, and ends. The database's log is then free again, and the
-    /// replica has no key in memory any more. Each call returns when the replica has ended, in a cancelled task too.
+    /// Stores the commits so far, if the store can be reached, and ends. The replica then no longer holds the database's log, and
+    /// has no key in memory. Each call returns when the replica has ended, in a cancelled task too.
     public func stop() async {
         isStopping = true
         nap?.cancel()
@@ -241,10 +251,10 @@ public actor Replicator {
     }
 
     /// Waits until the replica has ended. A server that learns in this way that another writer has taken over the store can stop:
-    /// what it commits is no longer stored.
+    /// its later commits are not stored.
     ///
-    /// The replica notices another writer when it next stores something. Temporary errors of the store do not end it. A call that
-    /// is cancelled throws `CancellationError`, and the replica goes on.
+    /// The replica notices another writer when it next stores an object. Temporary errors of the store do not end it. A cancelled
+    /// call throws `CancellationError`, and the replica continues.
     /// - Throws: ``DatabaseError/Reason/replicaFenced`` if another writer has taken over, and
     ///   ``DatabaseError/Reason/storeUnsupported``. After ``stop()`` the call returns.
     public func waitUntilEnded() async throws {

@@ -24,7 +24,7 @@ extension Replicator {
         /// The size in bytes that the database's log may reach while the store cannot be reached. Beyond it, the replica lets go of
         /// the log, and begins with a snapshot when the store is back. Default: 1 GiB.
         public var maximumWALSize = 1 << 30
-        /// Whether the database's log stays when the replica is stopped and the database is closed, so that the next replica goes
+        /// True if the database's log stays when the replica is stopped and the database is closed, so that the next replica goes
         /// on without a snapshot, unless there are commits after ``Replicator/stop()`` or another program closes the database last.
         /// The log is then a file beside the database, with the suffix `-wal` and up to about ``checkpointSize`` large. It belongs
         /// to the database: if you replace the database's file by other means, remove the log too. Default: false, as the last
@@ -74,18 +74,18 @@ extension Duration {
 }
 
 extension Replicator {
-    /// What a replica is doing.
+    /// The state of a replica.
     public struct Status: Sendable {
         /// The newest state that is in the store and can be restored; nil before the first snapshot is complete.
         public var stored: Position?
-        /// When the log was last found to be in the store up to its end.
+        /// The last time when the whole log was in the store.
         public var upToDateAt: Date?
         /// The error of the last attempt; nil if it succeeded. The replica tries again, unless it has ended.
         public var error: DatabaseError?
-        /// Whether the replica has ended: it was stopped, another writer has taken over, or the store cannot be used.
+        /// True if the replica has ended: it was stopped, another writer has taken over, or the store cannot be used.
         public var isEnded = false
-        /// The number of bytes that were stored: of the log, of snapshots, of what was stored a second time as one object, and of
-        /// heads with the index.
+        /// The number of bytes that were stored: of the log; of snapshots; of parts of the log that were stored a second time,
+        /// joined into one object; and of heads with the index.
         public var walBytes = 0, snapshotBytes = 0, joinedBytes = 0, headBytes = 0
         /// The number of objects that were stored or replaced, each with at least one request.
         public var puts = 0
