@@ -24,9 +24,9 @@ public struct HybridSearch: Sendable {
         public let wordRank: Int?
         /// The place of the row among those whose vectors are nearest, from 1 on; nil if it is not one of them.
         public let vectorRank: Int?
-        /// What was found by words, with the snippet and the highlights; nil without ``wordRank``.
+        /// The hit of the search by words, with the snippet and the highlights; nil without ``wordRank``.
         public let wordHit: FullTextSearch.Hit?
-        /// How far the row's vector is; nil without ``vectorRank``.
+        /// The distance of the row's vector; nil without ``vectorRank``.
         public let distance: Double?
 
         public var id: Int64 { rowID }
@@ -36,13 +36,13 @@ public struct HybridSearch: Sendable {
     public struct Results: Sendable {
         /// The hits, best first; those with equal scores by row id.
         public let hits: [Hit]
-        /// How many rows both sides found together.
+        /// The number of rows that both sides found together.
         public let total: Int
         /// The result of the search by words alone: how each was understood, facets, and how many rows have them.
         public let words: FullTextSearch.Results
     }
 
-    /// The search by words: its text, snippet, highlights, facets and ranking. Its filter is that of both sides. Its limit and
+    /// The search by words: its text, snippet, highlights, facets and ranking. Its filter applies to both sides. Its limit and
     /// offset have no effect, and its order must be the best.
     public var words: FullTextSearch
     /// The vector that the text has; nil to search by words alone.

@@ -1,8 +1,6 @@
 import SQLCipherKitCore
 
-/// Searching. These methods throw ``DatabaseError/Reason/invalidArgument`` for a vector that does not fit the table (see
-/// ``VectorIndex/set(_:)``), for numbers out of range and for a table that is gone, an error with the code `corrupt` for a table
-/// whose bytes are damaged, and what SQLite reports, including errors in the filter.
+/// Searching for the nearest vectors.
 extension VectorIndex {
     /// Returns the rows whose vectors are nearest, the nearest first; of those that are equally near, the lowest row ids first.
     /// ```swift
@@ -12,14 +10,16 @@ extension VectorIndex {
     /// - Parameters:
     ///   - vector: as many numbers as the table has dimensions.
     ///   - limit: the maximum number of hits, from 1 to 10,000. Default: 10.
+    /// - Throws: as ``search(_:)``.
     public func search(_ vector: [Float], limit: Int = 10) throws -> [VectorSearch.Hit] {
         try search(VectorSearch(vector, limit: limit))
     }
 
-    /// Returns the rows whose vectors are nearest to that of a row, without the row itself: more like this.
+    /// Returns the rows whose vectors are nearest to the vector of a row, without the row itself: for "more like this".
     /// - Parameters:
     ///   - rowID: the row's id. It must have a vector.
     ///   - limit: the maximum number of hits, from 1 to 9,999. Default: 10.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the row has no vector, and as ``search(_:)``.
     public func search(like rowID: Int64, limit: Int = 10) throws -> [VectorSearch.Hit] {
         guard (1...9_999).contains(limit) else {
             throw DatabaseError.invalidArgument("a search for more like a row has from 1 to 9,999 hits, not \(limit)")
@@ -33,6 +33,9 @@ extension VectorIndex {
     }
 
     /// Searches with all options of a ``VectorSearch``.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a vector that does not fit the table (see ``VectorIndex/set(_:)``),
+    ///   for numbers out of range and if the table is gone; ``ResultCode/corrupt`` for a table whose bytes are damaged; and errors
+    ///   from SQLite, including errors in the filter.
     public func search(_ search: VectorSearch) throws -> [VectorSearch.Hit] {
         try connection.inSnapshot { try found(search) }
     }

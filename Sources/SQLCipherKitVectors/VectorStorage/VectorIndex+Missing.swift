@@ -1,7 +1,7 @@
 import SQLCipherKitConcurrency
 import SQLCipherKitCore
 
-/// What makes vectors of texts: a model of the application's, on the device or elsewhere. This package brings none.
+/// A model that makes vectors from texts, on the device or elsewhere. The application provides it: this package has no model.
 ///
 /// ```swift
 /// struct MyModel: TextVectorizer {
@@ -9,7 +9,7 @@ import SQLCipherKitCore
 /// }
 /// ```
 public protocol TextVectorizer: Sendable {
-    /// Returns a vector for each text, in the order of the texts.
+    /// Returns a vector for each text, in the order of the texts. An error that it throws ends the update.
     func vectors(for texts: [String]) async throws -> [[Float]]
 }
 
@@ -18,7 +18,8 @@ extension VectorIndex {
     public struct Missing: Hashable, Sendable {
         /// The row's id.
         public let id: Int64
-        /// The values of the columns that the vector is made of, joined by line ends, without those at the beginning and the end.
+        /// The values of the columns that the vector is made from, joined by line breaks, without line breaks at the beginning and
+        /// the end.
         public let text: String
     }
 
@@ -26,7 +27,7 @@ extension VectorIndex {
     /// - Parameters:
     ///   - first: the lowest row id. Default: the lowest of all.
     ///   - limit: the maximum number of rows, 1 or more. Default: 100.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the application chooses the row ids.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for a limit below 1, and if the table has no external content or is gone.
     public func missing(from first: Int64 = .min, limit: Int = 100) throws -> [Missing] {
         guard limit > 0 else { throw DatabaseError.invalidArgument("at least one row is read, not \(limit)") }
         return try missing(in: "m.id >= \(first)", "LIMIT \(limit)")
@@ -38,7 +39,8 @@ extension VectorIndex {
         return rows.map { Missing(id: $0.0, text: $0.1) }
     }
 
-    /// The number of rows that are missing a vector, without those that have no text.
+    /// The number of rows that are missing a vector. Rows without text do not count.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table has no external content, or if it is gone.
     public var missingCount: Int {
         get throws { try connection.fetchOne(Int.self, "SELECT count(*) \(try missingRows)") ?? 0 }
     }
@@ -78,21 +80,21 @@ extension VectorIndex {
     /// ```swift
     /// try await vectors.update(with: model)
     /// ```
-    /// Each batch is written in a transaction of its own, so that a pass that is cancelled or killed goes on where it was when it
-    /// is started again. A row that changes while the model works on it stays missing, and the next pass makes it. Rows without any
-    /// text get no vector.
+    /// Each batch is written in its own transaction, so that a pass that was cancelled or killed continues where it was when it is
+    /// started again. A row that changes while the model works on it stays missing until the next pass. Rows without text get no
+    /// vector.
     ///
-    /// The connection is used between the calls of the model only, on the caller's actor. For a queue or a pool, which others use
+    /// The connection is used only between the calls of the model, on the caller's actor. For a queue or a pool, which others use
     /// in the meantime, there is ``SQLCipherKitConcurrency/DatabaseWriter/updateVectors(_:with:batchSize:progress:)``.
     /// - Parameters:
-    ///   - model: makes vectors of texts.
-    ///   - batchSize: how many texts the model gets at a time, from 1 to 10,000. Default: 32.
-    ///   - progress: called after each batch. It must not use the connection. If it throws, the pass ends, and what was written
-    ///     stays. Default: none.
+    ///   - model: makes vectors from texts.
+    ///   - batchSize: the number of texts in each call of the model, from 1 to 10,000. Default: 32.
+    ///   - progress: called after each batch. It must not use the connection. If it throws, the pass ends, and written batches
+    ///     stay. Default: none.
     ///   - isolation: the caller's actor.
-    /// - Returns: how many rows got a vector.
-    /// - Throws: what the model and `progress` throw; ``DatabaseError/Reason/invalidArgument`` for vectors that do not fit the
-    /// table or the number of texts; `CancellationError` when the task is cancelled. Batches that were written stay.
+    /// - Returns: the number of rows that got a vector.
+    /// - Throws: errors of the model and of `progress`; ``DatabaseError/Reason/invalidArgument`` for vectors that do not fit the
+    ///   table or the number of texts; `CancellationError` when the task is cancelled. Batches that were written stay.
     @discardableResult
     public func update(
         with model: some TextVectorizer, batchSize: Int = 32, progress: DatabaseProgress.Handler? = nil,
@@ -117,10 +119,12 @@ extension DatabaseWriter {
     /// ```
     /// - Parameters:
     ///   - table: the name of the table of vectors.
-    ///   - model: makes vectors of texts.
-    ///   - batchSize: how many texts the model gets at a time, from 1 to 10,000. Default: 32.
+    ///   - model: makes vectors from texts.
+    ///   - batchSize: the number of texts in each call of the model, from 1 to 10,000. Default: 32.
     ///   - progress: called after each batch. If it throws, the pass ends.
-    /// - Returns: how many rows got a vector.
+    /// - Returns: the number of rows that got a vector.
+    /// - Throws: as ``VectorIndex/update(with:batchSize:progress:isolation:)``, and the errors of reads and writes, such as
+    ///   ``DatabaseError/Reason/closed``. Batches that were written stay.
     @discardableResult
     public func updateVectors(
         _ table: String, with model: some TextVectorizer, batchSize: Int = 32,

@@ -24,13 +24,16 @@ extension VectorIndex {
         }
     }
 
-    // In a literal of an array, no number says what it is to a generic parameter.
+    // In an array literal, a generic parameter does not give the numbers a type.
+    /// Sets vectors that are given as an array literal.
+    /// - Throws: as the form for a sequence.
     @_documentation(visibility: private)
     public func set(_ vectors: [(id: Int64, vector: [Float])]) throws { try set(AnySequence(vectors)) }
 
     /// Returns the vector of a row, as it is stored: of ``VectorTable/Element/int8`` the rounded numbers, of
     /// ``VectorTable/Element/bits`` 1 and -1.
     /// - Returns: nil if the row has none.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone; ``ResultCode/corrupt`` if its bytes are damaged.
     public func vector(for id: Int64) throws -> [Float]? {
         try connection.inSnapshot {
             let format = try format()
@@ -46,8 +49,9 @@ extension VectorIndex {
         }
     }
 
-    /// Removes the vectors of rows, whose bytes are overwritten. With external content the rows are missing a vector then. A row
-    /// that has none is ignored.
+    /// Removes the vectors of rows, whose bytes are overwritten, in one transaction. With external content, the rows are missing a
+    /// vector then. A row without a vector is ignored.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and errors from SQLite. Nothing has changed then.
     public func remove(_ ids: some Sequence<Int64>) throws {
         try connection.transaction { db in
             let tables = VectorSchema(schema: schema, name: name, format: try format())
@@ -61,7 +65,9 @@ extension VectorIndex {
         }
     }
 
-    /// Removes all vectors, such as before those of another model. With external content all its rows are missing a vector then.
+    /// Removes all vectors in one transaction, for example to change to another model. With external content, all its rows are
+    /// missing a vector then.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone, and errors from SQLite. Nothing has changed then.
     public func removeAll() throws {
         try connection.transaction { db in
             let keepsBits = try format().keepsBits
@@ -77,9 +83,10 @@ extension VectorIndex {
         }
     }
 
-    /// Returns whether the tables agree: each row of the table has its slot in a chunk, each slot is that of a row or free, and
+    /// Returns true if the tables agree: each row of the table has its slot in a chunk, each slot belongs to a row or is free, and
     /// with external content each row of the content either has a vector or is missing one. It reads all chunks.
-    /// - Throws: what SQLite reports, except that the table is damaged.
+    /// - Throws: errors from SQLite, and ``DatabaseError/Reason/invalidArgument`` if the table is gone. Damage is not an error: the
+    ///   result is false.
     public func passesIntegrityCheck() throws -> Bool {
         do {
             return try connection.inSnapshot { try tablesAgree() }

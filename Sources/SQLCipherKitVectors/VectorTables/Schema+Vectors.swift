@@ -5,9 +5,9 @@ extension Schema {
     /// the content has are missing a vector then: ``VectorIndex/update(with:batchSize:progress:isolation:)`` makes them.
     /// - Parameters:
     ///   - table: the table's description.
-    ///   - ifNotExists: whether to do nothing if a table of vectors of that name exists, whatever its description. Default: no.
+    ///   - ifNotExists: true to do nothing if a table of vectors of that name exists, with any description. Default: false.
     /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid description, and for content without an `INTEGER PRIMARY
-    ///   KEY` or without one of the columns; what SQLite reports, for example for a name in use. Nothing has changed then.
+    ///   KEY` or without one of the columns; an error from SQLite, for example for a name in use. Nothing has changed then.
     public func create(_ table: VectorTable, ifNotExists: Bool = false) throws {
         try table.validate()
         try connection.transaction { db in
@@ -40,6 +40,7 @@ extension Schema {
 
 extension Connection {
     /// Creates a table of vectors in the main database; see ``SQLCipherKitCore/Schema/create(_:ifNotExists:)``.
+    /// - Throws: as that function.
     public func create(_ table: VectorTable, ifNotExists: Bool = false) throws {
         try main.create(table, ifNotExists: ifNotExists)
     }

@@ -18,17 +18,20 @@ public struct VectorIndex {
     /// The connection that the index belongs to.
     public var connection: Connection { schema.connection }
 
-    /// The numbers of each vector.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone; this and what follows.
+    /// The number of numbers in each vector.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public var dimensions: Int { get throws { try format().dimensions } }
 
-    /// How they are stored.
+    /// How the numbers of the vectors are stored.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public var element: VectorTable.Element { get throws { try format().element } }
 
     /// How distances are measured.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public var metric: VectorTable.Metric { get throws { try format().metric } }
 
     /// The number of vectors.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if the table is gone.
     public var count: Int {
         get throws {
             _ = try format()
@@ -59,8 +62,8 @@ public struct VectorIndex {
 
 extension Schema {
     /// Returns the table of vectors with a name, ignoring case.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name; ``DatabaseError/Reason/schemaName`` if the
-    ///   database is detached.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no table of vectors of that name;
+    ///   ``DatabaseError/Reason/schemaName`` if the database is detached.
     public func vectors(_ table: String) throws -> VectorIndex {
         guard let index = try vectorIndexes(where: "t.name = \(table) COLLATE NOCASE").first else { throw noVectors(table) }
         return index

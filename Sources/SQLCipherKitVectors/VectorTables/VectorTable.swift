@@ -12,7 +12,7 @@ import SQLCipherKitCore
 public struct VectorTable: Hashable, Sendable {
     /// How the numbers of a vector are stored.
     public enum Element: String, Hashable, Sendable, CaseIterable {
-        /// Four bytes for each number: what the application gave.
+        /// Four bytes for each number: the numbers as the application gave them.
         case float32
         /// One byte for each number, times a scale for each vector: a quarter of the space.
         case int8
@@ -28,7 +28,7 @@ public struct VectorTable: Hashable, Sendable {
         case dot
         /// The Euclidean distance (L2).
         case l2
-        /// How many bits differ; for ``Element/bits`` alone.
+        /// The number of bits that differ; for ``Element/bits`` alone.
         case hamming
     }
 
@@ -37,7 +37,7 @@ public struct VectorTable: Hashable, Sendable {
         /// Row ids that the application chooses.
         case own
         /// The rows of an ordinary table in the same database, which has an `INTEGER PRIMARY KEY`. Triggers keep the vectors in
-        /// step with it, whatever program inserts, updates or deletes rows there: the vector of a deleted row is overwritten, and a
+        /// step with it when any program inserts, updates or deletes its rows: the vector of a deleted row is overwritten, and a
         /// row that is new, or in which one of the columns has changed, is missing a vector until the application gives one.
         /// - Parameters:
         ///   - table: the table's name.
