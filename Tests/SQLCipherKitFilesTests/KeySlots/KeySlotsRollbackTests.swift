@@ -152,7 +152,7 @@ import TestSupport
         try expectAccepted(.others, ["one", "two", "x"])
     }
 
-    /// Another program that has the key could do it: Security.md says so.
+    /// Another program that has the key could do it, outside of this package.
     @Test(arguments: [
         "DELETE FROM sqlite_schema WHERE name = 'sqlcipherkit_key_slots'",
         "UPDATE sqlite_schema SET sql = 'CREATE TABLE sqlcipherkit_key_slots(a)' WHERE name = 'sqlcipherkit_key_slots'",
