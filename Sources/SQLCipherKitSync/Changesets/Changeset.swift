@@ -489,7 +489,7 @@ extension Changeset {
     }
 
     /// Applies the changes like ``apply(to:tables:options:onConflict:)``, with a rule for each table instead of a closure.
-    /// - Throws: as that function. A conflict of a table whose rule is ``Policy/Rule/abort`` throws.
+    /// - Throws: as that function. A conflict of a table whose rule is ``Changeset/Policy/Rule/abort`` throws.
     @discardableResult
     public func apply(
         to db: Connection, tables: [String]? = nil, options: Options = Options(),
