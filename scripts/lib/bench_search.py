@@ -65,7 +65,7 @@ GOALS = {
     **{language: "1.00" for language in search_queries.search_texts.LANGUAGES},
 }
 # The rows and columns of the tables in the article on search.
-ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "SearchRanking.md"
+ARTICLE = ROOT / "Sources" / "SQLCipherKit" / "Documentation.docc" / "SearchMeasured.md"
 ARTICLE_VARIANTS = {"fts5": "FTS5 in C", "ours": "SQLCipherKit", "ours-porter": "on FTS5's index", "tantivy": "Tantivy"}
 ARTICLE_WORK = {
     "first": "the first keystroke after opening", "typing": "each keystroke of three or four words",
