@@ -6,7 +6,7 @@ import SQLCipherKitCore
 /// let snapshot = try await pool.snapshot()
 /// async let notes = snapshot.read { db in try db.fetchAll(Note.self, "SELECT * FROM note") }
 /// async let tags = snapshot.read { db in try db.fetchAll(Tag.self, "SELECT * FROM tag") }
-/// show(try await notes, try await tags)           // of the same snapshot, whatever was written meanwhile
+/// show(try await notes, try await tags)           // both from the same snapshot
 /// ```
 /// Attached databases are part of it. It ends with `close()`, or when its last reference goes away, and keeps its pool open until
 /// then.
@@ -18,7 +18,7 @@ import SQLCipherKitCore
 ///
 /// A snapshot uses one connection with a small page cache, whose transaction keeps the content available
 /// (<https://sqlite.org/c3ref/snapshot_get.html>), and one connection for each concurrent read, at most
-/// ``DatabaseConfiguration/Pool/maximumReaders``. Idle ones are closed like those of the pool.
+/// ``DatabaseConfiguration/Pool/maximumReaders``. Idle connections are closed like the pool's readers.
 ///
 /// In a closure that reads the snapshot, every call of its pool throws ``DatabaseError/Reason/misuse``.
 public final class DatabaseSnapshot: Sendable {

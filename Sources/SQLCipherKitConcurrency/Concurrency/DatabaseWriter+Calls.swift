@@ -46,7 +46,7 @@ extension DatabaseWriter {
     /// exclusive use of the database.
     /// - Parameters:
     ///   - timeout: how long the call may take. Default: nil, no limit.
-    ///   - body: may begin and end transactions; one that it leaves open is rolled back.
+    ///   - body: may begin and end transactions; a transaction that it leaves open is rolled back.
     /// - Throws: any error that `body` throws, and the errors of `read(timeout:_:)`.
     @discardableResult
     public func barrierWriteWithoutTransaction<R>(

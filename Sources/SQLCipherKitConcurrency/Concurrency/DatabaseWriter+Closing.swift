@@ -135,7 +135,7 @@ extension DatabaseWriter {
     /// token is released. The token does not keep the database open.
     ///
     /// On iOS these are `UIApplication.didEnterBackgroundNotification` and `UIApplication.willEnterForegroundNotification`; in an
-    /// extension, those of its host. An error while suspending is ignored; the system then decides.
+    /// extension, use the notifications of its host. An error while suspending is ignored: the system may then end the process.
     /// - Parameters:
     ///   - suspending: the notification that suspends.
     ///   - resuming: the notification that resumes.

@@ -101,7 +101,7 @@ extension SharedSchema {
     /// Moves the write-ahead log into the database. Except for a passive checkpoint, it waits until no reader of the pool is
     /// running.
     ///
-    /// A pool does this by itself: see ``DatabaseConfiguration/Pool/checkpointSize`` and
+    /// A pool checkpoints automatically: see ``DatabaseConfiguration/Pool/checkpointSize`` and
     /// ``DatabaseConfiguration/Pool/maximumWALSize``.
     /// - Parameters:
     ///   - mode: how much of the log to move. Default: as much as is possible without waiting.

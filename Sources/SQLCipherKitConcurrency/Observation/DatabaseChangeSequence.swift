@@ -1,6 +1,6 @@
 import SQLCipherKitCore
 
-/// An `AsyncSequence` of the changes that commits make (``DatabaseChanges``), without reading anything.
+/// An `AsyncSequence` of the changes that commits make (``DatabaseChanges``), without a read of the database.
 ///
 /// ```swift
 /// for try await changes in pool.changes(affecting: DatabaseRegion(DatabaseTable("note"))) {

@@ -26,7 +26,7 @@ import SQLCipherKitCore
 public final class LiveQuery<Value: Sendable> {
     /// The newest result; nil until the first one has been read. After an error it is the last one before it.
     public private(set) var value: Value?
-    /// Why there is no newer result; nil after the next one. An error ends the observation, and `load()` begins another one.
+    /// The error of the last read; nil after the next result. An error ends the observation, and `load()` begins another one.
     public private(set) var error: (any Error)?
     /// True if a result has been asked for that has not arrived.
     public private(set) var isLoading = false

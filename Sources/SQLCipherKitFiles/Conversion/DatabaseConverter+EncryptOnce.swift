@@ -12,10 +12,10 @@ public struct EncryptionMark: Sendable {
     /// The folder of a mark that is a file.
     private let folder: String?
 
-    /// A mark in a store of your own.
+    /// Creates a mark that your own code stores.
     /// - Parameters:
-    ///   - isSet: returns whether the mark is there. It must throw if that cannot be found out: false has plaintext encrypted.
-    ///   - set: makes the mark, which must survive a power cut when this returns. It is called again if it was interrupted.
+    ///   - isSet: returns true if the mark is set. It must throw if it cannot read the mark: after false, plaintext is encrypted.
+    ///   - set: sets the mark, which must survive a power cut when this returns. It is called again if it was interrupted.
     public init(isSet: @escaping @Sendable () throws -> Bool, set: @escaping @Sendable () throws -> Void) {
         self.init(isSet: isSet, set: set, folder: nil)
     }

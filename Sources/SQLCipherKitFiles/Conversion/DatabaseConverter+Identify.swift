@@ -19,8 +19,8 @@ extension DatabaseConverter {
         /// A database that SQLCipher has encrypted, all but its header (``CipherConfiguration/plaintextHeaderSize``): no key was
         /// given, or the salt is missing, without which no passphrase opens it.
         case plaintextHeader
-        /// Neither a plaintext database nor one that the key opens with any of the settings tried: the key is wrong, the settings
-        /// are different, the first page is damaged, or the file is not a database.
+        /// Neither a plaintext database nor a database that the key opens with any of the settings tried: the key is wrong, the
+        /// settings are different, the first page is damaged, or the file is not a database.
         case unknown
     }
 }
@@ -40,8 +40,8 @@ extension DatabaseConverter {
     /// This tries the settings of `key`, if it has any, then those of SQLCipher 4, 3, 2 and 1, then the other combinations that
     /// SQLCipher can write: each page size, page authentication or none, and each hash function with the numbers of rounds of these
     /// versions. A passphrase costs up to nine key derivations. A file with a plaintext header needs a salt, in the settings of
-    /// `key` or in a raw key. Whether settings fit is determined from the first page: from its authentication code or, if pages
-    /// have none, its header. Nothing else is read, and nothing is written.
+    /// `key` or in a raw key. The first page decides if settings fit: by its authentication code or, if pages have no code, by its
+    /// header. Only the first page is read, and nothing is written.
     /// - Parameters:
     ///   - path: the file.
     ///   - key: the key to try; nil to only tell plaintext databases from other files.

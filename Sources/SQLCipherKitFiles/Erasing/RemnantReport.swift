@@ -31,7 +31,7 @@ extension Schema {
             public static let leftoverFile = Kind("leftoverFile")
         }
 
-        /// A place where something was found.
+        /// A place where a text was found.
         public struct Place: Hashable, Sendable {
             /// The index of the target that was found, among those given.
             public let target: Int

@@ -134,7 +134,7 @@
     }
 
     extension KeyProvider where Self == KeySource {
-        /// A secret of type `user` in a keyring of the Linux kernel; nil if there is none of that name.
+        /// A secret of type `user` in a keyring of the Linux kernel; nil if there is no secret of that name.
         /// - Parameters:
         ///   - name: the key's description.
         ///   - keyring: the keyring to search, including the keyrings linked to it. Default: the session's.

@@ -5,7 +5,7 @@
 
     extension KeyProvider where Self == KeySource {
         /// A generic password in the Keychain (<https://developer.apple.com/documentation/security/keychain-items>). The source
-        /// gives nil if there is none. On a Mac it searches the login keychain. ``KeychainItem`` can also store one.
+        /// gives nil if there is no such item. On a Mac it searches the login keychain. ``KeychainItem`` can also store a key.
         /// - Parameters:
         ///   - service: the item's service.
         ///   - account: its account. Default: nil, for any account.

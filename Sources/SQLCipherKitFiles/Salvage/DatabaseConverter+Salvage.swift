@@ -8,8 +8,8 @@ extension DatabaseConverter {
     /// let report = try DatabaseConverter.salvage(fileAt: "notes.db", key: key, to: "rescued.db")
     /// for table in report.tables where !table.isComplete { print(table.name, table.lostPages) }
     /// ```
-    /// Every page that can be read is, whether something leads to it or not: if an inner page of a table is lost, the rows below
-    /// it are found by themselves. Indexes are created again from the rows, and are only read for the columns of lost rows.
+    /// Every readable page is read, also if no other page refers to it: if an inner page of a table is lost, the rows below it are
+    /// found nevertheless. Indexes are created again from the rows, and are only read for the columns of lost rows.
     /// Everything else is kept as by ``convert(fileAt:from:to:pageSize:configuration:progress:)``: row ids, views, triggers,
     /// virtual tables, `user_version`. A full-text index that has lost pages is rebuilt from its content. A row is lost if its own
     /// page is lost, or one of the overflow pages of a large value; its intact part, such as its first columns, is kept in a
@@ -101,8 +101,8 @@ extension DatabaseConverter {
             public let name: String
             /// The number of rows that were copied.
             public let rows: Int
-            /// Its damaged or missing pages to which something leads, counted from 1. The rows on them are lost; their number is
-            /// unknown.
+            /// The table's damaged or missing pages to which other pages refer, counted from 1. The rows on them are lost; their
+            /// number is unknown.
             public let lostPages: [Int]
             /// The number of rows that were found but could not be copied, because one of the row's overflow pages is lost or the
             /// row violates a constraint of the table.
@@ -140,7 +140,7 @@ extension DatabaseConverter {
         /// The full-text tables with a damaged index that was rebuilt from their content.
         public let rebuiltIndexes: [String]
         /// The number of rows on intact pages whose table is unknown, because its definition is lost or several tables may have had
-        /// them. They are in the table `lost_and_found`, with the columns of the one that SQLite's own `.recover` makes
+        /// them. They are in the table `lost_and_found`, with the columns of the table that SQLite's own `.recover` makes
         /// (<https://sqlite.org/recovery.html>). Rows of indexes and deleted rows may be among them.
         public let unassignedRows: Int
         /// The number of tables, indexes, views and triggers whose definition is from the recovery copy.

@@ -61,9 +61,9 @@ extension Schema {
             public let content: Content
             /// The forms of its values, with the number of each among the examined rows, the most frequent first; without NULL.
             public let forms: [Count]
-            /// Why numbers in the column are taken for dates of that form; nil if none are. It begins with "a guess" unless the
-            /// library that wrote the file is known to store its dates so. ``Schema/convertValues(of:in:to:allowingRounding:)`` has
-            /// to be told in either case.
+            /// The reason to read numbers in the column as dates of that form; nil for other columns. It begins with "a guess"
+            /// unless the library that wrote the file is known to store its dates so.
+            /// ``Schema/convertValues(of:in:to:allowingRounding:)`` needs the form as an argument in either case.
             public let reason: String?
 
             /// The number of values of one form.

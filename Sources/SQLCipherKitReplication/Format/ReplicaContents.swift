@@ -96,7 +96,7 @@ extension Replicator {
         /// Creates a position from its two numbers.
         public init(generation: UInt64, commit: UInt64) { (self.generation, self.commit) = (generation, commit) }
 
-        /// Creates a position from its description; nil if it is none.
+        /// Creates a position from its description; nil for any other text.
         public init?(_ description: String) {
             let parts = description.split(separator: ":", omittingEmptySubsequences: false).map { UInt64($0) }
             guard parts.count == 2, let generation = parts[0], let commit = parts[1] else { return nil }

@@ -511,7 +511,7 @@ extension Replicator {
     public enum RestorePoint: Hashable, Sendable, CustomStringConvertible {
         /// The newest in the store.
         case newest
-        /// The last one that was stored at or before this time, by the clock of the machine that stored it.
+        /// The last state that was stored at or before this time, by the clock of the machine that stored it.
         case time(Date)
         /// The state after a commit.
         case position(Position)

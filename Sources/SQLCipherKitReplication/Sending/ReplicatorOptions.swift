@@ -14,15 +14,15 @@ extension Replicator {
         public var snapshotInterval: Duration = .seconds(24 * 3600)
         /// How far back any commit can be restored. Default: 7 days.
         public var retention: Duration = .seconds(7 * 24 * 3600)
-        /// How long an object stays after it is no longer used, for those that are restoring from it. Default: 10 minutes.
+        /// How long an object stays after it is no longer used, for restores that are reading it. Default: 10 minutes.
         public var gracePeriod: Duration = .seconds(600)
         /// The largest size of an object in bytes, from 64 KiB to 256 MiB. Replication needs memory for about three. Default: 8
         /// MiB.
         public var objectSize = 8 << 20
         /// The size in bytes from which the database's log is made to start from the beginning. Default: 16 MiB.
         public var checkpointSize = 16 << 20
-        /// The size in bytes that the database's log may reach while the store cannot be reached. Beyond it, the replica lets go of
-        /// the log, and begins with a snapshot when the store is back. Default: 1 GiB.
+        /// The size in bytes that the database's log may reach while the store cannot be reached. Beyond it, the replica gives up
+        /// the log, and begins with a snapshot when the store can be reached again. Default: 1 GiB.
         public var maximumWALSize = 1 << 30
         /// True if the database's log stays when the replica is stopped and the database is closed, so that the next replica goes
         /// on without a snapshot, unless there are commits after ``Replicator/stop()`` or another program closes the database last.

@@ -91,8 +91,8 @@ public struct FTS5Table: Hashable, Sendable {
     ///   - content: where the text is stored. Default: in the table itself.
     ///   - tokenizer: how text is split into words: `.multilingual()` for every script. Default: FTS5's own, `unicode61` with all
     ///     accents removed, which other programs have too.
-    ///   - prefixes: the lengths, in characters, of the prefixes that get an index of their own, which makes searching for them
-    ///     faster: from 1 to 999 each, and at most 31 of them. Default: none.
+    ///   - prefixes: the lengths, in characters, of the prefixes with a separate index, which makes searching for them faster: from
+    ///     1 to 999 each, and at most 31 of them. Default: none.
     ///   - detail: how much the index records of where a word occurs. Default: row, column and position.
     ///   - storesColumnSizes: whether the size of each text is stored (`columnsize`). Without it, ranking by bm25 is slow, a
     ///     contentless table cannot delete, and a table with synchronized content must have no triggers of the application that
@@ -182,8 +182,8 @@ extension FTS5Table {
 
 /// Full-text search in JSON documents.
 extension FTS5Table.Column {
-    /// Creates a column with the words at paths of JSON documents, text or JSONB: the string or number at each path, or those of an
-    /// array and of arrays in it, each on its own line. Objects are not searched: name their members.
+    /// Creates a column with the words at paths of JSON documents, text or JSONB: the string or number at each path, or the strings
+    /// and numbers of an array and of arrays in it, each on its own line. Objects are not searched: name their members.
     ///
     /// Use it in a table with external content, whose index follows every change of the documents:
     /// ```swift

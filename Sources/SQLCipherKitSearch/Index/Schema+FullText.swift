@@ -5,7 +5,7 @@ extension Schema {
     /// Creates a full-text table and, for synchronized content, the triggers that keep it in step, in one transaction.
     /// - Parameters:
     ///   - table: the table's description.
-    ///   - ifNotExists: whether to do nothing if a full-text table of that name exists, whatever its description. Default: no.
+    ///   - ifNotExists: true to do nothing if a full-text table of that name exists, with any description. Default: false.
     ///   - populate: whether to index the rows that the content table already has. Default: yes.
     ///   - progress: called after each thousand rows and at the end. It must not use the connection. If it throws, everything is
     ///     undone. Default: none.

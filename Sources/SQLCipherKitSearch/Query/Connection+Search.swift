@@ -34,8 +34,8 @@ extension Connection {
     /// - relevance: by bm25, where the rows of all tables together determine how rare a word is. The length of a text is compared
     ///   with the average of its own table, so that short mails and long articles are treated alike.
     ///
-    /// Ties are sorted by the order of the tables, then by row id. The limits on work apply to each table as in a search of a
-    /// single one, and all tables are read in one transaction.
+    /// Ties are sorted by the order of the tables, then by row id. The limits on work apply to each table as in a search of that
+    /// table alone, and all tables are read in one transaction.
     /// - Parameters:
     ///   - search: the search, for user input and in the best order.
     ///   - indexes: the tables, one or more, none of them twice. They may be in several databases of this connection.

@@ -46,8 +46,8 @@ public indirect enum FTS5Tokenizer: Hashable, Sendable {
     /// - Parameters:
     ///   - diacritics: how accents are treated. Default: all are removed, so that `cafe` finds `café`.
     ///   - categories: the Unicode categories of the characters that form words. Default: nil, for `L* N* Co`.
-    ///   - separators: characters that separate words, whatever their category. Default: none.
-    ///   - tokenCharacters: characters that are part of words, whatever their category. Default: none.
+    ///   - separators: characters of any category that separate words. Default: none.
+    ///   - tokenCharacters: characters of any category that are part of words. Default: none.
     case unicode61(
         diacritics: Diacritics = .removeAll, categories: String? = nil, separators: String = "", tokenCharacters: String = "")
     /// Words of ASCII letters, digits and all characters beyond ASCII. Case is ignored for ASCII letters only.
@@ -106,8 +106,8 @@ extension FTS5Tokenizer {
     ///   - text: the text.
     ///   - purpose: the purpose of the tokens. Default: the index.
     ///   - connection: the connection on which the tokenizer is registered.
-    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered, ``DatabaseError/Reason/invalidArgument`` for one that
-    ///   rejects its arguments, and any error of a tokenizer in Swift.
+    /// - Throws: ``DatabaseError`` for a tokenizer that is not registered, ``DatabaseError/Reason/invalidArgument`` if the
+    ///   tokenizer rejects its arguments, and any error of a tokenizer in Swift.
     public func tokens(
         of text: String, for purpose: Purpose = .document, on connection: Connection
     ) throws -> [(token: String, range: Range<String.Index>, isColocated: Bool)] {

@@ -193,7 +193,7 @@ public struct FullTextSearch: Sendable {
     /// In German, Dutch, Danish, Norwegian and Swedish, a word of four letters or more also finds compounds that end with it, if
     /// the index has the first part as a word. French and Italian words before an apostrophe, as in `l'arbre`, are left out. Each
     /// language takes time at each keystroke. An index with the tokenizer ``FTS5Tokenizer/porter(_:)`` has stems alone: there,
-    /// English words always find their other forms, and those of other languages never do.
+    /// English words always find their other forms, and words of other languages never do.
     public var languages: Set<Language> = [.english]
     /// Synonyms of typed words. Default: none.
     public var synonyms: [Synonym] = []
@@ -256,8 +256,8 @@ extension FullTextSearch {
     public struct Total: Hashable, Sendable, CustomStringConvertible {
         /// The number of rows that were counted, at most 200,000 of each index.
         public let count: Int
-        /// True if the number is that of all rows, also in each facet: the search looked at all rows and words of the index that
-        /// could have led to a hit. It is false for one or two letters in a large index, and without ``FullTextSearch/countsAll``
+        /// True if the number counts all rows, also in each facet: the search looked at all rows and words of the index that could
+        /// have led to a hit. It is false for one or two letters in a large index, and without ``FullTextSearch/countsAll``
         /// if rows that lack words were left out.
         public let isExact: Bool
 

@@ -8,7 +8,7 @@
     /// ```swift
     /// let store = try S3Store(bucket: "backup", prefix: "notes/", region: "eu-central-1", credentials: .standard())
     /// ```
-    /// It is there with the package trait `S3`, which brings async-http-client and swift-crypto. The server must support
+    /// It requires the package trait `S3`, which brings async-http-client and swift-crypto. The server must support
     /// `If-Match` and `If-None-Match` for `PUT`
     /// (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>), or there must never be two writers: see
     /// ``conditions``. An object larger than ``partSize`` is stored in parts.

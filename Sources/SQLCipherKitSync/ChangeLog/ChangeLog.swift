@@ -235,7 +235,7 @@ public final class ChangeLog {
         public let mergePolicies: [String: MergePolicy]
     }
 
-    /// Returns how the log of a database was opened last; nil if there is none.
+    /// Returns the settings with which the log of a database was last opened; nil if there is no log.
     /// - Throws: ``DatabaseError``.
     public static func settings(in db: Connection) throws -> Settings? {
         try ChangeLogStore(db: db).settings()
@@ -1010,7 +1010,7 @@ extension ChangeLog {
     /// The former name must not be used again. ``remove(peer:)`` at any other copy says that it will not be, so that
     /// ``prune(gracePeriod:)`` no longer waits for it there.
     /// - Returns: the number of rows that were logged again.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for one that a peer has or had;
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` for an invalid name, and for a name that a peer has or had;
     ///   ``DatabaseError/Reason/misuse`` inside a transaction. Then nothing has changed.
     @discardableResult
     public func rename(to name: String) throws -> Int {

@@ -10,7 +10,7 @@ extension Changeset {
         /// their content; those of a table of vectors only if the changes have none of its own rows. The changes contain the effect
         /// of the others.
         case essentialOnly
-        /// The triggers with these names, for example one that writes a log, do not run; others do. They are dropped and
+        /// The triggers with these names, for example a trigger that writes a log, do not run; others do. They are dropped and
         /// created again in the same transaction.
         case except([String])
     }
@@ -44,8 +44,8 @@ extension Changeset {
             case abort
             /// Keep the existing row, and leave out the change.
             case omit
-            /// Overwrite the existing row. A change without such a row is left out; one that violates a constraint undoes
-            /// everything.
+            /// Overwrite the existing row. A change without such a row is left out; a change that violates a constraint undoes all
+            /// changes.
             case replace
             /// The closure decides.
             case ask((Conflict) throws -> Conflict.Resolution)

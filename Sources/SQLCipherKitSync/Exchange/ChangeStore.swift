@@ -8,8 +8,8 @@ import SQLCipherKitCore
 /// let log = try await SharedChangeLog(pool, tables: ["note", "tag"], localPeer: "laptop")
 /// try await log.synchronize(with: store)
 /// ```
-/// Each copy writes only objects of its own: a chain, in which each object names the one before it. All objects are sealed with a
-/// key, which all copies have and the store never has. A replica can be in the same store.
+/// Each copy writes only its own objects: a chain, in which each object names the previous one. All objects are encrypted and
+/// authenticated with a key that all copies have and the store never has. A replica can be in the same store.
 public struct ChangeStore: Sendable {
     let store: CheckedStore
     private let encryption: DatabaseKey

@@ -8,9 +8,9 @@ import SQLCipherKitSearch
 ///     HybridSearch("quikc bro", vector: question), words: notes, vectors: noteVectors)
 /// for hit in found.hits { print(hit.rowID, hit.wordRank ?? 0, hit.vectorRank ?? 0) }
 /// ```
-/// Each side finds its best rows by itself. A row's score is the sum, over the sides that found it, of the side's weight ÷ (60 +
-/// the row's rank there): reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). Ranks are compared, not scores and
-/// distances, which have nothing in common.
+/// Each side finds its best rows independently. A row's score is the sum, over the sides that found it, of the side's weight
+/// ÷ (60 + the row's rank there): reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009). Ranks are compared, because
+/// scores and distances have no common scale.
 ///
 /// A search is a value that names no table. You can store it and pass it between threads.
 public struct HybridSearch: Sendable {

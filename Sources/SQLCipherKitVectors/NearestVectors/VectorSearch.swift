@@ -16,7 +16,7 @@ public struct VectorSearch: Sendable {
         /// How far its vector is: see ``VectorTable/Metric``. It is computed as a four-byte number.
         public let distance: Double
 
-        /// Creates a hit, to go on after it with ``VectorSearch/after``.
+        /// Creates a hit, to continue after it with ``VectorSearch/after``.
         public init(rowID: Int64, distance: Double) {
             self.rowID = rowID
             self.distance = distance

@@ -2,7 +2,7 @@ import SQLCipherKitCore
 
 /// Writing vectors and reading them.
 extension VectorIndex {
-    /// Gives a row its vector, in place of the one that it has.
+    /// Sets the vector of a row, and replaces its former vector.
     /// - Parameters:
     ///   - vector: as many numbers as the table has dimensions.
     ///   - id: the row's id. With external content there must be such a row.

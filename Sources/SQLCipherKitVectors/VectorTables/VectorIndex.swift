@@ -94,6 +94,6 @@ extension Schema {
 
 extension Connection {
     /// Returns the table of vectors with a name in the main database, ignoring case.
-    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is none of that name.
+    /// - Throws: ``DatabaseError/Reason/invalidArgument`` if there is no table of vectors of that name.
     public func vectors(_ table: String) throws -> VectorIndex { try main.vectors(table) }
 }
