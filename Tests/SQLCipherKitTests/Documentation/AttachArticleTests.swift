@@ -34,16 +34,14 @@ import TestSupport
         #expect(try db.schemas().map(\.name) == ["main"])
 
         try db.execute("INSERT INTO note(title, year) VALUES ('older', 2001)")
-        do {
-            let archive = try db.attach(
-                .file(archivePath), as: "archive", key: archiveKey)
-            try db.main.finishMoves(to: archive)
-            let count = try db.main.moveRows(
-                of: "note", to: archive, where: "year < \(2020)")
-            print(try db.settings.isAtomicAcrossFiles, count)
-            try archive.detach()
-            #expect(count == 1)
-        }
+        let reopened = try db.attach(
+            .file(archivePath), as: "archive", key: archiveKey)
+        try db.main.finishMoves(to: reopened)
+        let count = try db.main.moveRows(
+            of: "note", to: reopened, where: "year < \(2020)")
+        print(try db.settings.isAtomicAcrossFiles, count)
+        try reopened.detach()
+        #expect(count == 1)
 
         try db.attach(.memory, as: "scratch", key: .plaintext)
         let scratch = try db.schema("scratch")

@@ -37,14 +37,12 @@ import TestSupport
             }
             try db.execute("PRAGMA optimize")
         }
-        do {
-            let titles = try await pool.write { db in
-                try db.execute("INSERT INTO note(title) VALUES (\(title))")
-            } then: { db, _ in
-                try db.fetchAll(String.self, "SELECT title FROM note")
-            }
-            #expect(titles.count == 5)
+        let newTitles = try await pool.write { db in
+            try db.execute("INSERT INTO note(title) VALUES (\(title))")
+        } then: { db, _ in
+            try db.fetchAll(String.self, "SELECT title FROM note")
         }
+        #expect(newTitles.count == 5)
 
         let snapshot = try await pool.snapshot()
         let count = try await snapshot.read { db in

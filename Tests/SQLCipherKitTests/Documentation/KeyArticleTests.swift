@@ -21,9 +21,9 @@ import TestSupport
             var cipher = CipherConfiguration()
             cipher.kdfIterations = try CipherConfiguration.iterations(
                 taking: .milliseconds(500))
-            let db = try Connection(
+            let slow = try Connection(
                 .file(path), key: .passphrase("correct horse", cipher: cipher))
-            print(try db.main.cipher?.settings.weaknesses ?? [])      // nothing
+            print(try slow.main.cipher?.settings.weaknesses ?? [])      // nothing
         }
         do {
             let path = folder.path("random.db"), keyPath = folder.path("random.key")

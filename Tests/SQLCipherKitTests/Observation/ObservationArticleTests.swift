@@ -42,7 +42,7 @@ import TestSupport
         #expect(found == [2, 3])
     }
 
-    /// "Several loops", "Callbacks", "A region of your own", "What SQLite does not see".
+    /// "Several loops", "Callbacks", "An explicit region", "Changes outside of the database".
     @MainActor @Test func observationArticleSharingCodeWorks() async throws {
         let folder = try TemporaryFolder()
         let pool = try DatabasePool(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
@@ -81,10 +81,10 @@ import TestSupport
         let note = DatabaseTable("note")
         let region = DatabaseRegion(note, columns: ["title", "body"])
             .union(DatabaseRegion(DatabaseTable("tag")))
-        let titles = pool.observe(tracking: region) { db in
+        let noteTitles = pool.observe(tracking: region) { db in
             try db.fetchAll(String.self, "SELECT title FROM note")
         }
-        for try await titles in titles {
+        for try await titles in noteTitles {
             #expect(titles == ["x"])
             break
         }
@@ -92,6 +92,7 @@ import TestSupport
         let uploads = Task {
             let ofNotes = DatabaseRegion(note)
             for try await changes in pool.changes(affecting: ofNotes) {
+                print(changes.tables)
                 return changes.tables
             }
             return []
@@ -114,13 +115,13 @@ import TestSupport
             try db.execute("CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT)")
             try db.execute("INSERT INTO note(title) VALUES ('here')")
         }
-        let counts = pool
+        let allCounts = pool
             .observe { db in
                 try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
             }
             .includingOtherProcesses(every: .milliseconds(50))
             .removingDuplicates()
-        for try await count in counts {
+        for try await count in allCounts {
             if count == 2 { break }
             let other = try Connection(.file(folder.path("notes.db")), key: .passphrase("correct horse").quick)
             try other.execute("INSERT INTO note(title) VALUES ('elsewhere')")
@@ -130,14 +131,14 @@ import TestSupport
         try db.execute("CREATE TABLE note(title TEXT)")
         var changed: Set<DatabaseTable> = []
         func show(_ tables: Set<DatabaseTable>) { changed = tables }
-        let (count, region) = try db.recordingReads { db in
+        let (count, readRegion) = try db.recordingReads { db in
             try db.fetchOne(Int.self, "SELECT count(*) FROM note") ?? 0
         }
-        let token = try db.addChangeHook(affecting: region) { changes in
+        let hook = try db.addChangeHook(affecting: readRegion) { changes in
             show(changes.tables)
         }
         try db.execute("INSERT INTO note VALUES ('x')")
-        token.remove()
+        hook.remove()
         #expect(count == 0 && changed == [DatabaseTable("note")])
 
         try db.attach(.memory, as: "archive", key: .plaintext)
@@ -149,7 +150,7 @@ import TestSupport
         try db.addChangeHook { changes in
             let note = DatabaseTable("note", in: archive)
             if changes.tables.contains(note) { showArchive() }
-            if region.isAffected(by: changes) { showCount() }
+            if readRegion.isAffected(by: changes) { showCount() }
         }
         try db.execute("INSERT INTO archive.note VALUES ('x')")
         try db.execute("INSERT INTO note VALUES ('y')")
