@@ -129,6 +129,7 @@ extension DatabaseWriter {
     }
 
     /// Writes in a transaction of the given kind, and commits or rolls back according to the result of `body`.
+    /// - Parameters: as for the form that returns a value.
     /// - Throws: as the form that returns a value.
     @discardableResult
     public func transaction<R: Sendable>(

@@ -250,6 +250,11 @@ extension DatabaseObservation {
     /// Calls `onChange` with the current result, and again after each commit that may have changed it, for code outside any actor.
     /// With ``ObservationStart/immediate``, the first call is made on the calling thread. All later calls are made on other
     /// threads, one at a time. A call that is running when the token is released completes.
+    /// - Parameters:
+    ///   - start: when to deliver the first element.
+    ///   - onError: receives the error that the read throws. Default: does nothing.
+    ///   - onChange: receives each element.
+    /// - Returns: a token, which ends the observation when it is released.
     public nonisolated func start(
         concurrently start: ObservationStart, onError: @escaping @Sendable (any Error) -> Void = { _ in },
         onChange: @escaping @Sendable (Element) -> Void

@@ -94,9 +94,12 @@ extension Replicator {
         public let commit: UInt64
 
         /// Creates a position from its two numbers.
+        /// - Parameters:
+        ///   - generation: the number of the generation, counted from 1.
+        ///   - commit: the number of commits since its start.
         public init(generation: UInt64, commit: UInt64) { (self.generation, self.commit) = (generation, commit) }
 
-        /// Creates a position from its description; nil for any other text.
+        /// Creates a position from its description, such as `3:120`; nil for any other text.
         public init?(_ description: String) {
             let parts = description.split(separator: ":", omittingEmptySubsequences: false).map { UInt64($0) }
             guard parts.count == 2, let generation = parts[0], let commit = parts[1] else { return nil }

@@ -165,6 +165,9 @@ extension Replicator {
 
 extension Replicator {
     /// Returns the generations that can be restored from a store, the oldest first.
+    /// - Parameters:
+    ///   - store: where the replica is.
+    ///   - key: how the database is encrypted, or was.
     /// - Throws: ``DatabaseError/Reason/replicaDamaged`` if the store has no replica that the key opens; errors of the store.
     public static func generations(in store: any ObjectStore, key: DatabaseKey) async throws -> [Generation] {
         try await ReplicaReader(CheckedStore(store), key: key, needsState: true).generations()

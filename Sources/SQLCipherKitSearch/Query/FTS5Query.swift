@@ -70,7 +70,8 @@ public struct FTS5Query: Hashable, Sendable {
     /// A query in one column only.
     public static func column(_ name: String, _ query: FTS5Query) -> FTS5Query { columns([name], query) }
 
-    /// A query in some columns only. With an empty list of columns, it finds nothing.
+    /// A query in some columns only. With an empty list of columns, it finds nothing. A search throws an error from SQLite for a
+    /// column that the table does not have.
     public static func columns(_ names: [String], _ query: FTS5Query) -> FTS5Query {
         names.isEmpty ? nothing : FTS5Query(.columns(names, excluded: false, query.node))
     }

@@ -9,6 +9,9 @@ extension SQLExtension {
     /// Every connection that reads or writes the table needs the tokenizer: register it in
     /// ``DatabaseConfiguration/prepareDatabase``. Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is
     /// empty or contains a NUL character.
+    /// - Parameters:
+    ///   - tokenizer: splits the texts of all tables with this name.
+    ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.
     public static func tokenizer(_ tokenizer: some FTS5CustomTokenizer, as name: String) -> SQLExtension {
         SQLExtension { connection in
             try connection.installTokenizer(name) { _, _ in TextTokenizerInstance(tokenizer) }
@@ -22,6 +25,9 @@ extension SQLExtension {
     /// ```
     /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
     /// ``tokenizer(_:as:)``, which ignores the arguments.
+    /// - Parameters:
+    ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.
+    ///   - make: creates the tokenizer of a table from its arguments.
     public static func tokenizer<Tokenizer: FTS5CustomTokenizer>(
         as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Tokenizer
     ) -> SQLExtension {
@@ -37,6 +43,9 @@ extension SQLExtension {
     /// ```
     /// Every connection that reads or writes the table needs the filter: register it in ``DatabaseConfiguration/prepareDatabase``.
     /// Registering throws ``DatabaseError/Reason/invalidArgument`` for a name that is empty or contains a NUL character.
+    /// - Parameters:
+    ///   - filter: changes the tokens of its ``FTS5TokenFilter/base``, for all tables with this name.
+    ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.
     public static func tokenFilter<Filter: FTS5TokenFilter>(_ filter: Filter, as name: String) -> SQLExtension {
         tokenFilter(as: name) { _ in filter }
     }
@@ -45,6 +54,9 @@ extension SQLExtension {
     ///
     /// If `make` throws, the statement that opens the table fails with that error. Everything else is as for
     /// ``tokenFilter(_:as:)``, which ignores the arguments.
+    /// - Parameters:
+    ///   - name: the name in ``FTS5Tokenizer/custom(_:arguments:)``.
+    ///   - make: creates the filter of a table from its arguments.
     public static func tokenFilter<Filter: FTS5TokenFilter>(
         as name: String, _ make: @escaping @Sendable (_ arguments: [String]) throws -> Filter
     ) -> SQLExtension {

@@ -68,6 +68,10 @@ extension FTS5Token {
         }
 
         /// Passes a token on to FTS5, given as a string.
+        /// - Parameters:
+        ///   - token: the token, as the index stores it.
+        ///   - range: the bytes of the text that the token stands for.
+        ///   - isColocated: whether the token has the same position as the one before, as a synonym does. Default: no.
         public mutating func add(_ token: String, range: Range<Int>, isColocated: Bool = false) {
             var token = token
             token.withUTF8 { add($0, range: range, isColocated: isColocated) }

@@ -152,6 +152,9 @@ public struct FullTextSearch: Sendable {
         }
 
         /// Creates a snippet from the best-matching column.
+        /// - Parameters:
+        ///   - words: the length in words, from 1 to 64. Default: 16.
+        ///   - ellipsis: the text in place of omitted words. Default: `…`.
         public static func best(words: Int = 16, ellipsis: String = "…") -> Snippet {
             Snippet(column: nil, words: words, ellipsis: ellipsis)
         }
@@ -219,12 +222,18 @@ public struct FullTextSearch: Sendable {
     var readsKeywords = true
 
     /// Creates a search for user input. Set other options on the value afterwards.
+    /// - Parameters:
+    ///   - text: the user's input. Any text is accepted.
+    ///   - limit: the maximum number of hits. Default: 20.
     public init(_ text: String, limit: Int = 20) {
         self.text = text
         self.limit = limit
     }
 
     /// Creates a search for a query in FTS5's own terms. Set other options on the value afterwards.
+    /// - Parameters:
+    ///   - query: the query.
+    ///   - limit: the maximum number of hits. Default: 20.
     public init(_ query: FTS5Query, limit: Int = 20) {
         self.init("", limit: limit)
         self.query = query

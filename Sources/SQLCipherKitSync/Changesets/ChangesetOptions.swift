@@ -51,14 +51,18 @@ extension Changeset {
             case ask((Conflict) throws -> Conflict.Resolution)
         }
 
-        /// For tables that are not in ``tables``.
+        /// The rule for tables that are not in ``tables``.
         public var rule: Rule
-        /// For tables by name.
+        /// The rules for tables, by their names.
         public var tables: [String: Rule]
-        /// For foreign keys that refer to no row after all changes: `.omit` accepts them. Default: undo everything.
+        /// The rule for foreign keys that refer to no row after all changes: `.omit` accepts them. Default: undo everything.
         public var foreignKeys: Conflict.Resolution
 
         /// Creates a policy.
+        /// - Parameters:
+        ///   - rule: the rule for tables that are not in `tables`. Default: undo everything.
+        ///   - tables: the rules for tables, by their names. Default: none.
+        ///   - foreignKeys: the rule for foreign keys that refer to no row after all changes. Default: undo everything.
         public init(
             _ rule: Rule = .abort, tables: [String: Rule] = [:], foreignKeys: Conflict.Resolution = .abort
         ) {

@@ -38,7 +38,7 @@ public struct HybridSearch: Sendable {
         public let hits: [Hit]
         /// The number of rows that both sides found together.
         public let total: Int
-        /// The result of the search by words alone: how each was understood, facets, and how many rows have them.
+        /// The result of the search by words alone: how each word was understood, facets, and the number of rows.
         public let words: FullTextSearch.Results
     }
 
@@ -51,7 +51,7 @@ public struct HybridSearch: Sendable {
     public var limit: Int
     /// The number of hits to skip. Default: 0.
     public var offset = 0
-    /// How many rows each side finds, from 1 to 10,000. Rows after these have no rank there. Default: 100.
+    /// The number of rows that each side finds, from 1 to 10,000. Rows after these have no rank there. Default: 100.
     public var depth = 100
     /// The weight of ranks by words, 0 or more. Default: 1.
     public var wordWeight = 1.0
@@ -69,7 +69,11 @@ public struct HybridSearch: Sendable {
         self.init(FullTextSearch(text), vector: vector, limit: limit)
     }
 
-    /// Creates a search with all options of the one by words.
+    /// Creates a search with all options of a search by words.
+    /// - Parameters:
+    ///   - words: the search by words. Its limit and offset have no effect.
+    ///   - vector: the vector of the text, from the model that the table's vectors are from; nil to search by words alone.
+    ///   - limit: the maximum number of hits. Default: 20.
     public init(_ words: FullTextSearch, vector: [Float]?, limit: Int = 20) {
         self.words = words
         self.vector = vector

@@ -31,8 +31,8 @@ public struct VectorSearch: Sendable {
 
         /// Finds the rows that differ in the fewest bits, and of these the nearest by all their numbers. The table must be created
         /// with `keepsBits`.
-        /// - Parameter oversampling: how many rows are compared exactly for each hit, from 1 to 1,000. More of them find more of
-        /// the nearest. Default: 16.
+        /// - Parameter oversampling: the number of rows that are compared exactly for each hit, from 1 to 1,000. A higher number
+        ///   finds more of the nearest rows. Default: 16.
         public static func bits(oversampling: Int = 16) -> Coarse { Coarse(oversampling: oversampling) }
     }
 
@@ -45,13 +45,16 @@ public struct VectorSearch: Sendable {
     public var filter: SQL?
     /// The last hit of the page before: only rows after it are found, by distance and then by row id. Default: none.
     public var after: Hit?
-    /// A first look that may miss some of the nearest. Default: nil, all vectors are compared with all their numbers.
+    /// A first pass that may miss some of the nearest rows. Default: nil, all vectors are compared with all their numbers.
     public var coarse: Coarse?
-    /// The maximum time of the search, which throws ``SQLCipherKitCore/DatabaseError/Reason/timeout`` after it. It is looked at
-    /// between chunks of some 64 KiB, and not while the filter runs. Default: nil, a search takes as long as all vectors need.
+    /// The maximum time of the search, which throws ``SQLCipherKitCore/DatabaseError/Reason/timeout`` after it. The time is checked
+    /// between chunks of some 64 KiB, and not while the filter runs. Default: nil, no limit.
     public var timeLimit: Duration?
 
     /// Creates a search. Set other options on the value afterwards.
+    /// - Parameters:
+    ///   - vector: as many numbers as the table has dimensions.
+    ///   - limit: the maximum number of hits, from 1 to 10,000. Default: 10.
     public init(_ vector: [Float], limit: Int = 10) {
         self.vector = vector
         self.limit = limit
