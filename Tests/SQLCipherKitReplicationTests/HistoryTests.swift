@@ -2,6 +2,7 @@ import Foundation
 import SQLCipherKit
 import SQLCipherKitReplication
 import StoreSupport
+import Synchronization
 import Testing
 import TestSupport
 
@@ -97,6 +98,127 @@ import TestSupport
         await replica.stop()
         try await follower.catchUp()
         #expect(try numbers(follower.database) == Array(0..<number))
+        await follower.stop()
+    }
+
+    /// RR1: ten commits were once acknowledged that no restore had.
+    @Test(arguments: [1, 2, 5]) func acknowledgedCommitAfterStoreRollbackIsRestorable(kept: Int) async throws {
+        let pool = try pool("a.db")
+        try create(pool)
+        let replica = try await Replicator(of: pool, in: store, options: .forTests)
+        var copies: [[String: [UInt8]]] = []
+        for number in 0..<6 {
+            try insert(number, pool)
+            try await replica.waitUntilStored(timeout: .forTests)
+            copies.append(store.objects)
+        }
+        store.restore(copies[kept - 1])
+        // The first call has nothing new to store.
+        for number in 6..<9 {
+            try await replica.waitUntilStored(timeout: .forTests)
+            let name = "b\(number).db"
+            try await Replicator.restore(to: folder.path(name), from: store, key: key)
+            #expect(try numbers(self.pool(name)) == Array(0..<number))
+            try insert(number, pool)
+        }
+        await replica.stop()
+    }
+
+    /// The head went back alone: to before the first snapshot was complete.
+    @Test func acknowledgedCommitAfterHeadRollbackIsRestorable() async throws {
+        let pool = try pool("a.db"), withoutSnapshots = RefusingStore(store: store)
+        try create(pool)
+        let first = try await Replicator(of: pool, in: withoutSnapshots, options: .forTests)
+        await #expect(throws: DatabaseError.self) { try await first.waitUntilStored(timeout: .milliseconds(300)) }
+        await first.stop()
+        let second = try await Replicator(of: pool, in: store, options: .forTests)
+        let old = store.objects
+        try await second.waitUntilStored(timeout: .forTests)
+        store.restore(old)
+        try await second.waitUntilStored(timeout: .forTests)
+        await second.stop()
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
+        #expect(try numbers(self.pool("b.db")) == [])
+    }
+
+    /// A link that was acknowledged is lost.
+    @Test(arguments: [0, 1]) func acknowledgedCommitAfterLossOfLinkIsRestorable(after count: Int) async throws {
+        let pool = try pool("a.db")
+        try create(pool)
+        var options = Replicator.Options.forTests
+        options.fanOut = 16
+        let replica = try await Replicator(of: pool, in: store, options: options)
+        try await replica.waitUntilStored(timeout: .forTests)
+        let before = Set(store.objects.keys)
+        try insert(1, pool)
+        try await replica.waitUntilStored(timeout: .forTests)
+        let link = try #require(store.objects.keys.first { !before.contains($0) && $0.contains("/log-") })
+        try await store.delete(link)
+        if count > 0 { try insert(2, pool) }
+        try await replica.waitUntilStored(timeout: .forTests)
+        await replica.stop()
+        try await Replicator.restore(to: folder.path("b.db"), from: store, key: key)
+        #expect(try numbers(self.pool("b.db")) == (count > 0 ? [1, 2] : [1]))
+    }
+
+    /// Its age alone once removed a section, before there was anything else to restore.
+    @Test func formerSectionStaysUntilSnapshotIsComplete() async throws {
+        let first = try pool("a.db"), slow = SlowStore(store: store)
+        try create(first)
+        for _ in 0..<40 { try await first.write { db in try db.execute("INSERT INTO t VALUES (randomblob(8000))") } }
+        try await replicate([1], first)
+        try convert(first)
+        var options = Replicator.Options.forTests
+        (options.retention, options.gracePeriod, options.sweepInterval) = (.milliseconds(50), .zero, .zero)
+        options.partsPerStep = 1
+        let replica = try await Replicator(of: first, in: slow, options: options)
+        try await replica.waitUntilStored(timeout: .forTests)
+        let sections = slow.sections.withLock { $0 }
+        #expect(sections.count >= 5 && sections.allSatisfy { $0 == 2 }, "\(sections)")
+        try await suspendUntil("the former section is removed") { head.sections.count == 1 }
+        await replica.stop()
+    }
+
+    /// Takes a while for a part of a snapshot, and notes how many sections the head has then.
+    private final class SlowStore: ObjectStore {
+        let store: MemoryStore, sections = Mutex<[Int]>([])
+
+        init(store: MemoryStore) { self.store = store }
+
+        func list(prefix: String) async throws -> [StoredObject.Info] { try await store.list(prefix: prefix) }
+        func get(_ name: String) async throws -> StoredObject? { try await store.get(name) }
+        func delete(_ name: String) async throws { try await store.delete(name) }
+
+        func put(_ name: String, _ bytes: [UInt8], if condition: StoredObject.Condition) async throws -> String? {
+            if name.contains("/snapshot-") {
+                try await Task.sleep(for: .milliseconds(60))
+                sections.withLock { $0.append(HeadBytes(store.objects["head"] ?? []).sections.count) }
+            }
+            return try await store.put(name, bytes, if: condition)
+        }
+    }
+
+    private var head: HeadBytes { HeadBytes(store.objects["head"] ?? []) }
+
+    /// The sections between were removed long ago.
+    @Test func followerContinuesAfterSeveralConversions() async throws {
+        let first = try pool("a.db")
+        try create(first)
+        try await replicate([1], first)
+        let follower = try await ReplicaFollower(at: folder.path("f.db"), following: store, key: key, every: .seconds(1000))
+        var options = Replicator.Options.forTests
+        (options.retention, options.gracePeriod, options.sweepInterval) = (.milliseconds(50), .zero, .zero)
+        for number in 2..<5 {
+            try convert(first)
+            let replica = try await Replicator(of: first, in: store, options: options)
+            try insert(number, first)
+            try await replica.waitUntilStored(timeout: .forTests)
+            // The head no longer names it either.
+            try await suspendUntil("the former section is removed") { head.sections.count == 1 && head.start.count == 6 }
+            await replica.stop()
+        }
+        try await follower.catchUp()
+        #expect(try numbers(follower.database) == [1, 2, 3, 4])
         await follower.stop()
     }
 

@@ -63,11 +63,10 @@ private final class ReplicaModel {
     /// The machine that has taken over last, and the replicas before its own.
     private var pool: DatabasePool, replica: Replicator, formers: [(pool: DatabasePool, replica: Replicator)] = []
     private var follower: ReplicaFollower?, followed = 0
-    /// What the present writer was told to be stored.
+    /// What the present writer was told to be stored, since the store last went back.
     private var acknowledged = 0
-    /// Whether the store has gone back since the present replica began, and whether it ever has, or a machine has taken over an old
-    /// state.
-    private var isBack = false, hasForked = false
+    /// Whether the store has ever gone back.
+    private var hasForked = false
     private var count = 0, files = 0
     /// The last error of a restore.
     private var failure = ""
@@ -151,7 +150,7 @@ private final class ReplicaModel {
     private func step() async throws {
         let kind = below(15)
         let status = await replica.currentStatus
-        trace("step \(kind) pool \((try? state(pool)) ?? -1) followed \(followed) acknowledged \(acknowledged) isBack \(isBack) " +
+        trace("step \(kind) pool \((try? state(pool)) ?? -1) followed \(followed) acknowledged \(acknowledged) hasForked \(hasForked) " +
             "\(status.stored.map { "\($0)" } ?? "") \(status.isEnded) \(status.error.map { "\($0)" } ?? "")")
         switch kind {
         case 0...3: for _ in 0..<(1 + below(4)) { try commit(pool) }
@@ -166,14 +165,13 @@ private final class ReplicaModel {
         default:
             guard below(3) == 0 else { return store.makeCopy() }
             store.restoreCopy()
-            (isBack, hasForked) = (true, true)
+            (acknowledged, hasForked) = (0, true)
         }
     }
 
     private func wait() async throws {
         let state = try state(pool)
-        guard (try? await replica.waitUntilStored(timeout: .milliseconds(300))) != nil, !isBack else { return }
-        acknowledged = state
+        if (try? await replica.waitUntilStored(timeout: .milliseconds(300))) != nil { acknowledged = state }
     }
 
     /// The database gets another salt, and its replica another section.
@@ -181,7 +179,6 @@ private final class ReplicaModel {
         await replica.stop()
         try change(pool)
         replica = try await Replicator(of: pool, in: store, options: Self.options)
-        if isBack { (acknowledged, isBack) = (0, false) }
     }
 
     private func change(_ pool: DatabasePool) throws {
@@ -202,7 +199,7 @@ private final class ReplicaModel {
 
     private func restore() async throws {
         _ = try await restored()
-        guard below(2) == 0, !isBack, acknowledged > 0, await !mayBeTakenOver() else { return }
+        guard below(2) == 0, acknowledged > 0, await !mayBeTakenOver() else { return }
         store.behave(stale: 0, failing: 0)
         let found = try #require(try await restored(), "seed \(seed): \(failure)")
         let hasAll = tree.isAncestor(acknowledged, of: found.state)
@@ -222,7 +219,7 @@ private final class ReplicaModel {
         pool = try DatabasePool(.file(path), key: key)
         replica = try await Replicator(of: pool, in: store, options: Self.options)
         // What the former writer has is no longer promised.
-        (acknowledged, isBack) = (0, false)
+        acknowledged = 0
     }
 
     private func restart() async throws {
@@ -233,7 +230,6 @@ private final class ReplicaModel {
             pool = try DatabasePool(.file(path), key: key)
         }
         replica = try await Replicator(of: pool, in: store, options: Self.options)
-        if isBack { (acknowledged, isBack) = (0, false) }
     }
 
     private func follow() async throws {
@@ -261,7 +257,7 @@ private final class ReplicaModel {
     }
 
     private func end() async throws {
-        let hasOthers = await mayBeTakenOver(), mayLose = isBack || hasOthers
+        let mayLose = await mayBeTakenOver()
         store.behave(stale: 0, failing: 0)
         for former in formers { await former.replica.stop() }
         for round in 0..<3 {

@@ -88,6 +88,10 @@ public actor Replicator {
     private var pendingLink: PendingLink?
     /// What the next head names, and a store that has gone back since it was stored lacks.
     private var unproven: [UnprovenObject] = []
+    /// The links since the head, from the first on of which it is not known that it was there when the next one was stored.
+    private var links: [UnprovenObject] = []
+    /// Whether the same is not known of the head, and whether the last of all was stored since the last look at the log.
+    private var isHeadUnproven = false, isLastNew = false
     /// Blocks that were read and are not stored yet.
     private var queue: [SealedBlock] = []
     /// Blocks that are in links of their own, to be stored as one object as well.
@@ -202,6 +206,9 @@ public actor Replicator {
     public var currentStatus: Status { status }
 
     /// Waits until all commits so far are in the store and can be restored from there. For the first time that takes a snapshot.
+    ///
+    /// A store that was restored from a backup of itself lacks what this replica stored since. The call notices that, and waits
+    /// until a snapshot has brought back what is missing. For this, it costs a second request for each object of the log.
     /// - Parameter timeout: how long to wait. Default: nil, no limit.
     /// - Returns: the state that is in the store.
     /// - Throws: ``DatabaseError/Reason/timeout``, with the last error of the store as the underlying one;
@@ -338,6 +345,7 @@ public actor Replicator {
 
     /// Marks the calls that wait: the look at the log that begins now includes their commits.
     private func serveWaiters() {
+        isLastNew = false
         for index in waiters.indices { waiters[index].isServed = true }
     }
 
@@ -376,7 +384,7 @@ extension Replicator {
         guard source != nil else { return }
         try requireSameFile()
         if !isClaimed { try await claim() }
-        (shippedSize, isHeadProven) = (0, false)
+        (shippedSize, isHeadProven, isLastNew) = (0, false, false)
         try await finishPendingLink()
         try await finishPendingHead()
         guard mayStore else { return }
@@ -466,6 +474,7 @@ extension Replicator {
         if isChanged { try await storeHead() }
         if needsGeneration { return }
         source.settle()
+        if contents.snapshot != nil, waiters.contains(where: \.isServed) { try await proveLinks() }
         isUpToDate()
     }
 
@@ -528,10 +537,12 @@ extension Replicator {
         // The process may end before it knows that it was stored. If that cannot be written, storing the head says so.
         try? remember(isDurable: false)
         if try await put(name, link.bytes, if: .isAbsent) == nil { try await judgeLink(name, link.bytes) }
-        (pendingLink, sightings) = (nil, 0)
+        (pendingLink, sightings, isLastNew) = (nil, 0, true)
+        let object = UnprovenObject(name, link.bytes, after: contents.place.tag)
+        links.append(object)
         if link.isJoined {
             budget.payForHead(after: tail.count + 1, isWanted: isWanted)
-            unproven.append(UnprovenObject(name, link.bytes, after: contents.place.tag))
+            unproven.append(object)
         }
         contents.place.link += 1
         if let block = link.block { apply(block) }
@@ -704,7 +715,10 @@ extension Replicator {
         }
         let isNew = head.sections != pending.head.sections
         (head, self.pending, sightings, isHeadProven) = (pending.head, nil, 0, true)
-        if isNew { try remember(isDurable: true) }
+        guard isNew else { return }
+        // It has all that the links before it have.
+        (links, isHeadUnproven, isLastNew) = ([], true, true)
+        try remember(isDurable: true)
     }
 
     // MARK: Objects that the head is to name
@@ -730,18 +744,44 @@ extension Replicator {
     /// store has to refuse to store something in its place.
     private func prove() async throws {
         guard !unproven.isEmpty else { return }
-        try await finishPendingHead()
-        pending = PendingHead(try head.marked())
-        try await finishPendingHead()
+        try await markHead()
         while let object = unproven.first {
             // Until there is an answer.
             unproven[0].isDoubtful = true
-            guard try await isThere(object) else {
-                giveUpTerm()
-                throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
-            }
+            try await require(object)
             unproven.removeFirst()
         }
+    }
+
+    /// Makes sure that the store has what is acknowledged: the head, and each link since.
+    ///
+    /// A store that was restored from a copy of itself has everything up to some time, and nothing that was stored from there until
+    /// it was restored. So if an object is there after the next one was stored, no gap is before that next one. And if the last one
+    /// is there, nothing is missing.
+    private func proveLinks() async throws {
+        if isHeadUnproven, !(links.isEmpty && isLastNew) {
+            try await markHead()
+            (isHeadUnproven, isLastNew) = (links.isEmpty, isLastNew || links.isEmpty)
+        }
+        while let link = links.first, links.count > 1 || !isLastNew {
+            links[0].isDoubtful = true
+            try await require(link)
+            if links.count > 1 { links.removeFirst() } else { (links[0].isDoubtful, isLastNew) = (false, true) }
+        }
+    }
+
+    /// Gives the head another version, which it gets only if it is the one that was stored.
+    private func markHead() async throws {
+        try await finishPendingHead()
+        pending = PendingHead(try head.marked())
+        try await finishPendingHead()
+    }
+
+    /// - Throws: ``DatabaseError/Reason/replicaRolledBack`` if the store lacks an object that was stored.
+    private func require(_ object: UnprovenObject) async throws {
+        if try await isThere(object) { return }
+        giveUpTerm()
+        throw DatabaseError.rolledBackReplica("it lacks \(object.name), and this replica goes on with a snapshot")
     }
 
     /// Whether the store has an object. If it has not, it gets the end of the term in its place, which no one reads. If the answer
@@ -803,7 +843,7 @@ extension Replicator {
         (ownPlace, sightings, isClaimed, pending) = (contents.place, 0, false, nil)
         least = max(least, contents.generation)
         source?.release()
-        (queue, tail, pendingLink, unproven, snapshot, needsGeneration) = ([], [], nil, [], nil, true)
+        (queue, tail, pendingLink, unproven, links, snapshot, needsGeneration) = ([], [], nil, [], [], nil, true)
     }
 
     /// A link is there already under the next number.
@@ -859,13 +899,13 @@ extension Replicator {
             next = contents
             if former?.lacksSnapshot == true { (next.snapshot, next.logged, next.pageSize) = (nil, 0, source.pageSize) }
         } else {
-            held = try await heldOfFormerSection(present, known, memory)
+            (held, next.formers) = try await heldOfFormerSection(present, known, memory)
             isHealing = false
             // As many as a reader accepts.
             let surplus = max(0, head.sections.count + 1 - ReplicaHead.largestSectionCount)
             head.removed += head.sections.prefix(surplus).map(\.id)
             head.sections.removeFirst(surplus)
-            next.formers = Array((head.removed + head.sections.map(\.id)).suffix(4 * ReplicaHead.largestSectionCount))
+            next.formers = (next.formers + head.removed + head.sections.map(\.id)).suffix(4 * ReplicaHead.largestSectionCount)
             head.sections.append(ReplicaHead.Section(id: try ReplicaKey.random(8), salt: key.salt))
             names = ReplicaNames(head.sections.last?.id ?? [])
         }
@@ -915,6 +955,7 @@ extension Replicator {
         try own.write(before + [claiming], isDurable: true)
         version = try await replaceHead(head.bytes, touched)
         (self.head, contents, tail, queue, pendingLink, ownPlace) = (head, next, [], [], nil, nil)
+        (links, isHeadUnproven) = ([], true)
         (isClaimed, isChanged, needsGeneration, pending, snapshot) = (true, false, true, nil, nil)
         upkeep.begin(hasRemoved: !head.removed.isEmpty)
         try own.write([claiming], isDurable: true)
@@ -968,8 +1009,10 @@ extension Replicator {
             record: TermOpening(term: term, ancestry: ancestry, first: firstGeneration).record)
         let bytes = try opening.sealed(with: key), tag = Array(bytes.suffix(ReplicaKey.tagCount))
         var links: [ReplicaTail.Content] = []
-        if let tail, continuesIt, tail.isWhole { links = tail.links.compactMap(\.content) } else if let tail {
-            // They are another history's, or too large for one object, as after a head that is old.
+        if let tail, continuesIt, tail.isWhole, tail.links.allSatisfy({ $0.entry.generation == next.generation }) {
+            links = tail.links.compactMap(\.content)
+        } else if let tail {
+            // They are another history's, of two generations, or too large for one object, as after a head that is old.
             for link in tail.links {
                 next.index.append(.log(link.entry))
                 unproven.append(
@@ -1081,16 +1124,17 @@ extension Replicator {
 
     /// What the database holds of the newest section that is there, from which it goes on in another one: its key or its salt was
     /// changed. Another machine must not have gone on from what this one holds.
-    /// - Returns: nil if the database holds nothing of the replica.
+    /// - Returns: nil if the database holds nothing of the replica; and the sections before that one, which the head may no longer
+    ///   name, if the key opens it: a copy that has not looked for so long comes from one of them.
     /// - Throws: as ``mayContinue(_:_:_:_:)``.
     private func heldOfFormerSection(
         _ present: (head: ReplicaHead, object: StoredObject)?, _ known: [HeldPlace], _ memory: ReplicaMemory?
-    ) async throws -> HeldPlace? {
-        guard let memory, let present, let last = present.head.sections.last?.id else { return nil }
+    ) async throws -> (HeldPlace?, formers: [[UInt8]]) {
+        guard let memory, let present, let last = present.head.sections.last?.id else { return (nil, []) }
         let version = present.object.version
         if memory.section != last {
             guard let newest = try await newest(of: known, version) else { throw lacking(memory) }
-            return newest
+            return (newest, [])
         }
         if let reader = try await reader(version), reader.section == last, let key = reader.key {
             let tail = reader.tail
@@ -1098,7 +1142,7 @@ extension Replicator {
             let former = Former(contents: reader.contents, tail: tail, opening: reader.opening, version: version)
             _ = try await mayContinue(&held, known, memory, former)
             try await close(tail, reader.names, key)
-            return held
+            return (held, reader.contents.formers)
         }
         // The former key is not here, and so the names count, and not what is in the objects.
         for place in known.map(\.place) where !place.isNone {
@@ -1111,7 +1155,7 @@ extension Replicator {
                 throw lacking(memory)
             }
         }
-        return known.last { !$0.place.isNone }
+        return (known.last { !$0.place.isNone }, [])
     }
 
     /// A reader of what the key opens; nil if that is nothing.
@@ -1184,10 +1228,11 @@ extension Replicator {
         if isChanged { try await storeHead() }
     }
 
-    /// Takes the sections of former keys out of the head: nothing in them is newer than the change of the key.
+    /// Takes the sections of former keys out of the head: nothing in them is newer than the change of the key. Until there is a
+    /// snapshot with the present one, there is nothing else to restore.
     private func retireFormerSections() {
         let kept = clock.retention + clock.largestStep + UInt64(max(0, options.gracePeriod.milliseconds))
-        guard clock.age > kept, head.sections.count > 1 else { return }
+        guard clock.age > kept, head.sections.count > 1, contents.snapshot != nil else { return }
         head.removed += head.sections.dropLast().map(\.id)
         head.sections.removeFirst(head.sections.count - 1)
         isChanged = true
@@ -1226,7 +1271,7 @@ extension Replicator {
         (source, isReplaced, needsGeneration) = (new, false, true)
         watchLog()
         // Another file has another history, and perhaps another key.
-        (isClaimed, pending, pendingLink, tail, unproven, ownPlace) = (false, nil, nil, [], [], nil)
+        (isClaimed, pending, pendingLink, tail, unproven, links, ownPlace) = (false, nil, nil, [], [], [], nil)
     }
 
     /// Lets go of the log for a checkpoint of another program, which keeps all others from writing while it waits for this
